@@ -18,13 +18,14 @@ use crate::reflector::{Reflector, Transform};
 use crate::reflector_store::ReflectorStore;
 use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Notification, Popped, Records, Selection, Signal, reads};
 
-/// How long somebody waits for a version before the server is asked how far it is: most often an event brings it.
+/// How long a caller waits for a version before the server is asked for its current version: usually an event brings
+/// it sooner.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// After so many objects others get a turn.
+/// After this many objects the task yields to others.
 const BATCH: usize = 128;
 
-/// A [`SharedInformer`](crate::SharedInformer) of objects whose type is forgotten: what is the same for all kinds,
-/// compiled once. Clones are handles of the same one.
+/// A [`SharedInformer`](crate::SharedInformer) without its type: the code that is the same for all kinds, compiled
+/// once. Clones are handles of the same informer.
 #[derive(Clone)]
 pub struct AnyInformer {
     inner: Arc<Inner>,
@@ -39,7 +40,7 @@ struct Inner {
     records: Records,
     synced: Signal,
     stopped: Signal,
-    /// Rings when the cache has come to a later version.
+    /// Notified when the cache has reached a later version.
     advanced: Notify,
 }
 
@@ -76,7 +77,8 @@ impl AnyInformer {
         }
     }
 
-    /// Adds a handler, at any time; `actor` is its name in the event log. It is told first of what is there.
+    /// Adds a handler, at any time; `actor` is its name in the event log. It is first notified of all existing
+    /// objects.
     pub fn add_handler(
         &self,
         actor: &str,
@@ -85,7 +87,8 @@ impl AnyInformer {
         self.register(actor, None, Box::new(handler))
     }
 
-    /// Adds a handler that is told of everything again each `period`, from the cache: the server is not asked.
+    /// Adds a handler that is notified of every object again each `period`, from the cache, without a request to the
+    /// server.
     pub fn add_resyncing_handler(
         &self,
         actor: &str,
@@ -96,7 +99,7 @@ impl AnyInformer {
     }
 
     fn register(&self, actor: &str, resync: Option<Duration>, handler: Handler) -> HandlerRegistration {
-        // While the queue is held the cache stands still, so that the handler misses nothing and hears nothing twice.
+        // While the queue is locked the cache does not change, so the handler gets each change exactly once.
         let fifo = self.inner.store.lock();
         let complete = self.inner.synced.is_given();
         let registration = self.inner.processor.add(actor, resync, handler, self.inner.indexer.list(), complete);
@@ -104,7 +107,7 @@ impl AnyInformer {
         registration
     }
 
-    /// Adds an index to the cache; a second one of the same name changes nothing.
+    /// Adds an index to the cache; a second index of the same name changes nothing.
     pub fn add_index(
         &self,
         name: &'static str,
@@ -113,7 +116,7 @@ impl AnyInformer {
         self.inner.indexer.add_index(name, values);
     }
 
-    /// Which resource this is.
+    /// The resource.
     pub fn resource(&self) -> &GroupVersionResource {
         &self.inner.resource
     }
@@ -122,32 +125,32 @@ impl AnyInformer {
         self.inner.indexer.clone()
     }
 
-    /// Whether the first list is in the cache.
+    /// Whether the cache holds the first list.
     pub fn has_synced(&self) -> bool {
         self.inner.synced.is_given()
     }
 
-    /// Waits until the first list is in the cache.
+    /// Waits until the cache holds the first list.
     pub async fn synced(&self) {
         self.inner.synced.given().await;
     }
 
-    /// Up to which version the cache holds everything; empty before the first list.
+    /// The version up to which the cache is complete; empty before the first list.
     pub fn version(&self) -> String {
         self.inner.indexer.version()
     }
 
-    /// Up to which revision the cache holds everything; 0 before the first list, and where versions are no numbers.
+    /// The revision up to which the cache is complete; 0 before the first list, and if versions are not numbers.
     pub fn revision(&self) -> i64 {
         self.inner.indexer.revision()
     }
 
-    /// Whether the cache holds everything up to this revision.
+    /// Whether the cache is complete up to this revision.
     pub fn has_reached(&self, revision: i64) -> bool {
         parse_resource_version(&self.version()).is_some_and(|reached| reached >= revision)
     }
 
-    /// Waits until the cache holds everything up to this revision.
+    /// Waits until the cache is complete up to this revision.
     pub async fn reached(&self, revision: i64) {
         loop {
             let mut advanced = pin!(self.inner.advanced.notified());
@@ -161,13 +164,13 @@ impl AnyInformer {
         }
     }
 
-    /// Whether the cache holds this very object, and no other of its name.
+    /// Whether the cache holds the object with this uid.
     pub fn holds(&self, key: &ObjectKey, uid: &str) -> bool {
         let is_same = |object: Arc<dyn AnyObject>| object.object_meta().uid.as_deref() == Some(uid);
         !self.is_stopped() && self.inner.indexer.get(key).is_some_and(is_same)
     }
 
-    /// Waits until the cache no longer holds this very object.
+    /// Waits until the cache no longer holds the object with this uid.
     pub async fn lost(&self, key: &ObjectKey, uid: &str) {
         loop {
             let mut advanced = pin!(self.inner.advanced.notified());
@@ -187,17 +190,18 @@ impl AnyInformer {
         self.inner.indexer.count(namespace)
     }
 
-    /// Whether it was stopped.
+    /// Whether the informer was stopped.
     pub fn is_stopped(&self) -> bool {
         self.inner.stopped.is_given()
     }
 
-    /// Lets [`run`](Self::run) end.
+    /// Stops [`run`](Self::run).
     pub fn stop(&self) {
         self.inner.stopped.give();
     }
 
-    /// Keeps the cache and tells the handlers, until it is stopped or dropped. To be called once.
+    /// Updates the cache and notifies the handlers, until the informer is stopped or the future is dropped. Must be
+    /// called only once.
     pub async fn run(&self) {
         let work = async {
             tokio::join!(
@@ -220,7 +224,7 @@ impl AnyInformer {
         }
     }
 
-    /// Takes deltas from the queue to the cache and to the handlers. In Kubernetes: `controller.processLoop`.
+    /// Moves deltas from the queue to the cache and to the handlers. In Kubernetes: `controller.processLoop`.
     async fn process(&self) {
         loop {
             let mut processed = 0;
@@ -256,7 +260,7 @@ impl AnyInformer {
         true
     }
 
-    /// Applies one delta to the cache, and says what changed. In Kubernetes: `processDeltas`.
+    /// Applies one delta to the cache, and returns the resulting notification. In Kubernetes: `processDeltas`.
     fn apply(&self, delta: Delta, initial: bool) -> Option<(Notification<dyn AnyObject>, Audience)> {
         let Delta { delta_type, object, observed, .. } = delta;
         if delta_type == DeltaType::Deleted {
@@ -271,7 +275,7 @@ impl AnyInformer {
         Some((Notification::Updated { old, new: object }, audience))
     }
 
-    /// Says everything again to the handlers that asked for it, at their times.
+    /// Notifies handlers with a resync period of every object again, when they are due.
     async fn resync(&self) {
         loop {
             self.inner.processor.resync_due().await;
@@ -281,7 +285,7 @@ impl AnyInformer {
     }
 }
 
-/// Does `work` until it ends or `end` comes.
+/// Runs `work` until it ends or `end` completes.
 async fn until(end: impl Future<Output = ()>, work: impl Future) {
     select(pin!(end), pin!(work)).await;
 }

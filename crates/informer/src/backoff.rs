@@ -5,10 +5,10 @@ use tokio::time::{Instant, sleep};
 
 const FIRST: Duration = Duration::from_millis(800);
 const MAX: Duration = Duration::from_secs(30);
-/// After this long without a failure the next one starts from the beginning.
+/// After this long without a failure the back-off is reset.
 const RESET: Duration = Duration::from_secs(120);
 
-/// How long a reflector waits before it tries again: 800 ms doubling to 30 s, each stretched by up to as much again.
+/// The delays between a reflector's retries: 800 ms doubling to 30 s, each with a jitter of up to 100 %.
 ///
 /// In Kubernetes: `wait.NewExponentialBackoffManager(800ms, 30s, 2min, 2.0, 1.0)` in `NewReflector`.
 #[derive(Debug)]

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use coracle_journal::EntryId;
 use coracle_meta::AnyObject;
 
-/// What happened to an object, as the reflector saw it.
+/// The type of a change, as the reflector saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeltaType {
     /// The watch said `ADDED`.
@@ -14,7 +14,7 @@ pub enum DeltaType {
     Deleted,
     /// A list has the object.
     Replaced,
-    /// Nothing happened; the object is said again.
+    /// Nothing changed; the object is queued again for a resync.
     Sync,
 }
 
@@ -31,7 +31,7 @@ impl DeltaType {
     }
 }
 
-/// One thing that happened to an object.
+/// One change of an object.
 #[derive(Clone, Debug)]
 pub struct Delta {
     /// What happened.
@@ -40,6 +40,6 @@ pub struct Delta {
     pub object: Arc<dyn AnyObject>,
     /// False for a deletion that only a later list revealed.
     pub observed: bool,
-    /// The entry of the event log that says that this delta was queued.
+    /// The entry of the event log for the queueing of this delta.
     pub cause: Option<EntryId>,
 }

@@ -6,18 +6,18 @@ use coracle_meta::{AnyObject, ObjectKey};
 
 use crate::{Delta, DeltaType, Indexer, Records};
 
-/// What [`DeltaFifo::pop`] gives: one object, and everything that happened to it since it was popped before.
+/// The result of [`DeltaFifo::pop`]: one object, and all its changes since it was last popped.
 #[derive(Clone, Debug)]
 pub struct Popped {
-    /// Which object.
+    /// The object.
     pub key: ObjectKey,
-    /// What happened, in order; never empty.
+    /// The changes, in order; never empty.
     pub deltas: Vec<Delta>,
     /// Whether the object belongs to the first list.
     pub initial: bool,
 }
 
-/// The queue between the reflector and the cache: a queue of objects, each with the list of what happened to it.
+/// The queue between the reflector and the cache: a queue of objects, each with the list of its changes.
 ///
 /// An object that changes five times while the cache is busy is popped once, with five deltas:
 ///
@@ -25,11 +25,11 @@ pub struct Popped {
 /// push Added a, push Added b, push Updated a      queue: [a, b]   items: {a: [Added, Updated], b: [Added]}
 /// pop -> a, [Added, Updated]                      queue: [b]      items: {b: [Added]}
 /// ```
-/// Two deletions of an object in a row are one. Invariant: `queue` holds exactly the keys of `items`, each once, and no
-/// item is without deltas.
+/// Two successive deletions of an object are merged. Invariant: `queue` holds exactly the keys of `items`, each once,
+/// and no item is without deltas.
 ///
-/// In Kubernetes: `cache.DeltaFIFO`. Unlike Kubernetes: what the cache knows is an argument of those operations that
-/// need it, because a queue that holds its consumer is a knot.
+/// In Kubernetes: `cache.DeltaFIFO`. Unlike Kubernetes: the content of the cache is an argument of the operations
+/// that need it. A queue that refers to its consumer would be a cycle.
 #[derive(Debug)]
 pub struct DeltaFifo {
     items: BTreeMap<ObjectKey, Vec<Delta>>,
@@ -56,9 +56,9 @@ impl DeltaFifo {
         }
     }
 
-    /// Queues what a watch said of an object: `Added`, `Updated` or `Deleted`.
+    /// Queues a watch event: `Added`, `Updated` or `Deleted`.
     ///
-    /// The deletion of an object of which neither the queue nor the cache knows is dropped.
+    /// The deletion of an object that is neither in the queue nor in the cache is dropped.
     pub fn push(&mut self, delta_type: DeltaType, object: Arc<dyn AnyObject>, known: &Indexer, causes: &[EntryId]) {
         self.populated = true;
         object.resource_version().clone_into(&mut self.version);
@@ -69,7 +69,7 @@ impl DeltaFifo {
         self.queue_delta(key, delta_type, object, true, causes);
     }
 
-    /// Queues a list: `Replaced` for what it has, and `Deleted`, not observed, for what it should have had.
+    /// Queues a list: `Replaced` for its objects, and `Deleted`, not observed, for known objects that it lacks.
     pub fn replace(
         &mut self,
         objects: Vec<Arc<dyn AnyObject>>,
@@ -94,7 +94,7 @@ impl DeltaFifo {
         version.clone_into(&mut self.version);
     }
 
-    /// Every object that is queued or in the cache, in its newest state, but those whose deletion is queued.
+    /// Every object that is queued or in the cache, in its newest state, except those with a queued deletion.
     fn newest(&self, known: &Indexer) -> impl Iterator<Item = (ObjectKey, Arc<dyn AnyObject>)> + use<> {
         let mut newest: BTreeMap<_, _> = known.snapshot().into_iter().collect();
         for (key, deltas) in &self.items {
@@ -109,7 +109,7 @@ impl DeltaFifo {
         newest.into_iter()
     }
 
-    /// Queues `Sync` for each object of the cache to which nothing is about to happen anyway.
+    /// Queues `Sync` for each object of the cache that has no queued change.
     pub fn resync(&mut self, known: &Indexer) {
         for (key, object) in known.snapshot() {
             if !self.items.contains_key(&key) {
@@ -118,12 +118,12 @@ impl DeltaFifo {
         }
     }
 
-    /// Notes that everything up to this version has been queued.
+    /// Records that everything up to this version has been queued.
     pub fn bookmark(&mut self, version: &str) {
         version.clone_into(&mut self.version);
     }
 
-    /// The object that has waited longest, and what happened to it.
+    /// Pops the object that has waited longest, with its changes.
     pub fn pop(&mut self) -> Option<Popped> {
         let key = self.queue.pop_front()?;
         let initial = self.initial > 0;
@@ -135,7 +135,7 @@ impl DeltaFifo {
         Some(Popped { key, deltas, initial })
     }
 
-    /// Whether the first list has been popped to its end.
+    /// Whether the first list has been popped completely.
     pub fn has_synced(&self) -> bool {
         self.populated && self.initial == 0
     }
@@ -150,7 +150,7 @@ impl DeltaFifo {
         self.queue.len()
     }
 
-    /// The version of the last event, bookmark or list that went in.
+    /// The version of the last event, bookmark or list that was queued.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -172,7 +172,7 @@ impl DeltaFifo {
         let delta = Delta { delta_type, object, observed, cause };
         match deltas.last_mut() {
             Some(last) if last.delta_type == DeltaType::Deleted && delta_type == DeltaType::Deleted => {
-                // The one that was seen knows more than the one that was concluded.
+                // An observed deletion has a more recent state than an inferred one.
                 if !last.observed || delta.observed {
                     *last = delta;
                 }

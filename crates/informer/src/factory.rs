@@ -16,7 +16,8 @@ use tokio::task::JoinSet;
 use crate::processor::panicked;
 use crate::{AnyInformer, Notification, Records, Selection, SharedInformer};
 
-/// Hands out one informer a kind (and selection), so that a process keeps each object once; clones share it.
+/// Provides one informer per kind (and selection), so that a process caches each object once. Clones share the
+/// informers.
 ///
 /// In Kubernetes: `informers.SharedInformerFactory`, `dynamicinformer` and `metadatainformer`.
 ///
@@ -57,7 +58,7 @@ struct Inner {
     added: Notify,
 }
 
-/// What makes two informers the same. The number tells apart how objects are decoded.
+/// The identity of an informer. The number distinguishes how objects are decoded.
 type InformerKey = (GroupVersionResource, Selection, Decoded);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,7 +82,7 @@ impl fmt::Debug for InformerFactory {
 }
 
 impl InformerFactory {
-    /// Informers that read through `client`; `actor` is the process's name in the event log.
+    /// A factory whose informers read through `client`; `actor` is the process's name in the event log.
     pub fn new(client: &Client, ambient: &Ambient, recorder: Recorder, actor: &str) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -100,12 +101,12 @@ impl InformerFactory {
         self.selected(Selection::default())
     }
 
-    /// The informer of some objects of a kind.
+    /// The informer of selected objects of a kind.
     pub fn selected<K: Resource>(&self, selection: Selection) -> SharedInformer<K> {
         self.get((K::resource(), selection, Decoded::Typed(TypeId::of::<K>())), &Api::of(&self.inner.client))
     }
 
-    /// The informer of a resource that is no Rust type.
+    /// The informer of a resource without a Rust type.
     pub fn dynamic(&self, resource: &GroupVersionResource) -> SharedInformer<Object> {
         let api = Api::dynamic(&self.inner.client, resource.clone());
         self.get((resource.clone(), Selection::default(), Decoded::Dynamic), &api)
@@ -117,7 +118,7 @@ impl InformerFactory {
         self.get((resource.clone(), Selection::default(), Decoded::Metadata), &api)
     }
 
-    /// Whatever informer of all objects of a resource there is; one of their metadata if there is none yet.
+    /// An existing informer of all objects of a resource; without one, an informer of their metadata.
     pub fn any(&self, resource: &GroupVersionResource) -> AnyInformer {
         let known = self.inner.informers.lock().iter().find_map(|((known, selection, _), informer)| {
             (known == resource && *selection == Selection::default()).then(|| informer.informer.clone())
@@ -125,8 +126,8 @@ impl InformerFactory {
         known.unwrap_or_else(|| self.metadata(resource).any().clone())
     }
 
-    /// Tells a handler of all objects of a resource, of which it knows the metadata alone, from whatever informer of it
-    /// there is, so that nothing is cached twice.
+    /// Adds a handler of all objects of a resource that sees only their metadata. It uses an existing informer if
+    /// possible, so that nothing is cached twice.
     pub fn on_metadata(
         &self,
         resource: &GroupVersionResource,
@@ -137,7 +138,7 @@ impl InformerFactory {
     }
 
     fn get<T: ApiObject>(&self, key: InformerKey, api: &Api<T>) -> SharedInformer<T> {
-        // The key names as what objects are read.
+        // The key determines the type of the decoded objects.
         SharedInformer::over(self.get_any(key, api.any()))
     }
 
@@ -157,7 +158,7 @@ impl InformerFactory {
         informer
     }
 
-    /// Stops the informers of a resource that is no more, and forgets them.
+    /// Stops and removes the informers of a resource that is no longer served.
     pub fn forget(&self, resource: &GroupVersionResource) {
         self.inner.informers.lock().retain(|(known, ..), informer| {
             let keep = known != resource;
@@ -168,7 +169,7 @@ impl InformerFactory {
         });
     }
 
-    /// Waits until the informers that have been asked for so far have synced.
+    /// Waits until all informers that have been requested so far are synced.
     pub async fn synced(&self) {
         let informers: Vec<_> = self.inner.informers.lock().values().map(|known| known.informer.clone()).collect();
         for informer in informers {
@@ -176,10 +177,11 @@ impl InformerFactory {
         }
     }
 
-    /// Runs the informers, those that are asked for later too, until it is dropped. To be called once.
+    /// Runs the informers, including those that are requested later, until the future is dropped. Must be called only
+    /// once.
     ///
     /// # Panics
-    /// If a handler does.
+    /// If a handler panics.
     pub async fn run(&self) {
         let mut tasks = JoinSet::new();
         loop {

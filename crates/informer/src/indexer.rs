@@ -5,13 +5,13 @@ use std::sync::Arc;
 use coracle_meta::{AnyObject, ObjectKey, parse_resource_version};
 use parking_lot::RwLock;
 
-/// Gives the values under which an object is found in an index.
+/// Returns the values under which an index finds an object.
 pub(crate) type IndexFn = dyn Fn(&dyn AnyObject) -> Vec<String> + Send + Sync;
 
-/// A cache of objects by key and by named indices. Only its informer writes it; everybody else reads a
+/// A cache of objects by key and by named indexes. Only its informer writes to it; all others read through a
 /// [`Lister`](crate::Lister).
 ///
-/// In Kubernetes: `cache.Indexer` (and the `Store`, `ThreadSafeStore` and `cache` beneath it).
+/// In Kubernetes: `cache.Indexer` (and `Store`, `ThreadSafeStore` and `cache` below it).
 pub struct Indexer {
     state: RwLock<State>,
 }
@@ -22,7 +22,7 @@ struct State {
     version: String,
 }
 
-/// By their keys, which an index shares with the cache.
+/// By key; the indexes share the keys with the cache.
 type Objects = BTreeMap<Arc<ObjectKey>, Arc<dyn AnyObject>>;
 
 struct Index {
@@ -45,8 +45,8 @@ impl fmt::Debug for Indexer {
 }
 
 impl Indexer {
-    /// Adds an index over what is there and what will come. A second one of the same name changes nothing: whoever
-    /// shares an informer shares its indices.
+    /// Adds an index of all present and future objects. A second index of the same name changes nothing: users that
+    /// share an informer share its indexes.
     pub fn add_index(
         &self,
         name: &'static str,
@@ -63,7 +63,7 @@ impl Indexer {
         state.indices.insert(name, index);
     }
 
-    /// Puts an object in; gives what was there before.
+    /// Inserts an object; returns the previous one.
     pub fn insert(&self, object: Arc<dyn AnyObject>) -> Option<Arc<dyn AnyObject>> {
         let key = object.object_key();
         let mut state = self.state.write();
@@ -76,7 +76,7 @@ impl Indexer {
         old
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub fn remove(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>> {
         let mut state = self.state.write();
         let old = state.objects.remove(key)?;
@@ -88,19 +88,19 @@ impl Indexer {
         Some(old)
     }
 
-    /// Notes that the cache holds everything up to this version.
+    /// Records that the cache is complete up to this version.
     pub fn set_version(&self, version: &str) {
         version.clone_into(&mut self.state.write().version);
     }
 
-    /// Up to which version the cache holds everything; empty before the first list.
+    /// The version up to which the cache is complete; empty before the first list.
     ///
     /// In Kubernetes: `Store.LastStoreSyncResourceVersion`.
     pub fn version(&self) -> String {
         self.state.read().version.clone()
     }
 
-    /// Up to which revision the cache holds everything; 0 before the first list, and where versions are no numbers.
+    /// The revision up to which the cache is complete; 0 before the first list, and if versions are not numbers.
     pub fn revision(&self) -> i64 {
         parse_resource_version(&self.state.read().version).unwrap_or(0)
     }
@@ -110,17 +110,17 @@ impl Indexer {
         self.state.read().objects.get(key).cloned()
     }
 
-    /// Whether an object is there.
+    /// Whether an object exists.
     pub fn contains(&self, key: &ObjectKey) -> bool {
         self.state.read().objects.contains_key(key)
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.state.read().objects.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -142,7 +142,7 @@ impl Indexer {
         objects.take_while(|(key, _)| key.namespace == namespace).map(|(_, object)| object.clone()).collect()
     }
 
-    /// How many objects of a namespace there are.
+    /// The number of objects in a namespace.
     pub fn count(&self, namespace: &str) -> usize {
         let state = self.state.read();
         state
@@ -152,20 +152,20 @@ impl Indexer {
             .count()
     }
 
-    /// The objects with this value in this index, in the order of their keys; none if there is no such index.
+    /// The objects with this value in this index, in the order of their keys; empty without such an index.
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<dyn AnyObject>> {
         let state = self.state.read();
         let found = state.indices.get(index).and_then(|index| index.found.get(value));
         found.map(|objects| objects.values().cloned().collect()).unwrap_or_default()
     }
 
-    /// How many objects have this value in this index.
+    /// The number of objects with this value in this index.
     pub fn count_by_index(&self, index: &str, value: &str) -> usize {
         let state = self.state.read();
         state.indices.get(index).and_then(|index| index.found.get(value)).map_or(0, Objects::len)
     }
 
-    /// The values that an index has, in order.
+    /// The values of an index, in order.
     pub fn index_values(&self, index: &str) -> Vec<String> {
         let state = self.state.read();
         state.indices.get(index).into_iter().flat_map(|index| index.found.keys().cloned()).collect()
@@ -173,7 +173,7 @@ impl Indexer {
 }
 
 impl Index {
-    /// Puts an object in the place of the one that was there before.
+    /// Replaces an object, and updates the indexes.
     fn replace(&mut self, key: &Arc<ObjectKey>, old: Option<&dyn AnyObject>, object: &Arc<dyn AnyObject>) {
         let values = (self.values)(object.as_ref());
         for before in old.map(|old| (self.values)(old)).unwrap_or_default() {

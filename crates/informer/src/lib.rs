@@ -1,13 +1,13 @@
-//! Keeps a local, indexed copy of one kind of object up to date, and tells handlers what changed.
+//! Keeps a local, indexed cache of one kind of object up to date, and notifies handlers of changes.
 //!
 //! ```text
 //! apiserver --list, watch--> Reflector --Delta--> DeltaFifo --pop--> SharedInformer --> Indexer (read through a Lister)
 //!                                                                       \--> SharedProcessor --> ProcessorListener, one
 //!                                                                            a handler --> handler --> a work queue
 //! ```
-//! Start at [`SharedInformer`]; a process has one a kind, handed out by its [`InformerFactory`].
-//! In Kubernetes: client-go `tools/cache`.
-//! Not here: which key a change concerns (that is the controller's handler), and what to do about it.
+//! Start at [`SharedInformer`]; a process has one for each kind, from its [`InformerFactory`]. In Kubernetes:
+//! client-go `tools/cache`. Not here: which key a change concerns (the controller's handler decides), and what to do
+//! about it.
 
 mod any_informer;
 mod backoff;

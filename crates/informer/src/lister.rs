@@ -9,7 +9,7 @@ use crate::{Indexer, reads};
 
 /// A read-only handle of an informer's cache; cheap to clone.
 ///
-/// What it gives is shared with everybody else and cannot be changed; it may be older than the server's.
+/// The objects are shared and immutable; they may be older than the server's.
 ///
 /// ```
 /// use coracle::api::core_v1::ServiceAccount;
@@ -35,12 +35,12 @@ pub struct Lister<T> {
 }
 
 impl<T> Lister<T> {
-    /// Reads this cache, which holds objects of type `T` alone.
+    /// A lister of this cache, which holds only objects of type `T`.
     pub(crate) fn new(indexer: Arc<Indexer>, resource: Arc<str>) -> Self {
         Self { indexer, resource, _object: PhantomData }
     }
 
-    /// The cache, in which this is about to be looked at.
+    /// The cache; notes what is read from it.
     fn read(&self, look: Look<'_>) -> &Indexer {
         reads::note(&self.resource, &self.indexer, look);
         &self.indexer
@@ -76,27 +76,27 @@ impl<T: ApiObject> Lister<T> {
         typed(found)
     }
 
-    /// How many objects have this value in this index.
+    /// The number of objects with this value in this index.
     pub fn count_by_index(&self, index: &str, value: &str) -> usize {
         self.read(Look::Around).count_by_index(index, value)
     }
 
-    /// The values that an index has, in order.
+    /// The values of an index, in order.
     pub fn index_values(&self, index: &str) -> Vec<String> {
         self.read(Look::Around).index_values(index)
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.read(Look::Around).len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.read(Look::Around).is_empty()
     }
 
-    /// Up to which version the cache holds everything; empty before the first list.
+    /// The version up to which the cache is complete; empty before the first list.
     pub fn version(&self) -> String {
         self.indexer.version()
     }

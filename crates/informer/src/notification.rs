@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-/// What a handler is told: the change of one object in the cache.
+/// The input of a handler: the change of one object in the cache.
 ///
 /// In Kubernetes: the three methods of `cache.ResourceEventHandler`.
 ///
@@ -18,26 +18,26 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, PartialEq)]
 pub enum Notification<T: ?Sized> {
-    /// The object came into the cache.
+    /// The object was added to the cache.
     Added {
         /// The object.
         object: Arc<T>,
-        /// Whether it was there before the informer (or the handler) began.
+        /// Whether it existed before the informer (or the handler) started.
         initial: bool,
     },
-    /// The object changed, or nothing did and it is said again (a resync: both versions are the same).
+    /// The object changed, or did not change in a resync: then both versions are the same.
     Updated {
-        /// What the cache had.
+        /// The previous version.
         old: Arc<T>,
-        /// What it has.
+        /// The new version.
         new: Arc<T>,
     },
-    /// The object is gone from the cache.
+    /// The object was removed from the cache.
     Deleted {
         /// Its last known state.
         object: Arc<T>,
-        /// Whether the deletion itself was seen. If not, the object was missing from a later list, and its last state
-        /// may be old. In Kubernetes: `cache.DeletedFinalStateUnknown`.
+        /// Whether the deletion itself was observed. If not, the object was missing from a later list, and its last
+        /// state may be old. In Kubernetes: `cache.DeletedFinalStateUnknown`.
         observed: bool,
     },
 }
@@ -50,7 +50,7 @@ impl<T: ?Sized> Notification<T> {
         }
     }
 
-    /// The object's state before, if it changed.
+    /// The object's previous state, if it changed.
     pub fn old(&self) -> Option<&Arc<T>> {
         match self {
             Self::Updated { old, .. } => Some(old),
@@ -58,7 +58,7 @@ impl<T: ?Sized> Notification<T> {
         }
     }
 
-    /// The same change of what `part` sees of the object.
+    /// The same change of a part of the object, as `part` returns it.
     pub fn map<U>(&self, part: impl Fn(&Arc<T>) -> Arc<U>) -> Notification<U> {
         match self {
             Self::Added { object, initial } => Notification::Added { object: part(object), initial: *initial },

@@ -13,29 +13,29 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{Notification, Records, Signal};
 
-/// The shortest period of a resync. In Kubernetes: `minimumResyncPeriod`.
+/// The shortest resync period. In Kubernetes: `minimumResyncPeriod`.
 const MIN_RESYNC_PERIOD: Duration = Duration::from_secs(1);
 
-/// A handler: told of each change, with the entries of the event log that led to it. It maps the object to a key and
-/// queues that; it cannot wait.
+/// A handler: called for each change, with the entries of the event log that caused it. It maps the object to a key
+/// and queues that; it cannot wait.
 pub(crate) type Handler = Box<dyn FnMut(&Notification<dyn AnyObject>, &[EntryId]) + Send>;
 
-/// Tells every handler of an informer what changed.
+/// Notifies every handler of an informer of changes.
 ///
 /// In Kubernetes: `cache.sharedProcessor`.
 pub(crate) struct SharedProcessor {
     listeners: Mutex<Vec<Arc<ProcessorListener>>>,
-    /// Handlers whose listeners do not run yet.
+    /// Handlers whose listeners are not running yet.
     waiting: Mutex<Vec<Waiting>>,
     added: Notify,
     resync_added: Notify,
     records: Records,
 }
 
-/// A listener, and the handler that it is going to run.
+/// A listener, and the handler that it will run.
 type Waiting = (Arc<ProcessorListener>, Handler);
 
-/// One handler's queue of what it is still to be told: a slow handler holds up nobody but itself.
+/// The queue of one handler's pending notifications: a slow handler delays only itself.
 ///
 /// In Kubernetes: `cache.processorListener`.
 pub(crate) struct ProcessorListener {
@@ -48,12 +48,12 @@ pub(crate) struct ProcessorListener {
     resync: Mutex<Resync>,
 }
 
-/// When a handler is to be told again of everything.
+/// When a handler's next resync is due.
 #[derive(Debug)]
 struct Resync {
     period: Option<Duration>,
     next: Instant,
-    /// Whether `Sync` deltas that are under way are for this handler.
+    /// Whether `Sync` deltas in progress are for this handler.
     under_way: bool,
 }
 
@@ -65,11 +65,11 @@ impl Resync {
 
 enum Told {
     Of(Arc<Notification<dyn AnyObject>>, Option<EntryId>),
-    /// Everything of the first list has been told.
+    /// All objects of the first list have been delivered.
     Synced,
 }
 
-/// A handler's place at its informer.
+/// The registration of a handler with an informer.
 pub struct HandlerRegistration {
     listener: Arc<ProcessorListener>,
 }
@@ -81,28 +81,28 @@ impl fmt::Debug for HandlerRegistration {
 }
 
 impl HandlerRegistration {
-    /// Waits until the handler has been told of everything that was there when it began.
+    /// Waits until the handler has been notified of everything that existed when it started.
     pub async fn synced(&self) {
         self.listener.synced.given().await;
     }
 
-    /// Whether the handler has been told of everything that was there when it began.
+    /// Whether the handler has been notified of everything that existed when it started.
     pub fn has_synced(&self) -> bool {
         self.listener.synced.is_given()
     }
 
-    /// Tells the handler nothing more.
+    /// Removes the handler: it gets no more notifications.
     pub fn remove(&self) {
         self.listener.removed.give();
         self.listener.filled.notify_one();
     }
 }
 
-/// Whom a notification is for.
+/// The handlers that a notification is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
     All,
-    /// Only handlers that asked to be told again, because nothing happened.
+    /// Only handlers with a resync in progress, because nothing changed.
     Resyncing,
 }
 
@@ -123,7 +123,7 @@ impl SharedProcessor {
         }
     }
 
-    /// Adds a handler that is first told of `present`; and that this is all, if `complete`.
+    /// Adds a handler that is first notified of `present`; with `complete`, these are all objects of the first list.
     pub(crate) fn add(
         &self,
         name: &str,
@@ -164,14 +164,14 @@ impl SharedProcessor {
         }
     }
 
-    /// Says that the first list has been distributed to its end.
+    /// Records that the first list has been distributed completely.
     pub(crate) fn distribute_synced(&self) {
         for listener in self.listeners.lock().iter() {
             listener.tell(Told::Synced);
         }
     }
 
-    /// Waits until a handler is to be told of everything again.
+    /// Waits until a handler's resync is due.
     pub(crate) async fn resync_due(&self) {
         loop {
             let due = self.listeners.lock().iter().filter_map(|listener| listener.resync_due()).min();
@@ -179,13 +179,13 @@ impl SharedProcessor {
             match due {
                 None => added.await,
                 Some(due) if due <= Instant::now() => return,
-                // A handler that is added meanwhile may be due sooner.
+                // A handler that is added meanwhile may be due earlier.
                 Some(due) => drop(timeout_at(due, added).await),
             }
         }
     }
 
-    /// Begins a resync for the handlers that are due.
+    /// Starts a resync for the handlers that are due.
     pub(crate) fn begin_resync(&self) {
         let now = Instant::now();
         for listener in self.listeners.lock().iter() {
@@ -203,7 +203,7 @@ impl SharedProcessor {
         self.added.notified().await;
     }
 
-    /// Starts the listeners of handlers that were added.
+    /// Starts the listeners of new handlers.
     pub(crate) fn start_listeners(&self, tasks: &mut JoinSet<()>) {
         for (listener, handler) in std::mem::take(&mut *self.waiting.lock()) {
             tasks.spawn(listener.run(handler, self.records.clone()));
@@ -249,7 +249,7 @@ impl ProcessorListener {
     }
 }
 
-/// Panics when one of the tasks does; never ends otherwise.
+/// Panics when one of the tasks panics; never returns otherwise.
 pub(crate) async fn panicked(tasks: &mut JoinSet<()>) {
     while let Some(ended) = tasks.join_next().await {
         if let Err(error) = ended

@@ -6,29 +6,29 @@ use coracle_meta::ObjectKey;
 
 use crate::Indexer;
 
-/// Of so many objects of a kind the names are noted.
+/// How many names of objects are noted for each resource.
 const NOTED: usize = 32;
 
-/// What was read in caches: of each resource, up to which revision its cache held everything when it was read last, and which
-/// objects were looked at.
+/// The reads of caches: for each resource, the revision of its cache at the last read, and the objects that were
+/// read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads(BTreeMap<String, Read>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Read {
     revision: i64,
-    /// Each once, in the order in which they were looked at.
+    /// Without duplicates, in the order of the first read.
     looked_at: Vec<String>,
 }
 
-/// What is looked at in a cache.
+/// What is read from a cache.
 #[derive(Clone, Copy)]
 pub(crate) enum Look<'a> {
-    /// Nothing of any object: how many there are, the values of an index.
+    /// No objects: their number, or the values of an index.
     Around,
-    /// One object, which may not be there.
+    /// One object, which may not exist.
     One(&'a ObjectKey),
-    /// Those of a namespace.
+    /// Those in a namespace.
     Namespace(&'a str),
     /// All.
     All,
@@ -38,7 +38,7 @@ tokio::task_local! {
     static READS: RefCell<Reads>;
 }
 
-/// Does `work`, and says what it has read in caches through a [`Lister`](crate::Lister), wherever it got that from.
+/// Runs `work`, and returns which caches it read through a [`Lister`](crate::Lister), wherever the lister came from.
 pub async fn noting_reads<F: Future>(work: F) -> (F::Output, Reads) {
     let noting = async {
         let output = work.await;
@@ -47,7 +47,7 @@ pub async fn noting_reads<F: Future>(work: F) -> (F::Output, Reads) {
     READS.scope(RefCell::default(), noting).await
 }
 
-/// Notes that a cache is read, if somebody wants to know.
+/// Notes a read of a cache, inside of `noting_reads`.
 pub(crate) fn note(resource: &str, indexer: &Indexer, look: Look<'_>) {
     with_read(resource, |read| {
         read.revision = indexer.revision();
@@ -60,7 +60,7 @@ pub(crate) fn note(resource: &str, indexer: &Indexer, look: Look<'_>) {
     });
 }
 
-/// Notes an object that was found by an index.
+/// Notes the objects that were found by an index.
 pub(crate) fn found(resource: &str, keys: impl Iterator<Item = ObjectKey>) {
     with_read(resource, |read| {
         for key in keys {
@@ -73,7 +73,7 @@ pub(crate) fn found(resource: &str, keys: impl Iterator<Item = ObjectKey>) {
 }
 
 fn with_read(resource: &str, note: impl FnOnce(&mut Read)) {
-    // Nobody wants to know outside of `noting_reads`.
+    // Outside of `noting_reads` nothing is noted.
     let _ = READS.try_with(|reads| note(reads.borrow_mut().0.entry(resource.to_owned()).or_default()));
 }
 
@@ -86,13 +86,13 @@ impl Read {
 }
 
 impl Reads {
-    /// Resource to the revision up to which its cache held everything.
+    /// The revision of each resource's cache at its last read.
     pub fn revisions(&self) -> BTreeMap<&str, i64> {
         self.0.iter().map(|(resource, read)| (resource.as_str(), read.revision)).collect()
     }
 
-    /// Resource to what was looked at, in that order: the key of an object, `default/web`; `default/*` for all of a namespace, `*`
-    /// for all. The first 32 of them.
+    /// What was read of each resource, in that order: the key of an object, `default/web`; `default/*` for all of a
+    /// namespace, `*` for all. Only the first 32 entries.
     pub fn looked_at(&self) -> BTreeMap<&str, &[String]> {
         let looked = self.0.iter().filter(|(_, read)| !read.looked_at.is_empty());
         looked.map(|(resource, read)| (resource.as_str(), &*read.looked_at)).collect()

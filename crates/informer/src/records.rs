@@ -3,7 +3,8 @@ use coracle_meta::{AnyObject, GroupVersionResource, parse_resource_version};
 
 use crate::{DeltaType, Notification};
 
-/// What an informer writes to the event log: each stage between the watch and the handler, naming the one before it.
+/// The event log entries of an informer: each stage between the watch and the handler, with the previous stage as its
+/// cause.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     recorder: Recorder,
@@ -12,7 +13,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// The records of the informer of `resource` in the process `actor`.
+    /// The entries of the informer of `resource` in the process `actor`.
     pub fn new(recorder: Recorder, actor: &str, resource: &GroupVersionResource) -> Self {
         Self { recorder, actor: actor.to_owned(), resource: resource.resource.clone() }
     }
@@ -23,7 +24,7 @@ impl Records {
         at_version(detail, object.resource_version())
     }
 
-    /// What an event of a watch names as its cause: that it was sent or, if the server records elsewhere, the commits
+    /// The causes of a watch event: the entry of its sending or, if the server has a separate event log, the commits
     /// of its revision.
     pub(crate) fn sent(&self, audit_id: &str, object: &dyn AnyObject) -> Vec<EntryId> {
         if !self.recorder.is_on() {
@@ -36,7 +37,7 @@ impl Records {
         }
     }
 
-    /// The entry that ended the watch with this audit id.
+    /// The entry of the end of the watch with this audit id.
     pub(crate) fn ended(&self, audit_id: &str) -> Option<EntryId> {
         self.recorder.is_on().then(|| self.recorder.sent(audit_id, 0)).flatten()
     }

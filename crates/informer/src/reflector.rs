@@ -15,16 +15,16 @@ use crate::backoff::Backoff;
 use crate::reflector_store::ReflectorStore;
 use crate::{DeltaType, Records};
 
-/// A watch is asked to last this long, stretched by up to as much again so that not all end at once.
+/// The requested duration of a watch, with a jitter of up to 100 %, so that watches do not all end at the same time.
 ///
 /// In Kubernetes: `defaultMinWatchTimeout`.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(300);
-/// How much later than asked for a server may end a watch before it is taken for dead.
+/// How much longer a server may keep a watch open before it is considered broken.
 const WATCH_GRACE: Duration = Duration::from_secs(30);
-/// A watch that ends sooner without having said anything is a sign that something is wrong.
+/// A watch that ends sooner without any event indicates a problem.
 const VERY_SHORT: Duration = Duration::from_secs(1);
 
-/// Which objects of a resource an informer keeps.
+/// Which objects of a resource an informer caches.
 ///
 /// ```
 /// # use coracle::api::core_v1::ServiceAccount;
@@ -43,23 +43,23 @@ const VERY_SHORT: Duration = Duration::from_secs(1);
 pub struct Selection {
     /// The namespace; empty for all.
     pub namespace: String,
-    /// Which labels; empty for all.
+    /// The label selector; empty for all.
     pub labels: String,
-    /// Which fields (`spec.nodeName=node-1`); empty for all.
+    /// The field selector (`spec.nodeName=node-1`); empty for all.
     pub fields: String,
 }
 
-/// Changes an object before it is queued and cached, to drop what nobody needs.
+/// Changes an object before it is queued and cached, to drop unneeded fields.
 pub(crate) type Transform = dyn Fn(Arc<dyn AnyObject>) -> Arc<dyn AnyObject> + Send + Sync;
 
-/// Lists a resource, watches it from there, and puts what it sees into a [`ReflectorStore`]; for ever.
+/// Lists a resource, watches it from there, and puts all changes into a [`ReflectorStore`]; forever.
 ///
 /// ```text
 /// list (as a stream if the server can) --> watch from that version --ended--> watch from the last version seen
 ///          ^------------- version gone, or an error: after a back-off ------------/
 /// ```
-/// In Kubernetes: `cache.Reflector`. Unlike Kubernetes: a server that cannot be reached is tried again from the last
-/// version whatever the transport's error, because there is more than one transport here.
+/// In Kubernetes: `cache.Reflector`. Unlike Kubernetes: after any transport error the watch is resumed from the last
+/// version, because there are several transports here.
 pub(crate) struct Reflector {
     api: AnyApi,
     selection: Selection,
@@ -74,12 +74,12 @@ impl fmt::Debug for Reflector {
     }
 }
 
-/// How far a reflector has come.
+/// The position of a reflector.
 #[derive(Debug, Default)]
 struct Position {
     /// The version of the last list or event; empty before the first.
     version: String,
-    /// Whether the server said that it does not have that version, so that only the latest will do.
+    /// Whether the server reported that it does not have that version, so that only the latest is possible.
     unavailable: bool,
 }
 
@@ -89,12 +89,12 @@ impl Position {
         self.unavailable = false;
     }
 
-    /// From where a stream may begin; none for the latest.
+    /// The version where a stream starts; `None` for the latest.
     fn of_stream(&self) -> Option<String> {
         (!self.unavailable && !self.version.is_empty()).then(|| self.version.clone())
     }
 
-    /// Which version a list has to reach; none for the latest, `0` for any.
+    /// The version that a list must reach; `None` for the latest, `0` for any.
     fn of_list(&self) -> Option<String> {
         match (self.unavailable, self.version.as_str()) {
             (true, _) => None,
@@ -104,17 +104,17 @@ impl Position {
     }
 }
 
-/// Why a reflector lists or watches anew, and the entry of the event log that says so.
+/// Why a reflector lists or watches again, with its entry in the event log.
 #[derive(Debug)]
 struct Why {
     text: String,
     cause: Option<EntryId>,
 }
 
-/// An open watch, and when the server should have ended it.
+/// An open watch, and its deadline.
 struct OpenWatch {
     watch: AnyWatch,
-    /// That it was opened.
+    /// The entry of its opening in the event log.
     entry: Option<EntryId>,
     opened: Instant,
     deadline: Instant,
@@ -124,9 +124,9 @@ struct OpenWatch {
 enum Ended {
     /// The server or the transport closed it; it can be resumed.
     Closed,
-    /// It closed at once without a word.
+    /// It closed at once without an event.
     VeryShort,
-    /// The server said why.
+    /// The server returned an error.
     Refused(Status),
 }
 
@@ -142,7 +142,7 @@ impl Reflector {
         Self { api, selection, transform, random, records }
     }
 
-    /// Runs until it is dropped.
+    /// Runs until the future is dropped.
     pub(crate) async fn run(&self, store: &ReflectorStore) {
         let mut backoff = Backoff::new(self.random.split("backoff"));
         let mut position = Position::default();
@@ -153,7 +153,7 @@ impl Reflector {
         }
     }
 
-    /// Lists once, then watches for as long as watches can be resumed. Returns why it has to list again.
+    /// Lists once, then watches for as long as watches can be resumed. Returns why it must list again.
     async fn list_and_watch(
         &self,
         position: &mut Position,
@@ -164,7 +164,7 @@ impl Reflector {
         let mut cause = why.cause;
         let mut open = match self.list_as_stream(position, store, backoff, why).await {
             Ok(watch) => Some(watch),
-            // A server that cannot stream its list can list.
+            // A server that cannot stream its list supports plain lists.
             Err(_) => match self.list(position, store, why).await {
                 Ok(()) => None,
                 Err(error) => return Why { text: reason(&error), cause },
@@ -193,7 +193,7 @@ impl Reflector {
         }
     }
 
-    /// Reads the list as the initial events of a watch, which goes on as a watch afterwards.
+    /// Reads the list as the initial events of a watch, which then continues as a watch.
     ///
     /// In Kubernetes: `Reflector.watchList`.
     async fn list_as_stream(
@@ -302,10 +302,10 @@ impl Reflector {
         Ok(OpenWatch { watch, entry, opened, deadline: opened + timeout + WATCH_GRACE })
     }
 
-    /// Puts a watch's events into the store until it ends.
+    /// Puts a watch's events into the store until the watch ends.
     async fn follow(&self, open: &mut OpenWatch, position: &mut Position, store: &ReflectorStore) -> Ended {
         let mut events = 0_usize;
-        // A stream that breaks is resumed like one that ends: nothing was skipped.
+        // A broken stream is resumed like one that ended: no event was skipped.
         while let Ok(Some(event)) = self.next(open, position, store).await {
             events += 1;
             let (delta_type, object) = match event {
@@ -332,7 +332,7 @@ impl Reflector {
         }
     }
 
-    /// The next event; meanwhile it tells those who wait for a version how far the server is.
+    /// Returns the next event; meanwhile it answers waits for a version with the server's current one.
     async fn next(
         &self,
         open: &mut OpenWatch,
@@ -340,7 +340,7 @@ impl Reflector {
         store: &ReflectorStore,
     ) -> Result<Option<WatchEvent<Arc<dyn AnyObject>>>, Error> {
         if !open.watch.is_local() {
-            // Over a wire bookmarks say it.
+            // Over a network, bookmarks report the version.
             return open.next().await;
         }
         loop {
@@ -364,22 +364,22 @@ impl Reflector {
 }
 
 impl OpenWatch {
-    /// The next event; `None` at the end, and when the server should have ended the watch long ago.
+    /// The next event; `None` at the end, and if the server has exceeded the deadline.
     async fn next(&mut self) -> Result<Option<WatchEvent<Arc<dyn AnyObject>>>, Error> {
         match self.watch.is_local() {
-            // It ends with the server, and needs nobody to notice.
+            // It ends with the server, so no deadline is needed.
             true => self.watch.next().await,
             false => timeout_at(self.deadline, self.watch.next()).await.unwrap_or(Ok(None)),
         }
     }
 }
 
-/// Whether trying again from the same version may work. In Kubernetes: `isWatchErrorRetriable`.
+/// Whether a retry from the same version may succeed. In Kubernetes: `isWatchErrorRetriable`.
 fn is_retriable(error: &Error) -> bool {
     matches!(error, Error::Transport { .. }) || error.status().is_some_and(|status| status.code == 429)
 }
 
-/// Whether the server does not have the version, no longer or not yet.
+/// Whether the server does not have the version any more, or not yet.
 fn is_unavailable(error: &Error) -> bool {
     error.is_expired() || error.status().is_some_and(|status| status.has_cause("ResourceVersionTooLarge"))
 }

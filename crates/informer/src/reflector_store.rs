@@ -7,16 +7,16 @@ use tokio::sync::Notify;
 
 use crate::{DeltaFifo, DeltaType, Indexer, Records};
 
-/// Where a reflector puts what it sees: the queue, what the cache knows, and a bell for whoever empties the queue.
+/// The output of a reflector: the queue, the cache, and a signal for the task that drains the queue.
 ///
 /// In Kubernetes: `cache.ReflectorStore`.
 #[derive(Debug)]
 pub(crate) struct ReflectorStore {
     fifo: Mutex<DeltaFifo>,
     indexer: Arc<Indexer>,
-    /// Rings when something was queued; one task listens.
+    /// Notified when something was queued; one task waits for it.
     pub(crate) filled: Notify,
-    /// Rings when somebody waits for a version that the cache has not reached.
+    /// Notified when a caller waits for a version that the cache has not reached.
     pub(crate) awaited: Notify,
 }
 
@@ -26,12 +26,12 @@ impl ReflectorStore {
         Self { fifo, indexer, filled: Notify::new(), awaited: Notify::new() }
     }
 
-    /// The queue; who holds it keeps the cache from changing.
+    /// Locks the queue; the lock also keeps the cache from changing.
     pub(crate) fn lock(&self) -> MutexGuard<'_, DeltaFifo> {
         self.fifo.lock()
     }
 
-    /// Queues an event of a watch.
+    /// Queues a watch event.
     pub(crate) fn push(&self, delta_type: DeltaType, object: Arc<dyn AnyObject>, causes: &[EntryId]) {
         self.lock().push(delta_type, object, &self.indexer, causes);
         self.filled.notify_one();

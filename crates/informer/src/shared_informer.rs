@@ -11,18 +11,19 @@ use coracle_meta::{AnyObject, ApiObject, GroupVersionResource};
 
 use crate::{AnyInformer, HandlerRegistration, Lister, Notification, Records, Selection};
 
-/// A cache of one kind that everybody in a process shares; clones are handles of the same one.
+/// A cache of one kind that is shared within a process; clones are handles of the same informer.
 ///
-/// What it promises, for objects of the selection:
+/// Guarantees, for the selected objects:
 /// - The cache follows the server: it is never ahead, and when the server is quiet it becomes equal.
-/// - A handler is told of each object that is there, and then of its changes, in the order in which the cache made
-///   them; a deletion that was missed is told when a list reveals it. Changes may be skipped, states are not invented.
-/// - When a handler is told, the cache is at that state or a later one.
+/// - A handler is notified of each existing object, and then of its changes, in the order in which the cache applies
+///   them. A missed deletion is delivered when a list reveals it. Changes may be skipped, but states are never
+///   invented.
+/// - When a handler is notified, the cache has that state or a later one.
 /// - Handlers do not wait for each other.
 ///
 /// In Kubernetes: `cache.SharedIndexInformer`.
 ///
-/// A handler says which key is concerned; whoever works on the key looks at the cache:
+/// A handler maps a change to a key; the worker of the key reads the cache:
 ///
 /// ```
 /// use coracle::api::core_v1::ConfigMap;
@@ -75,17 +76,17 @@ impl<T> fmt::Debug for SharedInformer<T> {
 }
 
 impl<T> SharedInformer<T> {
-    /// Of an informer whose objects are read as `T`.
+    /// An informer whose objects are decoded as `T`.
     pub(crate) fn over(any: AnyInformer) -> Self {
         Self { any, _object: PhantomData }
     }
 
-    /// The same informer, its type forgotten.
+    /// The same informer without its type.
     pub fn any(&self) -> &AnyInformer {
         &self.any
     }
 
-    /// Which resource this is.
+    /// The resource.
     pub fn resource(&self) -> &GroupVersionResource {
         self.any.resource()
     }
@@ -95,51 +96,51 @@ impl<T> SharedInformer<T> {
         Lister::new(self.any.indexer(), self.resource().resource.as_str().into())
     }
 
-    /// Whether the first list is in the cache.
+    /// Whether the cache holds the first list.
     pub fn has_synced(&self) -> bool {
         self.any.has_synced()
     }
 
-    /// Waits until the first list is in the cache.
+    /// Waits until the cache holds the first list.
     pub async fn synced(&self) {
         self.any.synced().await;
     }
 
-    /// Up to which version the cache holds everything; empty before the first list.
+    /// The version up to which the cache is complete; empty before the first list.
     pub fn version(&self) -> String {
         self.any.version()
     }
 
-    /// Whether the cache holds everything up to this revision.
+    /// Whether the cache is complete up to this revision.
     pub fn has_reached(&self, revision: i64) -> bool {
         self.any.has_reached(revision)
     }
 
-    /// Waits until the cache holds everything up to this revision.
+    /// Waits until the cache is complete up to this revision.
     pub async fn reached(&self, revision: i64) {
         self.any.reached(revision).await;
     }
 
-    /// Lets [`run`](Self::run) end.
+    /// Stops [`run`](Self::run).
     pub fn stop(&self) {
         self.any.stop();
     }
 
-    /// Keeps the cache and tells the handlers, until it is stopped or dropped. To be called once.
+    /// Updates the cache and notifies the handlers, until the informer is stopped or the future is dropped. Must be
+    /// called only once.
     pub async fn run(&self) {
         self.any.run().await;
     }
 }
 
 impl<T: ApiObject> SharedInformer<T> {
-    /// An informer of what `selection` selects; it does nothing until it is [`run`](Self::run). Most callers ask an
-    /// [`InformerFactory`](crate::InformerFactory) instead.
+    /// An informer of the objects that `selection` selects; it does nothing until [`run`](Self::run) is called. Most
+    /// callers use an [`InformerFactory`](crate::InformerFactory) instead.
     pub fn new(api: &Api<T>, selection: Selection, random: Random, records: Records) -> Self {
         Self::over(AnyInformer::new(api.any(), selection, random, records, None))
     }
 
-    /// An informer that changes each object by `transform` before it is cached, which makes the object one of its own.
-    /// In Kubernetes: `cache.TransformFunc`.
+    /// An informer that applies `transform` to each object before it is cached. In Kubernetes: `cache.TransformFunc`.
     pub fn with_transform(
         api: &Api<T>,
         selection: Selection,
@@ -155,7 +156,8 @@ impl<T: ApiObject> SharedInformer<T> {
         Self::over(AnyInformer::new(api.any(), selection, random, records, Some(Box::new(transform))))
     }
 
-    /// Adds a handler, at any time; `actor` is its name in the event log. It is told first of what is there.
+    /// Adds a handler, at any time; `actor` is its name in the event log. It is first notified of all existing
+    /// objects.
     pub fn add_handler(
         &self,
         actor: &str,
@@ -164,15 +166,16 @@ impl<T: ApiObject> SharedInformer<T> {
         self.any.add_handler(actor, move |notification, causes| handler(&notification.map(typed), causes))
     }
 
-    /// Adds a handler that is told of everything again each `period`, from the cache: the server is not asked.
+    /// Adds a handler that is notified of every object again each `period`, from the cache, without a request to the
+    /// server.
     ///
-    /// It is for what the handler depends on outside the API: a bucket that somebody deletes by hand is made again at
-    /// the next resync, though no object changed. It is no remedy against a cache that fell behind: nothing is fetched,
-    /// and a resync tells of what the cache holds. That follows the server by itself: a watch that breaks is resumed.
+    /// Use it if the handler depends on state outside the API: a bucket that a user deletes by hand is created again
+    /// at the next resync, though no object changed. It does not help against an outdated cache: nothing is fetched,
+    /// and a resync delivers what the cache holds. The cache follows the server by itself: a broken watch is resumed.
     ///
-    /// Each object comes as [`Notification::Updated`] with the same state twice, in no set order; an object that is
-    /// about to change anyway comes with its change alone. A period of zero is none, and one below a second is a
-    /// second. In Kubernetes: `AddEventHandlerWithResyncPeriod`.
+    /// Each object is delivered as [`Notification::Updated`] with the same state twice, in no particular order; an
+    /// object with a pending change is delivered only with that change. A period of zero disables resyncs, and one
+    /// below a second counts as a second. In Kubernetes: `AddEventHandlerWithResyncPeriod`.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -216,7 +219,7 @@ impl<T: ApiObject> SharedInformer<T> {
         self.any.add_resyncing_handler(actor, period, handler)
     }
 
-    /// Adds an index to the cache; a second one of the same name changes nothing.
+    /// Adds an index to the cache; a second index of the same name changes nothing.
     ///
     /// ```
     /// # use coracle::api::core_v1::Namespace;

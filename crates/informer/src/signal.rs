@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// Something that happens once, and can be awaited by many: a cache has synced, an informer is to stop.
+/// A one-time event that many tasks can await: a cache has synced, an informer must stop.
 #[derive(Debug, Default)]
 pub struct Signal {
     given: AtomicBool,
@@ -11,7 +11,7 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Gives the signal, to those who wait and to those who will.
+    /// Gives the signal, to present and future waiters.
     pub fn give(&self) {
         self.given.store(true, Ordering::Release);
         self.changed.notify_waiters();
@@ -25,7 +25,7 @@ impl Signal {
     /// Waits for the signal.
     pub async fn given(&self) {
         let mut changed = pin!(self.changed.notified());
-        // From here on a signal wakes us, so that none falls between the question and the wait.
+        // The wait is registered here, so that a signal between the check and the wait is not lost.
         changed.as_mut().enable();
         if !self.is_given() {
             changed.await;
