@@ -67,12 +67,13 @@ pub struct Controller<R, K = ObjectKey> {
 }
 
 impl<K: Key, R: Reconciler<K>> Controller<R, K> {
-    /// A controller with one worker that never gives up, on a queue of its own. It records as `process/name`.
+    /// A controller with one worker and unlimited retries, on a queue of its own. Its actor in the event log is
+    /// `process/name`.
     pub fn new(process: &Process, name: &str, reconciler: R) -> Self {
         Self::on_queue(process, name, process.queue(name, RateLimiter::default()), reconciler)
     }
 
-    /// A controller on a queue that others know, too, or whose failed keys come back after other times than the usual.
+    /// A controller on a given queue, which others may use too, or with other retry delays.
     pub fn on_queue(process: &Process, name: &str, queue: WorkQueue<K>, reconciler: R) -> Self {
         Self {
             queue,
@@ -86,7 +87,7 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         }
     }
 
-    /// Queues the keys that `map` finds for each change that this informer tells, and reads its cache.
+    /// Queues the keys that `map` returns for each change of this informer, and waits for its cache.
     #[must_use]
     pub fn watches<T, M>(self, informer: &SharedInformer<T>, map: M) -> Self
     where
@@ -96,8 +97,8 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         self.watches_after(Duration::ZERO, informer, map)
     }
 
-    /// As [`watches`](Self::watches), but a key is worked on `delay` after the change: changes that come together, as those
-    /// of the pods of one Job, are looked at together.
+    /// As [`watches`](Self::watches), but a key is processed `delay` after the change, so that related changes, such
+    /// as those of the pods of one Job, are batched.
     #[must_use]
     pub fn watches_after<T, M>(self, delay: Duration, informer: &SharedInformer<T>, map: M) -> Self
     where
@@ -107,8 +108,8 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         self.watches_by(informer, map, move |_, _| delay)
     }
 
-    /// As [`watches_after`](Self::watches_after), with a delay that `delay` gives for each change and key: a key with
-    /// much to look at may gather more.
+    /// As [`watches_after`](Self::watches_after), with a delay for each change and key: a key whose sync is expensive
+    /// may batch longer.
     #[must_use]
     pub fn watches_by<T, M, D>(self, informer: &SharedInformer<T>, mut map: M, mut delay: D) -> Self
     where
@@ -126,21 +127,21 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         self.reads(informer)
     }
 
-    /// Reads the cache of this informer: no worker starts before it has synced.
+    /// Waits for the cache of this informer: no worker starts before it has synced.
     #[must_use]
     pub fn reads<T: ApiObject>(mut self, informer: &SharedInformer<T>) -> Self {
         self.caches.push(informer.any().clone());
         self
     }
 
-    /// Works on so many keys at once.
+    /// Sets how many keys are processed concurrently.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// Gives a key up after so many failures in a row, until something happens to it.
+    /// Gives up a key after this many consecutive failures, until an event queues it again.
     ///
     /// ```
     /// # use coracle::journal::Recorder;
@@ -172,14 +173,14 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         self
     }
 
-    /// Writes through a client of its own, with its own rate limit, say.
+    /// Writes through a client of its own, for example with its own rate limit.
     #[must_use]
     pub fn client(mut self, client: Client) -> Self {
         self.client = client.with_recorder(self.process.recorder.clone());
         self
     }
 
-    /// The queue, for handlers and timers that add keys in their own way.
+    /// The queue, for handlers and timers that add keys by themselves.
     pub fn queue(&self) -> WorkQueue<K> {
         self.queue.clone()
     }
@@ -194,10 +195,10 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         &self.reconciler
     }
 
-    /// Waits until the caches have synced, and works until it is dropped.
+    /// Waits until the caches have synced, and runs the workers until the future is dropped.
     ///
     /// # Panics
-    /// If the reconciler does.
+    /// If the reconciler panics.
     pub async fn run(self) {
         for cache in &self.caches {
             cache.synced().await;

@@ -9,18 +9,18 @@ use tokio::time::Instant;
 
 use crate::lru::Lru;
 
-/// From so many different messages of one reason on they are combined.
+/// From this many different messages of one reason on, events are combined.
 const MAX_SIMILAR: usize = 10;
-/// For how long messages count as similar.
+/// The time window of similar messages.
 const SIMILAR_WINDOW: Duration = Duration::from_secs(600);
-/// How many events an object may have at once; afterwards one more each [`SPAM_INTERVAL`].
+/// The burst of events of an object; afterwards one more each [`SPAM_INTERVAL`].
 const SPAM_BURST: u32 = 25;
 const SPAM_INTERVAL: Duration = Duration::from_secs(300);
 /// How many keys are remembered. In Kubernetes: `maxLruCacheEntries`.
 const REMEMBERED: usize = 4096;
 
-/// Keeps events from flooding the API: what is said again is counted, what is similar is combined, and what is too much
-/// is dropped.
+/// Keeps events from flooding the API: repeated events are counted, similar ones are combined, and excess ones are
+/// dropped.
 ///
 /// ```text
 /// event -> aggregate   the 10th message of a reason within 10 min: "(combined from similar events): ..."
@@ -32,7 +32,7 @@ const REMEMBERED: usize = 4096;
 pub(crate) struct EventCorrelator {
     similar: Lru<Similar>,
     observed: Lru<Option<Observed>>,
-    /// When each object's allowance is whole again.
+    /// When each object's budget is full again.
     spam: Lru<Instant>,
 }
 
@@ -50,11 +50,11 @@ struct Observed {
     first_timestamp: Option<String>,
 }
 
-/// What is to be done about an event.
+/// How an event must be written.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Correlated {
     Create(Event),
-    /// It was written before: the patch counts it. If it is gone meanwhile, the event is created.
+    /// It was written before: the patch increments its count. If it has been deleted meanwhile, the event is created.
     Count(Event, Value),
     Drop,
 }
@@ -71,7 +71,7 @@ impl EventCorrelator {
         if self.filter(event, now) { correlated } else { Correlated::Drop }
     }
 
-    /// Combines an event with those of its reason, if there are many. Gives the key under which it is counted.
+    /// Combines an event with those of its reason, if there are many. Returns the key under which it is counted.
     fn aggregate(&mut self, event: Event, now: Instant, wall: Timestamp) -> (Event, String) {
         let key = [source_key(&event).as_str(), &event.type_, &event.reason].join("\n");
         let similar = self.similar.entry(&key, || Similar { messages: BTreeSet::new(), last: now });
@@ -97,7 +97,7 @@ impl EventCorrelator {
         (combined, key)
     }
 
-    /// Counts an event that was seen before.
+    /// Counts a repeated event.
     fn observe(&mut self, mut event: Event, key: &str) -> Correlated {
         let slot = self.observed.entry(key, || None);
         let Some(observed) = slot else {
@@ -116,7 +116,7 @@ impl EventCorrelator {
         Correlated::Count(event, patch)
     }
 
-    /// Whether the object may have one more event.
+    /// Whether the object's budget allows another event.
     fn filter(&mut self, event: &Event, now: Instant) -> bool {
         let key = [source_key(event).as_str(), &event.type_].join("\n");
         let whole_at = self.spam.entry(&key, || now);
@@ -129,7 +129,7 @@ impl EventCorrelator {
     }
 }
 
-/// Who speaks about what. In Kubernetes: the common part of `getEventKey`, `getSpamKey` and
+/// The source and the object of an event. In Kubernetes: the common part of `getEventKey`, `getSpamKey` and
 /// `EventAggregatorByReasonFunc`.
 fn source_key(event: &Event) -> String {
     let object = &event.involved_object;

@@ -23,13 +23,13 @@ use crate::lanes::Lanes;
 use crate::metrics::EventFate;
 use crate::{Metrics, Speaker};
 
-/// How many events of one speaker wait to be posted; later ones are dropped. In Kubernetes: `maxQueuedEvents`.
+/// The maximum number of queued events of one speaker; later ones are dropped. In Kubernetes: `maxQueuedEvents`.
 const MAX_QUEUED: usize = 1000;
-/// How many are posted at a time, those of one object in their order.
+/// How many events are posted concurrently; those of one object are posted in order.
 ///
-/// Unlike Kubernetes: there one waits for the other, whatever they are about.
+/// Unlike Kubernetes: there all events are posted one after the other.
 const AT_ONCE: usize = 8;
-/// How often an event is tried, and how long apart, while the API cannot be reached.
+/// The number of tries of an event, and the delay between them, while the API is unreachable.
 const MAX_TRIES: u32 = 12;
 const RETRY_DELAY: Duration = Duration::from_secs(10);
 
@@ -44,23 +44,23 @@ pub(crate) enum Queued {
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) event: Queued,
-    /// Who says it, if it is not the program itself.
+    /// The speaker, if it is not the program itself.
     pub(crate) speaker: Option<Speaker>,
     pub(crate) causes: Vec<EntryId>,
 }
 
-/// What is to be written of an event, by whom.
+/// How an event must be written, and by which client.
 struct Task {
     write: Write,
     speaker: Option<Speaker>,
     causes: Vec<EntryId>,
 }
 
-/// What is to be written of an event.
+/// How an event must be written.
 #[derive(Debug)]
 enum Write {
     Create(core_v1::Event),
-    /// The patch counts it.
+    /// The patch increments its count.
     Count(core_v1::Event, Value),
     Series(events_v1::Event),
 }
@@ -76,19 +76,19 @@ impl Write {
     }
 }
 
-/// The events of a process on their way to the API.
+/// The queue of a process's events for the API.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     queue: Mutex<VecDeque<Waiting>>,
     room: usize,
     filled: Notify,
-    /// How many that are being posted wait for the API to be reached: they hold nobody up.
+    /// How many posts in progress wait for the API to be reachable: they do not count against the concurrency.
     asleep: AtomicUsize,
     last_draw: Mutex<u64>,
 }
 
 impl EventQueue {
-    /// The queue of a program that speaks for so many.
+    /// The queue of a program with this many speakers.
     pub(crate) fn of_speakers(count: usize) -> Self {
         Self {
             queue: Mutex::default(),
@@ -99,7 +99,7 @@ impl EventQueue {
         }
     }
 
-    /// Queues an event; false if it is dropped, because too many wait.
+    /// Queues an event; false if it is dropped, because too many are queued.
     pub(crate) fn push(&self, event: Waiting) -> bool {
         let mut queue = self.queue.lock();
         let has_room = queue.len() < self.room;
@@ -110,7 +110,7 @@ impl EventQueue {
         has_room
     }
 
-    /// Posts events until it is dropped.
+    /// Posts events until the future is dropped.
     pub(crate) async fn post(&self, sink: &EventSink<'_>) {
         self.asleep.store(0, Ordering::Relaxed);
         let (mut correlator, mut series) = (EventCorrelator::new(), EventSeries::default());
@@ -158,16 +158,16 @@ impl EventQueue {
         }
     }
 
-    /// The name of an event about an object, `web.18a3f2...`: its name and the time in nanoseconds.
+    /// The name of an event about an object, `web.18a3f2...`: the object's name and the time in nanoseconds.
     ///
-    /// Unlike Kubernetes: the nanoseconds within a millisecond are drawn, because virtual time stands still while several
-    /// events are made.
+    /// Unlike Kubernetes: the nanoseconds within a millisecond are random, because virtual time may not advance
+    /// between events.
     pub(crate) fn name(&self, ambient: &Ambient, object: &str) -> String {
         let nanos = i128::from(ambient.clock.now().as_millisecond()) * 1_000_000 + i128::from(self.draw(ambient));
         format!("{object}.{nanos:x}")
     }
 
-    /// A number below a million that differs from the one before.
+    /// A random number below a million that differs from the previous one.
     fn draw(&self, ambient: &Ambient) -> u64 {
         let mut last = self.last_draw.lock();
         *last = (*last + 1 + ambient.random.below(1000)) % 1_000_000;
@@ -175,14 +175,14 @@ impl EventQueue {
     }
 }
 
-/// Where the events of a program go. In Kubernetes: `record.EventSink`.
+/// Where the events of a program are posted. In Kubernetes: `record.EventSink`.
 pub(crate) struct EventSink<'a> {
     pub(crate) queue: &'a EventQueue,
-    /// The program, as the event log calls it.
+    /// The program's name in the event log.
     pub(crate) program: &'a str,
     pub(crate) client: &'a Client,
     pub(crate) ambient: &'a Ambient,
-    /// Where is counted what becomes of them.
+    /// The metrics of posted and dropped events.
     pub(crate) metrics: &'a Metrics,
 }
 
@@ -193,7 +193,7 @@ impl EventSink<'_> {
         Api::of(&client.on_behalf_of(Origin::new(actor, &subject, causes)))
     }
 
-    /// What is to be written of an event, if anything.
+    /// How an event must be written, if at all.
     fn correlated(&self, queued: Queued, correlator: &mut EventCorrelator, series: &mut EventSeries) -> Option<Write> {
         let (now, wall) = (Instant::now(), self.ambient.clock.now());
         match queued {
@@ -209,7 +209,7 @@ impl EventSink<'_> {
         }
     }
 
-    /// Writes an event; gives the lane that is free then.
+    /// Writes an event; returns its lane, which is then free.
     async fn write(&self, lane: String, task: Task) -> String {
         let Task { write, speaker, causes } = task;
         match &write {
@@ -229,12 +229,12 @@ impl EventSink<'_> {
         lane
     }
 
-    /// Tries while the API cannot be reached; what the API refuses is given up. In Kubernetes: `recordToSink`.
+    /// Retries while the API is unreachable; an event that the API rejects is dropped. In Kubernetes: `recordToSink`.
     async fn attempt<F: Future<Output = Result<(), Error>>>(&self, write: impl Fn() -> F) {
         for tried in 1..=MAX_TRIES {
             match write().await {
                 Err(Error::Transport { .. }) if tried < MAX_TRIES => {
-                    // The first wait is drawn, so that not all components come back at once.
+                    // The first delay is random, so that not all components retry at the same time.
                     let share = if tried == 1 { self.ambient.random.fraction() } else { 1.0 };
                     self.queue.asleep.fetch_add(1, Ordering::Relaxed);
                     self.queue.filled.notify_one();

@@ -5,17 +5,17 @@ use coracle_meta::{Resource, format_time};
 use crate::event_queue::{Queued, Waiting};
 use crate::{Pass, Process, Speaker};
 
-/// Whether an event is as it should be.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
-    /// As it should be.
+    /// Information about normal operation.
     Normal,
-    /// Somebody may want to look.
+    /// A problem that may need attention.
     Warning,
 }
 
 impl EventType {
-    /// The word on the wire.
+    /// The value in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "Normal",
@@ -24,8 +24,8 @@ impl EventType {
     }
 }
 
-/// Tells people what a component did to an object and why, as `v1` events; they are posted later, by
-/// [`Process::run`], and in no order with other writes.
+/// Records what a component did to an object and why, as `v1` events. [`Process::run`] posts them later, in no
+/// particular order with other writes.
 ///
 /// In Kubernetes: `record.EventRecorder`.
 ///
@@ -58,38 +58,38 @@ pub struct EventRecorder {
 }
 
 impl EventRecorder {
-    /// The events of a component: `replicaset-controller`.
+    /// A recorder of a component: `replicaset-controller`.
     pub fn new(process: &Process, component: &str) -> Self {
         let source = EventSource { component: component.to_owned(), ..EventSource::default() };
         Self { process: process.clone(), source, speaker: None, causes: Vec::new() }
     }
 
-    /// The same, with the name of the host in its events, as kubelets have it.
+    /// The same, with the name of the host in its events, as for kubelets.
     #[must_use]
     pub fn on_host(mut self, host: &str) -> Self {
         host.clone_into(&mut self.source.host);
         self
     }
 
-    /// The same, in the name of somebody for whom the program speaks.
+    /// The same, on behalf of a speaker of the program.
     #[must_use]
     pub fn speaking_as(mut self, speaker: &Speaker) -> Self {
         self.speaker = Some(speaker.clone());
         self
     }
 
-    /// The same, naming a pass as the cause of its events in the event log.
+    /// The same, with a pass as the cause of its events in the event log.
     #[must_use]
     pub fn in_pass(&self, pass: &Pass) -> Self {
         Self { causes: pass.cause().into_iter().collect(), ..self.clone() }
     }
 
-    /// Says something about an object.
+    /// Records an event of an object.
     pub fn event<K: Resource>(&self, object: &K, event_type: EventType, reason: &str, message: impl Into<String>) {
         self.event_on(reference_to(object), event_type, reason, message);
     }
 
-    /// Says something about what `reference` names.
+    /// Records an event of the object that `reference` names.
     pub fn event_on(
         &self,
         reference: ObjectReference,
@@ -120,7 +120,7 @@ impl EventRecorder {
     }
 }
 
-/// Names an object in an event. In Kubernetes: `reference.GetReference`.
+/// The reference to an object in an event. In Kubernetes: `reference.GetReference`.
 pub fn reference_to<K: Resource>(object: &K) -> ObjectReference {
     let meta = object.meta();
     ObjectReference {

@@ -6,18 +6,19 @@ use coracle_api::core_v1::ObjectReference;
 use coracle_api::events_v1::{Event, EventSeries as Series};
 use tokio::time::Instant;
 
-/// A series that is not said again for so long has ended.
+/// A series without repetition for this long has ended.
 const FINISH: Duration = Duration::from_secs(6 * 60);
-/// A series that goes on is written again after so long.
+/// A continuing series is written again after this long.
 const REFRESH: Duration = Duration::from_secs(30 * 60);
 
-/// Events that were written lately: one that is said again is written once more as a series, and then only counted.
+/// The cache of recent events: the first repetition writes the event again as a series, and later ones are only
+/// counted.
 ///
 /// In Kubernetes: the cache of `eventBroadcasterImpl`.
 #[derive(Debug, Default)]
 pub(crate) struct EventSeries {
     events: BTreeMap<Arc<str>, Known>,
-    /// When something is to be done about each.
+    /// When each event is due.
     by_time: BTreeSet<(Instant, Arc<str>)>,
 }
 
@@ -29,7 +30,7 @@ struct Known {
 }
 
 impl EventSeries {
-    /// Takes note of an event; gives what is to be written of it now.
+    /// Records an event; returns what must be written now.
     pub(crate) fn observe(&mut self, event: Event, now: Instant, wall: String) -> Option<Event> {
         let key: Arc<str> = series_key(&event).into();
         let before = self.events.get(&key).map(Known::due);
@@ -44,12 +45,12 @@ impl EventSeries {
         write
     }
 
-    /// When the next series ends or is to be written again.
+    /// When the next series ends or must be written again.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.by_time.first().map(|(due, _)| *due)
     }
 
-    /// Takes out what has ended, and gives the series that are to be written.
+    /// Removes ended series, and returns those that must be written.
     pub(crate) fn due(&mut self, now: Instant) -> Vec<Event> {
         let mut writes = Vec::new();
         while self.next_due().is_some_and(|due| due <= now) {
@@ -69,7 +70,7 @@ impl EventSeries {
 }
 
 impl Known {
-    /// It is said again; gives what is to be written of it now.
+    /// Counts a repetition; returns what must be written now.
     fn again(&mut self, now: Instant, wall: String) -> Option<Event> {
         self.last = now;
         if let Some(series) = &mut self.event.series {
@@ -88,7 +89,7 @@ impl Known {
     }
 }
 
-/// What makes two events one series; the note does not. In Kubernetes: `events.getKey`.
+/// The identity of a series; the note is not part of it. In Kubernetes: `events.getKey`.
 fn series_key(event: &Event) -> String {
     let related = event.related.as_deref().map(reference_key).unwrap_or_default();
     [

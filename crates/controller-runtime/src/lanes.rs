@@ -1,14 +1,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
-/// Things that are done several at a time, but one after the other where they are about the same object.
+/// Runs tasks concurrently, except for tasks about the same object, which run one after the other.
 ///
 /// ```text
-/// enter a1 -> a1      a: []           a1 begins
-/// enter a2            a: [a2]         waits behind it
-/// enter b1 -> b1      a: [a2] b: []   begins as well
+/// enter a1 -> a1      a: []           a1 starts
+/// enter a2            a: [a2]         waits for a1
+/// enter b1 -> b1      a: [a2] b: []   starts too
 /// leave a  -> a2      a: []   b: []
 /// ```
-/// Invariant: a lane is there as long as something in it is under way.
+/// Invariant: a lane exists as long as one of its tasks is running.
 #[derive(Debug)]
 pub(crate) struct Lanes<T> {
     behind: BTreeMap<String, VecDeque<T>>,
@@ -21,7 +21,7 @@ impl<T> Default for Lanes<T> {
 }
 
 impl<T> Lanes<T> {
-    /// Puts something into a lane; gives it back if it may begin.
+    /// Adds a task to a lane; returns it if it may start.
     pub(crate) fn enter(&mut self, lane: &str, thing: T) -> Option<T> {
         if let Some(behind) = self.behind.get_mut(lane) {
             behind.push_back(thing);
@@ -31,7 +31,7 @@ impl<T> Lanes<T> {
         Some(thing)
     }
 
-    /// Notes that what was under way in a lane is done; gives what may begin now.
+    /// Records that the running task of a lane has ended; returns the task that may start now.
     pub(crate) fn leave(&mut self, lane: &str) -> Option<T> {
         let next = self.behind.get_mut(lane)?.pop_front();
         if next.is_none() {
@@ -40,7 +40,7 @@ impl<T> Lanes<T> {
         next
     }
 
-    /// How many things wait behind others.
+    /// How many tasks wait for others.
     pub(crate) fn waiting(&self) -> usize {
         self.behind.values().map(VecDeque::len).sum()
     }

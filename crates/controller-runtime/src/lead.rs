@@ -10,15 +10,14 @@ use crate::LeaderElection;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Ended {
-    /// It was asked to stop.
+    /// `shutdown` completed.
     Asked,
-    /// It leads no more: another may act by now, so it must do nothing further.
+    /// This process lost the leadership: another may be active now, so it must do nothing further.
     LeadershipLost,
 }
 
-/// Does `work` until `shutdown`; with an election, not before this process leads and no longer than it does. Who is asked
-/// to stop gives the lease up.
-/// In Kubernetes: `leaderelection.RunOrDie` with `ReleaseOnCancel`.
+/// Runs `work` until `shutdown`; with an election, only while this process is the leader. On `shutdown` the lease is
+/// released. In Kubernetes: `leaderelection.RunOrDie` with `ReleaseOnCancel`.
 ///
 /// ```
 /// # coracle::run_virtual(1, async |cluster| {
@@ -46,7 +45,7 @@ pub async fn lead(
 ) -> Ended {
     let mut shutdown = pin!(shutdown);
     let work = pin!(work);
-    // Each `select` looks at its left one first, always.
+    // Each `select` polls its left future first.
     let Some(mut election) = election else {
         select(shutdown, work).await;
         return Ended::Asked;

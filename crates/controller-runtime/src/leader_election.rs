@@ -7,14 +7,14 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{EventRecorder, EventType, Process};
 
-/// How long a lease lasts and how often it is renewed. In Kubernetes: `LeaderElectionConfiguration`.
+/// The duration of a lease and of its renewals. In Kubernetes: `LeaderElectionConfiguration`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaderTimings {
-    /// How long others wait before they take a lease that is not renewed.
+    /// How long candidates wait before they acquire a lease that is not renewed.
     pub lease: Duration,
-    /// How long a leader tries to renew before it steps down.
+    /// How long a leader tries to renew before it gives up the leadership.
     pub renew_deadline: Duration,
-    /// How long between two tries.
+    /// The time between two tries.
     pub retry: Duration,
 }
 
@@ -25,12 +25,12 @@ impl Default for LeaderTimings {
     }
 }
 
-/// Lets one of several processes act: the one that holds a Lease.
+/// Elects one of several processes as the leader: the holder of a Lease.
 ///
-/// A lease is judged by when it was last seen to change, on one's own clock, so that clocks need not agree.
-/// In Kubernetes: `client-go/tools/leaderelection`.
+/// A lease expires by the time of its last observed change on the local clock, so clocks need not be synchronized. In
+/// Kubernetes: `client-go/tools/leaderelection`.
 ///
-/// [`lead`](crate::lead) stands, works and gives the lease up; by hand it is:
+/// [`lead`](crate::lead) acquires the lease, works and releases it; by hand it is:
 ///
 /// ```
 /// # coracle::run_virtual(1, async |cluster| {
@@ -62,7 +62,7 @@ pub struct LeaderElection {
     seen: Option<Seen>,
 }
 
-/// The lease as it was last seen, and since when it has looked so.
+/// The lease as last observed, and since when it has been unchanged.
 #[derive(Debug)]
 struct Seen {
     lease: Lease,
@@ -70,7 +70,7 @@ struct Seen {
 }
 
 impl LeaderElection {
-    /// Stands for election on the Lease `key`; `component` names itself in the event.
+    /// A candidate for the Lease `key`; `component` is the source of its events.
     pub fn new(process: &Process, component: &str, key: ObjectKey, timings: LeaderTimings) -> Self {
         Self {
             leases: Api::of(&process.client),
@@ -83,20 +83,20 @@ impl LeaderElection {
         }
     }
 
-    /// The name under which this process holds the lease.
+    /// The name of this process in the lease.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// How long the lease lasts, and how often it is renewed.
+    /// The durations of the lease and its renewals.
     pub fn timings(&self) -> LeaderTimings {
         self.timings
     }
 
-    /// Waits until this process leads.
+    /// Waits until this process is the leader.
     pub async fn acquire(&mut self) {
         while !self.try_hold_until(Instant::now() + self.patience()).await {
-            // Others that wait as long are kept apart. In Kubernetes: `JitterFactor`.
+            // Jitter keeps candidates apart. In Kubernetes: `JitterFactor`.
             let jitter = 1.0 + 1.2 * self.process.ambient.random.fraction();
             sleep(self.timings.retry.mul_f64(jitter)).await;
         }
@@ -106,12 +106,12 @@ impl LeaderElection {
         }
     }
 
-    /// Renews the lease until that has not worked for too long; then this process leads no more.
+    /// Renews the lease until that has failed for too long; then this process is not the leader any more.
     pub async fn hold(&mut self) {
         let mut ends = Instant::now() + self.timings.renew_deadline;
         while Instant::now() < ends {
             sleep(self.timings.retry).await;
-            // An answer that comes after the end comes too late: by then another may lead.
+            // The deadline counts from the request: when a late answer arrives, another process may already lead.
             let asked = Instant::now();
             if self.try_hold_until(ends.min(asked + self.patience())).await {
                 ends = asked + self.timings.renew_deadline;
@@ -119,7 +119,7 @@ impl LeaderElection {
         }
     }
 
-    /// Gives the lease up, so that another need not wait for its end. In Kubernetes: `ReleaseOnCancel`.
+    /// Releases the lease, so that candidates need not wait for its expiry. In Kubernetes: `ReleaseOnCancel`.
     pub async fn release(&mut self) {
         let Some(mut seen) = self.seen.take().filter(|seen| self.holds(&seen.lease)) else { return };
         let now = format_micro_time(self.process.ambient.clock.now());
@@ -132,13 +132,14 @@ impl LeaderElection {
         }
     }
 
-    /// How long a request may take: one that hangs leaves time for another.
-    /// In Kubernetes: the timeout of the client of `resourcelock.NewFromKubeconfig`, which is at least 1 s.
+    /// The timeout of a request, which leaves time for a retry. In Kubernetes: the client timeout of
+    /// `resourcelock.NewFromKubeconfig`, which is at least 1 s.
     fn patience(&self) -> Duration {
         (self.timings.renew_deadline / 2).max(Duration::from_secs(1))
     }
 
-    /// A try that has not ended by then has failed; it is not known whether it took the lease, and the next one sees it.
+    /// A try that has not ended by `end` has failed. It may have acquired the lease nevertheless; the next try
+    /// observes that.
     async fn try_hold_until(&mut self, end: Instant) -> bool {
         timeout_at(end, self.try_hold()).await.unwrap_or(false)
     }
@@ -185,7 +186,7 @@ impl LeaderElection {
         lease.spec.holder_identity.as_deref() == Some(&self.identity)
     }
 
-    /// The lease as this process holds it.
+    /// The lease with this process as its holder.
     fn lease(&self, current: Option<Lease>) -> Lease {
         let now = format_micro_time(self.process.ambient.clock.now());
         let mut lease = current.unwrap_or_default();

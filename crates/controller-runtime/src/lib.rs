@@ -1,4 +1,4 @@
-//! What every controller is made of: a reconciler, a queue of keys, workers, and a view of the cluster.
+//! The building blocks of every controller: a reconciler, a queue of keys, workers, and caches of the cluster.
 //!
 //! ```text
 //! informers --Notification--> Controller::watches (object to keys) --> WorkQueue --> worker --> Reconciler::reconcile
@@ -6,9 +6,9 @@
 //!     \------------------------------- the API server <------------ Pass: recorded writes <----------------/
 //! ```
 //! Start at [`Controller`] and [`Reconciler`]; a [`Process`] holds what the controllers of one program share.
-//! [`ownership`] claims children, [`EventRecorder`] tells people, [`LeaderElection`] lets one of several act: see [`lead`].
-//! In Kubernetes: `pkg/controller`, `client-go/tools/{record,events,leaderelection}`.
-//! Not here: what any controller does (`controllers`, `scheduler`, `kubelet`).
+//! [`ownership`] claims children, [`EventRecorder`] records events, [`LeaderElection`] elects one of several
+//! processes: see [`lead`]. In Kubernetes: `pkg/controller`, `client-go/tools/{record,events,leaderelection}`. Not
+//! here: the controllers themselves (`controllers`, `scheduler`, `kubelet`).
 
 mod controller;
 mod event_correlator;
@@ -32,7 +32,7 @@ mod worker;
 mod writes;
 
 pub use controller::Controller;
-/// The event log's types, for components that record stages of their own.
+/// The types of the event log, for components with stages of their own.
 pub use coracle_journal::{Detail, EntryId, Recorder, Stage};
 pub use event_recorder::{EventRecorder, EventType, reference_to};
 pub use lead::{Ended, lead};

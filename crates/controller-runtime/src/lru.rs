@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-/// A map that forgets what was used longest ago.
+/// A map that drops the least recently used entries.
 #[derive(Debug)]
 pub(crate) struct Lru<V> {
     capacity: usize,
@@ -14,7 +14,7 @@ impl<V> Lru<V> {
         Self { capacity, next: 0, values: BTreeMap::new(), order: BTreeMap::new() }
     }
 
-    /// The value of a key, made if it is not there; counts as a use.
+    /// The value of a key, created if it is missing; counts as a use.
     pub(crate) fn entry(&mut self, key: &str, make: impl FnOnce() -> V) -> &mut V {
         let used = self.next;
         self.next += 1;

@@ -8,14 +8,14 @@ use coracle_exposition::{Exposition, Histogram, MetricKind};
 use coracle_workqueue::{Key, QueueCounts, WorkQueue};
 use parking_lot::Mutex;
 
-/// The bounds of `rest_client_request_duration_seconds`.
+/// The buckets of `rest_client_request_duration_seconds`.
 const REQUEST_SECONDS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
 
-/// What the controllers of a program did, counted for `/metrics`. A handle: clones count together.
+/// The metrics of a program's controllers, for `/metrics`. A handle: clones share the counts.
 ///
 /// In Kubernetes: `workqueue_*` of `component-base/metrics/prometheus/workqueue`, `rest_client_requests_total` and
-/// `rest_client_request_duration_seconds` of `restclient`. The counts by controller (`coracle_controller_*`) and of events
-/// have no like there.
+/// `rest_client_request_duration_seconds` of `restclient`. The metrics of each controller (`coracle_controller_*`)
+/// and of events do not exist there.
 #[derive(Clone, Default)]
 pub struct Metrics {
     inner: Arc<Mutex<Counted>>,
@@ -32,15 +32,15 @@ struct Counted {
     events: BTreeMap<EventFate, u64>,
 }
 
-/// What became of an event.
+/// What happened to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EventFate {
     Written,
-    /// The API did not take it.
+    /// The API rejected it.
     Refused,
-    /// Its object had too many already.
+    /// Its object had too many events already.
     TooMany,
-    /// Too many waited to be written.
+    /// Too many events were queued.
     QueueFull,
 }
 
@@ -55,29 +55,29 @@ impl EventFate {
     }
 }
 
-/// A queue by its name.
+/// The metrics of a queue.
 struct Queue {
     counts: Box<dyn Fn() -> QueueCounts + Send>,
     waited: Histogram,
     worked: Histogram,
 }
 
-/// What a controller did, by its name.
+/// The metrics of a controller.
 #[derive(Default)]
 struct Controller {
-    /// By how they ended.
+    /// The number of syncs, by result.
     syncs: BTreeMap<&'static str, u64>,
     writes: u64,
     unchanged: u64,
 }
 
-/// What one sync did.
+/// The result of one sync.
 pub(crate) struct Synced {
     pub(crate) result: &'static str,
     pub(crate) waited: Duration,
     pub(crate) worked: Duration,
     pub(crate) writes: usize,
-    /// Writes whose answers showed what the caches had shown before.
+    /// Writes that did not change what the caches had shown before.
     pub(crate) unchanged: usize,
 }
 
@@ -94,9 +94,10 @@ impl PartialEq for Metrics {
 }
 
 impl Metrics {
-    /// Counts what happens in a queue; one of the same name is counted no longer.
+    /// Observes a queue; replaces one of the same name.
     pub(crate) fn watch<K: Key>(&self, queue: &WorkQueue<K>) {
-        // Eleven bounds, 10 ns to 1000 s: those of Kubernetes' queues, but for the first that no clock here tells apart.
+        // Eleven buckets, 10 ns to 1000 s: those of Kubernetes' queues, except the first, which is below the
+        // resolution of clocks here.
         let bounds = || (-8..=3).map(|power| 10_f64.powi(power));
         let (waited, worked) = (Histogram::new(bounds()), Histogram::new(bounds()));
         let handle = queue.clone();
@@ -104,7 +105,7 @@ impl Metrics {
         self.inner.lock().queues.insert(queue.name().to_owned(), queue_counts);
     }
 
-    /// The same client, whose calls are counted here.
+    /// The same client, whose requests are counted here.
     #[must_use]
     pub fn observing(&self, client: Client) -> Client {
         let metrics = self.clone();
@@ -143,7 +144,7 @@ impl Metrics {
         controller.unchanged += sync.unchanged as u64;
     }
 
-    /// The counts as Prometheus reads them.
+    /// The metrics in the Prometheus text format.
     pub fn text(&self) -> String {
         let counted = self.inner.lock();
         let mut text = Exposition::default();
@@ -209,7 +210,7 @@ impl Metrics {
 }
 
 impl Counted {
-    /// Those of a server in the same process have no host.
+    /// Requests to a server in the same process have no host.
     fn tell_requests(&self, text: &mut Exposition) {
         let name = "rest_client_requests_total";
         text.metric(

@@ -3,27 +3,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use coracle_client::Gone;
 use coracle_meta::{GroupVersionResource, ObjectKey};
 
-/// The last revisions that a controller wrote for each key, and what it removed, until its caches show them.
+/// The last revisions that a controller wrote for each key, and the objects that it removed, until its caches show
+/// them.
 ///
-/// A cache is behind the server. A reconciler that creates three pods and looks again at once sees none, and creates
-/// three more. So a key is not worked on before each cache has come to the revision of the key's own last write there:
+/// A cache is behind the server. A reconciler that creates three pods and runs again at once sees none, and would
+/// create three more. So a key is not processed before each cache has reached the revision of the key's own last
+/// write there:
 ///
 /// ```text
 /// pass over default/web writes pods at 42, 43, 44       default/web: pods 44
 /// next pass, cache of pods at 43                        not yet
-/// cache of pods at 44                                   go on, and forget
+/// cache of pods at 44                                   process, and forget the writes
 /// ```
-/// What a deletion ends at once has no revision that the answer could carry: there the cache has to lose the object of
+/// A deletion that removes an object at once returns no revision: there the cache must no longer hold the object with
 /// that uid.
 ///
-/// In Kubernetes: `consistency.ConsistencyStore`; older controllers count instead (`UIDTrackingControllerExpectations`).
-/// Unlike Kubernetes: every controller has it, because revisions make it one rule for all.
+/// In Kubernetes: `consistency.ConsistencyStore`; older controllers count instead
+/// (`UIDTrackingControllerExpectations`). Unlike Kubernetes: every controller uses it, because revisions make one
+/// rule sufficient for all.
 #[derive(Debug)]
 pub struct OwnWrites<K = ObjectKey> {
     by_key: BTreeMap<K, Written>,
 }
 
-/// What was written for a key.
+/// The writes for a key.
 #[derive(Debug, Default)]
 struct Written {
     revisions: BTreeMap<GroupVersionResource, i64>,
@@ -36,33 +39,33 @@ impl<K> Default for OwnWrites<K> {
     }
 }
 
-/// What caches show.
+/// The state of the caches.
 pub trait Caches {
-    /// Up to which revision a resource's cache holds everything; `None` if it is not cached, and so not waited for.
+    /// The revision up to which a resource's cache is complete; `None` if it is not cached, and so not waited for.
     fn revision(&self, resource: &GroupVersionResource) -> Option<i64>;
 
-    /// Whether this very object is still in its cache.
+    /// Whether the cache still holds the object with this uid.
     fn holds(&self, gone: &Gone) -> bool;
 }
 
 /// A write that a cache does not show yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unseen {
-    /// Something was written.
+    /// A write.
     Write {
-        /// What was written.
+        /// The resource.
         resource: GroupVersionResource,
         /// The revision of the write.
         needs: i64,
         /// The revision of the cache.
         has: i64,
     },
-    /// Something was removed.
+    /// A removed object.
     End(Gone),
 }
 
 impl Unseen {
-    /// Of which resource's cache it is.
+    /// The resource.
     pub fn resource(&self) -> &GroupVersionResource {
         match self {
             Self::Write { resource, .. } | Self::End(Gone { resource, .. }) => resource,
@@ -71,7 +74,7 @@ impl Unseen {
 }
 
 impl<K: Ord + Clone> OwnWrites<K> {
-    /// Notes what was written for `key`, and what is gone.
+    /// Records the writes for `key`, and the objects that they removed.
     pub fn record(&mut self, key: &K, written: BTreeMap<GroupVersionResource, i64>, gone: Vec<Gone>) {
         if written.is_empty() && gone.is_empty() {
             return;
@@ -84,7 +87,7 @@ impl<K: Ord + Clone> OwnWrites<K> {
         own.gone.extend(gone);
     }
 
-    /// A write for `key` that its cache does not show.
+    /// A write for `key` that its cache does not show yet.
     pub fn unseen(&mut self, key: &K, caches: &impl Caches) -> Option<Unseen> {
         let own = self.by_key.get_mut(key)?;
         own.revisions.retain(|resource, needs| caches.revision(resource).is_some_and(|has| has < *needs));

@@ -1,8 +1,8 @@
-//! Which objects belong to a controller: those that match its selector and that nobody else manages.
+//! Which objects belong to a controller: those that match its selector and have no other controller.
 //!
 //! ```text
-//! claim_of (pure): managed by another -> ignore   mine, matching -> mine   mine, not matching -> release
-//!                  managed by nobody, matching -> adopt, after a live look at the owner
+//! claim_of (pure): has another controller -> ignore   mine, matching -> mine   mine, not matching -> release
+//!                  no controller, matching -> adopt, after a live read of the owner
 //! ```
 //! In Kubernetes: `controller_ref_manager.go`.
 
@@ -15,20 +15,20 @@ use serde_json::{Value, json};
 
 use crate::{Pass, ReconcileError};
 
-/// What an object is to a controller.
+/// The relation of an object to a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is the controller's already.
+    /// The controller manages it already.
     Mine,
-    /// Nobody manages it, and it matches.
+    /// It has no controller, and it matches.
     Adopt,
     /// The controller manages it, but it no longer matches.
     Release,
-    /// It is somebody else's, or nobody's concern.
+    /// It has another controller, or it does not match.
     Ignore,
 }
 
-/// Decides what `child` is to `owner`.
+/// Determines the relation of `child` to `owner`.
 ///
 /// ```
 /// use coracle_api::apps_v1::ReplicaSet;
@@ -54,7 +54,7 @@ fn decide<O: Resource, C: Resource>(owner: &O, child: &C, matches: bool) -> Clai
     match child.meta().controller() {
         Some(controller) if controller.uid != uid => Claim::Ignore,
         Some(_) if matches => Claim::Mine,
-        // An owner on its way out does not let go: its dependents are collected with it.
+        // A terminating owner does not release: its dependents are garbage-collected with it.
         Some(_) if owner.meta().is_terminating() => Claim::Ignore,
         Some(_) => Claim::Release,
         None if !matches || owner.meta().is_terminating() || child.meta().is_terminating() => Claim::Ignore,
@@ -63,11 +63,11 @@ fn decide<O: Resource, C: Resource>(owner: &O, child: &C, matches: bool) -> Clai
     }
 }
 
-/// The objects among `candidates` that belong to `owner`: adopts what matches and has no controller, and releases what
-/// no longer matches.
+/// The objects among `candidates` that belong to `owner`: adopts matching objects without a controller, and releases
+/// its own objects that no longer match.
 ///
-/// Before the first adoption the owner is read live, because a cache may show an owner that is gone or another one of
-/// the same name; then it is an error. An object that went away meanwhile is left out.
+/// Before the first adoption the owner is read live, because the cache may show an owner that is deleted or replaced
+/// by another one of the same name; then this fails. Objects that are deleted meanwhile are left out.
 ///
 /// ```
 /// # coracle::run_virtual(1, async |cluster| {
@@ -101,13 +101,13 @@ pub async fn claim<O: Resource, C: Resource>(
     claim_by(pass, owner, &Terms { selector, accepts: &|_| true, finalizer: None }, candidates).await
 }
 
-/// On which terms a controller takes objects.
+/// The conditions under which a controller claims objects.
 pub struct Terms<'a, C> {
-    /// What matches it may belong to the controller.
+    /// Objects that match it may belong to the controller.
     pub selector: &'a LabelSelector,
-    /// What else has to hold: that a pod has one of the names of a StatefulSet, say.
+    /// A further condition, for example that a pod has one of the names of a StatefulSet.
     pub accepts: &'a (dyn Fn(&C) -> bool + Send + Sync),
-    /// What the controller holds its objects by: put on with the adoption, and taken off with the release.
+    /// The controller's finalizer on its objects: added with the adoption, and removed with the release.
     pub finalizer: Option<&'a str>,
 }
 
@@ -117,7 +117,8 @@ impl<C> std::fmt::Debug for Terms<'_, C> {
     }
 }
 
-/// As [`claim`], on terms of the controller's own. Writes go out together; the first error is given once all are done.
+/// As [`claim`], with further conditions. The writes run concurrently; the first error is returned after all have
+/// ended.
 pub async fn claim_by<O: Resource, C: Resource>(
     pass: &Pass,
     owner: &O,
@@ -125,7 +126,7 @@ pub async fn claim_by<O: Resource, C: Resource>(
     mut candidates: Vec<Arc<C>>,
 ) -> Result<Vec<Arc<C>>, ReconcileError> {
     let claims: Vec<_> = candidates.iter().map(|child| terms.claim_of(owner, child.as_ref())).collect();
-    // Nearly always there is nothing to write.
+    // Usually there is nothing to write.
     if claims.iter().all(|claim| matches!(claim, Claim::Mine | Claim::Ignore)) {
         let mut claims = claims.into_iter();
         candidates.retain(|_| claims.next() == Some(Claim::Mine));
@@ -181,7 +182,7 @@ pub fn controller_reference<O: Resource>(owner: &O) -> OwnerReference {
     }
 }
 
-/// Looks at the owner live: whether it is still there, still the same, and staying.
+/// Reads the owner live: checks that it exists, has the same uid, and is not being deleted.
 ///
 /// In Kubernetes: `RecheckDeletionTimestamp` over a live get.
 async fn check_owner<O: Resource>(pass: &Pass, owner: &O) -> Result<(), ReconcileError> {
@@ -201,7 +202,7 @@ async fn check_owner<O: Resource>(pass: &Pass, owner: &O) -> Result<(), Reconcil
     }
 }
 
-/// Makes `owner` the controller of `child`; false if the child is gone.
+/// Makes `owner` the controller of `child`; false if the child is deleted.
 async fn adopt<O: Resource, C: Resource>(
     api: &Api<C>,
     owner: &O,
@@ -220,7 +221,7 @@ async fn adopt<O: Resource, C: Resource>(
     }
 }
 
-/// Takes `owner` out of the owners of `child`.
+/// Removes `owner` from the owners of `child`.
 async fn release<O: Resource, C: Resource>(
     api: &Api<C>,
     owner: &O,
@@ -229,7 +230,7 @@ async fn release<O: Resource, C: Resource>(
 ) -> Result<(), ReconcileError> {
     match api.patch(&child.key(), &Patch::Strategic(release_patch(owner, child, finalizer))).await {
         Ok(_) => Ok(()),
-        // Invalid: the object no longer has this uid, or no longer this owner.
+        // Invalid: the object has another uid, or no longer this owner.
         Err(error) if error.is_not_found() || error.is_invalid() => Ok(()),
         Err(error) => Err(error.into()),
     }

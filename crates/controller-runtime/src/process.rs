@@ -10,7 +10,7 @@ use crate::Metrics;
 use crate::event_queue::{EventQueue, EventSink, Waiting};
 use crate::metrics::EventFate;
 
-/// What the controllers of one program share: the way to the API, the caches, the queue of events to be posted.
+/// What the controllers of one program share: the API client, the caches, the queue of events.
 ///
 /// ```
 /// # coracle::run_virtual(1, async |cluster| {
@@ -32,23 +32,23 @@ use crate::metrics::EventFate;
 pub struct Process {
     /// The program's name in the event log: `controller-manager`.
     pub name: String,
-    /// Where this program runs, as events and leases tell it.
+    /// The host of this program, for events and leases.
     pub host: String,
-    /// The way to the API.
+    /// The API client.
     pub client: Client,
-    /// One informer a kind.
+    /// One informer for each kind.
     pub informers: InformerFactory,
-    /// The time of day and randomness.
+    /// The clock and randomness.
     pub ambient: Ambient,
     /// The event log.
     pub recorder: Recorder,
-    /// What its controllers did.
+    /// The metrics of its controllers.
     pub metrics: Metrics,
     pub(crate) events: Arc<EventQueue>,
 }
 
 impl Process {
-    /// A program that reaches the API through `client`. Its informers and events do not count against the rate limit of
+    /// A program that uses the API through `client`. Its informers and events do not count against the rate limit of
     /// its controllers.
     pub fn new(name: &str, client: &Client, ambient: &Ambient, recorder: &Recorder) -> Self {
         let client = client.clone().with_recorder(recorder.clone());
@@ -64,26 +64,27 @@ impl Process {
         }
     }
 
-    /// The same program, counting here what its controllers do.
+    /// The same program with these metrics.
     #[must_use]
     pub fn counting(self, metrics: &Metrics) -> Self {
         Self { metrics: metrics.clone(), ..self }
     }
 
-    /// The same program on a host of this name.
+    /// The same program with this host name.
     #[must_use]
     pub fn on_host(mut self, host: &str) -> Self {
         host.clone_into(&mut self.host);
         self
     }
 
-    /// The same program with room for the events of so many speakers. What was said before is not posted.
+    /// The same program with capacity for the events of this many speakers. Events that are already queued are
+    /// dropped.
     #[must_use]
     pub fn with_speakers(self, count: usize) -> Self {
         Self { events: Arc::new(EventQueue::of_speakers(count)), ..self }
     }
 
-    /// The same program, with another way for what its controllers write; informers and events stay as they are.
+    /// The same program, with another client for the writes of its controllers; informers and events keep theirs.
     #[must_use]
     pub fn speaking_through(&self, client: Client) -> Self {
         let client = self.metrics.observing(client.with_recorder(self.recorder.clone()));
@@ -102,14 +103,14 @@ impl Process {
         queue
     }
 
-    /// Lets an event be posted later.
+    /// Queues an event to be posted.
     pub(crate) fn say(&self, event: Waiting) {
         if !self.events.push(event) {
             self.metrics.event(EventFate::QueueFull);
         }
     }
 
-    /// Runs the informers and posts the events, until it is dropped. To be called once.
+    /// Runs the informers and posts the events, until the future is dropped. Must be called only once.
     pub async fn run(&self) {
         let Self { name, client, ambient, metrics, events, .. } = self;
         let sink = EventSink { queue: events, program: name, client, ambient, metrics };

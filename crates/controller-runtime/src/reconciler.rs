@@ -9,12 +9,12 @@ use parking_lot::Mutex;
 
 use crate::Speaker;
 
-/// Brings the world closer to what one object asks for.
+/// Moves the actual state closer to the desired state of one object.
 ///
-/// It is told a key and not what happened to it (level, not edge): it looks at what is, in the caches, decides, and
-/// writes. It must be able to run again at any time.
+/// It gets a key, and not the change (level-triggered, not edge-triggered): it reads the current state from the
+/// caches, decides, and writes. It must be idempotent.
 ///
-/// The decision is best a function of what was observed, and the rest reads and writes:
+/// The decision should be a pure function of the observed state; the rest reads and writes:
 ///
 /// ```
 /// use coracle::runtime::controller::{Action, Pass, ReconcileError, Reconciler};
@@ -53,47 +53,47 @@ use crate::Speaker;
 /// .unwrap();
 /// ```
 pub trait Reconciler<K = ObjectKey>: Send + Sync + 'static {
-    /// Does what is to be done for `key` at the moment. An object that is not there any more is no error.
+    /// Reconciles `key`. A missing object is not an error.
     fn reconcile(&self, pass: &Pass, key: &K) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
 
-    /// In whose name `key` is worked on; none for the controller's own.
+    /// The identity on whose behalf `key` is processed; `None` for the controller's own.
     fn speaker(&self, key: &K) -> Option<Speaker> {
         let _ = key;
         None
     }
 }
 
-/// When a key is worked on again. In Kubernetes: `reconcile.Result` of controller-runtime; in kube-rs: `Action`.
+/// When a key is processed again. In Kubernetes: `reconcile.Result` of controller-runtime; in kube-rs: `Action`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// When something happens to it.
+    /// When an event queues it.
     Done,
     /// After this time at the latest.
     RequeueAfter(Duration),
-    /// Soon, with the back-off of failures, though nothing failed.
+    /// Soon, with the back-off of failures, though it did not fail.
     Requeue,
 }
 
-/// Why a pass failed; the key is tried again with back-off.
+/// Why a pass failed; the key is retried with back-off.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
-    /// The API said no, or nothing.
+    /// An API request failed.
     #[error(transparent)]
     Call(#[from] coracle_client::Error),
-    /// The object cannot be worked on as it is.
+    /// The object is invalid in its current state.
     #[error("{0}")]
     Object(String),
 }
 
 impl ReconcileError {
-    /// Whether the failure is that the object's namespace goes away, so that trying again is no use.
+    /// Whether it failed because the object's namespace is terminating, so that a retry is useless.
     pub fn is_namespace_terminating(&self) -> bool {
         matches!(self, Self::Call(error) if error.is_namespace_terminating())
     }
 }
 
-/// One pass of a reconciler over one key. What is written through it is recorded with its causes, and the next pass
-/// over the key waits until the caches show it.
+/// One pass of a reconciler over one key. Its writes are recorded with their causes, and the next pass over the key
+/// waits until the caches show them.
 ///
 /// ```
 /// # coracle::run_virtual(1, async |cluster| {
@@ -109,7 +109,7 @@ impl ReconcileError {
 pub struct Pass {
     client: Client,
     cause: Option<EntryId>,
-    /// What was decided, if anybody keeps it.
+    /// The decisions, if they are recorded.
     decided: Option<Arc<Mutex<Vec<String>>>>,
 }
 
@@ -120,41 +120,41 @@ impl Pass {
         Self { client, cause, decided }
     }
 
-    /// Says in a sentence what this pass decided, `want 3, see 2: create 1`; it is recorded with the sync. Made only if
-    /// somebody records.
+    /// Records the decision of this pass in a sentence, `want 3, see 2: create 1`, in the event log entry of the
+    /// sync. The sentence is only built if it is recorded.
     pub fn decided<S: Into<String>>(&self, sentence: impl FnOnce() -> S) {
         if let Some(decided) = &self.decided {
             decided.lock().push(sentence().into());
         }
     }
 
-    /// Ends the pass where there is nothing, or nothing more, to do, and says why.
+    /// Ends the pass because nothing (more) must be done, and records why.
     pub fn done<S: Into<String>>(&self, sentence: impl FnOnce() -> S) -> Result<Action, ReconcileError> {
         self.decided(sentence);
         Ok(Action::Done)
     }
 
-    /// Ends the pass of what is not there.
+    /// Ends the pass because the object does not exist.
     pub fn gone(&self) -> Result<Action, ReconcileError> {
         self.done(|| "it is not there: nothing to do")
     }
 
-    /// What was decided so far, as one sentence; empty if nothing was said.
+    /// All decisions so far as one sentence; empty without any.
     pub(crate) fn decisions(&self) -> String {
         self.decided.as_ref().map(|decided| decided.lock().join("; ")).unwrap_or_default()
     }
 
-    /// The client to write with.
+    /// The client for writes.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The verbs of a kind.
+    /// The API of a kind.
     pub fn api<K: Resource>(&self) -> Api<K> {
         Api::of(&self.client)
     }
 
-    /// The entry of the event log that says that this pass began.
+    /// The event log entry of the start of this pass.
     pub fn cause(&self) -> Option<EntryId> {
         self.cause
     }

@@ -6,7 +6,7 @@ use coracle_meta::format_micro_time;
 use crate::event_queue::{Queued, Waiting};
 use crate::{EventType, Process};
 
-/// Tells people what a component did and why, as `events.k8s.io/v1` events; posted by [`Process::run`].
+/// Records what a component did and why, as `events.k8s.io/v1` events; [`Process::run`] posts them.
 ///
 /// In Kubernetes: `events.EventRecorder`; of the components only the scheduler uses it.
 #[derive(Clone, Debug)]
@@ -16,32 +16,32 @@ pub struct SeriesRecorder {
     causes: Vec<EntryId>,
 }
 
-/// What a [`SeriesRecorder`] says.
+/// The content of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Note<'a> {
-    /// Whether it is as it should be.
+    /// The type of the event.
     pub event_type: EventType,
-    /// Why, in one word.
+    /// The reason, one word.
     pub reason: &'a str,
-    /// What was done, in one word.
+    /// The action, one word.
     pub action: &'a str,
-    /// A sentence.
+    /// The message, a sentence.
     pub note: &'a str,
 }
 
 impl SeriesRecorder {
-    /// The events of a component: `default-scheduler`.
+    /// A recorder of a component: `default-scheduler`.
     pub fn new(process: &Process, controller: &str) -> Self {
         Self { process: process.clone(), controller: controller.to_owned(), causes: Vec::new() }
     }
 
-    /// The same, naming entries of the event log as the cause of its events.
+    /// The same, with entries of the event log as the cause of its events.
     #[must_use]
     pub fn caused_by(&self, causes: &[EntryId]) -> Self {
         Self { causes: causes.to_vec(), ..self.clone() }
     }
 
-    /// Says something about an object, and perhaps another that it is related to.
+    /// Records an event of an object, optionally with a related one.
     pub fn event(&self, regarding: ObjectReference, related: Option<ObjectReference>, note: Note<'_>) {
         let namespace = if regarding.namespace.is_empty() { "default" } else { &regarding.namespace };
         let mut event = Event {

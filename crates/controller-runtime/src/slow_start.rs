@@ -2,8 +2,8 @@ use std::future::Future;
 
 use futures_util::future::join_all;
 
-/// Does something `count` times, in batches of 1, 2, 4, 8, ...; after a batch with an error the rest is not tried, so
-/// that what cannot work fails once and not a thousand times. Gives how many worked, and the first error.
+/// Calls `act` `count` times, in batches of 1, 2, 4, 8, ...; stops after a batch with an error, so that an operation
+/// that always fails is tried once and not a thousand times. Returns how many calls succeeded, and the first error.
 ///
 /// In Kubernetes: `slowStartBatch`.
 ///

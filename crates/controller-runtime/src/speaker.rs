@@ -2,8 +2,7 @@ use std::sync::Arc;
 
 use coracle_client::Client;
 
-/// In whose name something is written, where one program speaks for many, as one process does for the nodes that it
-/// simulates.
+/// The identity of a write, where one program acts for many, as one process does for the nodes that it simulates.
 ///
 /// ```
 /// # coracle::run_virtual(1, async |cluster| {
@@ -30,6 +29,6 @@ use coracle_client::Client;
 pub struct Speaker {
     /// The name in the event log.
     pub actor: Arc<str>,
-    /// The way to the API, and as whom.
+    /// The API client with that identity.
     pub client: Client,
 }

@@ -19,7 +19,7 @@ use crate::metrics::{Metrics, Synced};
 use crate::own_writes::{Caches, Unseen};
 use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler, Speaker};
 
-/// What the workers of a controller share: each takes a key, reconciles it, and gives it back.
+/// What the workers of a controller share: each takes a key, reconciles it, and returns it to the queue.
 pub(crate) struct Worker<K> {
     pub(crate) actor: String,
     pub(crate) recorder: Recorder,
@@ -29,13 +29,13 @@ pub(crate) struct Worker<K> {
     pub(crate) queue: WorkQueue<K>,
     pub(crate) caches: Vec<AnyInformer>,
     pub(crate) max_retries: Option<u32>,
-    /// What becomes of a reconciler that panics; where it is survived, its key is tried again like any that failed.
+    /// How panics of a reconciler are handled; if they are caught, the key is retried like any failed key.
     pub(crate) panics: Panics,
     pub(crate) own_writes: Mutex<OwnWrites<K>>,
     pub(crate) parked: Mutex<Parked<K>>,
 }
 
-/// A reconciler whose type is forgotten, so that what is around it is compiled once a type of key.
+/// A reconciler without its type, so that the code around it is compiled once for each type of key.
 pub(crate) trait AnyReconciler<K>: Send + Sync {
     fn reconcile<'a>(&'a self, pass: &'a Pass, key: &'a K) -> BoxFuture<'a, Result<Action, ReconcileError>>;
     fn speaker(&self, key: &K) -> Option<Speaker>;
@@ -51,17 +51,18 @@ impl<K: Key, R: Reconciler<K>> AnyReconciler<K> for R {
     }
 }
 
-/// What a sync did, for the event log.
+/// The result of a sync, for the event log.
 struct Done {
     writes: usize,
     reads: Reads,
     decided: String,
 }
 
-/// Keys that come back when a cache shows their own last writes.
+/// Keys that wait until a cache shows their own last writes.
 #[derive(Debug)]
 pub(crate) struct Parked<K> {
-    /// Those that wait. A wait takes its key out before it gives it back to the queue, so that it can wait again at once.
+    /// The waiting keys. A wait removes its key before it returns it to the queue, so that the key can wait again at
+    /// once.
     keys: Arc<Mutex<BTreeSet<K>>>,
     waits: JoinSet<()>,
 }
@@ -73,7 +74,7 @@ impl<K> Parked<K> {
 }
 
 impl<K: Key> Worker<K> {
-    /// The worker with this number, from 0.
+    /// Runs the worker with this number, from 0.
     pub(crate) async fn run(self: Arc<Self>, number: usize) {
         while let Some(work) = self.queue.get().await {
             match self.unseen_write(&work.key) {
@@ -117,8 +118,8 @@ impl<K: Key> Worker<K> {
         self.metrics.synced(self.queue.name(), &sync);
     }
 
-    /// Decides when the key is worked on again; gives the word for how the sync ended. In Kubernetes: each controller's
-    /// `handleErr`.
+    /// Decides when the key is processed again; returns the result of the sync as a word. In Kubernetes: each
+    /// controller's `handleErr`.
     fn settle(
         &self,
         actor: &str,
@@ -173,7 +174,7 @@ impl<K: Key> Worker<K> {
         self.own_writes.lock().unseen(key, &Informed(&self.caches))
     }
 
-    /// Lets a key come back when the cache has come far enough, without holding a worker up.
+    /// Queues a key again when the cache has reached the needed revision, without blocking a worker.
     fn park(&self, work: &Work<K>, unseen: Unseen, number: usize) {
         let entry = self.recorder.record(&self.actor, Stage::SyncWaitStale, || {
             let detail = Detail::about(work.key.to_string()).caused_by(work.cause);
@@ -186,7 +187,7 @@ impl<K: Key> Worker<K> {
         let mut parked = self.parked.lock();
         while parked.waits.try_join_next().is_some() {}
         let keys = Arc::clone(&parked.keys);
-        // A key that waits already looks again when that wait is over.
+        // A key that waits already is checked again at the end of that wait.
         if !keys.lock().insert(work.key.clone()) {
             return;
         }
@@ -227,7 +228,7 @@ async fn wait(cache: AnyInformer, unseen: Unseen) {
     }
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

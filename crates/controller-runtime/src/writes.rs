@@ -1,15 +1,16 @@
-//! Writes that need no `match`: what is there already, gone already or as it should be is no error and no write.
+//! Writes that need no `match`: an object that already exists, is already deleted or has the desired state is not an
+//! error and causes no write.
 
 use coracle_client::{DeleteParams, Error};
 use coracle_meta::{ObjectKey, Resource};
 
 use crate::{Pass, ReconcileError};
 
-/// How often a write that came too late is made again on what is there then.
+/// How often a write with a conflict is tried again on the current version.
 const TRIES: usize = 4;
 
 impl Pass {
-    /// Creates an object; `None` if one of its name is there.
+    /// Creates an object; `None` if one of its name exists.
     pub async fn create_if_missing<K: Resource>(&self, object: &K) -> Result<Option<K>, ReconcileError> {
         match self.api::<K>().create(object).await {
             Ok(created) => Ok(Some(created)),
@@ -18,7 +19,7 @@ impl Pass {
         }
     }
 
-    /// Deletes an object, or begins to; false if it is not there.
+    /// Deletes an object, or starts its deletion; false if it does not exist.
     pub async fn delete_if_there<K: Resource>(
         &self,
         key: &ObjectKey,
@@ -31,8 +32,8 @@ impl Pass {
         }
     }
 
-    /// Changes an object, if `change` changes anything; where somebody else was faster, what is there then is changed.
-    /// Gives the object as it is now; `None` if it is gone.
+    /// Updates an object, if `change` changes anything; on a conflict, `change` is applied to the current version.
+    /// Returns the updated object; `None` if it is deleted.
     pub async fn update<K: Resource + PartialEq>(
         &self,
         seen: &K,
@@ -41,7 +42,7 @@ impl Pass {
         self.write(seen, &change, false).await
     }
 
-    /// As [`update`](Self::update), of the status.
+    /// As [`update`](Self::update), for the status.
     pub async fn update_status<K: Resource + PartialEq>(
         &self,
         seen: &K,
@@ -79,7 +80,7 @@ impl Pass {
     }
 }
 
-/// Leaves out the error of what is not there.
+/// Ignores the error that the object does not exist.
 pub fn unless_gone<T>(done: Result<T, Error>) -> Result<(), Error> {
     match done {
         Err(error) if !error.is_not_found() => Err(error),
