@@ -3,10 +3,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use coracle_journal::EntryId;
 use tokio::time::Instant;
 
-/// Keys that are to be added later, by the time at which they are due.
+/// Delayed keys, by the time at which they are due.
 ///
-/// A key waits once, for the earliest of the times that were asked for. In Kubernetes: the waiting loop of
-/// `delaying_queue.go`, which is a heap and a goroutine; here `WorkQueue::get` looks at the earliest time itself.
+/// A key waits once, for the earliest of the requested times. In Kubernetes: the waiting loop of `delaying_queue.go`,
+/// which is a heap and a goroutine; here `WorkQueue::get` checks the earliest time itself.
 #[derive(Debug)]
 pub(crate) struct Delays<K> {
     by_time: BTreeSet<(Instant, u64)>,
@@ -51,7 +51,7 @@ impl<K: Ord + Clone> Delays<K> {
         self.by_time.first().map(|(due, _)| *due)
     }
 
-    /// Takes the first key that is due at `now`, and the causes of its delay.
+    /// Removes the first key that is due at `now`, with the causes of its delay.
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(K, Vec<EntryId>)> {
         let (due, number) = *self.by_time.first()?;
         if due > now {

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, VecDeque};
 use coracle_journal::EntryId;
 use tokio::time::Instant;
 
-/// Which keys need work, which are being worked on, and in which order the next ones are handed out.
+/// The keys that need work, the keys in work, and the order in which the next ones are handed out.
 ///
 /// A key that is added while a worker has it is not handed to a second worker: it waits in `dirty` until the first is
 /// done. An example with one key:
@@ -31,7 +31,7 @@ pub(crate) struct Reason {
     pub(crate) causes: Vec<EntryId>,
 }
 
-/// What adding a key did.
+/// The effect of adding a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
     /// The key waits for a worker.
@@ -72,7 +72,7 @@ impl<K: Ord + Clone> Keys<K> {
         Added::Queued
     }
 
-    /// Notes one more cause of a dirty key.
+    /// Adds a cause to a dirty key.
     pub(crate) fn add_cause(&mut self, key: &K, cause: Option<EntryId>) {
         if let (Some(reason), Some(cause)) = (self.dirty.get_mut(key), cause) {
             reason.causes.push(cause);
@@ -87,14 +87,14 @@ impl<K: Ord + Clone> Keys<K> {
         Some((key, reason))
     }
 
-    /// Notes the entry of the log that says that a worker took the key.
+    /// Records the log entry of the worker's get.
     pub(crate) fn taken(&mut self, key: &K, entry: Option<EntryId>) {
         if let Some(slot) = self.processing.get_mut(key) {
             *slot = entry;
         }
     }
 
-    /// Takes a key back from its worker. Returns the entry of its get, and whether it will be handed out again;
+    /// Returns a key from its worker. Returns the log entry of its get, and whether it will be handed out again;
     /// `None` if no worker has it.
     pub(crate) fn done(&mut self, key: &K) -> Option<(Option<EntryId>, bool)> {
         let taken = self.processing.remove(key)?;

@@ -11,26 +11,26 @@ use crate::RateLimiter;
 use crate::delays::Delays;
 use crate::keys::{Added, Keys};
 
-/// Stands for delays that end nowhere: thirty years.
+/// Replaces longer delays: thirty years.
 const LONGEST_DELAY: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
-/// What can be put into a queue; its text is the subject in the event log.
+/// The key type of a queue; its text is the subject in the event log.
 pub trait Key: Ord + Clone + Display + Send + Sync + 'static {}
 
 impl<K: Ord + Clone + Display + Send + Sync + 'static> Key for K {}
 
-/// A queue of keys to work on; clones are handles of the same queue.
+/// A queue of keys to process; clones are handles of the same queue.
 ///
 /// - A key that is added twice before a worker takes it is handed out once.
 /// - A key that is added while a worker has it is handed out again when that worker is [`done`](Self::done): never two
 ///   workers on one key, and no addition is lost.
-/// - Every [`get`](Self::get) needs its `done`.
+/// - Each [`get`](Self::get) requires a `done`.
 ///
-/// Additions carry the entries of the event log that led to them; those of merged additions are merged.
+/// Each addition carries the event log entries that caused it; merged additions merge their causes.
 ///
 /// In Kubernetes: `workqueue.TypedRateLimitingInterface`.
 ///
-/// A worker, as every client-go tutorial has it:
+/// A worker, as in every client-go tutorial:
 ///
 /// ```
 /// use coracle_workqueue::WorkQueue;
@@ -78,7 +78,7 @@ struct Shared<K> {
     state: Mutex<State<K>>,
     /// Wakes one worker that waits for a key.
     changed: Notify,
-    /// Wakes everybody when the queue shuts down, and the one who waits for the last worker.
+    /// Wakes all workers when the queue shuts down, and the caller that waits for the last worker.
     ended: Notify,
 }
 
@@ -97,37 +97,37 @@ struct State<K> {
 pub struct Work<K> {
     /// The key.
     pub key: K,
-    /// The entry of the event log that says that it was taken; the cause of what the worker does.
+    /// The log entry of the get; it is the cause of the worker's actions.
     pub cause: Option<EntryId>,
     /// How long it waited for a worker.
     pub waited: Duration,
 }
 
-/// What happened to the keys of a queue.
+/// Counters of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounts {
-    /// How often a key was added that did not wait already.
+    /// Additions of keys that were not waiting already.
     pub adds: u64,
-    /// How often one was added that had failed.
+    /// Additions of failed keys.
     pub retries: u64,
-    /// How many wait for a worker now.
+    /// Keys that wait for a worker now.
     pub depth: usize,
-    /// How many workers have one now.
+    /// Keys that a worker has now.
     pub in_work: usize,
 }
 
 impl<K: Key> WorkQueue<K> {
-    /// A queue with client-go's default rate limits that records nothing.
+    /// A queue with client-go's default rate limits and without an event log.
     pub fn new(name: &str) -> Self {
         Self::with(name, "", Recorder::off(), RateLimiter::default())
     }
 
-    /// A queue that records as `actor`.
+    /// A queue with records in the event log, under `actor`.
     pub fn recorded(name: &str, actor: &str, recorder: Recorder) -> Self {
         Self::with(name, actor, recorder, RateLimiter::default())
     }
 
-    /// A queue with rate limits of its own.
+    /// A queue with a custom rate limiter.
     pub fn with(name: &str, actor: &str, recorder: Recorder, limiter: RateLimiter<K>) -> Self {
         let state =
             State { keys: Keys::default(), delays: Delays::default(), limiter, shut_down: false, adds: 0, retries: 0 };
@@ -148,13 +148,13 @@ impl<K: Key> WorkQueue<K> {
         &self.shared.name
     }
 
-    /// Asks for work on `key`. Does nothing once the queue is shut down.
+    /// Adds `key`. Does nothing after a shutdown.
     pub fn add(&self, key: K, causes: &[EntryId]) {
         let mut state = self.shared.state.lock();
         self.add_locked(&mut state, key, causes);
     }
 
-    /// Asks for work on `key` after `delay`; a key that waits already keeps the earlier time.
+    /// Adds `key` after `delay`; a key that is delayed already keeps the earlier time.
     ///
     /// ```
     /// # use coracle_workqueue::WorkQueue;
@@ -173,7 +173,7 @@ impl<K: Key> WorkQueue<K> {
         self.delay_locked(&mut state, key, delay, "delay", causes);
     }
 
-    /// Asks for work on `key` when its back-off allows; counts a failure of the key.
+    /// Adds `key` after its back-off; counts a failure of the key.
     pub fn add_rate_limited(&self, key: K, causes: &[EntryId]) {
         let mut state = self.shared.state.lock();
         state.retries += 1;
@@ -181,19 +181,19 @@ impl<K: Key> WorkQueue<K> {
         self.delay_locked(&mut state, key, delay, "rate-limited", causes);
     }
 
-    /// Forgets the failures of `key`, so that its back-off starts again from the beginning.
+    /// Resets the failures of `key`, so that its back-off starts again.
     pub fn forget(&self, key: &K) {
         self.shared.state.lock().limiter.forget(key);
     }
 
-    /// How often `key` was added rate-limited since it was last forgotten.
+    /// How often `key` was added with a rate limit since it was last forgotten.
     pub fn requeues(&self, key: &K) -> u32 {
         self.shared.state.lock().limiter.requeues(key)
     }
 
-    /// Waits for a key to work on; `None` once the queue is shut down and empty.
+    /// Waits for a key; `None` once the queue is shut down and empty.
     ///
-    /// Cancel-safe: a caller that stops waiting has taken nothing.
+    /// Cancel-safe: a cancelled call has taken no key.
     pub async fn get(&self) -> Option<Work<K>> {
         loop {
             let due = {
@@ -203,7 +203,7 @@ impl<K: Key> WorkQueue<K> {
                     return Some(work);
                 }
                 if state.shut_down {
-                    // The next worker has to learn of it, too.
+                    // The next worker must be notified, too.
                     self.shared.changed.notify_one();
                     return None;
                 }
@@ -213,7 +213,7 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Gives a key back; it is handed out again if it was added in the meantime.
+    /// Returns a key; it is handed out again if it was added meanwhile.
     pub fn done(&self, key: &K) {
         let mut state = self.shared.state.lock();
         let Some((taken, requeued)) = state.keys.done(key) else { return };
@@ -228,7 +228,7 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Refuses further additions and forgets the delayed ones; what is ready is still handed out.
+    /// Rejects further additions and drops the delayed ones; ready keys are still handed out.
     ///
     /// ```
     /// # use coracle_workqueue::WorkQueue;
@@ -251,7 +251,7 @@ impl<K: Key> WorkQueue<K> {
 
     /// Shuts down, and waits until every key that was ready or in work is done.
     ///
-    /// Needs workers that go on taking keys until [`get`](Self::get) says `None`.
+    /// Needs workers that continue to take keys until [`get`](Self::get) returns `None`.
     pub async fn shut_down_with_drain(&self) {
         self.shut_down();
         loop {
@@ -270,14 +270,14 @@ impl<K: Key> WorkQueue<K> {
         self.shared.state.lock().shut_down
     }
 
-    /// What happened to its keys so far.
+    /// The counters so far.
     pub fn counts(&self) -> QueueCounts {
         let state = self.shared.state.lock();
         let (depth, in_work) = (state.keys.ready_len(), state.keys.in_work());
         QueueCounts { adds: state.adds, retries: state.retries, depth, in_work }
     }
 
-    /// How many keys wait for a worker, without the delayed ones.
+    /// How many keys wait for a worker, without delayed ones.
     pub fn len(&self) -> usize {
         let mut state = self.shared.state.lock();
         self.promote(&mut state);
@@ -314,9 +314,9 @@ impl<K: Key> WorkQueue<K> {
             self.detail(&key).caused_by(causes.iter().copied()).with("delayNanos", nanos).with("why", why)
         });
         let now = Instant::now();
-        // A delay may come from what a person wrote, and be longer than any clock runs.
+        // A user may have configured the delay, and it may exceed the range of the clock.
         let due = now.checked_add(delay.min(LONGEST_DELAY)).unwrap_or(now);
-        // Who waits for the first delay to end has to know of no later one.
+        // A worker that waits for the first delay need not be notified of a later one.
         let is_first = state.delays.next_due().is_none_or(|first| due < first);
         state.delays.add(key, due, entry);
         if is_first {
@@ -324,7 +324,7 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
-    /// Moves the delayed keys that are due to the ready ones.
+    /// Moves due keys from the delayed to the ready ones.
     fn promote(&self, state: &mut State<K>) {
         let now = Instant::now();
         while let Some((key, causes)) = state.delays.pop_due(now) {
@@ -341,7 +341,7 @@ impl<K: Key> WorkQueue<K> {
         });
         state.keys.taken(&key, cause);
         if state.keys.is_ready() || state.delays.next_due().is_some() {
-            // Two additions may have woken one worker; it passes the news on, and who waits for the next delay.
+            // Two additions may have woken one worker; it notifies the next one, which also waits for the next delay.
             self.shared.changed.notify_one();
         }
         Some(Work { key, cause, waited })
@@ -351,7 +351,7 @@ impl<K: Key> WorkQueue<K> {
         let changed = self.shared.changed.notified();
         match due {
             None => changed.await,
-            // A key that is due is as good as a change.
+            // A due key counts as a change.
             Some(due) => drop(timeout_at(due, changed).await),
         }
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a key waits before it is tried again: the larger of its own back-off and of what all keys share.
+/// The delay before a key is retried: the larger of its own back-off and the common limit of all keys.
 ///
 /// In Kubernetes: `DefaultTypedControllerRateLimiter`, a `MaxOfRateLimiter` of an exponential one and a bucket.
 ///
@@ -31,7 +31,7 @@ pub struct RateLimiter<K> {
 }
 
 impl<K> Default for RateLimiter<K> {
-    /// 5 ms doubling to 1000 s for a key; ten a second with a burst of 100 for all.
+    /// 5 ms doubling to 1000 s for each key; ten per second with a burst of 100 for all keys.
     fn default() -> Self {
         let bucket = Bucket::new(Duration::from_millis(100), 100);
         Self { bucket: Some(bucket), ..Self::exponential(Duration::from_millis(5), Duration::from_secs(1000)) }
@@ -39,7 +39,7 @@ impl<K> Default for RateLimiter<K> {
 }
 
 impl<K> RateLimiter<K> {
-    /// Each key backs off on its own, from `base` doubling to `max`.
+    /// A separate back-off for each key, from `base` doubling to `max`.
     ///
     /// In Kubernetes: `ItemExponentialFailureRateLimiter`.
     pub fn exponential(base: Duration, max: Duration) -> Self {
@@ -48,7 +48,7 @@ impl<K> RateLimiter<K> {
 }
 
 impl<K: Ord + Clone> RateLimiter<K> {
-    /// How long `key` has to wait this time; counts the failure.
+    /// The delay of `key` this time; counts the failure.
     pub(crate) fn when(&mut self, key: &K, now: Instant) -> Duration {
         let failures = self.failures.entry(key.clone()).or_default();
         let factor = 2_u32.saturating_pow(*failures);
@@ -67,7 +67,7 @@ impl<K: Ord + Clone> RateLimiter<K> {
     }
 }
 
-/// A token bucket, kept as the time at which it is full again.
+/// A token bucket, represented by the time at which it is full again.
 #[derive(Clone, Debug)]
 struct Bucket {
     interval: Duration,
@@ -80,7 +80,7 @@ impl Bucket {
         Self { interval, capacity: interval.saturating_mul(burst), full_at: None }
     }
 
-    /// Takes one token, and says how long until it is there.
+    /// Takes one token, and returns how long until it is available.
     fn reserve(&mut self, now: Instant) -> Duration {
         let full_at = self.full_at.map_or(now, |at| at.max(now)) + self.interval;
         self.full_at = Some(full_at);
