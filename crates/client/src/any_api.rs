@@ -11,12 +11,13 @@ use crate::request::{Projection, Request, ResourceUrl};
 use crate::watch::AnyWatch;
 use crate::{Client, DeleteParams, Deletion, List, ListParams, Patch, Result, WatchParams, WriteParams};
 
-/// How many items a page of [`AnyApi::list_all`] has. In Kubernetes: `pager.defaultPageSize`.
+/// The page size of [`AnyApi::list_all`]. In Kubernetes: `pager.defaultPageSize`.
 const PAGE_SIZE: u32 = 500;
 
-/// The verbs of one resource, over objects whose Rust type is forgotten: what is the same for all kinds, compiled once.
+/// The verbs of one resource, over objects without their Rust type: the code that is the same for all kinds, compiled
+/// once.
 ///
-/// Most callers use its typed face [`Api`](crate::Api), where the verbs are described.
+/// Most callers use the typed [`Api`](crate::Api), where the verbs are described.
 #[derive(Clone, Debug)]
 pub struct AnyApi {
     pub(crate) client: Client,
@@ -38,30 +39,30 @@ impl AnyApi {
         Self { client: client.clone(), resource, namespace: String::new(), write, projection, form }
     }
 
-    /// Which resource this is.
+    /// The resource.
     pub fn resource(&self) -> &GroupVersionResource {
         &self.resource
     }
 
-    /// The same, reading objects without `metadata.managedFields`.
+    /// The same, decoding objects without `metadata.managedFields`.
     #[must_use]
     pub fn without_managed_fields(self) -> Self {
         Self { form: self.form.without_managed_fields(), ..self }
     }
 
-    /// The same, but lists and watches cover this namespace only.
+    /// The same, but lists and watches are limited to this namespace.
     #[must_use]
     pub fn within(self, namespace: &str) -> Self {
         Self { namespace: namespace.to_owned(), ..self }
     }
 
-    /// The same, writing in this manner.
+    /// The same, with these write parameters.
     #[must_use]
     pub fn writing(self, write: WriteParams) -> Self {
         Self { write, ..self }
     }
 
-    /// The same, through another client.
+    /// The same, with another client.
     #[must_use]
     pub fn through(&self, client: &Client) -> Self {
         Self { client: client.clone(), ..self.clone() }
@@ -85,10 +86,10 @@ impl AnyApi {
         List::read_json(&answer, self.form).map_err(|source| malformed(&request, source))
     }
 
-    /// The whole list, page by page, at one version.
+    /// The whole list, read in pages at one version.
     pub async fn list_all(&self, params: &ListParams) -> Result<List<Arc<dyn AnyObject>>> {
         let mut params = params.clone();
-        // A version that may be an older one can be answered from a cache, which has no pages.
+        // A list that accepts an older version can be answered from a cache, which has no pages.
         if params.limit == 0 && params.resource_version.is_none() {
             params.limit = PAGE_SIZE;
         }
@@ -96,7 +97,7 @@ impl AnyApi {
         let mut list = self.list(&params).await?;
         while !list.metadata.continue_token.is_empty() {
             params.continue_token = std::mem::take(&mut list.metadata.continue_token);
-            // A later page is at the version of the first, which its token names.
+            // A later page has the version of the first, which the token contains.
             params.resource_version = None;
             params.version_match = None;
             match self.list(&params).await {
@@ -111,21 +112,21 @@ impl AnyApi {
         Ok(list)
     }
 
-    /// Opens a stream of what happens from a version on.
+    /// Opens a stream of the changes after a version.
     pub async fn watch(&self, params: &WatchParams) -> Result<AnyWatch> {
         let request = self.all().watch(params, self.projection)?;
         let answer = self.client.send(&request).await?;
         Ok(AnyWatch::new(request.uri, answer, self.form))
     }
 
-    /// `json` is the object of this key.
+    /// `json` is the object with this key.
     pub(crate) async fn create(&self, key: &ObjectKey, json: Vec<u8>) -> Result<Arc<dyn AnyObject>> {
         let namespace = if key.namespace.is_empty() { &self.namespace } else { &key.namespace };
         let target = ResourceUrl { namespace, ..self.all() };
         self.send(&target.create(json, &key.name, &self.write)?).await
     }
 
-    /// `json` is the object of this key, as it is to be at `version`, or at any if that is empty.
+    /// `json` is the new object with this key; it replaces the one at `version`, or any if that is empty.
     pub(crate) async fn update(
         &self,
         key: &ObjectKey,
@@ -144,7 +145,7 @@ impl AnyApi {
         let request = self.one(key, "").delete(params)?;
         let mut body = self.client.open(&request).await?;
         let read = |source| malformed(&request, source);
-        // What is offered is an object, and never a `Status`.
+        // The offer contains an object, and never a `Status`.
         if let Some(Offer::Object(object)) = body.take_offer() {
             let object = object.decode(self.form).map_err(read)?;
             self.note(object.as_ref());
@@ -167,14 +168,14 @@ impl AnyApi {
         Ok(())
     }
 
-    /// Sends a write whose answer is the object.
+    /// Sends a write whose response is the object.
     async fn send(&self, request: &Request) -> Result<Arc<dyn AnyObject>> {
         let object = self.client.call_object(request, self.form).await?;
         self.note(object.as_ref());
         Ok(object)
     }
 
-    /// Lets whoever writes know that a cache has to lose this object.
+    /// Records for the origin that caches must lose this object.
     fn note_end(&self, key: &ObjectKey, status: &Status) {
         let uid = status.details.as_ref().map(|details| details.uid.as_str()).unwrap_or_default();
         if let Some(origin) = self.client.origin()
@@ -184,7 +185,7 @@ impl AnyApi {
         }
     }
 
-    /// Lets whoever writes know up to which revision a cache has to come to show this write.
+    /// Records for the origin the revision that caches must reach to show this write.
     fn note(&self, object: &dyn AnyObject) {
         if let Some(origin) = self.client.origin() {
             origin.wrote(&self.resource, object.resource_version());
@@ -192,7 +193,7 @@ impl AnyApi {
     }
 }
 
-/// The kind of an answer that may be the object or a `Status`.
+/// The kind of a response that may be the object or a `Status`.
 #[derive(Deserialize)]
 struct OfKind {
     #[serde(default)]

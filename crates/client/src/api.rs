@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use crate::request::{Projection, not_writable, to_json};
 use crate::{AnyApi, Client, DeleteParams, Deletion, List, ListParams, Patch, Result, Watch, WatchParams, WriteParams};
 
-/// The verbs of one resource. Objects are named by their [`ObjectKey`]; lists and watches cover all namespaces, or the
-/// one of [`Api::within`].
+/// The verbs of one resource. [`ObjectKey`]s name objects; lists and watches cover all namespaces, or the one of
+/// [`Api::within`].
 ///
 /// ```
 /// use coracle::api::core_v1::ConfigMap;
@@ -50,14 +50,14 @@ impl<T> Clone for Api<T> {
 }
 
 impl<K: Resource> Api<K> {
-    /// The objects of a kind that is a Rust type.
+    /// The API of a kind with a Rust type.
     pub fn of(client: &Client) -> Self {
         Self::new(client, K::resource(), Projection::Whole)
     }
 }
 
 impl Api<Object> {
-    /// The objects of any resource as JSON.
+    /// The API of any resource, with objects as JSON.
     ///
     /// ```
     /// # coracle::run_virtual(1, async |cluster| {
@@ -75,7 +75,7 @@ impl Api<Object> {
 }
 
 impl Api<PartialObject> {
-    /// The metadata of the objects of any resource.
+    /// The API of any resource, with only the metadata of objects.
     pub fn metadata(client: &Client, resource: GroupVersionResource) -> Self {
         Self::new(client, resource, Projection::Metadata)
     }
@@ -86,35 +86,36 @@ impl<T> Api<T> {
         Self { any, _object: PhantomData }
     }
 
-    /// The same, but lists and watches cover this namespace only, and new objects without a namespace go there.
+    /// The same, but lists and watches are limited to this namespace, and new objects without a namespace are created
+    /// there.
     #[must_use]
     pub fn within(self, namespace: &str) -> Self {
         Self::over(self.any.within(namespace))
     }
 
-    /// The same, writing in this manner.
+    /// The same, with these write parameters.
     #[must_use]
     pub fn writing(self, write: WriteParams) -> Self {
         Self::over(self.any.writing(write))
     }
 
-    /// The same, through another client: on behalf of another [`Origin`](crate::Origin), say.
+    /// The same, with another client: for example on behalf of another [`Origin`](crate::Origin).
     #[must_use]
     pub fn through(&self, client: &Client) -> Self {
         Self::over(self.any.through(client))
     }
 
-    /// The client underneath.
+    /// The client.
     pub fn client(&self) -> &Client {
         &self.any.client
     }
 
-    /// Which resource this is.
+    /// The resource.
     pub fn resource(&self) -> &GroupVersionResource {
         self.any.resource()
     }
 
-    /// The same verbs over objects whose type is forgotten; they are still read as `T`.
+    /// The same verbs without the Rust type; objects are still decoded as `T`.
     pub fn any(&self) -> &AnyApi {
         &self.any
     }
@@ -125,12 +126,12 @@ impl<T: ApiObject> Api<T> {
         Self::over(AnyApi::new(client, resource, projection, ObjectType::of::<T>()))
     }
 
-    /// Reads one object, live.
+    /// Reads an object from the server.
     pub async fn get(&self, key: &ObjectKey) -> Result<T> {
         self.any.get(key).await.map(unwrap)
     }
 
-    /// Reads one object, live; `None` if it is not there.
+    /// Reads an object from the server; `None` if it does not exist.
     pub async fn find(&self, key: &ObjectKey) -> Result<Option<T>> {
         match self.any.get(key).await {
             Ok(object) => Ok(Some(unwrap(object))),
@@ -139,20 +140,20 @@ impl<T: ApiObject> Api<T> {
         }
     }
 
-    /// One answer to a list: all of it, or a page if a limit is asked for.
+    /// One list request: returns all objects, or a page if there is a limit.
     pub async fn list(&self, params: &ListParams) -> Result<List<T>> {
         self.any.list(params).await.map(typed_list)
     }
 
-    /// The whole list, page by page, at one version.
+    /// The whole list, read in pages at one version.
     ///
-    /// If the version of a later page is gone, the rest is asked for at once, at the latest version, as the server
-    /// offers. In Kubernetes: `pager.ListPager`.
+    /// If the version of a later page has expired, the rest is read with one request at the latest version, with the
+    /// token that the server offers for that. In Kubernetes: `pager.ListPager`.
     pub async fn list_all(&self, params: &ListParams) -> Result<List<T>> {
         self.any.list_all(params).await.map(typed_list)
     }
 
-    /// Opens a stream of what happens from a version on.
+    /// Opens a stream of the changes after a version.
     pub async fn watch(&self, params: &WatchParams) -> Result<Watch<T>> {
         self.any.watch(params).await.map(Watch::over)
     }
@@ -162,29 +163,29 @@ impl<T: ApiObject> Api<T> {
         self.any.create(&object.object_key(), json_of(object)?).await.map(unwrap)
     }
 
-    /// Replaces an object; if it carries a version, only at that version.
+    /// Replaces an object; if it has a resource version, only that version.
     pub async fn update(&self, object: &T) -> Result<T> {
         let json = json_of(object)?;
         self.any.update(&object.object_key(), "", json, object.resource_version()).await.map(unwrap)
     }
 
-    /// Replaces an object's status, and nothing else of it.
+    /// Replaces only an object's status.
     pub async fn update_status(&self, object: &T) -> Result<T> {
         let json = json_of(object)?;
         self.any.update(&object.object_key(), "status", json, object.resource_version()).await.map(unwrap)
     }
 
-    /// Changes an object.
+    /// Patches an object.
     pub async fn patch(&self, key: &ObjectKey, patch: &Patch) -> Result<T> {
         self.any.patch(key, "", patch).await.map(unwrap)
     }
 
-    /// Changes an object's status, and nothing else of it.
+    /// Patches only an object's status.
     pub async fn patch_status(&self, key: &ObjectKey, patch: &Patch) -> Result<T> {
         self.any.patch(key, "status", patch).await.map(unwrap)
     }
 
-    /// Deletes an object, or begins to.
+    /// Deletes an object, or starts its deletion.
     pub async fn delete(&self, key: &ObjectKey, params: &DeleteParams) -> Result<Deletion<T>> {
         Ok(match self.any.delete(key, params).await? {
             Deletion::Object(object) => Deletion::Object(Box::new(unwrap(*object))),
@@ -192,14 +193,14 @@ impl<T: ApiObject> Api<T> {
         })
     }
 
-    /// Deletes what a list would find.
+    /// Deletes the objects that a list would return.
     pub async fn delete_collection(&self, params: &DeleteParams, list: &ListParams) -> Result<()> {
         self.any.delete_collection(params, list).await
     }
 }
 
 impl<T> Api<T> {
-    /// Reads a subresource: `scale`, say.
+    /// Reads a subresource, for example `scale`.
     pub async fn get_subresource<R: DeserializeOwned>(&self, key: &ObjectKey, subresource: &str) -> Result<R> {
         self.any.client.call(&self.any.one(key, subresource).get(Projection::Whole)?).await
     }
@@ -214,7 +215,8 @@ impl<T> Api<T> {
         self.any.client.call(&self.any.one(key, subresource).create(to_json(body)?, &key.name, &self.any.write)?).await
     }
 
-    /// Replaces a subresource: `scale`, `finalize`, `approval`. `version` makes it conditional unless it is empty.
+    /// Replaces a subresource: `scale`, `finalize`, `approval`. A `version` that is not empty makes the write
+    /// conditional.
     pub async fn update_subresource<R: DeserializeOwned>(
         &self,
         key: &ObjectKey,
@@ -225,7 +227,7 @@ impl<T> Api<T> {
         self.any.client.call(&self.any.one(key, subresource).update(to_json(body)?, version, &self.any.write)?).await
     }
 
-    /// Changes a subresource.
+    /// Patches a subresource.
     pub async fn patch_subresource<R: DeserializeOwned>(
         &self,
         key: &ObjectKey,

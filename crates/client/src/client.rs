@@ -23,15 +23,15 @@ use crate::{BoxError, Error, Origin, Result};
 /// The body of a request.
 pub type Body = Full<Bytes>;
 
-/// The body of an answer; from a server in the same process, with what it offers.
+/// The body of a response; from a server in the same process it includes the offer.
 pub type ResponseBody = coracle_handover::Body;
 
-/// How often a server that asks to be tried again is tried again. In Kubernetes: `rest.Request`, `maxRetries`.
+/// The maximum number of retries that a server requests. In Kubernetes: `rest.Request`, `maxRetries`.
 const MAX_RETRIES: u32 = 10;
 
-/// A way to the API server, and who speaks; cheap to clone.
+/// An API client: a transport and an identity; cheap to clone.
 ///
-/// The way is any tower service: the API server's own router in one process, or HTTPS.
+/// The transport is any tower service: the API server's router in the same process, or HTTPS.
 ///
 /// ```
 /// # coracle::run_virtual(1, async |cluster| {
@@ -48,10 +48,10 @@ const MAX_RETRIES: u32 = 10;
 pub struct Client {
     transport: Arc<dyn Transport>,
     user_agent: HeaderValue,
-    /// As whom it acts, if not as who it is.
+    /// The impersonated user, if any.
     user: Option<HeaderValue>,
     limit: Option<Arc<RateLimit>>,
-    /// Audit ids are drawn apart, so that recording shifts nobody else's draws.
+    /// A separate source of randomness for audit ids, so that recording does not change other random numbers.
     audit_ids: Random,
     recorder: Recorder,
     origin: Option<Origin>,
@@ -59,20 +59,20 @@ pub struct Client {
     reaches: Option<Arc<Reaches>>,
 }
 
-/// Told of each call that was answered, or was not.
+/// Called for each request, answered or not.
 type Observer = dyn Fn(&Answered) + Send + Sync;
 
-/// Whether calls arrive at all.
+/// Whether requests reach the server.
 type Reaches = dyn Fn() -> bool + Send + Sync;
 
-/// A call that a client made, for those who count them.
+/// A finished request, for observers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The HTTP method.
     pub method: http::Method,
-    /// The HTTP code of the answer; none if there was no answer.
+    /// The HTTP status code; `None` without a response.
     pub code: Option<u16>,
-    /// How long it took until the answer began.
+    /// The time until the response started.
     pub took: Duration,
 }
 
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client over any service that takes requests as the API server does.
+    /// A client over any tower service that takes API requests.
     pub fn new<S, B>(service: S, ambient: &Ambient) -> Self
     where
         S: Service<http::Request<Body>, Response = Response<B>> + Clone + Send + 'static,
@@ -105,62 +105,62 @@ impl Client {
         }
     }
 
-    /// The same way, telling `observer` of each call: those that are tried again, and watches when they begin.
+    /// The same client; `observer` is called for each request, including retries, and for watches when they start.
     #[must_use]
     pub fn observed_by(mut self, observer: impl Fn(&Answered) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// The same way, on which nothing arrives while `reaches` says no: each call fails as one that found no connection.
+    /// The same client, whose requests fail as if there were no connection while `reaches` returns false.
     #[must_use]
     pub fn reaching_while(mut self, reaches: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.reaches = Some(Arc::new(reaches));
         self
     }
 
-    /// The same way, for a program of another name: `kube-scheduler/v1.35.3`. The part before the slash is the field
-    /// manager of its writes. Signs that no header may carry make it `unknown`.
+    /// The same client with another user agent: `kube-scheduler/v1.35.3`. The part before the slash is the field
+    /// manager of its writes. A name that is not valid in a header becomes `unknown`.
     #[must_use]
     pub fn with_user_agent(mut self, user_agent: &str) -> Self {
         self.user_agent = HeaderValue::from_str(user_agent).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
         self
     }
 
-    /// The same way, acting as another user, which the server has to allow. Signs that no header may carry name a user
-    /// that there is not. In Kubernetes: `rest.ImpersonationConfig`.
+    /// The same client, impersonating a user, which the server must permit. A name that is not valid in a header
+    /// becomes the name of a user that does not exist. In Kubernetes: `rest.ImpersonationConfig`.
     #[must_use]
     pub fn impersonating(&self, user: &str) -> Self {
         let user = HeaderValue::from_str(user).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
         Self { user: Some(user), ..self.clone() }
     }
 
-    /// The same way, at most `per_second` calls a second and `burst` at once; clones of the result share the limit.
+    /// The same client, limited to `per_second` requests per second with a burst of `burst`; clones share the limit.
     #[must_use]
     pub fn with_rate_limit(mut self, per_second: f32, burst: u32) -> Self {
         self.limit = Some(Arc::new(RateLimit::new(per_second, burst)));
         self
     }
 
-    /// The same way, recording the writes of clients that have an [`Origin`].
+    /// The same client; writes with an [`Origin`] are recorded in the event log.
     #[must_use]
     pub fn with_recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = recorder;
         self
     }
 
-    /// The same way, on behalf of `origin`.
+    /// The same client, on behalf of `origin`.
     #[must_use]
     pub fn on_behalf_of(&self, origin: Origin) -> Self {
         Self { origin: Some(origin), ..self.clone() }
     }
 
-    /// Where this client's writes are recorded.
+    /// The event log for this client's writes.
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
     }
 
-    /// On whose behalf this client writes.
+    /// The origin of this client's writes.
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
@@ -170,13 +170,13 @@ impl Client {
         self.call(&read(path, "application/json")).await
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and decodes the response.
     pub(crate) async fn call<T: DeserializeOwned>(&self, request: &Request) -> Result<T> {
         let bytes = self.fetch(request).await?;
         coracle_meta::json::from_slice(&bytes).map_err(|source| malformed(request, source))
     }
 
-    /// Sends a request whose answer is one object.
+    /// Sends a request whose response is one object.
     pub(crate) async fn call_object(&self, request: &Request, form: ObjectType) -> Result<Arc<dyn AnyObject>> {
         let mut body = self.open(request).await?;
         let read = match body.take_offer() {
@@ -186,18 +186,18 @@ impl Client {
         read.map_err(|source| malformed(request, source))
     }
 
-    /// Sends a request and gives the whole answer as it came.
+    /// Sends a request and returns the complete response body.
     pub(crate) async fn fetch(&self, request: &Request) -> Result<Bytes> {
         let body = self.open(request).await?;
         whole(request, body).await
     }
 
-    /// Sends a request, and gives the body of an answer that is not an error.
+    /// Sends a request, and returns the body of a successful response.
     pub(crate) async fn open(&self, request: &Request) -> Result<ResponseBody> {
         self.send(request).await.map(Response::into_body)
     }
 
-    /// Sends a request, and gives an answer that is not an error.
+    /// Sends a request, and returns a successful response.
     pub(crate) async fn send(&self, request: &Request) -> Result<Response<ResponseBody>> {
         let audit_id = self.record_cause(request);
         let mut retries = 0;
@@ -247,7 +247,7 @@ impl Client {
         message.body(Full::new(request.body.clone())).map_err(|error| Error::Request { why: error.to_string() })
     }
 
-    /// The audit id under which the server finds what caused a request: the write, or the sync that asks.
+    /// The audit id under which the server finds the cause of a request: the write, or the sync that reads.
     fn record_cause(&self, request: &Request) -> Option<String> {
         let origin = self.origin.as_ref()?;
         if request.written.is_some() {
@@ -265,7 +265,7 @@ impl Client {
     }
 }
 
-/// Reads an answer to its end.
+/// Reads a response body to its end.
 pub(crate) async fn whole(request: &Request, body: ResponseBody) -> Result<Bytes> {
     Ok(body.collect().await.map_err(|source| transport_error(request, source))?.to_bytes())
 }
@@ -282,7 +282,7 @@ pub(crate) fn read(path: &str, accept: &'static str) -> Request {
     }
 }
 
-/// An answer that cannot be read.
+/// A response that cannot be decoded.
 pub(crate) fn malformed(request: &Request, source: serde_json::Error) -> Error {
     Error::Malformed { verb: request.method.to_string(), path: request.uri.clone(), source }
 }
@@ -291,14 +291,14 @@ fn transport_error(request: &Request, source: BoxError) -> Error {
     Error::Transport { verb: request.method.to_string(), path: request.uri.clone(), source }
 }
 
-/// How long a server that is overloaded or not ready asks to wait. In Kubernetes: `rest.checkWait`.
+/// The `Retry-After` of a server that is overloaded or not ready. In Kubernetes: `rest.checkWait`.
 fn retry_after<B>(answer: &Response<B>) -> Option<Duration> {
     let overloaded = answer.status().as_u16() == 429 || answer.status().is_server_error();
     let seconds = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
     overloaded.then(|| Duration::from_secs(seconds))
 }
 
-/// What a server meant that did not say yes.
+/// The error of an unsuccessful response.
 async fn refusal(request: &Request, answer: Response<ResponseBody>) -> Error {
     let code = answer.status().as_u16();
     let bytes = match answer.into_body().collect().await {
@@ -311,7 +311,7 @@ async fn refusal(request: &Request, answer: Response<ResponseBody>) -> Error {
     }
 }
 
-/// A tower service whose types are forgotten.
+/// A tower service without its types.
 trait Transport: Send + Sync {
     fn call(&self, request: http::Request<Body>) -> Answer;
 }

@@ -1,13 +1,13 @@
-//! As many connections to one server as its requests need.
+//! A connection pool for one server, which grows with its requests.
 //!
 //! ```text
-//! request --reserve--> the first Connection that has room --Reservation::send--> answer, whose body holds the room
+//! request --reserve--> the first Connection that has room --Reservation::send--> response, whose body keeps the room
 //!             |  none has: wait for room, and                                      (until it ended or was dropped)
-//!             \--dial----> another Connection (one at a time; over HTTP/1 one for each who waits)
+//!             \--dial----> another Connection (one at a time; over HTTP/1 one for each waiting request)
 //! ```
-//! An HTTP/2 connection takes as many requests at once as the server says (`SETTINGS_MAX_CONCURRENT_STREAMS`: 100 at a
-//! kube-apiserver, and each watch uses one for as long as it lasts), an HTTP/1 connection one. A request is sent again
-//! only where the server certainly did nothing with it: it never left, was refused, or came after a good-bye (GOAWAY).
+//! An HTTP/2 connection takes as many concurrent requests as the server allows (`SETTINGS_MAX_CONCURRENT_STREAMS`:
+//! 100 for a kube-apiserver, and each watch uses one as long as it lasts), an HTTP/1 connection one. A request is
+//! retried only if the server certainly did not process it: it was never sent, was refused, or came after a GOAWAY.
 //! In Kubernetes: `golang.org/x/net/http2` `Transport` (`clientConnPool`, `ReserveNewRequest`, `canRetryError`).
 
 use std::fmt;
@@ -36,10 +36,10 @@ mod tests;
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// In Kubernetes: `http.Transport.IdleConnTimeout`.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-/// How often a request that was not looked at is sent again. In Kubernetes: `http2.Transport.RoundTripOpt`.
+/// The maximum number of retries of an unprocessed request. In Kubernetes: `http2.Transport.RoundTripOpt`.
 const MAX_RETRIES: u32 = 6;
 
-/// A connection in the making.
+/// A connection attempt.
 pub(crate) type Dialing = Pin<Box<dyn Future<Output = Result<(Box<dyn Io>, Protocol), BoxError>> + Send>>;
 
 /// The connections to one server; clones share them.
@@ -49,23 +49,23 @@ pub(crate) struct Connections(Arc<Pool>);
 struct Pool {
     dial: Box<dyn Fn() -> Dialing + Send + Sync>,
     state: Mutex<State>,
-    /// Told when there may be room that was not there before, and when an attempt failed.
+    /// Notified when a connection may have room, and when an attempt failed.
     changed: Arc<Notify>,
 }
 
 #[derive(Default)]
 struct State {
     open: Vec<Arc<Connection>>,
-    /// What the server spoke last.
+    /// The protocol that the server used last.
     spoken: Option<Protocol>,
     attempts: Vec<Arc<Attempt>>,
     waiting: usize,
 }
 
-/// An attempt to connect: under way, or what became of it.
+/// A connection attempt: in progress, or its result.
 type Attempt = OnceLock<Result<(), DialError>>;
 
-/// Why there is no connection. All who waited for it get the same.
+/// Why the connection attempt failed. All requests that waited for it get the same error.
 #[derive(Clone, Debug)]
 struct DialError(Arc<BoxError>);
 
@@ -82,12 +82,12 @@ impl std::error::Error for DialError {
 }
 
 impl Connections {
-    /// None yet; `dial` makes one.
+    /// An empty pool; `dial` opens connections.
     pub(crate) fn new(dial: impl Fn() -> Dialing + Send + Sync + 'static) -> Self {
         Self(Arc::new(Pool { dial: Box::new(dial), state: Mutex::default(), changed: Arc::default() }))
     }
 
-    /// Sends a request whose URI is absolute, on a connection that has room for it.
+    /// Sends a request with an absolute URI on a connection that has room for it.
     pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<ResponseBody>, BoxError> {
         let mut retries = 0;
         loop {
@@ -132,7 +132,7 @@ impl Connections {
     fn dial(&self, state: &mut State) -> Arc<Attempt> {
         let attempt = Arc::new(Attempt::new());
         state.attempts.push(attempt.clone());
-        // A task of its own: who asked for it may go away, and others wait for it too.
+        // A task of its own: the request that started it may be cancelled, and others wait for it too.
         tokio::spawn(self.clone().connect(attempt.clone()));
         attempt
     }
@@ -158,7 +158,8 @@ impl Connections {
 }
 
 impl State {
-    /// Room on the first connection that has any, so that the last ones fall idle when there is less to do.
+    /// Room on the first connection that has any, so that the last connections become idle when there are fewer
+    /// requests.
     fn reserve(&mut self) -> Option<Reservation> {
         self.open.retain(|connection| !connection.is_closed() && !connection.is_idle_for(IDLE_TIMEOUT));
         self.open.iter().find_map(Connection::reserve)
@@ -170,8 +171,8 @@ impl State {
     }
 }
 
-/// Whether to open another connection when none has room. `unsaid`: one is open on which the server is yet to say how
-/// many requests it takes, which may be enough for all who wait.
+/// Whether to open another connection when none has room. `unsaid`: there is a connection whose server has not yet
+/// sent its limit, which may suffice for all waiting requests.
 fn may_dial(spoken: Option<Protocol>, dialing: usize, waiting: usize, unsaid: bool) -> bool {
     match spoken {
         Some(Protocol::Http1) => dialing < waiting,
@@ -179,7 +180,7 @@ fn may_dial(spoken: Option<Protocol>, dialing: usize, waiting: usize, unsaid: bo
     }
 }
 
-/// Somebody for whom there is no room yet.
+/// A request without room.
 struct Waiting<'a>(&'a Connections);
 
 impl Drop for Waiting<'_> {

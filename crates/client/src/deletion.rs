@@ -1,10 +1,10 @@
 use coracle_meta::Status;
 
-/// What a delete left behind.
+/// The result of a delete.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Deletion<T> {
-    /// The object in its last state, or in the state in which it waits for its end.
+    /// The object in its last state, or in the state in which it waits for its finalizers or its grace period.
     Object(Box<T>),
-    /// The object is gone, and the server says no more than that.
+    /// The object is gone, and the server returned only a status.
     Done(Box<Status>),
 }

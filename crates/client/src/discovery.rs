@@ -9,22 +9,22 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 /// A resource that the server serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiResource {
-    /// Which resource, in which version.
+    /// The resource and its version.
     pub resource: GroupVersionResource,
     /// The kind of its objects.
     pub kind: GroupVersionKind,
-    /// Whether its objects live in namespaces.
+    /// Whether its objects are namespaced.
     pub scope: Scope,
-    /// What can be done with it.
+    /// The supported verbs.
     pub verbs: Vec<String>,
-    /// What else there is of each object: `status`, `scale`.
+    /// The subresources: `status`, `scale`.
     pub subresources: Vec<String>,
-    /// Whether this is the version of it that the server prefers.
+    /// Whether this is the version that the server prefers.
     pub preferred: bool,
 }
 
 impl ApiResource {
-    /// Whether all of these can be done with it.
+    /// Whether it supports all of these verbs.
     pub fn supports(&self, verbs: &[&str]) -> bool {
         verbs.iter().all(|verb| self.verbs.iter().any(|known| known == verb))
     }
@@ -89,7 +89,8 @@ impl Client {
         Ok(self.discover_current().await?.0)
     }
 
-    /// The same, and the versions whose server does not answer at present: what is told of them may be old, or nothing.
+    /// The same, and the versions whose server does not answer at present: their resources may be outdated or
+    /// missing.
     ///
     /// In Kubernetes: the failed groups of `GroupsAndMaybeResources`.
     pub async fn discover_current(&self) -> Result<(Vec<ApiResource>, Vec<GroupVersion>)> {
@@ -112,7 +113,7 @@ impl Group {
     fn into_resources(self) -> Vec<ApiResource> {
         let group = self.metadata.name;
         let mut resources: Vec<ApiResource> = Vec::new();
-        // The server names its preferred version first.
+        // The server lists its preferred version first.
         for Version { version, resources: served, .. } in self.versions {
             let group_version = GroupVersion::new(group.as_str(), version);
             for served in served {

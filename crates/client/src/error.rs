@@ -1,46 +1,46 @@
 use coracle_meta::Status;
 
-/// An error of whoever carries the requests.
+/// An error of the transport.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a call to the API failed.
+/// Why an API request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The server answered, and said no. Match on the reason of the [`Status`].
+    /// The server rejected the request. Match on the reason of the [`Status`].
     #[error(transparent)]
     Api(Box<Status>),
-    /// No answer, or half of one: whether the call took effect is unknown.
+    /// No response, or a partial one: it is unknown whether the request took effect.
     #[error("no answer to {verb} {path}")]
     Transport {
         /// The HTTP method.
         verb: String,
-        /// The path that was asked for.
+        /// The requested path.
         path: String,
-        /// What the transport said.
+        /// The error of the transport.
         #[source]
         source: BoxError,
     },
-    /// An answer that is not what the API promises.
+    /// The response does not conform to the API.
     #[error("malformed answer to {verb} {path}")]
     Malformed {
         /// The HTTP method.
         verb: String,
-        /// The path that was asked for.
+        /// The requested path.
         path: String,
-        /// What is wrong with it.
+        /// The decoding error.
         #[source]
         source: serde_json::Error,
     },
-    /// The call was not sent, because it cannot be said in HTTP.
+    /// The request was not sent, because it is not valid HTTP.
     #[error("not a request: {why}")]
     Request {
-        /// What is wrong with it.
+        /// What is invalid.
         why: String,
     },
 }
 
 impl Error {
-    /// The server's answer, if there was one.
+    /// The status in the server's response, if there was one.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Api(status) => Some(status),
@@ -48,12 +48,12 @@ impl Error {
         }
     }
 
-    /// Whether the object is not there.
+    /// Whether the object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.status().is_some_and(Status::is_not_found)
     }
 
-    /// Whether the object is there already.
+    /// Whether the object exists already.
     pub fn is_already_exists(&self) -> bool {
         self.status().is_some_and(Status::is_already_exists)
     }
@@ -63,22 +63,22 @@ impl Error {
         self.status().is_some_and(Status::is_conflict)
     }
 
-    /// Whether the version asked for is no longer kept.
+    /// Whether the requested version has expired.
     pub fn is_expired(&self) -> bool {
         self.status().is_some_and(Status::is_expired)
     }
 
-    /// Whether the object was refused as invalid.
+    /// Whether the object was rejected as invalid.
     pub fn is_invalid(&self) -> bool {
         self.status().is_some_and(Status::is_invalid)
     }
 
-    /// Whether the caller may not do this.
+    /// Whether the caller is not authorized.
     pub fn is_forbidden(&self) -> bool {
         self.status().is_some_and(Status::is_forbidden)
     }
 
-    /// Whether nothing can be made in the namespace because it is being deleted, so that trying again is no use.
+    /// Whether creation failed because the namespace is terminating, so that a retry is useless.
     ///
     /// In Kubernetes: `errors.HasStatusCause(err, v1.NamespaceTerminatingCause)`.
     pub fn is_namespace_terminating(&self) -> bool {

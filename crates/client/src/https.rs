@@ -22,9 +22,9 @@ use crate::connections::{Connections, Dialing, Io, Protocol};
 use crate::kubeconfig::{Kubeconfig, KubeconfigError};
 use crate::{Body, BoxError, ResponseBody};
 
-/// Sends requests to a server over HTTPS (or HTTP, if its URL says so): a tower service for
-/// [`Client::new`](crate::Client::new). HTTP/2 where the server speaks it; connections are kept and
-/// shared, and another is opened when the server takes no more requests on those that there are.
+/// Sends requests to a server over HTTPS (or HTTP, for such a URL): a tower service for
+/// [`Client::new`](crate::Client::new). Uses HTTP/2 if the server supports it. Connections are reused and shared, and
+/// another one is opened when the existing ones allow no more requests.
 #[derive(Clone)]
 pub struct Https {
     connections: Connections,
@@ -50,7 +50,7 @@ impl Https {
         Ok(Self { connections, server, authorization: authorization(config)? })
     }
 
-    /// The request as it goes over the wire: to the server, with the caller's credentials.
+    /// The request for the wire: with the server's address and the caller's credentials.
     fn addressed(&self, request: Request<Body>) -> Result<Request<Body>, BoxError> {
         let (mut parts, body) = request.into_parts();
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -83,7 +83,7 @@ impl Service<Request<Body>> for Https {
     }
 }
 
-/// Connects, and says what the server agreed to speak.
+/// Connects, and returns the negotiated protocol.
 fn dial(mut connector: HttpsConnector<HttpConnector>, server: Uri) -> Dialing {
     Box::pin(async move {
         let io = connector.call(server).await?;
@@ -150,7 +150,7 @@ fn verifier(
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, KubeconfigError> {
     let Some(authority) = &config.certificate_authority else {
-        // Without an authority nothing can be trusted over TLS, unless the file says that all may be.
+        // Without a certificate authority no TLS server is trusted, unless the file disables verification.
         return Ok(Arc::new(Unverified { provider, trusted: config.insecure_skip_tls_verify }));
     };
     let mut roots = RootCertStore::empty();
@@ -161,7 +161,7 @@ fn verifier(
     Ok(verifier.map_err(KubeconfigError::unusable)?)
 }
 
-/// What `insecure-skip-tls-verify` asks for: any certificate will do. Without it, none will.
+/// Implements `insecure-skip-tls-verify`: with it any certificate is accepted, without it none.
 #[derive(Debug)]
 struct Unverified {
     provider: Arc<CryptoProvider>,

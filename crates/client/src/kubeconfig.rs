@@ -1,7 +1,7 @@
-//! Files that say how to reach a server and as whom.
+//! Reads kubeconfig files: the server's address and the caller's credentials.
 //!
 //! In Kubernetes: `client-go/tools/clientcmd`. Not here: merging several files, `exec` and `auth-provider` plug-ins,
-//! asking as somebody else, proxies; a file that needs them is refused by name.
+//! impersonation, proxies; a file that needs one of these is rejected with its name.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-/// Why a kubeconfig file does not lead to a server.
+/// Why a kubeconfig file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
     /// A file cannot be read.
@@ -18,7 +18,7 @@ pub enum KubeconfigError {
     Io {
         /// The file.
         path: String,
-        /// What the file system said.
+        /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
@@ -30,10 +30,10 @@ pub enum KubeconfigError {
         /// What is wrong with it.
         why: String,
     },
-    /// The file is one, but what it says cannot be followed.
+    /// The file is valid, but its settings cannot be used.
     #[error("kubeconfig: {why}")]
     Unusable {
-        /// What is wrong with it.
+        /// What is wrong.
         why: String,
     },
 }
@@ -44,24 +44,24 @@ impl KubeconfigError {
     }
 }
 
-/// A server, and who speaks to it: one context of a kubeconfig file.
+/// A server and credentials: one context of a kubeconfig file.
 #[derive(Clone, Default)]
 pub struct Kubeconfig {
-    /// `https://host:port`, perhaps with a path.
+    /// `https://host:port`, optionally with a path.
     pub server: String,
-    /// Who may vouch for the server, PEM; none for nobody.
+    /// The certificate authority of the server, PEM; `None` trusts no server.
     pub certificate_authority: Option<Vec<u8>>,
-    /// The name that the server's certificate has to carry, if it is not the one in the URL.
+    /// The name in the server's certificate, if it is not the one in the URL.
     pub tls_server_name: Option<String>,
-    /// Whether the server's certificate is taken without looking at it.
+    /// Whether the server's certificate is not verified.
     pub insecure_skip_tls_verify: bool,
-    /// The caller's certificate and key, PEM.
+    /// The client certificate and key, PEM.
     pub client_certificate: Option<(Vec<u8>, Vec<u8>)>,
-    /// The caller's token.
+    /// The bearer token.
     pub token: Option<String>,
-    /// The caller's name and password.
+    /// The name and password for basic authentication.
     pub basic: Option<(String, String)>,
-    /// The namespace that the context prefers; empty for none.
+    /// The namespace of the context; empty if it has none.
     pub namespace: String,
 }
 
@@ -127,7 +127,7 @@ struct Context {
 }
 
 impl Kubeconfig {
-    /// Reads a file, and takes its current context. Files that it names are looked for beside it.
+    /// Reads a file, and uses its current context. Relative paths in it refer to its folder.
     pub fn read(path: &Path) -> Result<Self, KubeconfigError> {
         let text = read(path)?;
         let name = path.display().to_string();
@@ -138,7 +138,7 @@ impl Kubeconfig {
         Self::choose(file, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// The same server, and nobody who speaks to it.
+    /// The same server, without credentials.
     #[must_use]
     pub fn without_credentials(&self) -> Self {
         Self { client_certificate: None, token: None, basic: None, ..self.clone() }

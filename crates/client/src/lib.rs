@@ -5,10 +5,10 @@
 //! Watch<Pod>::next() <--lines of JSON-------- body <------------------/
 //! ```
 //! Start at [`Api`]: typed (`Api::<Pod>::of`), dynamic (`Api::dynamic`) or metadata only (`Api::metadata`).
-//! [`Client`] carries who speaks (user agent), how fast (rate limit), and on whose behalf ([`Origin`], for the event log).
-//! In Kubernetes: client-go `rest`, `kubernetes`, `dynamic` and `metadata`.
-//! With the feature `kubeconfig`, [`Kubeconfig`](kubeconfig::Kubeconfig) reaches a server over HTTPS.
-//! Not here: caches (`informer`), and what a verb means (`registry`).
+//! [`Client`] holds the identity (user agent), the rate limit, and the [`Origin`] for the event log. In Kubernetes:
+//! client-go `rest`, `kubernetes`, `dynamic` and `metadata`. With the feature `kubeconfig`,
+//! [`Kubeconfig`](kubeconfig::Kubeconfig) connects to a server over HTTPS. Not here: caches (`informer`), and what a
+//! verb means (`registry`).
 
 mod any_api;
 mod api;
@@ -52,5 +52,5 @@ pub use params::{
 pub use service_account::AsServiceAccount;
 pub use watch::{AnyWatch, Watch};
 
-/// What a call gives, or why it failed.
+/// The result of an API request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

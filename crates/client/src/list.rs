@@ -4,20 +4,20 @@ use coracle_meta::{AnyObject, GroupVersion, GroupVersionKind, ObjectType};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Some objects of a kind, and the version at which they were looked at.
+/// Objects of a kind, and the version at which they were read.
 #[derive(Clone, Debug)]
 pub struct List<T> {
     /// The kind of the list: `PodList`.
     pub kind: String,
     /// The version of its group: `v1`.
     pub api_version: String,
-    /// What is said of the list as a whole.
+    /// The metadata of the list.
     pub metadata: ListMeta,
     /// The objects.
     pub items: Vec<T>,
 }
 
-/// A list whose items are not read yet.
+/// A list whose items are not decoded yet.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Unread<'a> {
@@ -33,7 +33,7 @@ struct Unread<'a> {
 }
 
 impl List<Arc<dyn AnyObject>> {
-    /// Reads a list from its JSON. Items that do not name their kind take it from the list.
+    /// Decodes a list from JSON. Items without a kind get it from the list.
     pub(crate) fn read_json(text: &[u8], form: ObjectType) -> Result<Self, serde_json::Error> {
         let Unread { kind, api_version, metadata, items } = coracle_meta::json::from_slice(text)?;
         let of_items = item_kind(&kind, &api_version);
@@ -43,20 +43,20 @@ impl List<Arc<dyn AnyObject>> {
     }
 }
 
-/// What is said of a list as a whole. In Kubernetes: `metav1.ListMeta`.
+/// The metadata of a list. In Kubernetes: `metav1.ListMeta`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ListMeta {
-    /// The version at which the list was made.
+    /// The version of the list.
     pub resource_version: String,
-    /// How to ask for the rest; empty if there is none.
+    /// The token for the next page; empty on the last one.
     #[serde(rename = "continue")]
     pub continue_token: String,
-    /// How many items the rest has, where the server knows.
+    /// The number of remaining items, if the server knows it.
     pub remaining_item_count: Option<i64>,
 }
 
-/// `PodList` lists Pods.
+/// The kind of the items: `PodList` contains Pods.
 fn item_kind(list_kind: &str, api_version: &str) -> Option<GroupVersionKind> {
     let kind = list_kind.strip_suffix("List")?;
     Some(GroupVersion::parse(api_version)?.kind(kind))

@@ -3,14 +3,14 @@ use http_body_util::BodyExt;
 
 use crate::{BoxError, ResponseBody};
 
-/// The log of a container, as it comes.
+/// The log of a container as a stream.
 #[derive(Debug)]
 pub struct LogStream {
     pub(crate) body: ResponseBody,
 }
 
 impl LogStream {
-    /// The next piece, of any length; `None` at the end.
+    /// The next chunk, of any length; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
         loop {
             match self.body.frame().await? {
@@ -24,7 +24,7 @@ impl LogStream {
         }
     }
 
-    /// All that is left, as text.
+    /// The rest of the log, as text.
     pub async fn text(self) -> Result<String, BoxError> {
         let bytes = self.body.collect().await?.to_bytes();
         Ok(String::from_utf8_lossy(&bytes).into_owned())

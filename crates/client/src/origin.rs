@@ -7,10 +7,9 @@ use parking_lot::Mutex;
 
 use crate::request::Written;
 
-/// On whose behalf a client writes: what the event log says of its writes, what caused them, and which revisions they
-/// made.
+/// The origin of a client's writes: their actor and causes in the event log, and the revisions that they created.
 ///
-/// Clones share what was written.
+/// Clones share the record of writes.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     actor: Arc<str>,
@@ -22,25 +21,25 @@ pub struct Origin {
 #[derive(Debug, Default)]
 struct Writes {
     count: usize,
-    /// The revisions that answers carried.
+    /// The revisions in responses.
     revisions: BTreeMap<GroupVersionResource, Vec<i64>>,
-    /// What was deleted and is gone.
+    /// The objects that were deleted at once.
     gone: Vec<Gone>,
 }
 
-/// An object that a write removed for good, and whose answer carried no revision.
+/// An object that a write removed, and whose response had no revision.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gone {
-    /// Of which resource.
+    /// The resource.
     pub resource: GroupVersionResource,
     /// Its name.
     pub key: ObjectKey,
-    /// Its uid: another object may have the name since.
+    /// Its uid: another object may have the name since then.
     pub uid: String,
 }
 
 impl Origin {
-    /// Writes of `actor`, about `subject` (the key of a sync, say), caused by these entries.
+    /// The origin of writes of `actor`, about `subject` (for example the key of a sync), caused by these entries.
     pub fn new(actor: &str, subject: &str, causes: impl IntoIterator<Item = EntryId>) -> Self {
         Self {
             actor: actor.into(),
@@ -50,19 +49,19 @@ impl Origin {
         }
     }
 
-    /// How many writes were sent so far.
+    /// The number of writes so far.
     pub fn write_count(&self) -> usize {
         self.written.lock().count
     }
 
-    /// The last revision that was made of each resource.
+    /// The last revision of each resource.
     pub fn revisions(&self) -> BTreeMap<GroupVersionResource, i64> {
         let writes = self.written.lock();
         let last = writes.revisions.iter().filter_map(|(resource, all)| Some((resource.clone(), *all.iter().max()?)));
         last.collect()
     }
 
-    /// How many answers carried a revision of a resource that `seen` says was seen before: those writes changed nothing.
+    /// How many responses had a revision that `seen` reports as known: those writes changed nothing.
     pub fn unchanged(&self, seen: impl Fn(&GroupVersionResource) -> Option<i64>) -> usize {
         let writes = self.written.lock();
         let old = |(resource, all): (&GroupVersionResource, &Vec<i64>)| match seen(resource) {
@@ -72,7 +71,7 @@ impl Origin {
         writes.revisions.iter().map(old).sum()
     }
 
-    /// What was deleted and was gone at once, as far as no revision says when.
+    /// The objects that were deleted at once, if no revision shows that.
     pub fn gone(&self) -> Vec<Gone> {
         self.written.lock().gone.clone()
     }
@@ -85,7 +84,7 @@ impl Origin {
         self.written.lock().count += 1;
     }
 
-    /// Notes the version that a write's answer carries.
+    /// Records the version in a write's response.
     pub(crate) fn wrote(&self, resource: &GroupVersionResource, version: &str) {
         let Some(revision) = parse_resource_version(version) else { return };
         let mut writes = self.written.lock();
@@ -95,7 +94,7 @@ impl Origin {
         }
     }
 
-    /// Records a write under an audit id by which the API server finds its cause.
+    /// Records a write under an audit id, by which the API server finds its cause.
     pub(crate) fn record(&self, recorder: &Recorder, written: &Written, audit_id: &str) {
         let entry = recorder.record(&self.actor, Stage::SyncWrite, || {
             let mut detail = Detail::about(&*self.subject)
@@ -114,7 +113,7 @@ impl Origin {
         }
     }
 
-    /// A read is no entry of its own: what it is for causes the request.
+    /// A read has no entry of its own: the sync that reads is the cause of the request.
     pub(crate) fn asks(&self, recorder: &Recorder, audit_id: &str) {
         if let Some(cause) = self.causes.last() {
             recorder.remember_audit(audit_id, *cause);

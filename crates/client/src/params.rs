@@ -12,22 +12,22 @@ use serde_json::Value;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListParams {
-    /// Which labels, as `kubectl -l` takes it; empty for all.
+    /// The label selector, as for `kubectl -l`; empty for all.
     pub labels: String,
-    /// Which fields: `metadata.name=web,spec.nodeName=node-1`; empty for all.
+    /// The field selector: `metadata.name=web,spec.nodeName=node-1`; empty for all.
     pub fields: String,
-    /// At most this many items an answer; 0 for all at once.
+    /// The maximum number of items per response; 0 for all at once.
     pub limit: u32,
-    /// Where the answer before stopped.
+    /// The token of the previous page.
     pub continue_token: String,
-    /// Which version to list; none for the latest, `0` for any.
+    /// The version to list; `None` for the latest, `0` for any.
     pub resource_version: Option<String>,
-    /// What the version means.
+    /// How the version is matched.
     pub version_match: Option<VersionMatch>,
 }
 
 impl ListParams {
-    /// Objects with these labels, as `kubectl -l` takes it.
+    /// Objects with these labels, as for `kubectl -l`.
     pub fn labels(selector: impl Into<String>) -> Self {
         Self { labels: selector.into(), ..Self::default() }
     }
@@ -38,17 +38,17 @@ impl ListParams {
     }
 }
 
-/// What the `resourceVersion` of a list means.
+/// How the `resourceVersion` of a list is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionMatch {
-    /// That one.
+    /// Exactly that version.
     Exact,
-    /// That one or a later one.
+    /// That version or a later one.
     NotOlderThan,
 }
 
 impl VersionMatch {
-    /// The word on the wire.
+    /// The value in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "Exact",
@@ -60,32 +60,32 @@ impl VersionMatch {
 /// What to watch. In Kubernetes: `metav1.ListOptions` with `watch`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WatchParams {
-    /// Which labels; empty for all.
+    /// The label selector; empty for all.
     pub labels: String,
-    /// Which fields; empty for all.
+    /// The field selector; empty for all.
     pub fields: String,
-    /// After which version to begin; none for the latest.
+    /// The version after which the stream starts; `None` for the latest.
     pub resource_version: Option<String>,
-    /// Whether to ask for bookmarks.
+    /// Whether to request bookmarks.
     pub bookmarks: bool,
-    /// Whether the stream begins with what is there, closed by a bookmark (a streaming list).
+    /// Whether the stream starts with all existing objects, followed by a bookmark (a streaming list).
     pub initial_events: bool,
-    /// After how many seconds the server ends the stream; 0 for its own default.
+    /// After how many seconds the server ends the stream; 0 for its default.
     pub timeout_seconds: u32,
 }
 
-/// How to write. The default is a plain write under the name of the user agent.
+/// Options of a write. The default is a plain write with the user agent as field manager.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WriteParams {
-    /// Whether the server only says what would happen.
+    /// Whether the write is a dry run.
     pub dry_run: bool,
-    /// Under which name the written fields are kept; empty for the user agent's.
+    /// The field manager; empty for the user agent's name.
     pub field_manager: String,
-    /// What to do about unknown fields: `Ignore`, `Warn`, `Strict`; empty for the server's default.
+    /// How unknown fields are handled: `Ignore`, `Warn`, `Strict`; empty for the server's default.
     pub field_validation: String,
 }
 
-/// How to delete. In Kubernetes: `metav1.DeleteOptions`.
+/// Options of a delete. In Kubernetes: `metav1.DeleteOptions`.
 ///
 /// ```
 /// use coracle_client::{DeleteParams, Propagation};
@@ -98,39 +98,39 @@ pub struct WriteParams {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteParams {
-    /// How long the object may take to stop; none for its own default, 0 for at once.
+    /// The grace period; `None` for the object's own, 0 for immediate deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grace_period_seconds: Option<i64>,
-    /// What becomes of its dependents; none for the kind's default.
+    /// How dependents are handled; `None` for the kind's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation_policy: Option<Propagation>,
-    /// What has to hold for the object to be deleted.
+    /// Conditions for the deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preconditions: Option<Preconditions>,
-    /// `["All"]` for a deletion that only says what would happen.
+    /// `["All"]` for a dry run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dry_run: Vec<String>,
 }
 
 impl DeleteParams {
-    /// At once, without grace.
+    /// Immediate deletion, with a grace period of zero.
     pub fn now() -> Self {
         Self { grace_period_seconds: Some(0), ..Self::default() }
     }
 
-    /// With this treatment of dependents.
+    /// With this propagation policy.
     pub fn propagating(policy: Propagation) -> Self {
         Self { propagation_policy: Some(policy), ..Self::default() }
     }
 
-    /// Only if the object is still the one with this uid.
+    /// Only if the object has this uid.
     #[must_use]
     pub fn with_uid(mut self, uid: impl Into<String>) -> Self {
         self.preconditions.get_or_insert_default().uid = Some(uid.into());
         self
     }
 
-    /// Only if the object is still at this version.
+    /// Only if the object has this version.
     #[must_use]
     pub fn with_resource_version(mut self, version: impl Into<String>) -> Self {
         self.preconditions.get_or_insert_default().resource_version = Some(version.into());
@@ -138,7 +138,7 @@ impl DeleteParams {
     }
 }
 
-/// What has to hold of an object for it to be deleted.
+/// Conditions on an object for its deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preconditions {
@@ -150,10 +150,10 @@ pub struct Preconditions {
     pub resource_version: Option<String>,
 }
 
-/// What becomes of the dependents of a deleted object.
+/// How the dependents of a deleted object are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Propagation {
-    /// They stay.
+    /// They become orphans.
     Orphan,
     /// The garbage collector deletes them afterwards.
     Background,
@@ -189,13 +189,13 @@ pub enum Patch {
     Json(Value),
     /// RFC 7386: the fields to set, null to remove one.
     Merge(Value),
-    /// A merge that knows the keys of lists.
+    /// A strategic merge patch, which merges lists by key.
     Strategic(Value),
-    /// Server-side apply: what the field manager wants the object to be.
+    /// Server-side apply: the state that the field manager wants.
     Apply {
-        /// The fields it has an opinion on, with `apiVersion` and `kind`.
+        /// The fields that the manager owns, with `apiVersion` and `kind`.
         object: Value,
-        /// Whether fields of other managers are taken over.
+        /// Whether conflicts with other managers are overridden.
         force: bool,
     },
 }
@@ -219,17 +219,17 @@ impl Patch {
     }
 }
 
-/// Which log lines of a pod. In Kubernetes: `corev1.PodLogOptions`.
+/// Options of a pod's log. In Kubernetes: `corev1.PodLogOptions`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogParams {
     /// The container; empty if the pod has only one.
     pub container: String,
-    /// Whether the stream goes on with what the container says from here on.
+    /// Whether the stream continues with new output.
     pub follow: bool,
-    /// Whether the container's previous run is meant.
+    /// Whether to read the container's previous instance.
     pub previous: bool,
     /// Only the last lines.
     pub tail_lines: Option<i64>,
-    /// Whether each line begins with its time.
+    /// Whether each line starts with its time.
     pub timestamps: bool,
 }

@@ -3,9 +3,9 @@ use serde_json::{Value, json};
 
 use crate::{Api, DeleteParams, LogParams, LogStream, Result};
 
-/// What pods alone can be asked.
+/// Subresources of pods.
 impl<P: RunsOnNode> Api<P> {
-    /// Gives a pod to a node.
+    /// Binds a pod to a node.
     pub async fn bind(&self, key: &ObjectKey, uid: &str, node: &str) -> Result<()> {
         let mut binding = json!({
             "apiVersion": "v1",
@@ -20,7 +20,7 @@ impl<P: RunsOnNode> Api<P> {
         Ok(())
     }
 
-    /// Deletes a pod if its disruption budgets allow.
+    /// Evicts a pod, if its disruption budgets allow it.
     pub async fn evict(&self, key: &ObjectKey, params: &DeleteParams) -> Result<()> {
         let eviction = json!({
             "apiVersion": "policy/v1",

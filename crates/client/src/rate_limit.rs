@@ -3,9 +3,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
-/// How many calls a client may make: `per_second` on average, `burst` at once.
+/// A client's rate limit: `per_second` on average, bursts of `burst`.
 ///
-/// In Kubernetes: `flowcontrol.NewTokenBucketRateLimiter`. Kept as the time at which the bucket is full again.
+/// In Kubernetes: `flowcontrol.NewTokenBucketRateLimiter`. Represented by the time at which the bucket is full again.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     interval: Duration,
@@ -19,7 +19,7 @@ impl RateLimit {
         Self { interval, capacity: interval.saturating_mul(burst), full_at: Mutex::new(None) }
     }
 
-    /// Waits for this call's turn; calls go in the order in which they came.
+    /// Waits until the limit permits the request; requests are served in their order.
     pub(crate) async fn wait(&self) {
         let delay = self.reserve(Instant::now());
         if !delay.is_zero() {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{DeleteParams, Error, ListParams, LogParams, Patch, Result, WatchParams, WriteParams};
 
-/// One call, said without I/O: everything but who calls.
+/// An API request as data, without I/O and without the caller's identity.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Request {
     pub(crate) method: Method,
@@ -16,11 +16,11 @@ pub(crate) struct Request {
     pub(crate) accept: &'static str,
     pub(crate) content_type: &'static str,
     pub(crate) body: Bytes,
-    /// What the event log says of a write; `None` for a read.
+    /// The description of a write for the event log; `None` for a read.
     pub(crate) written: Option<Written>,
 }
 
-/// What the event log says of a write.
+/// The description of a write for the event log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Written {
     pub(crate) verb: &'static str,
@@ -29,7 +29,7 @@ pub(crate) struct Written {
     pub(crate) precondition: String,
 }
 
-/// The part of an object that is asked for.
+/// The requested part of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Projection {
     Whole,
@@ -52,7 +52,7 @@ impl Projection {
     }
 }
 
-/// Where a call goes: a resource, perhaps a namespace, perhaps one object, perhaps a subresource of it.
+/// The URL of a request: a resource, optionally a namespace, an object, and a subresource.
 #[derive(Clone, Debug)]
 pub(crate) struct ResourceUrl<'a> {
     pub(crate) resource: &'a GroupVersionResource,
@@ -178,7 +178,7 @@ pub(crate) fn to_json(body: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(body).map_err(not_writable)
 }
 
-/// A body that is no JSON.
+/// A body that cannot be serialized as JSON.
 pub(crate) fn not_writable(error: serde_json::Error) -> Error {
     Error::Request { why: error.to_string() }
 }
@@ -197,7 +197,7 @@ fn delete_precondition(params: &DeleteParams) -> String {
     uid.into_iter().chain(version).collect::<Vec<_>>().join(",")
 }
 
-/// A patch that names a uid or a version applies to that one only.
+/// A patch with a uid or a version applies only to that one.
 fn patch_precondition(patch: &Patch) -> String {
     let metadata = &patch.body()["metadata"];
     let part = |name: &str| Some(format!("{name}={}", metadata[name].as_str()?));
@@ -223,7 +223,7 @@ fn write_query(params: &WriteParams) -> Query {
     query
 }
 
-/// A query string while it is put together.
+/// A query string under construction.
 #[derive(Debug, Default)]
 struct Query {
     text: String,

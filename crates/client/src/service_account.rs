@@ -14,16 +14,16 @@ use tower::Service;
 
 use crate::{Api, Body, BoxError, Client, Error, Https, ResponseBody};
 
-/// For how long a token is asked. In Kubernetes: `NewDynamicClientBuilder`.
+/// The requested lifetime of a token. In Kubernetes: `NewDynamicClientBuilder`.
 const LIFETIME: Duration = Duration::from_secs(3600);
-/// When another is asked for: so long before the end.
+/// How long before its expiry a token is renewed.
 const LEEWAY: Duration = Duration::from_secs(720);
 
-/// Sends requests as a service account, with tokens that somebody who may do so asks for: a tower service for
+/// Sends requests as a service account, with tokens that another client requests: a tower service for
 /// [`Client::new`].
 ///
 /// ```text
-/// request --> token (asked for once an hour, the account made if it is missing) --> Https without credentials
+/// request --> token (requested once an hour; a missing account is created) --> Https without credentials
 /// ```
 /// In Kubernetes: `clientbuilder.DynamicControllerClientBuilder`.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ struct Tokens {
 }
 
 impl AsServiceAccount {
-    /// The service account of this key, over `https`, which carries no credentials; `asker` asks for the tokens.
+    /// The service account with this key, over `https`, which has no credentials; `asker` requests the tokens.
     pub fn new(https: Https, asker: &Client, account: ObjectKey, clock: Clock) -> Self {
         let accounts = Api::dynamic(asker, GroupVersionResource::new("", "v1", "serviceaccounts"));
         Self { https, tokens: Arc::new(Tokens { accounts, account, clock, last: Mutex::default() }) }

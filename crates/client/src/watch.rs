@@ -12,8 +12,8 @@ use serde::Deserialize;
 
 use crate::{Error, ResponseBody, Result};
 
-/// A stream of events, read on demand: a reader that is slow holds the server back, and nothing is buffered but the
-/// piece of the body that holds the next line.
+/// A stream of events, read on demand: a slow reader slows down the server, and only the chunk of the body with the
+/// next line is buffered.
 ///
 /// ```
 /// # coracle::run_virtual(1, async |cluster| {
@@ -48,18 +48,18 @@ impl<T: ApiObject> Watch<T> {
 
     /// The next event; `None` when the server has ended the stream.
     ///
-    /// Cancel-safe: a caller that stops waiting loses nothing.
+    /// Cancel-safe: a cancelled call loses no event.
     pub async fn next(&mut self) -> Result<Option<WatchEvent<T>>> {
         Ok(self.any.next().await?.map(|event| event.map(unwrap)))
     }
 
-    /// The name that the server gave the request; empty if it gave none.
+    /// The audit id that the server assigned to the request; empty without one.
     pub fn audit_id(&self) -> &str {
         self.any.audit_id()
     }
 }
 
-/// A [`Watch`] of objects whose Rust type is forgotten.
+/// A [`Watch`] of objects without their Rust type.
 #[derive(Debug)]
 pub struct AnyWatch {
     path: String,
@@ -68,11 +68,11 @@ pub struct AnyWatch {
     source: Source,
 }
 
-/// Where events come from.
+/// The source of events.
 enum Source {
     /// The lines of a body.
     Lines { body: ResponseBody, lines: Lines },
-    /// The server itself, which is in this process.
+    /// A server in the same process.
     Server(Box<dyn Events>),
 }
 
@@ -115,7 +115,7 @@ impl AnyWatch {
         }
     }
 
-    /// The name that the server gave the request; empty if it gave none.
+    /// The audit id that the server assigned to the request; empty without one.
     pub fn audit_id(&self) -> &str {
         &self.audit_id
     }
@@ -125,16 +125,16 @@ impl AnyWatch {
         matches!(self.source, Source::Server(_))
     }
 
-    /// Lets a stream whose events come from a server in this process last as long as the server, without bookmarks;
-    /// [`progress`](Self::progress) says what they would say.
+    /// Keeps a stream from a server in this process open without a time limit and without bookmarks;
+    /// [`progress`](Self::progress) replaces them.
     pub fn last(&mut self) {
         if let Source::Server(events) = &mut self.source {
             events.last();
         }
     }
 
-    /// Up to which version everything has been given, as far as is known without a bookmark; `None` while more is on its
-    /// way. Cancel-safe.
+    /// The version up to which all events have been returned, as far as it is known without a bookmark; `None` while
+    /// more events are pending. Cancel-safe.
     pub async fn progress(&mut self) -> Option<String> {
         match &mut self.source {
             Source::Server(events) => events.progress().await,
@@ -152,7 +152,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Reads one line of a watch stream.
+/// Decodes one line of a watch stream.
 fn decode(line: &[u8], form: ObjectType) -> Result<WatchEvent<Arc<dyn AnyObject>>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Line<'a> {
@@ -186,11 +186,11 @@ fn bookmark<T>(object: &str) -> Result<WatchEvent<T>, serde_json::Error> {
     })
 }
 
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 #[derive(Debug, Default)]
 struct Lines {
     buffer: BytesMut,
-    /// How much of the buffer is known to hold no line end.
+    /// The length of the prefix of the buffer that contains no line end.
     searched: usize,
 }
 
@@ -199,7 +199,7 @@ impl Lines {
         self.buffer.extend_from_slice(data);
     }
 
-    /// The next whole line that is not blank.
+    /// The next complete line that is not blank.
     fn next(&mut self) -> Option<BytesMut> {
         loop {
             let Some(end) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') else {
@@ -215,7 +215,7 @@ impl Lines {
         }
     }
 
-    /// Whether nothing but white space is left over.
+    /// Whether the rest is only white space.
     fn finish(&self) -> bool {
         self.buffer.trim_ascii().is_empty()
     }

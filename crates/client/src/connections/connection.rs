@@ -16,30 +16,30 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Body, BoxError};
 
-/// A connection that says nothing for so long is asked whether it is there.
-/// In Kubernetes: `HTTP2_READ_IDLE_TIMEOUT_SECONDS` and `HTTP2_PING_TIMEOUT_SECONDS`.
+/// A connection without data for this long is checked with a ping. In Kubernetes: `HTTP2_READ_IDLE_TIMEOUT_SECONDS`
+/// and `HTTP2_PING_TIMEOUT_SECONDS`.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A server that accepts a connection and says nothing on it for so long is not there.
+/// A server that accepts a connection but sends nothing for this long is considered unreachable.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What HTTP is spoken over: TLS, TCP, or a pipe.
+/// The stream below HTTP: TLS, TCP, or a pipe.
 pub(crate) trait Io: Read + Write + Send + Unpin {}
 
 impl<T: Read + Write + Send + Unpin> Io for T {}
 
-/// The protocol that client and server agreed on when they connected.
+/// The negotiated protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http1,
     Http2,
 }
 
-/// How many requests a server takes on one connection at once.
+/// How many concurrent requests a server allows on one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Allowance {
-    /// It has not said yet. One request may wait for it: that one is sent when the server has spoken.
+    /// Not known yet. One request may wait on the connection: it is sent when the server has sent its settings.
     Unsaid,
     Streams(usize),
 }
@@ -66,13 +66,13 @@ enum Sender {
 }
 
 struct Usage {
-    /// Requests under way, each until its answer has ended.
+    /// Requests in progress, each until its response has ended.
     in_use: usize,
     idle_since: Instant,
 }
 
 impl Connection {
-    /// Begins to speak `protocol`. Whoever waits on `changed` is told when a connection takes more than before, or ended.
+    /// Starts to speak `protocol`. Notifies `changed` when a connection allows more requests than before, or ended.
     pub(crate) async fn open(io: Box<dyn Io>, protocol: Protocol, changed: Arc<Notify>) -> Result<Self, hyper::Error> {
         let sender = match protocol {
             Protocol::Http1 => {
@@ -86,7 +86,7 @@ impl Connection {
                     .timer(TokioTimer::new())
                     .keep_alive_interval(PING_INTERVAL)
                     .keep_alive_timeout(PING_TIMEOUT)
-                    // None before the server has said how many: what it does not allow, it would refuse.
+                    // Zero until the server has sent its limit: it would refuse requests beyond it.
                     .initial_max_send_streams(0)
                     .handshake(io)
                     .await?;
@@ -99,7 +99,8 @@ impl Connection {
         Ok(Self { sender, usage: Mutex::new(Usage { in_use: 0, idle_since: Instant::now() }), changed })
     }
 
-    /// Whether it takes no request any more. One that the server is about to close may take one and hand it back.
+    /// Whether it accepts no more requests. One that the server is about to close may accept a request and hand it
+    /// back.
     pub(crate) fn is_closed(&self) -> bool {
         match &self.sender {
             Sender::Http1(sender) => sender.lock().is_closed(),
@@ -107,26 +108,26 @@ impl Connection {
         }
     }
 
-    /// Whether nobody used it for `time`.
+    /// Whether it was unused for `time`.
     pub(crate) fn is_idle_for(&self, time: Duration) -> bool {
         let usage = self.usage.lock();
         usage.in_use == 0 && usage.idle_since.elapsed() >= time
     }
 
-    /// Whether the server is yet to say how much it takes.
+    /// Whether the server has not yet sent its limit.
     pub(crate) fn is_unsaid(&self) -> bool {
         self.allowance() == Allowance::Unsaid
     }
 
     fn allowance(&self) -> Allowance {
         match &self.sender {
-            // Ready is one whose last answer has been read to its end.
+            // A connection is ready when its last response has been read completely.
             Sender::Http1(sender) => Allowance::Streams(usize::from(sender.lock().is_ready())),
             Sender::Http2(_, peer) => peer.allowance(),
         }
     }
 
-    /// Takes room for one request, if there is any.
+    /// Reserves room for one request, if there is any.
     pub(crate) fn reserve(self: &Arc<Self>) -> Option<Reservation> {
         let mut usage = self.usage.lock();
         self.allowance().has_room(usage.in_use).then(|| {
@@ -139,17 +140,17 @@ impl Connection {
 async fn drive(mut connection: http1::Connection<Box<dyn Io>, Body>, changed: Arc<Notify>) {
     let ended = std::future::poll_fn(|context| {
         let polled = Pin::new(&mut connection).poll(context);
-        // It may have become ready for the next request, which nothing else tells of.
+        // It may have become ready for the next request, and no other event reports that.
         changed.notify_waiters();
         polled
     });
-    // Who waits for an answer is told of the error.
+    // The request that waits for a response gets the error.
     let _ = ended.await;
     drop(connection);
     changed.notify_waiters();
 }
 
-/// The other side of an HTTP/2 connection. What it allows is asked of the connection, which alone hears it.
+/// The peer's side of an HTTP/2 connection. Only the connection itself knows the current limit.
 struct Peer {
     state: Mutex<PeerState>,
 }
@@ -163,7 +164,7 @@ impl Peer {
     fn allowance(&self) -> Allowance {
         let state = self.state.lock();
         let streams = state.connection.as_ref().map_or(0, http2::Connection::current_max_send_streams);
-        // Noted by `drive` alone, which then tells all who wait.
+        // Only `drive` sets it, and then notifies all waiting requests.
         if state.heard || streams > 0 { Allowance::Streams(streams) } else { Allowance::Unsaid }
     }
 
@@ -195,15 +196,15 @@ pub(crate) struct Reservation {
     connection: Arc<Connection>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 pub(crate) struct Failure {
     pub(crate) error: BoxError,
-    /// Whether the server certainly did nothing with the request, so that it may be sent again.
+    /// Whether the server certainly did not process the request, so that it may be retried.
     pub(crate) unprocessed: bool,
 }
 
 impl Reservation {
-    /// Sends a request whose URI is absolute.
+    /// Sends a request with an absolute URI.
     pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, Failure> {
         let answer = match &self.connection.sender {
             Sender::Http1(sender) => {
@@ -212,7 +213,7 @@ impl Reservation {
             }
             Sender::Http2(sender, _) => sender.clone().try_send_request(request).await,
         };
-        // Nothing was sent before the server spoke; what went wrong is then all that can be said.
+        // Nothing was sent before the server's settings; the error of the connection is then the best explanation.
         answer.map_err(|error| match self.connection.is_unsaid() {
             true => Failure { error: "the server said nothing on the connection".into(), unprocessed: false },
             false => Failure::of(error),
@@ -238,8 +239,8 @@ impl Failure {
     }
 }
 
-/// Whether the server says that it did not look at the request: it refused the stream, or said good-bye and named an
-/// earlier stream as the last one it looks at (RFC 9113, 8.7). In Kubernetes: `http2.canRetryError`.
+/// Whether the server states that it did not process the request: it refused the stream, or sent a GOAWAY with an
+/// earlier stream as the last one it processes (RFC 9113, 8.7). In Kubernetes: `http2.canRetryError`.
 fn is_disclaimed(error: &hyper::Error) -> bool {
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<h2::Error>());
     cause.is_some_and(|cause| {
@@ -247,7 +248,7 @@ fn is_disclaimed(error: &hyper::Error) -> bool {
     })
 }
 
-/// The request as HTTP/1.1 writes it: the host in a header, the rest in the first line.
+/// The request in HTTP/1.1 form: the host in a header, the path in the request line.
 fn with_host(mut request: Request<Body>) -> Request<Body> {
     let host = request.uri().authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
     if let Some(host) = host {

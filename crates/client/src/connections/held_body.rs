@@ -4,9 +4,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// A body that holds something until it has ended or is dropped.
+/// A body that holds a value until it has ended or is dropped.
 pub(super) struct HeldBody<B, H> {
-    // Before what it holds: a stream has ended before its place counts as free.
+    // Declared before the held value, so that it is dropped first: a stream has ended before its room counts as free.
     body: Option<B>,
     held: Option<H>,
 }
