@@ -6,21 +6,21 @@ use parking_lot::Mutex;
 
 use crate::{Body, BoxError, Offer};
 
-/// An offer on its way through layers that know answers by their extensions.
+/// An offer on its way through layers, in the extensions of a response.
 #[derive(Clone)]
 struct Slot(Arc<Mutex<Option<Offer>>>);
 
-/// Puts an offer beside the bytes of an answer. Nobody has to take it.
+/// Adds an offer to a response. The recipient may ignore it.
 pub fn offer<B>(answer: &mut Response<B>, offer: Offer) {
     answer.extensions_mut().insert(Slot(Arc::new(Mutex::new(Some(offer)))));
 }
 
-/// Takes back what was put beside the bytes of an answer: whoever reads it reads those.
+/// Removes the offer from a response: its recipient reads the bytes.
 pub fn withdraw<B>(answer: &mut Response<B>) {
     answer.extensions_mut().remove::<Slot>();
 }
 
-/// Ties what an answer offers to its body, so that who wraps the body drops the offer.
+/// Moves the offer of a response into its body, so that a layer that wraps the body drops the offer.
 pub fn attach<B>(mut answer: Response<B>) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,

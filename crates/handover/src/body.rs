@@ -10,10 +10,10 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::Offer;
 
-/// Whatever goes wrong on the way.
+/// Any error of a body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body of bytes, which may come with an [`Offer`].
+/// A body of bytes, optionally with an [`Offer`].
 pub struct Body {
     bytes: UnsyncBoxBody<Bytes, BoxError>,
     offer: Option<Offer>,
@@ -32,7 +32,7 @@ impl Default for Body {
 }
 
 impl Body {
-    /// Any body. One that is a `Body` already stays as it is, its offer included; any other has none.
+    /// Wraps any body. A `Body` stays as it is, including its offer; any other body has none.
     pub fn new<B>(body: B) -> Self
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -48,13 +48,13 @@ impl Body {
         }
     }
 
-    /// The same with an offer.
+    /// The same body with an offer.
     #[must_use]
     pub fn offering(self, offer: Offer) -> Self {
         Self { offer: Some(offer), ..self }
     }
 
-    /// Takes what is offered.
+    /// Takes the offer.
     pub fn take_offer(&mut self) -> Option<Offer> {
         self.offer.take()
     }
@@ -65,7 +65,7 @@ impl http_body::Body for Body {
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        // Who reads the bytes does not want the offer.
+        // A reader of the bytes does not want the offer.
         self.offer = None;
         Pin::new(&mut self.bytes).poll_frame(context)
     }

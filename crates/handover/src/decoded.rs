@@ -4,12 +4,12 @@ use std::sync::{Arc, Weak};
 use coracle_meta::{AnyObject, ObjectType};
 use parking_lot::Mutex;
 
-/// One object at one revision as the types that somebody in this process reads it as.
+/// The decoded forms of one object at one revision, for readers in the same process.
 ///
-/// It holds nothing alive: what nobody else holds is read anew.
+/// It holds only weak references: a form that no reader holds is decoded again.
 #[derive(Default)]
 pub struct Decoded {
-    /// Few: of a kind, its Rust type, and its metadata alone.
+    /// Few: of a kind, its Rust type, and its metadata.
     forms: Mutex<Vec<(ObjectType, Weak<dyn AnyObject>)>>,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Debug for Decoded {
 }
 
 impl Decoded {
-    /// The object as this type: the one that somebody holds, or else what `read` gives.
+    /// The object as this type: an existing form, or else the result of `read`.
     pub fn get_or_read<E>(
         &self,
         form: ObjectType,
@@ -31,7 +31,7 @@ impl Decoded {
         if let Some(object) = known.and_then(|at| forms[at].1.upgrade()) {
             return Ok(object);
         }
-        // Read under the lock: who comes meanwhile wants the same.
+        // Decoded under the lock: concurrent callers want the same form.
         let object = read()?;
         let weak = Arc::downgrade(&object);
         match known {

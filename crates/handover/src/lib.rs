@@ -1,12 +1,13 @@
-//! What an answer of the API offers to a reader in the same process: the objects, each decoded once for all who read it.
+//! Passes decoded objects from the API server to readers in the same process: each object is decoded once for all of
+//! them.
 //!
 //! ```text
 //! apiserver --bytes---------------------------> Body ------------> any client
 //!     \-----Offer, as an extension --attach--> Body's offer -----> a client in the same process takes it, and not the bytes
 //!                                   (a transport that wraps the body drops it: a latency, a fault, a socket)
 //! ```
-//! Start at [`Offer`]. [`Decoded`] is what keeps one `Arc` for an object at a revision.
-//! Not here: what is offered (`apiserver`), and who takes it (`client`).
+//! Start at [`Offer`]. [`Decoded`] keeps one `Arc` for an object at a revision. Not here: the producer (`apiserver`),
+//! and the consumer (`client`).
 
 mod attach;
 mod body;

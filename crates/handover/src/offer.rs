@@ -4,11 +4,11 @@ use std::sync::Arc;
 use coracle_meta::{AnyObject, ObjectType, WatchEvent};
 use futures_util::future::BoxFuture;
 
-/// What an answer offers beside its bytes.
+/// The content of a response in addition to its bytes.
 pub enum Offer {
     /// The object that the body holds.
     Object(Box<dyn Handed>),
-    /// The events of the watch whose lines the body would be. Whoever takes them leaves the body alone.
+    /// The events of the watch whose lines are in the body. A reader that takes them does not read the body.
     Events(Box<dyn Events>),
 }
 
@@ -21,9 +21,9 @@ impl fmt::Debug for Offer {
     }
 }
 
-/// An object that is handed over.
+/// An object of an offer.
 pub trait Handed: Send + Sync {
-    /// The object as a type; whoever reads it as the same gets the same.
+    /// The object as a type; all readers of the same type share it.
     fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error>;
 }
 
@@ -31,15 +31,15 @@ pub trait Handed: Send + Sync {
 ///
 /// They are the same, in the same order, as the body's lines.
 pub trait Events: Send {
-    /// Waits for the next event; `None` at the end. Safe to cancel.
+    /// Waits for the next event; `None` at the end. Cancel-safe.
     fn next(&mut self) -> BoxFuture<'_, Option<WatchEvent<Box<dyn Handed>>>>;
 
-    /// Lets the watch last as long as the server, whatever time was asked for, because neither end of it can be gone
-    /// without the other; and sends no bookmarks but the one which ends the initial events, because
-    /// [`progress`](Self::progress) says at any time what a bookmark would say.
+    /// Keeps the watch open as long as the server runs, whatever time limit was requested, because both ends are in
+    /// the same process. Sends no bookmarks except the one that ends the initial events, because
+    /// [`progress`](Self::progress) returns their information at any time.
     fn last(&mut self);
 
-    /// The version up to which everything has been given, the server's latest; `None` while more is on its way. Safe to
-    /// cancel.
+    /// The version up to which all events have been returned, the server's latest; `None` while more events are
+    /// pending. Cancel-safe.
     fn progress(&mut self) -> BoxFuture<'_, Option<String>>;
 }
