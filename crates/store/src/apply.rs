@@ -1,4 +1,4 @@
-//! What a transaction does to a snapshot: pure, synchronous, all or nothing. In Kubernetes: etcd's `apply/txn`.
+//! Applies a transaction to a snapshot: pure, synchronous, all or nothing. In Kubernetes: etcd's `apply/txn`.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -13,17 +13,18 @@ use crate::{
     OperationResult, Revision, Txn, TxnResponse,
 };
 
-/// Which branches a transaction and those inside it take. All comparisons see the store as it was before.
+/// The branches that a transaction and its inner transactions take. All comparisons see the state before the
+/// transaction.
 struct Plan {
     succeeded: bool,
-    /// For each inner transaction of the branch, in order.
+    /// One for each inner transaction of the branch, in order.
     inner: Vec<Plan>,
 }
 
-/// Performs a transaction on `snapshot`. On an error the snapshot is as it was.
+/// Applies a transaction to `snapshot`. On an error the snapshot is unchanged.
 pub(crate) fn apply(snapshot: &mut Snapshot, txn: &Txn) -> Result<(TxnResponse, Commit), Error> {
     let plan = plan(snapshot, txn);
-    // In etcd's order: of two things that are wrong, the same one is told.
+    // In etcd's order, so that of several errors the same one is returned.
     check(snapshot, txn, &plan, check_put)?;
     check(snapshot, txn, &plan, check_range)?;
     let mut writer = Writer::new(snapshot);
@@ -80,7 +81,7 @@ fn holds(snapshot: &Snapshot, compare: &Compare) -> bool {
     }
     let mut found = snapshot.live(&compare.range).peekable();
     if found.peek().is_none() {
-        // A value that does not exist cannot be compared; numbers that do not exist are zero.
+        // The value of a missing key fulfils no comparison; its numbers count as zero.
         return !matches!(compare.target, CompareTarget::Value(_)) && fulfils(&KeyValue::default(), compare);
     }
     found.all(|version| fulfils(&version.kv, compare))
@@ -104,7 +105,7 @@ fn fulfils(kv: &KeyValue, compare: &Compare) -> bool {
 
 type Check = fn(&Snapshot, &Operation) -> Result<(), Error>;
 
-/// Whether the operations that will be performed can be, against the store as it was before.
+/// Whether the chosen operations are valid, given the state before the transaction.
 fn check(snapshot: &Snapshot, txn: &Txn, plan: &Plan, check_one: Check) -> Result<(), Error> {
     let mut inner = plan.inner.iter();
     branch(txn, plan.succeeded).iter().try_for_each(|operation| match operation {
@@ -128,17 +129,17 @@ fn check_put(snapshot: &Snapshot, operation: &Operation) -> Result<(), Error> {
 
 fn check_range(snapshot: &Snapshot, operation: &Operation) -> Result<(), Error> {
     let Operation::Range(request) = operation else { return Ok(()) };
-    // A range alone takes a negative revision for the newest; in a transaction etcd does not.
+    // Outside of a transaction etcd treats a negative revision as the newest; inside it does not.
     if request.revision < 0 && request.revision < snapshot.compacted {
         return Err(Error::Compacted { compacted: snapshot.compacted });
     }
     snapshot.check_readable(request.revision)
 }
 
-/// Changes a snapshot, all in one revision.
+/// Changes a snapshot in one revision.
 struct Writer<'a> {
     snapshot: &'a mut Snapshot,
-    /// The revision of the changes, which becomes the snapshot's with the first of them.
+    /// The revision of the changes; the first change sets it in the snapshot.
     revision: Revision,
     changes: Vec<Change>,
 }
@@ -214,14 +215,14 @@ impl<'a> Writer<'a> {
         self.append(kv, EventKind::Delete, older);
     }
 
-    /// Puts a version before the `older` ones of its key.
+    /// Adds a version in front of the `older` ones of its key.
     fn append(&mut self, kv: KeyValue, kind: EventKind, older: Option<Arc<History>>) {
         self.snapshot.revision = self.revision;
         self.snapshot.sequence += 1;
         let sub = u32::try_from(self.changes.len()).expect("a transaction changes fewer than 2^32 keys");
         let version = Arc::new(Version { kv, kind, sub, sequence: self.snapshot.sequence });
         let before = older.as_ref().and_then(|history| history.live());
-        // What the key was before this revision, even if the transaction changed it twice.
+        // The state of the key before this revision, even if the transaction changed it twice.
         let prev = older.as_ref().and_then(|history| history.at(self.revision - 1)).cloned();
         self.snapshot.size += version.size();
         self.snapshot.live_size -= before.map_or(0, |version| version.size());

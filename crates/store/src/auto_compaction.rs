@@ -7,23 +7,23 @@ use crate::log::Slice;
 use crate::snapshot::Snapshot;
 use crate::{Engine, Revision, Store};
 
-/// When history is compacted without being asked. In Kubernetes: etcd's `--auto-compaction-mode` and
+/// The policy of automatic compaction. In Kubernetes: etcd's `--auto-compaction-mode` and
 /// `--auto-compaction-retention`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AutoCompaction {
-    /// Keeps the newest revisions, so many of them; looks every five minutes.
+    /// Keeps this many of the newest revisions; checks every five minutes.
     Revisions(i64),
-    /// Keeps what is younger than this.
+    /// Keeps the history of this period.
     Periodic(Duration),
 }
 
-/// How often the number of revisions is looked at.
+/// How often the number of revisions is checked.
 const REVISIONS_INTERVAL: Duration = Duration::from_secs(300);
-/// How often a period looks at the revision, as a share of itself.
+/// How many times per period the revision is sampled.
 const SAMPLES_PER_PERIOD: u32 = 10;
 
 impl Engine {
-    /// Forgets old history from time to time. Runs until it is dropped.
+    /// Compacts history periodically. Runs until the future is dropped.
     pub async fn auto_compact(&self, policy: AutoCompaction) {
         match policy {
             AutoCompaction::Revisions(kept) => loop {
@@ -48,8 +48,8 @@ impl Engine {
         }
     }
 
-    /// Forgets the older half of history whenever all of it takes more than `bytes`. Runs until it is dropped.
-    /// Unlike etcd, which bounds history by time or by revisions alone.
+    /// Compacts the older half of history whenever history exceeds `bytes`. Runs until the future is dropped. Unlike
+    /// etcd, which limits history only by time or by revisions.
     pub async fn bound_history(&self, bytes: u64) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         let hub = self.hub();
@@ -66,13 +66,13 @@ impl Engine {
 
     async fn compact_up_to(&self, revision: Revision) {
         if revision > self.compacted().max(1) {
-            // A disk that refuses to write is seen by everyone who writes; the next time comes.
+            // Writers see the error of a disk that rejects writes; this is retried at the next time.
             let _ = self.compact(revision).await;
         }
     }
 }
 
-/// At which revision to compact, so that no more than `bytes` of history are kept; `None` if that is so already.
+/// The revision to compact at, so that at most `bytes` of history are kept; `None` if that is already the case.
 fn halfway(snapshot: &Snapshot, changes: &Slice, bytes: i64) -> Option<Revision> {
     let mut kept = snapshot.history_bytes();
     for change in changes.changes() {
@@ -84,6 +84,6 @@ fn halfway(snapshot: &Snapshot, changes: &Slice, bytes: i64) -> Option<Revision>
             return Some(change.revision());
         }
     }
-    // What is left are deletions, which the newest revision takes with it.
+    // Only deletions are left, and compaction at the newest revision removes them.
     (kept > bytes).then_some(snapshot.revision)
 }

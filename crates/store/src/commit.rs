@@ -5,16 +5,16 @@ use crate::durable::{Content, LeaseChange, Record};
 use crate::version::Version;
 use crate::{Event, KeyValue, Revision};
 
-/// One change of one key, as the log keeps it.
+/// One change of one key, as in the log.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) version: Arc<Version>,
-    /// What was there before: kept beside the change, so that compaction cannot take it from a watcher.
+    /// The previous version: stored with the change, so that compaction cannot take it from a watcher.
     pub(crate) prev: Option<Arc<Version>>,
 }
 
 impl Change {
-    /// The change as a watcher gets it.
+    /// The change as an event of a watch.
     pub(crate) fn event(&self, with_prev: bool) -> Event {
         let prev_kv = self.prev.as_ref().filter(|_| with_prev).map(|version| version.kv.clone());
         Event { kind: self.version.kind, kv: KeyValue::clone(&self.version.kv), prev_kv }
@@ -25,7 +25,7 @@ impl Change {
     }
 }
 
-/// What one transaction, or the end of a lease, changed: all of one revision, or a lease alone.
+/// The changes of one transaction, or of the end of a lease: all of one revision, or only a lease.
 #[derive(Clone, Debug)]
 pub(crate) struct Commit {
     pub(crate) revision: Revision,
@@ -40,7 +40,7 @@ impl Commit {
         self.changes.is_empty() && self.lease.is_none()
     }
 
-    /// The commit as the disk keeps it.
+    /// The records of the commit for the disk.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record> {
         let last = self.changes.len().saturating_sub(1);
         let versions = self.changes.iter().enumerate().map(move |(index, change)| Record {

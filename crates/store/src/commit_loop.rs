@@ -18,17 +18,17 @@ use crate::version::{History, Version};
 use crate::writer::{Pending, Work, Writer};
 use crate::{Error, LeaseId};
 
-/// How long to wait before the disk is tried again.
+/// The delay before the disk is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Owns the disk: writes what gathers in the queue, syncs once for all of it, makes it visible, and acknowledges it.
+/// Owns the disk: writes all queued commits, syncs once for all of them, makes them visible, and acknowledges them.
 pub struct CommitLoop {
     durable: Box<dyn Durable>,
     writer: Arc<Writer>,
     statistics: Arc<DiskStatistics>,
 }
 
-/// Loads what `durable` has.
+/// Loads the data of `durable`.
 pub(crate) fn open(
     mut durable: Box<dyn Durable>,
     recorder: Recorder,
@@ -45,7 +45,7 @@ pub(crate) fn open(
 }
 
 impl CommitLoop {
-    /// Runs until the engine is closed or dropped, and has nothing more to write then. Blocks its thread.
+    /// Runs until the engine is closed or dropped and all queued work is done. Blocks its thread.
     pub fn run(mut self) {
         while let Some((batch, snapshot)) = self.take() {
             let outcome = self.write(&batch);
@@ -64,7 +64,7 @@ impl CommitLoop {
         writer.finish();
     }
 
-    /// Everything in the queue, with the snapshot that it leads to; `None` once the engine is closed.
+    /// The complete queue, with the resulting snapshot; `None` once the engine is closed.
     fn take(&self) -> Option<(Vec<Pending>, Snapshot)> {
         let mut state = self.writer.lock();
         loop {
@@ -106,7 +106,7 @@ impl CommitLoop {
         }
     }
 
-    /// Tries until the disk has what was acknowledged and takes writes again, or the engine is closed.
+    /// Retries until the disk has all acknowledged records and accepts writes again, or the engine is closed.
     fn recover(&mut self) {
         let acknowledged = self.writer.hub.snapshot().sequence;
         loop {
@@ -184,7 +184,8 @@ impl Loading {
         }
         let live = self.keys.iter().filter(|(_, history)| history.live().is_some());
         snapshot.counts = PrefixCounts::of_sorted(live.map(|(key, _)| key));
-        // A compacted revision may have left nothing behind: the deletion of a key, in a backup of a running store.
+        // A compacted revision may have left no record, for example the deletion of a key in a backup of a running
+        // store.
         snapshot.revision = self.revision.max(snapshot.revision).max(base.compacted);
         snapshot.sequence = self.sequence.max(base.sequence);
         snapshot.compacted = base.compacted;

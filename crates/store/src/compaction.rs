@@ -1,4 +1,4 @@
-//! Forgetting versions that no reader can see. In Kubernetes: etcd's `mvcc/kvstore_compaction.go`.
+//! Removes versions that no reader can see. In Kubernetes: etcd's `mvcc/kvstore_compaction.go`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::durable::{Base, Trim};
 use crate::log::Slice;
 use crate::snapshot::Snapshot;
 
-/// Forgets superseded versions up to `revision`, looking only at keys that `changes`, the log since the last
-/// compaction, speaks of. Returns what the disk may forget.
+/// Removes superseded versions up to `revision`; visits only the keys in `changes`, the log since the last
+/// compaction. Returns what may be removed from disk.
 pub(crate) fn compact(snapshot: &mut Snapshot, revision: Revision, changes: &Slice) -> Trim {
     let mut sequence = 0;
     let mut touched: BTreeSet<&Bytes> = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! How many keys a range has, known without walking over it.
+//! The number of keys in a range, without iterating over it.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use parking_lot::Mutex;
 
 use crate::{KeyRange, RangeRequest, RangeResponse, Revision};
 
-/// Deeper or longer prefixes are not counted: a key that is all slashes must not cost more than others.
+/// Deeper or longer prefixes are not counted, so that a key that consists of slashes costs no more than others.
 const MOST_SLASHES: usize = 8;
 const LONGEST_PREFIX: usize = 256;
 
-/// How many keys exist under each prefix that ends with a slash. Clones share what they have in common.
+/// The number of keys under each prefix that ends with a slash. Clones share their common parts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PrefixCounts(OrdMap<Bytes, i64>);
 
 impl PrefixCounts {
-    /// Of keys in their order: what many share is looked at once.
+    /// The counts of sorted keys: a prefix that many keys share is handled once.
     pub(crate) fn of_sorted<'a>(keys: impl Iterator<Item = &'a Bytes>) -> Self {
         let mut counts = OrdMap::new();
         let mut open: Vec<(&[u8], i64)> = Vec::new();
@@ -36,19 +36,19 @@ impl PrefixCounts {
         Self(counts)
     }
 
-    /// A key has begun to exist (1) or ceased to (-1).
+    /// Adds a key (1) or removes it (-1).
     pub(crate) fn add(&mut self, key: &[u8], change: i64) {
         for prefix in prefixes(key) {
             match self.0.get_mut(prefix) {
                 Some(count) if *count + change == 0 => drop(self.0.remove(prefix)),
                 Some(count) => *count += change,
-                // A slice of the key would keep all of its buffer.
+                // A slice of the key would keep its whole buffer alive.
                 None => drop(self.0.insert(Bytes::copy_from_slice(prefix), change)),
             }
         }
     }
 
-    /// How many keys a range has, if it is all that is under a prefix that is counted.
+    /// The number of keys in a range, if the range is a counted prefix.
     pub(crate) fn of(&self, range: &KeyRange) -> Option<i64> {
         let parent = range.start.strip_suffix(b"/")?;
         let is_whole = range.end.strip_suffix(b"0") == Some(parent);
@@ -57,7 +57,7 @@ impl PrefixCounts {
     }
 }
 
-/// The prefixes of a key that are counted.
+/// The counted prefixes of a key.
 fn prefixes(key: &[u8]) -> impl Iterator<Item = &[u8]> {
     prefixes_after(key, 0).take(MOST_SLASHES)
 }
@@ -67,18 +67,18 @@ fn prefixes_after(key: &[u8], from: usize) -> impl Iterator<Item = &[u8]> {
     (from..key.len().min(LONGEST_PREFIX)).filter(|at| key[*at] == b'/').map(|at| &key[..=at])
 }
 
-/// How many keys are left after a page that was answered: what a client asks for next.
+/// The number of keys after a page that was returned: the next request of a client needs it.
 #[derive(Debug, Default)]
 pub(crate) struct PageCounts(Mutex<BTreeMap<Page, i64>>);
 
-/// The revision, where the page begins, and where the range ends.
+/// The revision, the start of the page, and the end of the range.
 type Page = (Revision, Bytes, Bytes);
 
 impl PageCounts {
     const MOST: usize = 4096;
     const LONGEST_KEY: usize = 1024;
 
-    /// How many keys there are from the beginning of this page on, if it follows one that was answered.
+    /// The number of keys from the start of this page on, if it follows a page that was returned.
     pub(crate) fn of(&self, request: &RangeRequest) -> Option<i64> {
         if request.revision <= 0 || request.limit <= 0 {
             return None;
@@ -87,7 +87,7 @@ impl PageCounts {
         self.0.lock().get(&page).copied()
     }
 
-    /// Remembers what follows a page that was read at `revision`.
+    /// Records what follows a page that was read at `revision`.
     pub(crate) fn remember(&self, request: &RangeRequest, revision: Revision, response: &RangeResponse) {
         let Some(last) = response.kvs.last().filter(|_| response.more && request.is_plain()) else { return };
         if last.key.len() + request.range.end.len() > Self::LONGEST_KEY {

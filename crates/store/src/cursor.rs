@@ -7,7 +7,7 @@ use crate::hub::{Hub, Pull};
 use crate::interest::CursorId;
 use crate::{Error, Position, Revision, WatchBatch, WatchRequest, Watcher};
 
-/// A position in the log. It holds no events: a slow reader costs nothing, until compaction passes it.
+/// A position in the log. It holds no events: a slow reader costs nothing, until compaction passes its position.
 pub(crate) struct Cursor {
     hub: Arc<Hub>,
     place: Arc<Place>,
@@ -15,11 +15,11 @@ pub(crate) struct Cursor {
     request: WatchRequest,
     /// The first revision that has not been delivered.
     next: Revision,
-    /// The last pull reached the end: there is nothing before the next wake.
+    /// Whether the last pull reached the end: there is nothing before the next wake-up.
     idle: bool,
 }
 
-/// Where a cursor stands in the hub's index. Its number is given to no other while somebody looks at it.
+/// The place of a cursor in the hub's index. Its number is not reused while a `Position` refers to it.
 struct Place {
     hub: Arc<Hub>,
     id: CursorId,
@@ -68,7 +68,7 @@ impl Watcher for Cursor {
     }
 
     async fn progress(&mut self) -> Result<Revision, Error> {
-        // It may take note of a wake.
+        // It may be woken again.
         self.idle = false;
         Ok(self.hub.progress(self.place.id, &mut self.next))
     }

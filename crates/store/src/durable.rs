@@ -3,71 +3,72 @@ use std::sync::Arc;
 use crate::version::Version;
 use crate::{Error, LeaseId, Revision};
 
-/// Where records survive the process: the engine's only way to a disk. Synchronous, and used by one thread.
+/// The engine's interface to durable storage. Synchronous, and used by one thread.
 ///
-/// A record is written once and never changed. [`trim`](Self::trim) removes records that no reader can see any more.
+/// A record is written once and never changed. [`trim`](Self::trim) removes records that no reader can see.
 pub trait Durable: Send {
-    /// Reads every record in the order of their numbers, once, before anything else.
+    /// Reads every record in the order of their numbers. Called once, before anything else.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if a record that was acknowledged is missing or damaged.
+    /// [`Error::Corrupt`] if an acknowledged record is missing or damaged.
     fn load(&mut self, visit: &mut dyn FnMut(Record)) -> Result<Base, Error>;
 
-    /// Takes records, which follow the last one without a gap. They need not survive before [`sync`](Self::sync).
+    /// Appends records, which follow the last one without a gap. They need not be durable before
+    /// [`sync`](Self::sync).
     fn append(&mut self, records: &[Record]) -> Result<(), Error>;
 
-    /// Returns when everything appended survives a loss of power.
+    /// Returns when everything appended is durable.
     fn sync(&mut self) -> Result<(), Error>;
 
-    /// Remembers how far history is compacted, then removes records.
+    /// Records how far history is compacted, then removes records.
     fn trim(&mut self, trim: &Trim) -> Result<(), Error>;
 
-    /// After an error: comes back with exactly the records up to number `sequence`.
+    /// After an error: reopens the storage with exactly the records up to number `sequence`.
     ///
     /// # Errors
-    /// Whatever still keeps it from writing; it is asked again later.
+    /// The problem that still prevents writes; the engine retries later.
     fn recover(&mut self, sequence: u64) -> Result<(), Error>;
 
-    /// Gives space that was freed back to the file system.
+    /// Returns freed space to the file system.
     fn defragment(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// How many bytes it takes on disk.
+    /// The size on disk in bytes.
     fn size_bytes(&self) -> i64;
 }
 
-/// One thing to remember.
+/// A unit of durable storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Numbers the records from 1, without gaps until compaction makes some.
+    /// The number of the record, from 1, without gaps except those of compaction.
     pub sequence: u64,
-    /// What happened.
+    /// The content.
     pub content: Content,
 }
 
-/// What a record says.
+/// The content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A key was put or deleted.
     Version {
-        /// The version that this made.
+        /// The new version.
         version: Arc<Version>,
-        /// Whether it is the last change of its revision: without it, the revision did not happen.
+        /// Whether it is the last change of its revision: without it, the revision is incomplete and ignored.
         last: bool,
     },
-    /// A lease began or ended.
+    /// A lease was granted or ended.
     Lease(LeaseChange),
 }
 
-/// A lease began or ended.
+/// A lease was granted or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaseChange {
-    /// It began.
+    /// It was granted.
     Granted {
         /// The lease.
         id: LeaseId,
-        /// For how long, unless it is kept alive.
+        /// Its time to live.
         ttl_seconds: i64,
     },
     /// It was revoked or expired.
@@ -94,7 +95,7 @@ impl Base {
 /// What a compaction removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// How far history is compacted with it.
+    /// How far history is compacted.
     pub base: Base,
     /// The numbers of the records to remove, all at or below `base.sequence`, in order.
     pub gone: Vec<u64>,

@@ -28,14 +28,14 @@ const MIN_LEASE_TTL: i64 = 2;
 /// The longest lease, in seconds, as in etcd.
 const MAX_LEASE_TTL: i64 = 9_000_000_000;
 
-/// What an engine needs from its surroundings.
+/// The dependencies and settings of an engine.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where commits are recorded.
+    /// The event log for commits.
     pub recorder: Recorder,
-    /// Chooses lease ids.
+    /// The source of lease ids.
     pub ambient: Ambient,
-    /// How large a request may be.
+    /// The maximum size of a request.
     pub limits: Limits,
 }
 
@@ -46,7 +46,7 @@ impl Options {
     }
 }
 
-/// Our own store, in this process. Clones are handles to one engine; the last one to go closes it.
+/// The store of this crate, in this process. Clones are handles to one engine; dropping the last one closes it.
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
@@ -67,15 +67,15 @@ impl Drop for Shared {
 }
 
 impl Engine {
-    /// A fresh store that lives as long as the process.
+    /// A new store in memory.
     pub fn in_memory(options: Options) -> Self {
         Self::with_state(Snapshot::empty(), Log::default(), options)
     }
 
-    /// A store that survives the process. The [`CommitLoop`] has to run, on a thread of its own, for writes to return.
+    /// A durable store. The [`CommitLoop`] must run, on a thread of its own, for writes to return.
     ///
     /// # Errors
-    /// What `durable` says about its data.
+    /// The error of `durable` about its data.
     pub fn open(durable: Box<dyn Durable>, options: Options) -> Result<(Self, CommitLoop), Error> {
         commit_loop::open(durable, options.recorder.clone()).map(|(writer, commit_loop, disk)| {
             let (hub, pages) = (writer.hub.clone(), PageCounts::default());
@@ -90,8 +90,8 @@ impl Engine {
         Self { shared: Arc::new(Shared { hub, writer, options, disk: None, pages: PageCounts::default() }) }
     }
 
-    /// A second store, in memory, that begins with what this one was at `revision` (0 for the newest) and shares with it
-    /// all that the two have in common. Leases begin anew with their full time.
+    /// A second store, in memory, that starts with the state of this one at `revision` (0 for the newest) and shares
+    /// all common data with it. Leases start again with their full time.
     ///
     /// # Errors
     /// [`Error::Compacted`] or [`Error::FutureRevision`] if history at `revision` cannot be read.
@@ -104,7 +104,7 @@ impl Engine {
         Ok(Self::with_state(snapshot, log, options))
     }
 
-    /// Ends leases when their time has come: each in a revision of its own. Runs until it is dropped.
+    /// Ends expired leases, each in a revision of its own. Runs until the future is dropped.
     pub async fn expire_leases(&self) {
         let writer = &self.shared.writer;
         loop {
@@ -115,12 +115,12 @@ impl Engine {
                 continue;
             };
             if at > Instant::now() {
-                // Whichever comes first; the deadlines are looked at again either way.
+                // Both results lead to another look at the deadlines.
                 let _ = tokio::time::timeout_at(at, changed).await;
                 continue;
             }
             if self.lease_revoke(id).await.is_err() {
-                // Gone already, or the disk refuses writes: then again when the lease would have been renewed.
+                // The lease has ended already, or the disk rejects writes: retried after the lease's time to live.
                 let mut state = writer.lock();
                 match state.working.leases.get(&id).map(|lease| lease.ttl_seconds) {
                     Some(ttl) => state.deadlines.renew(id, ttl),
@@ -139,17 +139,18 @@ impl Engine {
         self.shared.hub.snapshot().revision
     }
 
-    /// Up to where history is gone; -1 for nowhere.
+    /// The revision up to which history is compacted; -1 for none.
     pub fn compacted(&self) -> Revision {
         self.shared.hub.snapshot().compacted
     }
 
-    /// Refuses further writes. Cursors and readers go on; with a disk, the [`CommitLoop`] finishes and returns.
+    /// Rejects further writes. Cursors and readers continue; with a disk, the [`CommitLoop`] completes its queue and
+    /// returns.
     pub fn close(&self) {
         self.shared.writer.close();
     }
 
-    /// Waits until a closed engine has let go of its disk, which can be opened again then.
+    /// Waits until a closed engine has released its disk, which can then be opened again.
     pub async fn closed(&self) {
         self.shared.writer.finished().await;
     }

@@ -1,50 +1,50 @@
 use crate::Revision;
 
-/// Why the store did not do what it was asked. The texts are etcd's.
+/// Why the store rejected a request. The texts are etcd's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The revision is older than the kept history, which begins after `compacted`.
+    /// The revision is older than the available history, which starts after `compacted`.
     #[error("etcdserver: mvcc: required revision has been compacted")]
     Compacted {
-        /// Up to where history is gone.
+        /// The revision up to which history is compacted.
         compacted: Revision,
     },
-    /// The revision has not happened yet.
+    /// The revision does not exist yet.
     #[error("etcdserver: mvcc: required revision is a future revision")]
     FutureRevision {
         /// The newest revision.
         current: Revision,
     },
-    /// The request is malformed; the text says how.
+    /// The request is malformed; the text explains why.
     #[error("{0}")]
     Invalid(&'static str),
-    /// The request is larger than the store takes.
+    /// The request exceeds the size limit.
     #[error("etcdserver: request is too large")]
     TooLarge,
-    /// No such lease.
+    /// The lease does not exist.
     #[error("etcdserver: requested lease not found")]
     LeaseNotFound,
     /// The lease exists already.
     #[error("etcdserver: lease already exists")]
     LeaseExists,
-    /// The time to live of a lease is longer than the store takes.
+    /// The time to live of a lease exceeds the limit.
     #[error("etcdserver: too large lease TTL")]
     LeaseTtlTooLarge,
-    /// Nothing can be written until there is space again; reads go on. An etcd does not say where.
+    /// Writes are rejected until there is space again; reads continue. An etcd does not report the path.
     #[error("{}", no_space(.0.as_deref()))]
     NoSpace(Option<String>),
-    /// The store does not do this; the text says what does.
+    /// The store does not support this; the text names an alternative.
     #[error("{0}")]
     Unsupported(&'static str),
-    /// The store cannot be reached or is shutting down; whether a write took effect is unknown.
+    /// The store is unreachable or is shutting down; it is unknown whether a write took effect.
     #[error("store unavailable: {0}")]
     Unavailable(String),
-    /// The data on disk is damaged or not ours; the text names the file, the record and what to do.
+    /// The data on disk is damaged or has another format; the text names the file, the record and a remedy.
     #[error("{0}")]
     Corrupt(String),
 }
 
-/// What an etcd says without more.
+/// The message of an etcd without further details.
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
 fn no_space(place: Option<&str>) -> String {

@@ -1,4 +1,4 @@
-//! A store as it was: what [`Engine::fork`](crate::Engine::fork) begins with.
+//! The state of a store at a revision: the start of [`Engine::fork`](crate::Engine::fork).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::log::{Log, Slice};
 use crate::snapshot::{Lease, Snapshot};
 use crate::{LeaseId, Revision};
 
-/// `snapshot` and its log, rewound to `revision`. Only keys changed since then are looked at; the rest is shared.
+/// `snapshot` and its log, rewound to `revision`. Only keys changed since then are visited; the rest is shared.
 pub(crate) fn rewind(snapshot: &Snapshot, changes: &Slice, revision: Revision) -> (Snapshot, Log) {
     let mut rewound = snapshot.clone();
     let mut log = Log::default();
@@ -44,8 +44,8 @@ pub(crate) fn rewind(snapshot: &Snapshot, changes: &Slice, revision: Revision) -
     (rewound, log)
 }
 
-/// The leases of a rewound store: those that are still alive, and those that keys hang on again. Leases have no history
-/// of their own, so the time of a lease that has ended since is not known any more, and it gets a minute.
+/// The leases of a rewound store: those that still exist, and those that keys use again. Leases have no history, so
+/// the time to live of a lease that has ended is unknown; it becomes a minute.
 fn leases(rewound: &Snapshot) -> OrdMap<LeaseId, Lease> {
     const UNKNOWN_TTL_SECONDS: i64 = 60;
     let mut leases: OrdMap<LeaseId, Lease> =

@@ -1,4 +1,4 @@
-//! etcd's checksum over the history, so that two stores can be compared. In Kubernetes: etcd's `mvcc/hash.go`.
+//! etcd's checksum of the history, for comparing two stores. In Kubernetes: etcd's `mvcc/hash.go`.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::snapshot::Snapshot;
 use crate::version::Version;
 use crate::{Error, HistoryHash, KeyValue, Revision};
 
-/// Hashes the records up to `revision` (0 for the newest) as etcd lays them out: a revision as key, a `KeyValue` message
+/// Hashes the records up to `revision` (0 for the newest) in etcd's format: a revision as key, a `KeyValue` message
 /// as value.
 pub(crate) fn history_hash(snapshot: &Snapshot, revision: Revision) -> Result<HistoryHash, Error> {
     if revision > 0 && revision < snapshot.compacted {
@@ -21,8 +21,9 @@ pub(crate) fn history_hash(snapshot: &Snapshot, revision: Revision) -> Result<Hi
         .keys
         .values()
         .flat_map(|history| {
-            // Whether a superseded version is still there depends on when each store compacted; so at or below that
-            // revision only what a reader at `hash_revision` sees counts. (All of it, in etcd, if that is nothing.)
+            // Whether a superseded version still exists depends on when each store compacted. So up to
+            // `hash_revision` only the versions that a reader at that revision sees are hashed. (If there are none,
+            // etcd hashes all of them.)
             let seen = history.at(hash_revision);
             history.iter().filter(move |version| {
                 let revision = version.kv.mod_revision;
@@ -53,7 +54,7 @@ fn record_key(version: &Version) -> Vec<u8> {
     key
 }
 
-/// The protobuf message `mvccpb.KeyValue`; a deletion has its key alone.
+/// Encodes the protobuf message `mvccpb.KeyValue`; a deletion has only its key.
 fn encode(kv: &KeyValue, message: &mut Vec<u8>) {
     let mod_revision = if kv.version == 0 { 0 } else { kv.mod_revision };
     bytes_field(1, &kv.key, message);

@@ -11,16 +11,16 @@ use crate::log::{Log, Slice};
 use crate::snapshot::Snapshot;
 use crate::{Error, KeyRange, Revision};
 
-/// Where commits become visible: the snapshot that readers load, and the log that cursors follow.
+/// Publishes commits: the snapshot that readers load, and the log that cursors follow.
 ///
-/// Invariant: whoever has seen a revision in the log finds it in the snapshot too, for both change under one lock.
+/// Invariant: a revision that is in the log is also in the snapshot, because both change under one lock.
 #[derive(Debug)]
 pub(crate) struct Hub {
     published: ArcSwap<Snapshot>,
     feed: Mutex<Feed>,
-    /// How many bytes of history may be kept.
+    /// The maximum size of the history in bytes.
     history_limit: AtomicI64,
-    /// There are more.
+    /// Notified when the history exceeds it.
     pub(crate) overgrown: Notify,
 }
 
@@ -32,14 +32,14 @@ struct Feed {
     interests: Interests,
 }
 
-/// The position of a cursor that began where history was gone already. No log reaches so far back.
+/// The position of a cursor whose start revision was already compacted. No log reaches that far back.
 const NOWHERE: Revision = 0;
 
-/// What there is for a cursor.
+/// The result of a cursor's pull.
 pub(crate) enum Pull {
-    /// Nothing yet; it will be woken.
+    /// Nothing yet; the cursor will be woken.
     Idle,
-    /// Changes to look through. If there are none after them, the cursor is idle already and will be woken.
+    /// Changes to filter. If none follow them, the cursor is already idle and will be woken.
     Slice { slice: Slice, idle: bool },
 }
 
@@ -55,12 +55,12 @@ impl Hub {
         }
     }
 
-    /// The newest snapshot that readers may see. Never waits for a writer.
+    /// The newest visible snapshot. Never waits for a writer.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.published.load_full()
     }
 
-    /// Makes `commits`, which led to `snapshot`, visible to readers and cursors.
+    /// Makes `commits`, which resulted in `snapshot`, visible to readers and cursors.
     pub(crate) fn publish<'a>(&self, snapshot: Snapshot, commits: impl Iterator<Item = &'a Commit>) {
         let mut woken: Vec<Arc<Notify>> = Vec::new();
         let overgrown = snapshot.history_bytes() > self.history_limit.load(Ordering::Relaxed);
@@ -89,7 +89,7 @@ impl Hub {
         drop(before);
     }
 
-    /// Says so from now on when more history is kept.
+    /// Sets the maximum size of the history, beyond which `overgrown` is notified.
     pub(crate) fn limit_history(&self, bytes: i64) {
         self.history_limit.store(bytes, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ impl Hub {
         self.feed.lock().log.all(from, to)
     }
 
-    /// Opens a cursor; returns where it starts. One that starts where history is gone ends at its first pull.
+    /// Opens a cursor; returns its start. A cursor whose start is compacted ends at its first pull.
     pub(crate) fn open_cursor(&self, range: KeyRange, start: Revision, wake: Arc<Notify>) -> (CursorId, Revision) {
         let mut feed = self.feed.lock();
         let id = feed.interests.add(range, wake);
@@ -117,7 +117,7 @@ impl Hub {
         self.feed.lock().interests.remove(id);
     }
 
-    /// Moves a cursor at `next` over what does not concern it, and hands out what may.
+    /// Moves a cursor at `next` over changes that do not concern it, and returns those that may.
     pub(crate) fn pull(&self, id: CursorId, next: &mut Revision) -> Result<Pull, Error> {
         let mut feed = self.feed.lock();
         let feed = &mut *feed;
@@ -128,7 +128,8 @@ impl Hub {
         if let Some(revision) = feed.interests.woken_by(id) {
             *next = (*next).max(revision);
         }
-        // Compaction ends nobody who is only just behind: what the log still has was not compacted when he opened.
+        // A cursor slightly behind compaction is served from the log: its revisions were not compacted when it
+        // opened.
         if *next < feed.compacted && !feed.log.reaches(*next) {
             return Err(Error::Compacted { compacted: feed.compacted });
         }
@@ -144,27 +145,27 @@ impl Hub {
         Ok(Pull::Slice { slice, idle })
     }
 
-    /// Up to where a cursor at `next` has everything.
+    /// The revision up to which a cursor at `next` has all changes.
     pub(crate) fn progress(&self, id: CursorId, next: &mut Revision) -> Revision {
         let mut feed = self.feed.lock();
         if feed.interests.is_idle(id) {
             *next = (*next).max(feed.head + 1);
             return feed.head;
         }
-        // The revision that woke the cursor is forgotten here, so it has to be kept as the position.
+        // `woken_by` forgets the revision that woke the cursor, so it becomes the cursor's position.
         if let Some(revision) = feed.interests.woken_by(id) {
             *next = (*next).max(revision);
         }
         (*next - 1).max(0)
     }
 
-    /// The head, if nothing has come after `seen` for a cursor, whoever holds that.
+    /// The newest revision, if a cursor has had no changes after `seen`; works without the cursor itself.
     pub(crate) fn unchanged_since(&self, id: CursorId, seen: Revision) -> Option<Revision> {
         let feed = self.feed.lock();
         feed.interests.delivered(id).filter(|delivered| *delivered <= seen).map(|_| feed.head)
     }
 
-    /// How many cursors there are, and how many of them have something to fetch.
+    /// The number of cursors, and of those with changes to fetch.
     pub(crate) fn cursors(&self) -> (usize, usize) {
         self.feed.lock().interests.counts()
     }

@@ -7,21 +7,21 @@ use tokio::sync::Notify;
 
 use crate::{KeyRange, Revision};
 
-/// Names a cursor in the index.
+/// The number of a cursor in the index.
 pub(crate) type CursorId = usize;
 
-/// Which cursors wait for which keys, so that a commit finds those it concerns and touches no other.
+/// Which cursors wait for which keys, so that a commit finds exactly the cursors that it concerns.
 ///
-/// Cursors of one range form a group. A group lists its idle members alone: a commit takes them all out and wakes them,
-/// and the next commits find the list empty until a member has caught up and comes back.
+/// Cursors of one range form a group. A group lists only its idle members: a commit removes them all and wakes them,
+/// and the next commits find the list empty until a member has caught up and returns.
 #[derive(Debug, Default)]
 pub(crate) struct Interests {
     cursors: Vec<Option<Cursor>>,
     free: Vec<CursorId>,
     keys: BTreeMap<Bytes, Group>,
-    /// Ranges that are a prefix: those that hold a key are found by looking at its prefixes alone.
+    /// Ranges that are a prefix: those that contain a key are found through the key's prefixes.
     prefixes: BTreeMap<Bytes, Group>,
-    /// All other ranges, looked through one by one.
+    /// All other ranges, checked one by one.
     ranges: BTreeMap<KeyRange, Group>,
 }
 
@@ -40,16 +40,16 @@ struct Cursor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Everything has been delivered, event by event up to a revision; the place in the group's list.
+    /// All events up to a revision have been delivered; the place in the group's list.
     Idle { place: usize, delivered: Revision },
-    /// Woken out of idleness by this revision: nothing before it concerns the cursor.
+    /// Woken by this revision: no earlier change concerns the cursor.
     Woken { by: Revision },
-    /// On its way, at a position that it knows itself.
+    /// Reading, at a position that only the cursor knows.
     Reading,
 }
 
 impl Interests {
-    /// Takes in a cursor that reads.
+    /// Adds a cursor that is reading.
     pub(crate) fn add(&mut self, range: KeyRange, wake: Arc<Notify>) -> CursorId {
         self.group(&range).members += 1;
         let cursor = Some(Cursor { range, wake, state: State::Reading });
@@ -61,7 +61,7 @@ impl Interests {
         self.cursors.len() - 1
     }
 
-    /// Forgets a cursor.
+    /// Removes a cursor.
     pub(crate) fn remove(&mut self, id: CursorId) {
         self.leave_idle(id);
         let Some(cursor) = self.cursors[id].take() else { return };
@@ -77,7 +77,7 @@ impl Interests {
         }
     }
 
-    /// The cursor has everything and waits; what it was handed last goes up to `delivered`.
+    /// The cursor has all changes and waits; its last batch ended at `delivered`.
     pub(crate) fn park(&mut self, id: CursorId, delivered: Revision) {
         let Some(cursor) = &mut self.cursors[id] else { return };
         if matches!(cursor.state, State::Idle { .. }) {
@@ -94,7 +94,7 @@ impl Interests {
         matches!(self.cursors[id], Some(Cursor { state: State::Idle { .. }, .. }))
     }
 
-    /// Up to which revision an idle cursor was handed what there was; nothing has come for it since.
+    /// The revision up to which an idle cursor has received all changes; none has come since.
     pub(crate) fn delivered(&self, id: CursorId) -> Option<Revision> {
         match self.cursors[id].as_ref()?.state {
             State::Idle { delivered, .. } => Some(delivered),
@@ -102,7 +102,7 @@ impl Interests {
         }
     }
 
-    /// The revision that woke a cursor, told once.
+    /// The revision that woke a cursor; returned only once.
     pub(crate) fn woken_by(&mut self, id: CursorId) -> Option<Revision> {
         match self.cursors[id].as_ref()?.state {
             State::Woken { by } => {
@@ -113,7 +113,7 @@ impl Interests {
         }
     }
 
-    /// A key changed at `revision`: collects how to wake the idle cursors that it concerns.
+    /// A key changed at `revision`: collects the wake-up handles of the idle cursors that it concerns.
     pub(crate) fn touch(&mut self, key: &[u8], revision: Revision, woken: &mut Vec<Arc<Notify>>) {
         let Self { cursors, keys, prefixes, ranges, .. } = self;
         let mut wake = |group: &mut Group| {
@@ -127,8 +127,8 @@ impl Interests {
         if let Some(group) = keys.get_mut(key) {
             wake(group);
         }
-        // All prefixes of a key are prefixes of each other. Going down from the key, the greatest entry at or below is
-        // either one of them, or shares with the key no more than the next one can have.
+        // All prefixes of a key are prefixes of each other. Downwards from the key, the greatest entry at or below
+        // the bound is either one of them, or its common prefix with the key limits the next one.
         let mut bound = key;
         while let Some((prefix, group)) =
             prefixes.range_mut::<[u8], _>((Bound::Unbounded, Bound::Included(bound))).next_back()
@@ -149,7 +149,7 @@ impl Interests {
         }
     }
 
-    /// How many cursors there are, and how many of them have something to fetch.
+    /// The number of cursors, and of those with changes to fetch.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let cursors = self.cursors.iter().flatten();
         cursors.fold((0, 0), |(all, lagging), cursor| {

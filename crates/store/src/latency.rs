@@ -1,33 +1,32 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The upper bounds of the classes, in microseconds; each twice the one before. Above the last everything counts
-/// together.
+/// The upper bounds of the buckets, in microseconds; each is twice the previous one. The last bucket is unbounded.
 const BOUNDS: [u64; 14] =
     [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288];
 
-/// How long something took, how often.
+/// A histogram of durations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// For each class its upper bound in microseconds, and how many took no longer.
+    /// For each bucket its upper bound in microseconds, and the number of durations up to it.
     pub cumulative: Vec<(u64, u64)>,
-    /// How many there were.
+    /// The number of durations.
     pub count: u64,
-    /// All of them together, in microseconds.
+    /// Their sum, in microseconds.
     pub sum_micros: u64,
 }
 
-/// What the owner of a disk tells whoever asks for the status.
+/// The statistics of a disk, which its owner records for status requests.
 #[derive(Debug, Default)]
 pub(crate) struct DiskStatistics {
     size: AtomicI64,
-    /// A group of commits, from the first byte until it survives.
+    /// A group of commits, from the first byte until it is durable.
     pub(crate) writes: Histogram,
-    /// The part of it that is waiting for the disk.
+    /// The part of it that waits for syncs.
     pub(crate) syncs: Histogram,
 }
 
-/// Counts how long something takes, while others read the counts.
+/// Counts durations, while others read the counts.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     classes: [AtomicU64; BOUNDS.len()],

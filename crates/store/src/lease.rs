@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::LeaseId;
 
-/// When leases end. Not part of history: after a restart every lease has its full time again, as in etcd.
+/// When leases expire. Not part of the history: after a restart every lease has its full time again, as in etcd.
 #[derive(Debug, Default)]
 pub(crate) struct Deadlines {
     by_lease: BTreeMap<LeaseId, Instant>,
@@ -14,7 +14,7 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Gives a lease its full time from now on.
+    /// Restarts the full time of a lease.
     pub(crate) fn renew(&mut self, id: LeaseId, ttl_seconds: i64) {
         self.forget(id);
         let ttl = Duration::from_secs(u64::try_from(ttl_seconds).unwrap_or(0));
@@ -33,7 +33,7 @@ impl Deadlines {
         self.by_lease.contains_key(&id)
     }
 
-    /// The next lease to end.
+    /// The next lease to expire.
     pub(crate) fn next(&self) -> Option<(Instant, LeaseId)> {
         self.in_order.first().copied()
     }

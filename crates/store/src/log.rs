@@ -6,25 +6,26 @@ use crate::commit::Change;
 
 /// How many changes a chunk holds.
 const CHUNK: usize = 256;
-/// How many chunks a reader takes at once.
+/// How many chunks a reader gets at once.
 const SLICE: usize = 16;
-/// How many full chunks are kept whatever is compacted: a reader that is only just behind must not be cut off.
+/// How many full chunks are kept despite compaction: a reader that is only slightly behind must not be cut off.
 const SPARED: usize = 1;
 
-/// The changes since the last compaction and some before it, in order. Appended to under a lock, read without one: a slot is written once.
+/// The changes since the last compaction and some before it, in order. Appended to under a lock, read without one: a
+/// slot is written once.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     chunks: VecDeque<Arc<Chunk>>,
-    /// How many slots of the last chunk are taken.
+    /// How many slots of the last chunk are used.
     taken: usize,
-    /// The revision of the last change that was forgotten.
+    /// The revision of the last dropped change.
     forgotten: Revision,
 }
 
 #[derive(Debug)]
 struct Chunk(Box<[OnceLock<Change>]>);
 
-/// Some chunks of the log, and which revisions of them are wanted: whole ones only.
+/// Chunks of the log, and the range of revisions that is wanted of them: complete ones only.
 #[derive(Debug)]
 pub(crate) struct Slice {
     chunks: Vec<Arc<Chunk>>,
@@ -43,13 +44,13 @@ impl Log {
         self.taken += 1;
     }
 
-    /// A bounded number of changes from `from` on, up to `head` at the most.
+    /// A limited number of changes from `from` on, at most up to `head`.
     pub(crate) fn slice(&self, from: Revision, head: Revision) -> Slice {
         let begin = self.chunks.partition_point(|chunk| chunk.last().is_none_or(|last| last < from) && chunk.is_full());
         let mut chunks = Vec::new();
         let mut to = head;
         for chunk in self.chunks.range(begin..) {
-            // The last revision before this chunk may reach into it; a slice ends between revisions.
+            // The last revision before this chunk may extend into it; a slice ends between revisions.
             let before = chunk.first().map_or(head, |first| first - 1);
             if chunks.len() >= SLICE && before >= from {
                 to = head.min(before);
@@ -60,7 +61,7 @@ impl Log {
         Slice { chunks, from, to }
     }
 
-    /// Forgets the changes before `revision`, as far as that empties whole chunks.
+    /// Drops the changes before `revision`, in whole chunks.
     pub(crate) fn trim(&mut self, revision: Revision) {
         while self.chunks.len() > SPARED + 1 {
             let Some(last) = self.chunks[0].last().filter(|last| *last < revision) else { break };
@@ -69,19 +70,19 @@ impl Log {
         }
     }
 
-    /// Whether no change from `revision` on is forgotten.
+    /// Whether no change from `revision` on was dropped.
     pub(crate) fn reaches(&self, revision: Revision) -> bool {
         revision > self.forgotten
     }
 
-    /// The changes of the revisions from `from` to `to`, without a bound.
+    /// The changes of the revisions from `from` to `to`, without a limit.
     pub(crate) fn all(&self, from: Revision, to: Revision) -> Slice {
         Slice { chunks: self.chunks.iter().cloned().collect(), from, to }
     }
 }
 
 impl Slice {
-    /// Up to which revision the slice is complete.
+    /// The revision up to which the slice is complete.
     pub(crate) fn to(&self) -> Revision {
         self.to
     }
@@ -104,7 +105,7 @@ impl Chunk {
         self.0.last().and_then(OnceLock::get).map(Change::revision)
     }
 
-    /// The first slot that is not before `revision`, taken or free.
+    /// The first slot that is not before `revision`, used or free.
     fn place_of(&self, revision: Revision) -> usize {
         self.0.partition_point(|slot| slot.get().is_some_and(|change| change.revision() < revision))
     }

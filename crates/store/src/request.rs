@@ -1,4 +1,4 @@
-//! What a request must be before the store looks at its data. In Kubernetes: etcd's `v3rpc/key.go`.
+//! Validates requests, independently of the store's data. In Kubernetes: etcd's `v3rpc/key.go`.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{Error, KeyRange, Operation, RangeRequest, Txn};
 
-/// How large a request may be.
+/// The limits of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of keys and values in one transaction. In etcd: `--max-request-bytes`.
@@ -85,7 +85,7 @@ fn size(txn: &Txn) -> usize {
     compares.chain(operations).sum()
 }
 
-/// What one list of operations may write: keys put, ranges deleted.
+/// The writes of one list of operations: keys put, ranges deleted.
 #[derive(Default)]
 struct Written {
     puts: BTreeSet<Bytes>,
@@ -93,8 +93,8 @@ struct Written {
 }
 
 impl Written {
-    /// In Kubernetes: etcd's `checkIntervals`, with its order: a deletion counts against puts of the same list and
-    /// against puts of inner transactions; the two branches of an inner transaction exclude each other.
+    /// In Kubernetes: etcd's `checkIntervals`, with its order: a deletion conflicts with puts of the same list and
+    /// with puts of inner transactions; the two branches of an inner transaction are exclusive.
     fn of(operations: &[Operation]) -> Result<Self, Error> {
         let mut written = Self::default();
         for operation in operations {
@@ -130,7 +130,8 @@ impl Written {
     }
 
     fn deletes_key(&self, key: &[u8]) -> bool {
-        // A deletion without an upper bound is not seen by etcd's interval tree, so etcd takes it beside a put.
+        // etcd's interval tree does not see a deletion without an upper bound, so etcd accepts it together with a
+        // put.
         self.deletes.iter().any(|range| range.end[..] != [0] && range.contains(key))
     }
 }

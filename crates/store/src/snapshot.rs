@@ -8,8 +8,8 @@ use crate::counts::PrefixCounts;
 use crate::version::{History, Version};
 use crate::{Error, KeyRange, KeyValue, LeaseId, RangeRequest, RangeResponse, Revision, SortField, SortOrder};
 
-/// The whole store at one revision, with the history behind it. A clone costs a few reference counts and shares all
-/// that the two have in common; the writer changes its own clone and publishes it.
+/// The complete store at one revision, with its history. A clone costs a few reference counts and shares all common
+/// data; the writer changes its own clone and publishes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) revision: Revision,
@@ -17,18 +17,18 @@ pub(crate) struct Snapshot {
     /// The number of the last record.
     pub(crate) sequence: u64,
     pub(crate) keys: OrdMap<Bytes, Arc<History>>,
-    /// Of the keys that exist.
+    /// Of the existing keys.
     pub(crate) counts: PrefixCounts,
     pub(crate) leases: OrdMap<LeaseId, Lease>,
-    /// Grant and end records of leases that have ended: compaction removes them from disk.
+    /// Grant and end records of ended leases: compaction removes them from disk.
     pub(crate) ended_leases: Vector<(u64, u64)>,
     /// Of all versions.
     pub(crate) size: i64,
-    /// Of those that a reader at the newest revision sees.
+    /// Of the versions that a reader at the newest revision sees.
     pub(crate) live_size: i64,
 }
 
-/// A lease and the keys that end with it.
+/// A lease and the keys that are deleted with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
     pub(crate) ttl_seconds: i64,
@@ -38,7 +38,7 @@ pub(crate) struct Lease {
 }
 
 impl Snapshot {
-    /// A fresh store. In Kubernetes: etcd begins at revision 1, compacted at -1.
+    /// A new store. In Kubernetes: etcd starts at revision 1, compacted at -1.
     pub(crate) fn empty() -> Self {
         Self {
             revision: 1,
@@ -53,12 +53,12 @@ impl Snapshot {
         }
     }
 
-    /// What compaction could free.
+    /// How much compaction could free.
     pub(crate) fn history_bytes(&self) -> i64 {
         self.size - self.live_size
     }
 
-    /// The newest version of a key that exists.
+    /// The newest version of an existing key.
     pub(crate) fn get(&self, key: &[u8]) -> Option<&Arc<Version>> {
         self.keys.get(key).and_then(|history| history.live())
     }
@@ -69,19 +69,19 @@ impl Snapshot {
         let bounds: (Bound<&[u8]>, Bound<&[u8]>) = match &range.end[..] {
             [] => (Bound::Included(start), Bound::Included(start)),
             [0] => (Bound::Included(start), Bound::Unbounded),
-            // A range that ends before it starts is empty; the map would take it for a mistake of the caller.
+            // A range that ends before it starts is empty; the map would panic.
             end if end <= start => (Bound::Included(start), Bound::Excluded(start)),
             end => (Bound::Included(start), Bound::Excluded(end)),
         };
         self.keys.range::<_, [u8]>(bounds).map(|(_, history)| &**history)
     }
 
-    /// The newest versions of the keys that exist in a range.
+    /// The newest versions of the existing keys in a range.
     pub(crate) fn live<'a>(&'a self, range: &'a KeyRange) -> impl Iterator<Item = &'a Arc<Version>> + use<'a> {
         self.histories(range).filter_map(History::live)
     }
 
-    /// Whether history at `revision` can be read (0 and less mean the newest).
+    /// Whether the history at `revision` can be read (0 and below mean the newest).
     pub(crate) fn check_readable(&self, revision: Revision) -> Result<(), Error> {
         if revision > self.revision {
             return Err(Error::FutureRevision { current: self.revision });
@@ -92,12 +92,12 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Answers a range. In Kubernetes: etcd's `txn.executeRange`.
+    /// Executes a range request. In Kubernetes: etcd's `txn.executeRange`.
     pub(crate) fn range(&self, request: &RangeRequest) -> Result<RangeResponse, Error> {
         self.range_of(request, None)
     }
 
-    /// Answers a range that is known to have `count` keys.
+    /// Executes a range request whose range is known to have `count` keys.
     pub(crate) fn range_of(&self, request: &RangeRequest, count: Option<i64>) -> Result<RangeResponse, Error> {
         self.check_readable(request.revision)?;
         let revision = if request.revision > 0 { request.revision } else { self.revision };
@@ -108,7 +108,7 @@ impl Snapshot {
         }
     }
 
-    /// Answers without looking at more than is asked for.
+    /// Returns the first keys without visiting more than requested.
     fn page(&self, request: &RangeRequest, revision: Revision, count: i64) -> RangeResponse {
         let limit = if request.count_only { 0 } else { limit(request) };
         let found = self.histories(&request.range).filter_map(|history| history.at(revision)).take(limit);
@@ -117,7 +117,7 @@ impl Snapshot {
         RangeResponse { revision: self.revision, kvs, more, count }
     }
 
-    /// Looks at every key of the range.
+    /// Visits every key of the range.
     fn walk(&self, request: &RangeRequest, revision: Revision) -> RangeResponse {
         let limit = limit(request);
         let sorts = request.sort_field != SortField::Key || request.sort_order == SortOrder::Descend;

@@ -3,10 +3,10 @@ use coracle_journal::EntryId;
 
 use crate::Latency;
 
-/// A point in the store's history. A fresh store is at 1; each transaction that changes something makes the next.
+/// A point in the store's history. A new store is at 1; each transaction that changes something creates the next.
 pub type Revision = i64;
 
-/// Names a lease; 0 is no lease.
+/// The id of a lease; 0 means no lease.
 pub type LeaseId = i64;
 
 /// A key with its value and its history numbers. In Kubernetes: etcd's `mvccpb.KeyValue`.
@@ -16,13 +16,13 @@ pub struct KeyValue {
     pub key: Bytes,
     /// The value.
     pub value: Bytes,
-    /// The revision at which this lifetime of the key began.
+    /// The revision at which the current generation of the key started.
     pub create_revision: Revision,
     /// The revision of the last put.
     pub mod_revision: Revision,
-    /// How often the key was put in this lifetime, from 1.
+    /// The number of puts in the current generation, from 1.
     pub version: i64,
-    /// The lease that the key hangs on, or 0.
+    /// The lease of the key, or 0.
     pub lease: LeaseId,
 }
 
@@ -64,35 +64,35 @@ impl KeyRange {
     }
 }
 
-/// Asks for a range.
+/// A request for a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeRequest {
-    /// Which keys.
+    /// The keys.
     pub range: KeyRange,
-    /// At which revision; 0 for the newest.
+    /// The revision; 0 for the newest.
     pub revision: Revision,
-    /// How many at the most; 0 for all.
+    /// The maximum number of keys; 0 for all.
     pub limit: i64,
-    /// Leave the values out.
+    /// Whether to leave out the values.
     pub keys_only: bool,
-    /// Leave the keys out too: only `count` is wanted.
+    /// Whether to leave out the keys too: only `count` is returned.
     pub count_only: bool,
-    /// By what to sort.
+    /// The sort field.
     pub sort_field: SortField,
-    /// In which order to sort.
+    /// The sort order.
     pub sort_order: SortOrder,
-    /// Leave out keys put last before this revision; 0 for no bound. The same for the three that follow.
+    /// Leaves out keys last put before this revision; 0 for no limit. The same for the following three.
     pub min_mod_revision: Revision,
-    /// Leave out keys put last after this revision.
+    /// Leaves out keys last put after this revision.
     pub max_mod_revision: Revision,
-    /// Leave out keys created before this revision.
+    /// Leaves out keys created before this revision.
     pub min_create_revision: Revision,
-    /// Leave out keys created after this revision.
+    /// Leaves out keys created after this revision.
     pub max_create_revision: Revision,
 }
 
 impl RangeRequest {
-    /// Whether the answer is the first keys of the range, in order.
+    /// Whether the result is the first keys of the range, in order.
     pub(crate) fn is_plain(&self) -> bool {
         let unbounded = Self {
             range: KeyRange::default(),
@@ -106,7 +106,7 @@ impl RangeRequest {
     }
 }
 
-/// By what a range is sorted.
+/// The field that a range is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortField {
     /// The key.
@@ -122,10 +122,10 @@ pub enum SortField {
     Value,
 }
 
-/// In which order a range is sorted.
+/// The order in which a range is sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortOrder {
-    /// As the keys are; ascending if another field is named.
+    /// The order of the keys; ascending if another field is set.
     #[default]
     None,
     /// Smallest first.
@@ -134,38 +134,38 @@ pub enum SortOrder {
     Descend,
 }
 
-/// Answers a [`RangeRequest`].
+/// The result of a [`RangeRequest`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeResponse {
-    /// The store's newest revision when it answered, whatever revision was asked for.
+    /// The store's newest revision when it answered, whatever revision was requested.
     pub revision: Revision,
     /// The keys found.
     pub kvs: Vec<KeyValue>,
-    /// Whether the limit cut keys off.
+    /// Whether the limit cut off keys.
     pub more: bool,
-    /// How many keys are in the range, whatever the limit.
+    /// The number of keys in the range, regardless of the limit.
     pub count: i64,
 }
 
-/// Compare, then perform one of two lists of operations.
+/// Compares, then performs one of two lists of operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Txn {
-    /// All have to hold for `success` to be performed.
+    /// The conditions for `success`: all must hold.
     pub compare: Vec<Compare>,
     /// Performed if all comparisons hold.
     pub success: Vec<Operation>,
     /// Performed otherwise.
     pub failure: Vec<Operation>,
-    /// Who asked for this, for the event log. Does not cross the etcd protocol.
+    /// The cause for the event log. It is not part of the etcd protocol.
     pub cause: Option<Cause>,
 }
 
-/// What the event log says of the commit of a transaction.
+/// The event log's information about the commit of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// The entry that asked for it.
+    /// The entry that caused it.
     pub entry: EntryId,
-    /// What its one key stands for, where others name that otherwise.
+    /// The subject of its one key, if it differs from the key.
     pub subject: Option<String>,
 }
 
@@ -180,20 +180,20 @@ impl Txn {
     }
 }
 
-/// A condition on the keys of a range; holds if every key in the range fulfils it. A missing key compares as zeros,
-/// but never fulfils a comparison of its value.
+/// A condition on the keys of a range; it holds if every key in the range fulfils it. A missing key compares as
+/// zeros, but never fulfils a comparison of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compare {
-    /// Which keys; usually one.
+    /// The keys; usually one.
     pub range: KeyRange,
     /// The relation.
     pub operator: CompareOperator,
-    /// What is compared, and with what.
+    /// The field, and the value to compare with.
     pub target: CompareTarget,
 }
 
 impl Compare {
-    /// Holds if the key was put last at `revision`; 0 demands that it does not exist.
+    /// Holds if the key was last put at `revision`; 0 requires that it does not exist.
     pub fn mod_revision(key: impl Into<Bytes>, revision: Revision) -> Self {
         Self { range: KeyRange::key(key), operator: CompareOperator::Equal, target: CompareTarget::Mod(revision) }
     }
@@ -212,7 +212,7 @@ pub enum CompareOperator {
     Greater,
 }
 
-/// What is compared, and with what.
+/// The field, and the value to compare with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompareTarget {
     /// [`KeyValue::value`]
@@ -230,7 +230,7 @@ pub enum CompareTarget {
 /// One operation of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Reads, seeing what earlier operations of the same transaction wrote.
+    /// Reads, including the effects of earlier operations of the same transaction.
     Range(RangeRequest),
     /// Writes a key.
     Put {
@@ -238,23 +238,23 @@ pub enum Operation {
         key: Bytes,
         /// The value.
         value: Bytes,
-        /// The lease to hang the key on; 0 for none.
+        /// The lease of the key; 0 for none.
         lease: LeaseId,
-        /// Return what was there before.
+        /// Whether to return the previous version.
         prev_kv: bool,
-        /// Keep the value that is there.
+        /// Whether to keep the existing value.
         ignore_value: bool,
-        /// Keep the lease that is there.
+        /// Whether to keep the existing lease.
         ignore_lease: bool,
     },
     /// Deletes the keys of a range.
     Delete {
-        /// Which keys.
+        /// The keys.
         range: KeyRange,
-        /// Return what was there before.
+        /// Whether to return the previous versions.
         prev_kv: bool,
     },
-    /// A transaction in the transaction, in the same revision.
+    /// A nested transaction, in the same revision.
     Txn(Box<Txn>),
 }
 
@@ -282,50 +282,50 @@ impl Operation {
     }
 }
 
-/// What one operation of a transaction did.
+/// The result of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationResult {
-    /// What a range found.
+    /// The result of a range.
     Range(RangeResponse),
-    /// What a put replaced, if that was asked for.
+    /// The version that a put replaced, if requested.
     Put {
-        /// The value before.
+        /// The previous version.
         prev_kv: Option<KeyValue>,
     },
-    /// How many keys a delete removed, and which, if that was asked for.
+    /// How many keys a delete removed, and which, if requested.
     Delete {
-        /// How many.
+        /// The number.
         deleted: i64,
-        /// The values before.
+        /// The previous versions.
         prev_kvs: Vec<KeyValue>,
     },
-    /// What an inner transaction did.
+    /// The result of a nested transaction.
     Txn(TxnResponse),
 }
 
-/// What a transaction did.
+/// The result of a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TxnResponse {
     /// The store's revision afterwards: the transaction's own if it changed something.
     pub revision: Revision,
     /// Whether all comparisons held.
     pub succeeded: bool,
-    /// The results of the branch that was performed.
+    /// The results of the performed branch.
     pub results: Vec<OperationResult>,
 }
 
-/// Asks for a cursor.
+/// A request for a cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchRequest {
-    /// Which keys.
+    /// The keys.
     pub range: KeyRange,
-    /// The first revision wanted; 0 for the next one to come.
+    /// The first revision; 0 for the next one.
     pub start_revision: Revision,
-    /// Whether events carry what was there before.
+    /// Whether events include the previous version.
     pub prev_kv: bool,
 }
 
-/// Events of one or more whole revisions, in order.
+/// Events of one or more complete revisions, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchBatch {
     /// Everything up to this revision has been delivered with this batch.
@@ -341,7 +341,7 @@ pub struct Event {
     pub kind: EventKind,
     /// After the change; of a deletion only the key and the revision are set.
     pub kv: KeyValue,
-    /// Before the change, if that was asked for and the key existed.
+    /// Before the change, if requested and if the key existed.
     pub prev_kv: Option<KeyValue>,
 }
 
@@ -354,54 +354,54 @@ pub enum EventKind {
     Delete,
 }
 
-/// What a store says of itself.
+/// The status of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreStatus {
     /// The newest revision.
     pub revision: Revision,
-    /// Up to where history is gone; -1 for nowhere.
+    /// The revision up to which history is compacted; -1 for none.
     pub compacted: Revision,
-    /// How many bytes the data takes.
+    /// The size of the data in bytes.
     pub size_bytes: i64,
-    /// How many of them are live; the rest is freed by compaction and `defragment`.
+    /// The size of the live data; compaction and `defragment` free the rest.
     pub size_in_use_bytes: i64,
-    /// Writes are refused because the disk is full or failed; reads go on. In etcd: the `NOSPACE` alarm.
+    /// Whether writes are rejected because the disk is full or failed; reads continue. In etcd: the `NOSPACE` alarm.
     pub no_space: bool,
-    /// Why nothing can be written, in a sentence; an etcd does not say it.
+    /// Why writes are rejected, in a sentence; an etcd does not report it.
     pub refusal: Option<String>,
-    /// How many cursors are open.
+    /// The number of open cursors.
     pub watchers: usize,
-    /// How many of them have events to fetch.
+    /// The number of cursors with events to fetch.
     pub lagging_watchers: usize,
-    /// How long the disk took to make groups of commits survive; empty in memory.
+    /// How long groups of commits took to become durable; empty in memory.
     pub disk_writes: Latency,
-    /// The part of it that is waiting for the disk to confirm.
+    /// The part of it that waits for syncs.
     pub disk_syncs: Latency,
-    /// The version of the protocol that it speaks, as etcd counts.
+    /// The etcd version of its protocol.
     pub version: String,
 }
 
-/// What a store says of a lease.
+/// The status of a lease.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeaseStatus {
     /// The lease.
     pub id: LeaseId,
-    /// For how many seconds it was granted.
+    /// The granted time to live, in seconds.
     pub granted_ttl_seconds: i64,
-    /// In how many seconds it ends unless it is kept alive.
+    /// The remaining time, in seconds, unless it is kept alive.
     pub remaining_seconds: i64,
-    /// The keys that hang on it, sorted.
+    /// The keys of the lease, sorted.
     pub keys: Vec<Bytes>,
 }
 
-/// A checksum over the history, for comparing two stores.
+/// A checksum of the history, for comparing two stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryHash {
-    /// CRC-32C over the records in order.
+    /// CRC-32C of the records in order.
     pub hash: u32,
-    /// Up to which revision the records were hashed.
+    /// The revision up to which the records were hashed.
     pub hash_revision: Revision,
-    /// Up to where history was gone at that moment.
+    /// The revision up to which history was compacted at that moment.
     pub compacted: Revision,
     /// The newest revision at that moment.
     pub revision: Revision,

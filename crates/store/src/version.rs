@@ -1,37 +1,37 @@
-//! What the store keeps of a key; the crate's header has a worked example.
-//! In Kubernetes: etcd's `mvcc/key_index.go`, whose generations are the runs between deletions.
+//! The versions of a key; the crate's header has a worked example. In Kubernetes: etcd's `mvcc/key_index.go`, whose
+//! generations are the runs between deletions.
 
 use std::sync::Arc;
 
 use crate::{EventKind, KeyValue, Revision};
 
-/// One version of a key, shared by the map, the log and the answers.
+/// One version of a key, shared by the map, the log and responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The key with its numbers; of a deletion only the key and `mod_revision` are set.
+    /// The key with its numbers; a deletion has only the key and `mod_revision`.
     pub kv: KeyValue,
     /// Put or delete.
     pub kind: EventKind,
-    /// The place of this change among those of its revision, from 0.
+    /// The index of this change among those of its revision, from 0.
     pub sub: u32,
-    /// The number of the record that keeps this version on disk.
+    /// The number of this version's record on disk.
     pub sequence: u64,
 }
 
 impl Version {
-    /// Whether the key was deleted by this change.
+    /// Whether this change deleted the key.
     pub fn is_deletion(&self) -> bool {
         self.kind == EventKind::Delete
     }
 
-    /// How much memory and disk this version asks for, roughly.
+    /// The approximate size of this version in memory and on disk.
     pub(crate) fn size(&self) -> i64 {
         const FIXED: usize = 128;
         i64::try_from(self.kv.key.len() + self.kv.value.len() + FIXED).unwrap_or(i64::MAX)
     }
 }
 
-/// The versions of one key, newest first: a list whose tail older snapshots share.
+/// The versions of one key, newest first: a list that shares its tail with older snapshots.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     pub(crate) newest: Arc<Version>,
@@ -54,14 +54,14 @@ impl History {
         std::iter::successors(Some(self), |history| history.older.as_deref()).map(|history| &history.newest)
     }
 
-    /// This history as it was at `revision`; `None` if it had not begun.
+    /// This history as of `revision`; `None` if it had not started.
     pub(crate) fn rewound(&self, revision: Revision) -> Option<History> {
         std::iter::successors(Some(self), |history| history.older.as_deref())
             .find(|history| history.newest.kv.mod_revision <= revision)
             .cloned()
     }
 
-    /// This history without what a reader at or after `revision` cannot see; the versions that were cut go to `gone`.
+    /// This history without the versions that a reader at or after `revision` cannot see; those are passed to `gone`.
     pub(crate) fn compacted(&self, revision: Revision, mut gone: impl FnMut(&Arc<Version>)) -> Option<History> {
         let mut kept = Vec::new();
         let mut versions = self.iter();
@@ -87,7 +87,7 @@ impl History {
 }
 
 impl Drop for History {
-    /// Takes the list apart link by link: dropping it recursively would use a stack frame for every version.
+    /// Drops the list iteratively: recursion would use a stack frame for every version.
     fn drop(&mut self) {
         let mut next = self.older.take();
         while let Some(mut history) = next.and_then(Arc::into_inner) {

@@ -12,38 +12,39 @@ use crate::lease::Deadlines;
 use crate::snapshot::Snapshot;
 use crate::{Error, Revision};
 
-/// Tells a request that its commit is durable.
+/// Notifies a request that its commit is durable.
 pub(crate) type Ack = oneshot::Sender<Result<(), Error>>;
 type Acked = oneshot::Receiver<Result<(), Error>>;
 
-/// The one place where the store changes. In memory a change is visible at once. With a disk it waits in a queue: the
-/// owner of the disk writes all that has gathered, syncs once, and makes it visible; if that fails, all of it is undone.
+/// The only place where the store changes. In memory a change is visible at once. With a disk it waits in a queue:
+/// the owner of the disk writes all queued changes, syncs once, and makes them visible; if that fails, all of them
+/// are rolled back.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) hub: Arc<Hub>,
     pub(crate) state: Mutex<State>,
-    /// Something is in the queue, or the store was closed.
+    /// Notified when the queue has work, or the store was closed.
     pub(crate) filled: Condvar,
-    /// A deadline was added or changed.
+    /// Notified when a deadline was added or changed.
     pub(crate) deadlines_changed: Notify,
-    /// The owner of the disk has finished and let go of it.
+    /// Closed when the owner of the disk has finished and released it.
     finished: Semaphore,
     recorder: Recorder,
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Ahead of what readers see by what is in the queue and on its way to the disk.
+    /// Ahead of the visible snapshot by the changes in the queue and in progress.
     pub(crate) working: Snapshot,
     pub(crate) deadlines: Deadlines,
     /// `None` in memory.
     pub(crate) queue: Option<Vec<Pending>>,
-    /// Why nothing can be written.
+    /// Why writes are rejected.
     pub(crate) refusal: Option<Error>,
     pub(crate) closed: bool,
 }
 
-/// Waits for the disk.
+/// Work for the owner of the disk.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) work: Work,
@@ -52,11 +53,11 @@ pub(crate) struct Pending {
 
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// A commit to write. An empty one saw what is still in the queue, so its answer waits too.
+    /// A commit to write. An empty one read changes that are still queued, so its response waits too.
     Commit(Commit),
-    /// Records to forget.
+    /// Records to remove.
     Trim(Trim),
-    /// Space to give back.
+    /// Space to return to the file system.
     Defragment,
 }
 
@@ -70,7 +71,7 @@ impl Writer {
         Self { hub, state: Mutex::new(state), filled: Condvar::new(), deadlines_changed, finished, recorder }
     }
 
-    /// Changes the store; returns when the change is visible and as durable as it gets.
+    /// Changes the store; returns when the change is visible and durable.
     pub(crate) async fn write<R>(
         &self,
         change: impl FnOnce(&mut Snapshot) -> Result<(R, Commit), Error>,
@@ -85,7 +86,7 @@ impl Writer {
         Ok(answer)
     }
 
-    /// Forgets superseded versions up to `revision`.
+    /// Removes superseded versions up to `revision`.
     pub(crate) async fn compact(&self, revision: Revision) -> Result<(), Error> {
         let ack = {
             let mut state = self.writable()?;
@@ -93,7 +94,7 @@ impl Writer {
             if revision <= compacted {
                 return Err(Error::Compacted { compacted });
             }
-            // What is still on its way to the disk has not happened for anyone yet.
+            // Queued changes do not exist yet for clients.
             let current = self.hub.snapshot().revision;
             if revision > current {
                 return Err(Error::FutureRevision { current });
@@ -109,27 +110,27 @@ impl Writer {
         wait(ack).await
     }
 
-    /// Lets the disk give space back, between two commits.
+    /// Lets the disk free space, between two commits.
     pub(crate) async fn defragment(&self) -> Result<(), Error> {
         let ack = self.enqueue(&mut *self.writable()?, Work::Defragment);
         wait(ack).await
     }
 
-    /// No more writes; the owner of the disk finishes what is in the queue.
+    /// Rejects further writes; the owner of the disk completes the queue.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_all();
     }
 
-    /// The owner of the disk has let go of it.
+    /// The owner of the disk has released it.
     pub(crate) fn finish(&self) {
         self.finished.close();
     }
 
-    /// Waits until the owner of the disk has let go of it; in memory, until nothing.
+    /// Waits until the owner of the disk has released it; in memory it returns at once.
     pub(crate) async fn finished(&self) {
         if self.lock().queue.is_some() {
-            // Nobody ever adds a permit: the wait ends when the semaphore is closed, for everyone who waits.
+            // No permit is ever added: the wait ends for all callers when the semaphore is closed.
             let _ = self.finished.acquire().await;
         }
     }
@@ -138,7 +139,7 @@ impl Writer {
         self.state.lock()
     }
 
-    /// Writes the commits to the event log. Before they are visible, so that whoever sees one finds its entry.
+    /// Records the commits in the event log, before they are visible, so that each visible commit has its entry.
     pub(crate) fn record<'a>(&self, commits: impl Iterator<Item = &'a Commit>) {
         if !self.recorder.is_on() {
             return;
@@ -162,7 +163,7 @@ impl Writer {
         }
     }
 
-    /// Takes back everything that readers have not seen, for the disk did not take it.
+    /// Rolls back all changes that readers have not seen, because the disk rejected them.
     pub(crate) fn roll_back(&self, state: &mut State, why: &Error) {
         state.working = Snapshot::clone(&self.hub.snapshot());
         let State { working, deadlines, .. } = state;
@@ -196,7 +197,7 @@ impl Writer {
         None
     }
 
-    /// Puts work into the queue to the disk; `None` if there is no disk.
+    /// Adds work to the queue of the disk; `None` without a disk.
     fn enqueue(&self, state: &mut State, work: Work) -> Option<Acked> {
         let (ack, acked) = oneshot::channel();
         state.queue.as_mut()?.push(Pending { work, ack });
@@ -214,7 +215,7 @@ impl Writer {
     }
 }
 
-/// Gives every lease a deadline that has none.
+/// Gives a deadline to every lease without one.
 fn renew_unknown(snapshot: &Snapshot, deadlines: &mut Deadlines) {
     for (id, lease) in &snapshot.leases {
         if !deadlines.knows(*id) {
@@ -233,7 +234,7 @@ async fn wait(ack: Option<Acked>) -> Result<(), Error> {
     }
 }
 
-/// A key as the event log names it, where nobody says what it is about.
+/// The subject of a key in the event log, if the transaction has no other.
 fn subject(key: &[u8]) -> String {
     let key = key.strip_prefix(b"/registry/").unwrap_or(key);
     String::from_utf8_lossy(key).into_owned()

@@ -1,7 +1,7 @@
-//! Work on a folder that no engine has open.
+//! Operations on a folder that no engine has open.
 //!
-//! A backup is one file: a line that names the format, the floor, the frames as they are in the log, each after its
-//! length, a length of zero, and a checksum over all of it.
+//! A backup is one file: a line with the format, the floor, the frames of the log, each preceded by its length, a
+//! length of zero, and a checksum of all of it.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -20,21 +20,21 @@ use crate::durable::{Content, Durable, Record};
 use crate::{Error, Revision};
 
 const FORMAT_LINE: &[u8] = b"coracle backup, format 1\n";
-/// A frame cannot be larger: nothing that long is accepted in a request.
+/// The maximum length of a frame: requests are limited to less.
 const MAX_FRAME: u32 = 1 << 30;
-/// How much is written to a log at once.
+/// How many bytes are written to a log in one batch.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// What is in a folder or a backup.
+/// The content of a folder or a backup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// How many records.
+    /// The number of records.
     pub records: u64,
     /// The newest revision.
     pub revision: Revision,
-    /// Up to where history is gone; -1 for nowhere.
+    /// The revision up to which history is compacted; -1 for none.
     pub compacted: Revision,
-    /// How many bytes the folder takes.
+    /// The size of the folder in bytes.
     pub size_bytes: i64,
 }
 
@@ -42,7 +42,7 @@ impl Report {
     fn count(&mut self, record: &Record) {
         self.records += 1;
         if let Content::Version { version, .. } = &record.content {
-            // Up to the floor records may be missing, the newest one too.
+            // Up to the floor records may be missing, including the newest one.
             self.revision = self.revision.max(version.kv.mod_revision);
         }
     }
@@ -52,10 +52,10 @@ impl Report {
     }
 }
 
-/// Reads everything in a folder and checks that nothing acknowledged is missing or damaged.
+/// Reads a folder completely, and checks that nothing acknowledged is missing or damaged.
 ///
 /// # Errors
-/// [`Error::Corrupt`] names what is damaged.
+/// [`Error::Corrupt`] names the damaged part.
 pub fn check(path: &Path) -> Result<Report, Error> {
     let mut disk = Disk::in_folder(Folder::open(path)?, Syncing::Always)?;
     let mut report = Report::default();
@@ -64,7 +64,7 @@ pub fn check(path: &Path) -> Result<Report, Error> {
     Ok(Report { compacted: base.compacted, size_bytes: disk.size_bytes(), revision, ..report })
 }
 
-/// Writes everything in a folder to a file, which must not exist yet.
+/// Writes the content of a folder to a file, which must not exist yet.
 pub fn backup(path: &Path, file: &Path) -> Result<Report, Error> {
     let mut disk = Disk::in_folder(Folder::open(path)?, Syncing::Always)?;
     let base = disk.load(&mut |_| {})?;
@@ -88,20 +88,20 @@ pub fn backup(path: &Path, file: &Path) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Reads a backup, which errors call `name`, and checks that it is whole.
+/// Reads a backup, named `name` in errors, and checks that it is complete.
 ///
 /// # Errors
-/// [`Error::Corrupt`] says what is wrong with it.
+/// [`Error::Corrupt`] describes the damage.
 pub fn check_backup(backup: impl Read, name: &Path) -> Result<Report, Error> {
     let (_, _, report) = read_backup(backup, name, None)?;
     Ok(report)
 }
 
-/// Makes the folder of a store out of a backup: all of it, or what was at `revision`.
+/// Creates the folder of a store from a backup: the complete backup, or its state at `revision`.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if the file is damaged, [`Error::Compacted`] or [`Error::FutureRevision`] if it does not reach to
-/// that revision. No store is there then: the folder is one only when all of it is on disk.
+/// [`Error::Corrupt`] if the file is damaged, [`Error::Compacted`] or [`Error::FutureRevision`] if it does not
+/// contain that revision. No store exists then: the folder becomes one only when all of it is on disk.
 pub fn restore(file: &Path, path: &Path, revision: Option<Revision>) -> Result<Report, Error> {
     let backup = File::open(file).map_err(|error| io_error(file, &error))?;
     let (floor, frames, report) = read_backup(BufReader::new(backup), file, revision)?;
@@ -121,7 +121,7 @@ pub fn restore(file: &Path, path: &Path, revision: Option<Revision>) -> Result<R
     Ok(Report { size_bytes, ..report })
 }
 
-/// Gives the space that compaction freed back to the file system, by writing the log anew.
+/// Returns the space that compaction freed to the file system, by rewriting the log.
 pub fn defragment(path: &Path) -> Result<Report, Error> {
     let mut disk = Disk::in_folder(Folder::open(path)?, Syncing::Always)?;
     disk.load(&mut |_| {})?;
@@ -130,7 +130,7 @@ pub fn defragment(path: &Path) -> Result<Report, Error> {
     check(path)
 }
 
-/// Copies a log beside itself, and reads the copy back.
+/// Copies a log to a second folder, and reads the copy back.
 pub(super) fn rewrite(folder: &Folder, log: &SledLog, head: Head) -> Result<(), Error> {
     let next = folder.next_log();
     let make = || {
@@ -168,7 +168,7 @@ fn append_all(log: &SledLog, frames: impl Iterator<Item = (u64, Bytes)>) -> Resu
     log.sync()
 }
 
-/// Frames on their way into a log.
+/// Frames that are being written to a log.
 #[derive(Default)]
 struct Batch {
     frames: Vec<(u64, Vec<u8>)>,
@@ -194,7 +194,7 @@ pub(super) struct BackupWriter<W: Write> {
 }
 
 impl BackupWriter<BufWriter<File>> {
-    /// Writes the end, and returns how many bytes the file has when all of them are on disk.
+    /// Writes the end, and returns the size of the file when all of it is on disk.
     pub(super) fn finish(mut self) -> io::Result<i64> {
         self.write(&0_u32.to_le_bytes())?;
         let crc = self.crc;
@@ -206,7 +206,7 @@ impl BackupWriter<BufWriter<File>> {
 }
 
 impl<W: Write> BackupWriter<W> {
-    /// Writes what every backup begins with.
+    /// Writes the beginning of a backup.
     pub(super) fn begin(writer: W, floor: &Floor) -> io::Result<Self> {
         let mut writer = Self { writer, crc: 0 };
         writer.write(FORMAT_LINE)?;
@@ -258,7 +258,7 @@ fn read_backup(backup: impl Read, name: &Path, revision: Option<Revision>) -> Re
     judge(floor, frames, revision, damaged)
 }
 
-/// Checks that the frames are whole, and leaves out what came after `revision`.
+/// Checks that the frames are complete, and removes those after `revision`.
 fn judge(
     floor: Floor,
     mut frames: Frames,
@@ -299,7 +299,7 @@ struct BackupReader<R> {
 }
 
 impl<R: Read> BackupReader<R> {
-    /// Reads exactly so many bytes, without making room for more than there are.
+    /// Reads exactly this many bytes, without allocating more memory than the file has bytes.
     fn read(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         (&mut self.reader).take(length as u64).read_to_end(&mut bytes)?;

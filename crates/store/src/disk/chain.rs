@@ -2,22 +2,22 @@ use crate::disk::frame::Frame;
 use crate::disk::head::Head;
 use crate::durable::{Base, Content, Record};
 
-/// How far the log is compacted, and what of it has to be there all the same.
+/// How far the log is compacted, and which records must exist nevertheless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Floor {
     pub(crate) base: Base,
-    /// The checksum of record `base.sequence`, which itself may be gone.
+    /// The checksum of record `base.sequence`, which itself may have been removed.
     pub(crate) crc: u32,
-    /// How many records up to it are left.
+    /// The number of records up to it that are left.
     pub(crate) count: u64,
-    /// The sum of their numbers, mixed: a lost record cannot be made up for by another.
+    /// The sum of their numbers, mixed: another record cannot compensate for a lost one.
     pub(crate) sum: u64,
 }
 
 impl Floor {
     pub(crate) const NONE: Self = Self { base: Base::NONE, crc: 0, count: 0, sum: 0 };
 
-    /// After a compaction to `base`, whose last record has the checksum `crc`, that removed `gone`.
+    /// The floor after a compaction to `base`, whose last record has the checksum `crc`, and which removed `gone`.
     pub(crate) fn raised(self, base: Base, crc: u32, gone: &[u64]) -> Self {
         let mut floor = Self { base, crc, ..self };
         for sequence in self.base.sequence + 1..=base.sequence {
@@ -43,30 +43,30 @@ fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Checks the records of a log while they are read in order, and finds out what to do with a log that is not whole.
+/// Checks the records of a log while they are read in order, and decides how to handle an incomplete log.
 ///
-/// Up to the floor records may be missing, but only those that compaction removed: the rest is counted and summed.
-/// After it every record follows the one before and carries its checksum. Where that ends, the log ends, if nothing
-/// proves that more had been acknowledged: not the head, and not a later record.
+/// Up to the floor only records that compaction removed may be missing: the others are counted and summed. After the
+/// floor every record follows the previous one and contains its checksum. The log ends where this chain ends, unless
+/// the head or a later record proves that more had been acknowledged.
 #[derive(Debug)]
 pub(crate) struct Chain {
     floor: Floor,
     found: Floor,
-    /// The last record that belongs to the chain.
+    /// The last record of the chain.
     last: Link,
-    /// The last record with which a revision was complete.
+    /// The last record that completed a revision.
     complete: Link,
-    /// Records of a revision that is not complete yet.
+    /// Records of an incomplete revision.
     open: Vec<Record>,
     broken: Option<Break>,
-    /// Up to where something proves that records had been acknowledged.
+    /// The last record that is proven to have been acknowledged.
     acknowledged: u64,
     /// The checksum of the record that the head names, once it was read.
     head_crc: Option<u32>,
     head: Head,
 }
 
-/// A record as others refer to it.
+/// The number and the checksum of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) sequence: u64,
@@ -75,17 +75,17 @@ pub(crate) struct Link {
 
 #[derive(Debug)]
 struct Break {
-    /// The number of the first record that is missing or damaged.
+    /// The number of the first missing or damaged record.
     sequence: u64,
     why: &'static str,
 }
 
-/// What to do with a log.
+/// How to handle a log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It ends with this record; later ones, if any, were never acknowledged and are to be removed.
+    /// It ends with this record; later ones, if any, were never acknowledged and must be removed.
     Ends(Link),
-    /// Something acknowledged is missing or damaged: which record, and what is wrong.
+    /// Something acknowledged is missing or damaged: which record, and the problem.
     Damaged(u64, &'static str),
 }
 
@@ -105,7 +105,7 @@ impl Chain {
         }
     }
 
-    /// Takes the next record that was found, under its number; hands on what is certain.
+    /// Takes the next record with its number; passes on the records that are certain.
     pub(crate) fn take(&mut self, sequence: u64, frame: Result<Frame, &'static str>, visit: &mut dyn FnMut(Record)) {
         let frame = match frame {
             Ok(frame) if frame.record.sequence == sequence => frame,
@@ -138,7 +138,7 @@ impl Chain {
         }
     }
 
-    /// Judges, when all records were taken.
+    /// Decides, after all records were taken.
     pub(crate) fn finish(self) -> Verdict {
         let end = self.complete.sequence;
         if let Some(Break { sequence, why }) = self.broken

@@ -1,9 +1,9 @@
 //! The folder of a store.
 //!
 //! ```text
-//! DIR/FORMAT    one line that names the format; the last file to be made
+//! DIR/FORMAT    one line that names the format; the last file that is created
 //! DIR/LOCK      locked by the process that uses the folder
-//! DIR/head      up to where the log has been acknowledged
+//! DIR/head      the end of the acknowledged log
 //! DIR/log/      the records, in sled
 //! ```
 
@@ -22,12 +22,12 @@ const FORMAT_LINE: &str = "coracle store, format 1\n";
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// Locked while it is open.
+    /// Locked as long as it is open.
     _lock: File,
 }
 
 impl Folder {
-    /// Locks the folder of a store, which has to exist.
+    /// Locks the existing folder of a store.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         if !path.join("FORMAT").exists() {
             return Err(Error::Corrupt(format!("{}: this is not the folder of a store", path.display())));
@@ -38,7 +38,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Locks the folder of a store, and makes a new one if there is none.
+    /// Locks the folder of a store, and creates it if it does not exist.
     pub(crate) fn open_or_create(path: &Path) -> Result<Self, Error> {
         private_folder(path).map_err(|error| io_error(path, &error))?;
         let folder = Self::lock(path)?;
@@ -52,7 +52,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Locks a folder in which there is no store, and makes an empty one that nobody opens before it is
+    /// Locks a folder without a store, and creates an empty one, which cannot be opened before it is
     /// [complete](Self::complete).
     pub(crate) fn create(path: &Path) -> Result<Self, Error> {
         private_folder(path).map_err(|error| io_error(path, &error))?;
@@ -67,7 +67,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Says, so that it survives a loss of power, that the folder is that of a store.
+    /// Marks the folder durably as that of a store.
     pub(crate) fn complete(&self) -> Result<(), Error> {
         let complete = || {
             let format = self.path.join("FORMAT.new");
@@ -92,12 +92,12 @@ impl Folder {
         self.path.join("log")
     }
 
-    /// Where a rewritten log grows before it takes the place of the old one.
+    /// The path of a rewritten log before it replaces the old one.
     pub(crate) fn next_log(&self) -> PathBuf {
         self.path.join("log.next")
     }
 
-    /// Puts the rewritten log in the place of the old one.
+    /// Replaces the old log with the rewritten one.
     pub(crate) fn swap_log(&self) -> io::Result<()> {
         let old = self.path.join("log.old");
         remove_tree(&old)?;
@@ -107,8 +107,8 @@ impl Folder {
         remove_tree(&old)
     }
 
-    /// Puts a copy of the log's files in their place. What can be read of them is what the kernel has; after a sync that
-    /// failed, that is more than the disk has, and only in new files will it ever be written.
+    /// Replaces the log's files with copies. Reads return the data of the kernel; after a failed sync that is more
+    /// than the disk has, and the kernel writes it only to new files.
     pub(crate) fn copy_log(&self) -> io::Result<()> {
         let next = self.next_log();
         remove_tree(&next)?;
@@ -116,7 +116,7 @@ impl Folder {
         self.swap_log()
     }
 
-    /// A swap that was cut off has left the old log aside: it is taken back if there is no other.
+    /// An interrupted swap has moved the old log aside: it is restored if there is no other.
     fn finish_swap(&self) -> Result<(), Error> {
         let old = self.path.join("log.old");
         let finish = || {
@@ -156,7 +156,7 @@ impl Folder {
         )))
     }
 
-    /// A folder without a format may hold what a creation left that was cut off, and nothing else.
+    /// A folder without a format may contain only the files of an interrupted creation.
     fn check_unused(&self) -> Result<(), Error> {
         let entries = fs::read_dir(&self.path).map_err(|error| io_error(&self.path, &error))?;
         for entry in entries {
@@ -183,7 +183,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes the files of a store that is empty.
+    /// Creates the files of an empty store.
     fn begin(&self) -> Result<(), Error> {
         self.check_unused()?;
         let make_folder = || remove_tree(&self.log()).and_then(|()| private_folder(&self.log()));
@@ -196,7 +196,8 @@ impl Folder {
     }
 }
 
-/// Makes a folder, and those above it, which its owner alone may read: the log holds Secrets. In etcd: `CreateDirAll`, mode 0700.
+/// Creates a folder and its parents, readable only by the owner: the log contains Secrets. In etcd: `CreateDirAll`,
+/// mode 0700.
 fn private_folder(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
@@ -209,7 +210,7 @@ fn remove_tree(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Byte by byte: a copy that shares blocks with the original would share what is wrong with them.
+/// Copies the bytes: a copy that shares blocks with the original would share their damage.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     const CHUNK: usize = 1 << 20;
     private_folder(to)?;

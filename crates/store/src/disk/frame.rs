@@ -1,4 +1,4 @@
-//! One record as bytes.
+//! The binary format of a record.
 //!
 //! ```text
 //! crc32c of the rest: u32 | version: u8 | crc32c of the record before: u32 | number: u64 | acknowledged: u64 | kind: u8 |
@@ -7,8 +7,8 @@
 //!   granted  lease: i64, seconds: i64
 //!   ended    lease: i64
 //! ```
-//! All numbers are little-endian. `acknowledged` is the number of the last record that was known to be on disk when this
-//! one was written: whoever can read this record knows that all up to that one have to be there.
+//! All numbers are little-endian. `acknowledged` is the number of the last record that was known to be on disk when
+//! this one was written: if this record can be read, all up to that one must exist.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const DELETE: u8 = 2;
 const GRANTED: u8 = 3;
 const ENDED: u8 = 4;
 
-/// A record with what ties it to the others.
+/// A record with its links to other records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) record: Record,
@@ -36,7 +36,7 @@ pub(crate) struct Frame {
     pub(crate) acknowledged: u64,
 }
 
-/// Appends nothing to disk: makes the bytes, and returns them with their checksum.
+/// Returns the bytes of a record, and their checksum.
 pub(crate) fn encode(record: &Record, previous_crc: u32, acknowledged: u64) -> (Vec<u8>, u32) {
     let mut bytes = Vec::with_capacity(96 + content_length(&record.content));
     bytes.put_u32_le(0);
@@ -89,10 +89,10 @@ fn put_place(bytes: &mut Vec<u8>, version: &Version, last: bool) {
     bytes.put_i64_le(version.kv.mod_revision);
 }
 
-/// Reads a frame. Key and value are slices of `bytes`.
+/// Parses a frame. Key and value are slices of `bytes`.
 ///
 /// # Errors
-/// What is wrong with it, for a person.
+/// The problem, in words.
 pub(crate) fn decode(mut bytes: Bytes) -> Result<Frame, &'static str> {
     if bytes.len() < CRC_BYTES {
         return Err("the record is cut off");

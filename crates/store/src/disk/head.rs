@@ -9,17 +9,17 @@ use tokio::time::Instant;
 
 use crate::Revision;
 
-/// The slots lie in different sectors, so that a torn write spoils one of them at the most.
+/// The slots are in different sectors, so that a torn write damages at most one of them.
 const SLOT_DISTANCE: u64 = 4096;
 const SLOT_BYTES: usize = 40;
 const MAGIC: u32 = 0x636f_7265;
-/// How often the head itself is made to survive a loss of power.
+/// How often the head itself is synced.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Up to where the log has been acknowledged, at the least: a log that ends before is not whole.
+/// The minimum end of the acknowledged log: a log that ends earlier is not complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// How often the head has been written; the slot with the greater one counts.
+    /// The number of writes of the head; the slot with the greater one is valid.
     generation: u64,
     pub(crate) sequence: u64,
     pub(crate) revision: Revision,
@@ -27,13 +27,13 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The record that has to be there.
+    /// The head for a record that must exist.
     pub(crate) fn at(sequence: u64, crc: u32) -> Self {
         Self { sequence, crc, ..Self::default() }
     }
 }
 
-/// The file with the head, in two slots that are overwritten in turn.
+/// The file of the head, with two slots that are overwritten in turn.
 #[derive(Debug)]
 pub(crate) struct HeadFile {
     file: File,
@@ -51,7 +51,7 @@ impl HeadFile {
         Ok(created)
     }
 
-    /// Opens the file; `None` if neither slot can be read.
+    /// Opens the file; `None` if neither slot is valid.
     pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         let slots = [0, SLOT_DISTANCE].map(|offset| {
@@ -66,7 +66,7 @@ impl HeadFile {
         self.head
     }
 
-    /// Overwrites the older slot; syncs the file if that was not done for a second.
+    /// Overwrites the older slot; syncs the file if the last sync was more than a second ago.
     pub(crate) fn advance(&mut self, sequence: u64, revision: Revision, crc: u32) -> io::Result<()> {
         self.write(Head { generation: 0, sequence, revision, crc })?;
         if self.synced.elapsed() >= SYNC_INTERVAL { self.sync() } else { Ok(()) }

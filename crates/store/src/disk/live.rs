@@ -14,29 +14,29 @@ use crate::durable::{Base, Content, LeaseChange, Record};
 use crate::version::Version;
 use crate::{Error, EventKind, KeyRange, KeyValue, LeaseId, RangeRequest, Revision, Store};
 
-/// How many keys one read takes.
+/// The number of keys per read.
 const PAGE: i64 = 1000;
-/// How often reading begins again when compaction passes it.
+/// How often reading is restarted when compaction passes its revision.
 const ATTEMPTS: u32 = 3;
-/// The time of a lease that ended while its keys were read.
+/// The time to live of a lease that ended while its keys were read.
 const UNKNOWN_TTL_SECONDS: i64 = 60;
 
-/// What a store holds at one revision: every key with its revisions, version and lease. It has no history.
+/// The content of a store at one revision: every key with its revisions, version and lease. Without history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
     /// The revision.
     pub revision: Revision,
-    /// The keys, in the order in which they were put.
+    /// The keys, in the order of their last put.
     pub kvs: Vec<KeyValue>,
-    /// The leases, with their full time in seconds.
+    /// The leases, with their granted time in seconds.
     pub leases: BTreeMap<LeaseId, i64>,
 }
 
 impl Live {
-    /// Reads a store that goes on meanwhile: our engine, or any that speaks etcd's protocol.
+    /// Reads a running store: this crate's engine, or any server with etcd's protocol.
     ///
     /// # Errors
-    /// What the store says.
+    /// The error of the store.
     pub async fn read(store: &dyn Store) -> Result<Self, Error> {
         let mut attempt = 1;
         loop {
@@ -79,11 +79,11 @@ impl Live {
         Ok(live)
     }
 
-    /// Writes a backup, of which [`restore`](crate::disk::restore) makes a folder that is compacted at the revision: its
-    /// clients can go on from there. The file must not exist yet.
+    /// Writes a backup. [`restore`](crate::disk::restore) creates a folder from it that is compacted at the revision,
+    /// and the store's clients can continue from there. The file must not exist yet.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] with what the file system says.
+    /// [`Error::Unavailable`] with the error of the file system.
     pub fn write(&self, file: &Path) -> Result<Report, Error> {
         let (floor, frames) = self.frames();
         let failed = |error| io_error(file, &error);

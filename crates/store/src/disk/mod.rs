@@ -1,11 +1,11 @@
-//! A store's records in a folder.
+//! Keeps a store's records in a folder.
 //!
 //! ```text
-//! Record --frame--> bytes with a checksum and that of the record before --> sled --fdatasync--> head --> acknowledged
+//! Record --frame--> bytes with a checksum and the previous record's --> sled --fdatasync--> head --> acknowledged
 //! open:  sled --frame--> Chain (is anything acknowledged missing?) --> Record --> the engine's maps
 //! ```
 //! Start at [`Disk`]; [`check`], [`backup`], [`restore`] and [`defragment`] work on a folder that is not in use.
-//! [`check_backup`] reads a backup alone; [`Live`] makes one of a store that runs.
+//! [`check_backup`] reads only a backup; [`Live`] makes a backup of a running store.
 
 mod backup;
 mod chain;
@@ -29,25 +29,25 @@ use crate::disk::sled_log::SledLog;
 use crate::durable::{Base, Content, Durable, Record, Trim};
 use crate::{Error, Revision};
 
-/// Whether an acknowledged write has to be on disk.
+/// Whether acknowledged writes are synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syncing {
-    /// It survives a loss of power.
+    /// An acknowledged write survives a loss of power.
     Always,
-    /// It survives the process, in most cases: for tests. In etcd: `--unsafe-no-fsync`.
+    /// An acknowledged write usually survives the process: for tests. In etcd: `--unsafe-no-fsync`.
     Never,
 }
 
-/// A folder that keeps the records of one store.
+/// The folder of one store.
 pub struct Disk {
     folder: Folder,
     syncing: Syncing,
     head: HeadFile,
-    /// `None` after a failure, until the log could be opened again.
+    /// `None` after a failure, until the log is reopened.
     log: Option<SledLog>,
-    /// A sync of the log's files has failed: they have to be replaced by copies before anything is acknowledged.
+    /// Whether a sync of the log's files has failed: they must be replaced by copies before anything is acknowledged.
     distrusted: bool,
-    /// The last compaction that the engine knows to have happened.
+    /// The last compaction that the engine knows to be complete.
     base: Base,
     /// The last record in the log.
     last: Link,
@@ -57,11 +57,11 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Locks the folder, and makes it if there is none.
+    /// Locks the folder, and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if another process uses it; [`Error::Corrupt`] if it is something else, of another format,
-    /// or damaged.
+    /// [`Error::Unavailable`] if another process uses it; [`Error::Corrupt`] if it is something else, has another
+    /// format, or is damaged.
     pub fn open(path: &Path, syncing: Syncing) -> Result<Self, Error> {
         Self::in_folder(Folder::open_or_create(path)?, syncing)
     }
@@ -82,7 +82,7 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Opens the log, again if it is open; a copy of it where a sync has failed.
+    /// Opens or reopens the log; opens a copy of it if a sync has failed.
     fn open_log(&mut self) -> Result<(), Error> {
         self.distrusted |= self.log.take().is_some_and(SledLog::close);
         if self.distrusted {
@@ -95,24 +95,24 @@ impl Disk {
         Ok(())
     }
 
-    /// Opens a copy of the log if `error` came from a sync that failed: the next start would not know of it.
+    /// Opens a copy of the log if `error` came from a failed sync: the next start would not know of it.
     fn open_copy(&mut self, error: Error) -> Result<(), Error> {
         self.distrusted |= self.log.take().is_some_and(SledLog::close);
         if self.distrusted { self.open_log() } else { Err(error) }
     }
 
-    /// Copies the log beside itself without what compaction has left behind.
+    /// Rewrites the log into a second folder without the space of compacted records.
     fn rewrite(&mut self) -> Result<(), Error> {
         let log = self.log.as_ref().ok_or_else(not_open)?;
         backup::rewrite(&self.folder, log, self.head.head())
     }
 
-    /// Record `sequence`, which has to be there unless compaction removed it, and the newest revision up to it.
+    /// Record `sequence`, which must exist unless compaction removed it, and the newest revision up to it.
     fn find(&mut self, sequence: u64) -> Result<(Link, Revision), Error> {
         let log = self.log()?;
         let floor = log.floor();
         let mut revision = floor.base.compacted.max(1);
-        // If compaction has removed the record itself, the floor knows it.
+        // If compaction has removed the record itself, the floor contains its checksum.
         let mut last = Link { sequence, crc: floor.crc };
         log.each_frame(&mut |number, bytes| {
             if let (true, Ok(frame)) = (number <= sequence, frame::decode(bytes)) {
@@ -191,7 +191,8 @@ impl Durable for Disk {
         if log.floor().base == known {
             log.trim(trim.base, &trim.gone)?;
         } else {
-            // A compaction that failed for the engine has happened on disk, and has removed some of these already.
+            // A compaction that failed for the engine may have happened on disk, and has removed some of these
+            // already.
             let gone = log.present(&trim.gone)?;
             let base = if trim.base.sequence > log.floor().base.sequence { trim.base } else { log.floor().base };
             log.trim(base, &gone)?;
@@ -203,10 +204,10 @@ impl Durable for Disk {
 
     fn recover(&mut self, sequence: u64) -> Result<(), Error> {
         let path = self.folder.head();
-        // sled remembers its first failure for ever: only a fresh handle can write again.
+        // sled remembers its first failure: only a new handle can write again.
         self.open_log()?;
         let (last, revision) = self.find(sequence)?;
-        // The head first: it must never name a record that is not there.
+        // The head first: it must never name a record that does not exist.
         let lowered = self.head.advance(sequence, revision, last.crc).and_then(|()| self.head.sync());
         lowered.map_err(|error| io_error(&path, &error))?;
         let log = self.log()?;
@@ -237,7 +238,7 @@ impl Durable for Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // A head that is older than it could be is still right; nobody can be told of the failure any more.
+        // An outdated head is still valid, and no caller is left to receive the error.
         let _ = self.head.sync();
     }
 }

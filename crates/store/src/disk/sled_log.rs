@@ -1,12 +1,14 @@
-//! The records in sled 0.34, used in the way that was found to be safe.
+//! The records in sled 0.34, used in a way that was found to be safe.
 //!
-//! - `flush` of this version does not reach the disk (it calls `sync_file_range`), so the log is synced by a call of our own.
-//! - A sync that failed is never tried again by the kernel, although what it should have written can still be read: then
-//!   the log is only good for being copied, which [`SledLog::close`] says.
-//! - Values are kept small enough that sled never puts one into a file of its own, for it never syncs those.
-//! - A snapshot of its page table that it was writing when the power went is taken for a whole one: removed before.
-//! - A damaged file can make it panic, or leave records out without a word: panics become errors, and [`Chain`] finds
-//!   what is missing.
+//! - `flush` of this version does not reach the disk (it calls `sync_file_range`), so this module syncs the log
+//!   itself.
+//! - The kernel never retries a failed sync, although the unwritten data can still be read: then the log may only be
+//!   copied, which [`SledLog::close`] reports.
+//! - Values are kept small enough that sled never puts one into a separate file, because it never syncs those.
+//! - sled treats a partially written snapshot of its page table as complete after a loss of power: it is removed
+//!   before.
+//! - A damaged file can make sled panic, or omit records silently: panics become errors, and [`Chain`] finds missing
+//!   records.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -27,7 +29,7 @@ use crate::durable::{Base, Record};
 
 const SEGMENT_BYTES: usize = 8 << 20;
 const CACHE_BYTES: u64 = 64 << 20;
-/// A larger frame is kept in parts.
+/// A larger frame is split into parts.
 const PART_BYTES: usize = 32 << 10;
 /// How many records one batch removes.
 const REMOVE_BATCH: usize = 1024;
@@ -35,20 +37,20 @@ const REMOVE_BATCH: usize = 1024;
 const FLOOR_KEY: &[u8] = b"floor";
 const GONE_PREFIX: &[u8] = b"gone";
 
-/// The records of a store in a folder of sled's.
+/// The records of a store in a sled folder.
 pub(crate) struct SledLog {
     path: PathBuf,
     db: Quiet<Db>,
     records: Quiet<Tree>,
     meta: Quiet<Tree>,
-    /// sled's file, opened a second time to be synced.
+    /// sled's file, opened a second time for syncs.
     file: File,
-    /// A sync has failed.
+    /// Whether a sync has failed.
     distrusted: Cell<bool>,
     floor: Floor,
 }
 
-/// Something of sled's that may panic when it is dropped: what it last writes and syncs may fail.
+/// A sled object that may panic when it is dropped, because its last write or sync may fail.
 struct Quiet<T>(Option<T>);
 
 impl<T> Quiet<T> {
@@ -68,7 +70,7 @@ impl<T> Deref for Quiet<T> {
 impl<T> Drop for Quiet<T> {
     fn drop(&mut self) {
         let inner = self.0.take();
-        // Nothing that was acknowledged hangs on it, and whoever asks `SledLog::close` learns of a failed sync.
+        // No acknowledged data depends on it, and `SledLog::close` reports a failed sync.
         let _ = catch_unwind(AssertUnwindSafe(move || drop(inner)));
     }
 }
@@ -77,7 +79,7 @@ impl<T> Drop for Quiet<T> {
 #[derive(Debug)]
 pub(crate) struct OpenError {
     pub(crate) error: Error,
-    /// A sync has failed while it was opened.
+    /// Whether a sync has failed while the log was opened.
     pub(crate) distrusted: bool,
 }
 
@@ -93,12 +95,12 @@ impl From<OpenError> for Error {
     }
 }
 
-/// How often, and with what pause, files that are being closed are tried again: for 10 s.
+/// How often, and with which pause, files that are being closed are retried: for 10 s.
 const CLOSING_TRIES: u32 = 500;
 const CLOSING_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// Tries again while another instance of this process is still closing its files. The lock of the folder is held by now, so
-/// that nobody else can have them open.
+/// Retries while another instance in this process is still closing its files. The folder is locked by now, so no
+/// other process can have them open.
 fn when_unlocked(open: impl Fn() -> sled::Result<sled::Db>) -> sled::Result<sled::Db> {
     for _ in 0..CLOSING_TRIES {
         match open() {
@@ -144,11 +146,12 @@ impl SledLog {
         }
     }
 
-    /// Closes the log; returns whether a sync of it has failed: what can be read may not be on disk, and never get there.
+    /// Closes the log; returns whether a sync of it has failed: then readable data may not be on disk, and may never
+    /// get there.
     pub(crate) fn close(self) -> bool {
         let Self { db, records, meta, file, distrusted, .. } = self;
         drop((records, meta, db));
-        // sled keeps the failures of its own syncs to itself, but every open file is told of each.
+        // sled does not report failures of its own syncs, but the kernel reports each of them to every open file.
         distrusted.get() || file.sync_data().is_err()
     }
 
@@ -160,7 +163,7 @@ impl SledLog {
         self.db.size_on_disk().ok().and_then(|size| i64::try_from(size).ok()).unwrap_or(0)
     }
 
-    /// Reads all records that belong to the log; returns the last one.
+    /// Reads all records of the log; returns the last one.
     pub(crate) fn read(&self, head: Head, visit: &mut dyn FnMut(Record)) -> Result<Link, Error> {
         let mut chain = Chain::new(self.floor, head);
         self.each_frame(&mut |sequence, bytes| chain.take(sequence, frame::decode(bytes), visit))?;
@@ -174,7 +177,7 @@ impl SledLog {
         }
     }
 
-    /// Removes what comes after record `last`: it was never acknowledged.
+    /// Removes the records after `last`: they were never acknowledged.
     pub(crate) fn cut_after(&self, last: u64) -> Result<(), Error> {
         let later = || self.records.range((last + 1).to_be_bytes().to_vec()..).keys().collect::<Result<Vec<_>, _>>();
         let later = guard(&self.path, later)?;
@@ -185,7 +188,7 @@ impl SledLog {
         self.sync()
     }
 
-    /// Appends frames under their numbers, all or nothing.
+    /// Appends frames with their numbers, all or nothing.
     pub(crate) fn append(&self, frames: &[(u64, Vec<u8>)]) -> Result<(), Error> {
         let mut batch = Batch::default();
         for (sequence, bytes) in frames {
@@ -203,11 +206,11 @@ impl SledLog {
         flushed.and(synced)
     }
 
-    /// Raises the floor, then removes records. If that is cut off, opening the log finishes it.
+    /// Raises the floor, then removes records. If it is interrupted, opening the log completes it.
     pub(crate) fn trim(&mut self, base: Base, gone: &[u64]) -> Result<(), Error> {
         let crc = match self.crc_of(base.sequence)? {
             Some(crc) => crc,
-            // Nothing has happened since the last compaction.
+            // There are no records since the last compaction.
             None => self.floor.crc,
         };
         let floor = self.floor.raised(base, crc, gone);
@@ -223,7 +226,7 @@ impl SledLog {
         self.finish_trim()
     }
 
-    /// Those of `sequences` of which there are records.
+    /// Those of `sequences` that exist.
     pub(crate) fn present(&self, sequences: &[u64]) -> Result<Vec<u64>, Error> {
         let is_there = |sequence: &u64| guard(&self.path, || self.records.contains_key(part_key(*sequence, 0)));
         sequences
@@ -232,14 +235,14 @@ impl SledLog {
             .collect()
     }
 
-    /// Fills a log that is empty: with the records of another one, and its floor.
+    /// Fills an empty log with the records of another one, and sets its floor.
     pub(crate) fn begin_with(&mut self, floor: Floor) -> Result<(), Error> {
         guard(&self.path, || self.meta.insert(FLOOR_KEY, encode_floor(&floor)))?;
         self.floor = floor;
         Ok(())
     }
 
-    /// Every frame in the order of the numbers.
+    /// Visits every frame in the order of the numbers.
     pub(crate) fn each_frame(&self, take: &mut dyn FnMut(u64, Bytes)) -> Result<(), Error> {
         guard(&self.path, || self.scan(take))
     }
@@ -281,7 +284,7 @@ impl SledLog {
         }
     }
 
-    /// Removes the records that the last compaction named.
+    /// Removes the records that the last compaction listed.
     fn finish_trim(&self) -> Result<(), Error> {
         let lists = guard(&self.path, || self.meta.scan_prefix(GONE_PREFIX).collect::<Result<Vec<_>, _>>())?;
         for (key, list) in lists {
@@ -307,7 +310,7 @@ impl SledLog {
     }
 }
 
-/// sled writes `snap.NUMBER.generating`, syncs it and renames it, but reads it back under either name.
+/// sled writes `snap.NUMBER.generating`, syncs it and renames it, but reads it under either name.
 fn remove_unfinished_snapshots(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -318,7 +321,7 @@ fn remove_unfinished_snapshots(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Calls sled; its errors and its panics become ours.
+/// Calls sled, and converts its errors and panics.
 fn guard<R>(path: &Path, call: impl FnOnce() -> sled::Result<R>) -> Result<R, Error> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(answer)) => Ok(answer),
