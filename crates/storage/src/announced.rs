@@ -7,18 +7,18 @@ use coracle_store::{Event, Revision};
 use crate::entry::{Entry, Selectable};
 use crate::{NotStorable, Resource, Stored};
 
-/// Objects that this process writes and whose events have not come yet, so that nobody reads them again.
+/// Objects that this process writes and whose events have not arrived yet, so that the events need no decoding.
 #[derive(Default)]
 pub(crate) struct Announced {
     writes: VecDeque<Pending>,
 }
 
-/// An object on its way into the store.
+/// An object that is being written.
 struct Pending {
-    /// As it was laid out before it had a revision.
+    /// Its layout before it had a revision.
     stored: Stored,
     selectable: Arc<Selectable>,
-    /// With its revision, once the store has said which.
+    /// The object with its revision, once the store has returned it.
     written: Option<Stored>,
 }
 
@@ -28,12 +28,12 @@ impl Announced {
         self.writes.push_back(Pending { stored: stored.clone(), selectable, written: None });
     }
 
-    /// How many have not come yet.
+    /// How many have not arrived yet.
     pub(crate) fn len(&self) -> usize {
         self.writes.len()
     }
 
-    /// An object was written at `revision`: as it is then. `None` if its event has come already.
+    /// An object was written at `revision`: returns it with its revision. `None` if its event has arrived already.
     pub(crate) fn settle(&mut self, stored: &Stored, revision: Revision) -> Option<Stored> {
         let write = self.writes.iter_mut().rfind(|write| write.stored.is_same(stored))?;
         Some(write.written.insert(stored.at(revision)).clone())
@@ -44,7 +44,7 @@ impl Announced {
         self.writes.retain(|write| write.written.is_some() || !write.stored.is_same(stored));
     }
 
-    /// What an event makes of its object: as it was announced, or as it can be read.
+    /// The entry for the object of an event: the announced object, or the decoded value.
     pub(crate) fn entry_after(&mut self, event: &Event, resource: &Resource) -> Result<Entry, NotStorable> {
         let at = event.kv.mod_revision;
         let own = self.writes.iter().position(|write| write.stored.value() == &event.kv.value);
@@ -57,7 +57,7 @@ impl Announced {
         }
     }
 
-    /// Forgets writes up to `revision`: an event that was not seen, because it came with a fill, will not come.
+    /// Forgets writes up to `revision`: their events were covered by a fill and will not arrive.
     pub(crate) fn reach(&mut self, revision: Revision) {
         self.writes.retain(|write| write.written.as_ref().is_none_or(|written| written.revision() > revision));
     }

@@ -17,33 +17,33 @@ use crate::unreadable::Unreadable;
 use crate::unreadable_reports::UnreadableReports;
 use crate::{Resource, Stored};
 
-/// How long a read waits for a revision that has not happened yet. In Kubernetes: `blockTimeout`.
+/// How long a read waits for a future revision. In Kubernetes: `blockTimeout`.
 const WAIT_FOR_REVISION: Duration = Duration::from_secs(3);
-/// How many writes of this process are taken in at the latest, though nobody asks for them.
+/// How many writes of this process may be pending before they are applied, even without a reader.
 const MANY: usize = 64;
-/// How often a store is asked how far it is, while somebody waits for a revision.
+/// How often the store is asked for its revision, while a reader waits for one.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// The objects of one resource as of a revision, and the changes that led there. In Kubernetes: `cacher.watchCache`.
+/// The objects of one resource at a revision, and the changes before it. In Kubernetes: `cacher.watchCache`.
 ///
-/// A task feeds it (`feed.rs`); readers wait until it is as new as they need. Who reads holds up nobody. While nobody
-/// watches or waits, what is written is taken in together, later.
+/// A task feeds it (`feed.rs`); readers wait until it is recent enough. Readers do not block each other. While there
+/// are no watches and no waiting readers, changes are applied later in batches.
 pub(crate) struct Cache {
     pub(crate) resource: Arc<Resource>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) limits: HistoryLimits,
     pub(crate) reports: UnreadableReports,
     state: Mutex<State>,
-    /// The state moved, or could not be moved.
+    /// Notified when the state has changed, or could not be changed.
     pub(crate) moved: Notify,
-    /// Somebody waits for what has not been taken in, or there is much of it.
+    /// Notified when a reader waits for changes that are not applied yet, or many are pending.
     pub(crate) asked: Notify,
 }
 
 pub(crate) struct State {
-    /// All changes up to here are in; 0 before the first fill.
+    /// All changes up to this revision are applied; 0 before the first fill.
     pub(crate) revision: Revision,
-    /// Counts fills: a watch of an earlier one has missed something.
+    /// The number of fills: a watch of an earlier fill has missed changes.
     pub(crate) epoch: u64,
     /// The revision of the last change of an object.
     pub(crate) last_change: Revision,
@@ -52,26 +52,27 @@ pub(crate) struct State {
     pub(crate) ring: Ring,
     pub(crate) interests: Interests,
     pub(crate) announced: Announced,
-    /// How many wait for the state to move.
+    /// How many readers wait for the state to change.
     waiting: usize,
-    /// Where the cursor is that feeds this, if that can be seen from here.
+    /// The position of the cursor that feeds this, if it can be read from here.
     pub(crate) position: Option<Arc<dyn Position>>,
     /// Why the last attempts to feed this failed, and how many there were.
     pub(crate) failure: Option<Status>,
     pub(crate) failures: u64,
-    /// The task that feeds this, once there is one.
+    /// The task that feeds this, once it runs.
     pub(crate) task: Option<AbortHandle>,
-    /// It is fed no longer: watches end.
+    /// Whether it is no longer fed: watches end.
     pub(crate) closed: bool,
 }
 
 impl State {
-    /// Whether changes may wait until somebody asks: nobody looks for them, and what is here can be known to be old.
+    /// Whether changes may stay pending: no reader or watch needs them, and the position shows whether the state is
+    /// outdated.
     pub(crate) fn is_quiet(&self) -> bool {
         self.waiting == 0 && self.interests.is_empty() && self.position.is_some()
     }
 
-    /// Moves to the store's newest revision, if the store says at once that nothing has changed on the way.
+    /// Moves to the store's newest revision, if the store reports without a round trip that nothing has changed.
     fn advance(&mut self) -> bool {
         let newest = self.position.as_ref().and_then(|position| position.unchanged_since(self.revision));
         self.reach(newest.unwrap_or(0));
@@ -121,7 +122,7 @@ impl Cache {
         if self.state().revision > 0 { Ok(()) } else { self.reach(1).await }
     }
 
-    /// Waits until the state is at least as new as the store is when this is called.
+    /// Waits until the state is at least as new as the store at the time of this call.
     ///
     /// In Kubernetes: `ConsistentListFromCache`.
     pub(crate) async fn fresh(&self) -> Result<(), Status> {
@@ -131,7 +132,7 @@ impl Cache {
         self.reach(newest(&self.store, &self.resource).await?).await
     }
 
-    /// Waits until the state has reached `revision`; 504 if that does not happen in time.
+    /// Waits until the state has reached `revision`; 504 on a timeout.
     pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), Status> {
         self.ready().await?;
         match tokio::time::timeout(WAIT_FOR_REVISION, self.reach(revision)).await {
@@ -140,13 +141,13 @@ impl Cache {
         }
     }
 
-    /// The revision of the last change of any object, as of now. Asked often, and nearly always nothing has changed.
+    /// The revision of the last change of any object, as of now. Called often, and usually nothing has changed.
     pub(crate) async fn last_change(&self) -> Result<Revision, Status> {
         self.fresh().await?;
         Ok(self.state().last_change)
     }
 
-    /// Waits until an object has changed after `revision`, or the cache is fed no longer.
+    /// Waits until an object has changed after `revision`, or the cache is no longer fed.
     pub(crate) async fn changed_after(&self, revision: Revision) {
         let _waiting = self.wait();
         loop {
@@ -161,7 +162,7 @@ impl Cache {
         }
     }
 
-    /// From now on changes are taken in as they come, until this is dropped.
+    /// Until the result is dropped, changes are applied as they arrive.
     fn wait(&self) -> Waiting<'_> {
         self.state().waiting += 1;
         self.asked.notify_one();
@@ -172,7 +173,7 @@ impl Cache {
         let (since, failures, mut ask) = (Instant::now(), self.state().failures, true);
         let _waiting = self.wait();
         loop {
-            // Before the look, so that no move falls between it and the wait.
+            // Registered before the check, so that a change between the check and the wait is not lost.
             let moved = self.moved.notified();
             let is_seen = {
                 let mut state = self.state();
@@ -196,13 +197,13 @@ impl Cache {
         }
     }
 
-    /// Says that an object is about to be written, so that its event finds it laid out and read.
+    /// Announces that an object is about to be written, so that its event finds it already laid out and decoded.
     pub(crate) fn announce<'a>(&'a self, stored: &'a Stored, object: &Object) -> Announcement<'a> {
         self.state().announced.add(stored, object, &self.resource);
         Announcement { cache: self, stored }
     }
 
-    /// The task that feeds this from now on.
+    /// Sets the task that feeds this.
     pub(crate) fn fed_by(&self, task: AbortHandle) {
         let mut state = self.state();
         if state.closed {
@@ -212,7 +213,7 @@ impl Cache {
         }
     }
 
-    /// Ends all watches and the task: what is cached is served no longer.
+    /// Ends all watches and the task: the cache is not used any more.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -225,7 +226,7 @@ impl Cache {
     }
 }
 
-/// One who waits for the state to move.
+/// A reader that waits for the state to change.
 struct Waiting<'a> {
     cache: &'a Cache,
 }
@@ -236,14 +237,14 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// What was announced is waited for until this is dropped, or for its event if it is settled.
+/// The announcement of a write; it ends when this is dropped, or with the event if it is settled.
 pub(crate) struct Announcement<'a> {
     cache: &'a Cache,
     stored: &'a Stored,
 }
 
 impl Announcement<'_> {
-    /// The object was written at `revision`: as it is then, shared with the cache.
+    /// The object was written at `revision`: returns it with its revision, shared with the cache.
     pub(crate) fn settle(self, key: &str, revision: Revision) -> Stored {
         let mut state = self.cache.state();
         if let Some(stored) = state.announced.settle(self.stored, revision) {

@@ -3,7 +3,7 @@ use coracle_store::{Compare, KeyRange, Operation, RangeRequest, Revision, Txn};
 
 use crate::{Storage, errors};
 
-/// A key that one server has written for as long as it needs what the key stands for.
+/// A key that one server has written, and holds as long as it needs what the key represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     key: String,
@@ -11,11 +11,10 @@ pub struct Claim {
 }
 
 impl Storage {
-    /// Writes a key that is no object's, unless another server has: what is there already may be replaced if `is_void` says so of
-    /// its value. `None` if it is another's.
-    ///
+    /// Writes a key that is not an object, unless another server holds it: an existing value is replaced if `is_void`
+    /// returns true for it. `None` if another server holds it.
     /// # Errors
-    /// If the store does not answer; the key may be written all the same.
+    /// If the store does not answer; the key may have been written nevertheless.
     pub async fn claim(&self, key: &str, value: &str, is_void: impl Fn(&str) -> bool) -> Result<Option<Claim>, Status> {
         let asked = RangeRequest { range: KeyRange::key(key.to_owned()), ..RangeRequest::default() };
         let found = self.store().range(asked).await.map_err(errors::status)?;
@@ -33,7 +32,7 @@ impl Storage {
         Ok(written.succeeded.then(|| Claim { key: key.to_owned(), revision: written.revision }))
     }
 
-    /// Removes a key that was claimed, unless another server has it by now.
+    /// Removes a claimed key, unless another server holds it by now.
     ///
     /// # Errors
     /// If the store does not answer.

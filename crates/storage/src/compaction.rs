@@ -5,26 +5,27 @@ use coracle_store::{
     Compare, CompareOperator, CompareTarget, Error, KeyRange, Operation, OperationResult, Revision, Store, Txn,
 };
 
-/// The key by which API servers agree which of them compacts. Its version counts rounds.
-/// In Kubernetes: `compactRevKey`.
+/// The key by which API servers agree on the one that compacts. Its version counts rounds. In Kubernetes:
+/// `compactRevKey`.
 const KEY: &str = "compact_rev_key";
 
-/// Where an API server is in the rounds.
+/// The state of an API server's rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Round {
-    /// The version of the key as last seen.
+    /// The last known version of the key.
     number: i64,
     /// The newest revision at that time; 0 before the first round.
     revision: Revision,
 }
 
-/// Compacts an etcd that several API servers share: history is kept for one to two intervals. In each round one of them
-/// does it, the one who writes the key first. Goes on until it is dropped. In Kubernetes: `storage/etcd3/compact.go`.
+/// Compacts an etcd that several API servers share: history is kept for one to two intervals. In each round the
+/// server that writes the key first compacts. Runs until the future is dropped. In Kubernetes:
+/// `storage/etcd3/compact.go`.
 pub async fn compact_together(store: Arc<dyn Store>, interval: Duration) {
     let mut round = Round::default();
     loop {
         tokio::time::sleep(interval).await;
-        // A store that is away is asked again in the next round.
+        // An unreachable store is retried in the next round.
         if let Ok(next) = compact(&*store, round).await {
             round = next;
         }

@@ -4,12 +4,12 @@ use coracle_meta::Status;
 use coracle_store::Revision;
 use serde::{Deserialize, Serialize};
 
-/// Where a page of a list ended. In Kubernetes: `storage.continueToken`, whose form this is.
+/// The end of a page of a list. The format is that of `storage.continueToken` in Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContinueToken {
-    /// At which revision the list goes on; `None` for the newest (after history was lost).
+    /// The revision at which the list continues; `None` for the newest (after history was compacted).
     pub(crate) revision: Option<Revision>,
-    /// The key of the list's range at which the next page starts.
+    /// The key at which the next page starts, relative to the list's range.
     pub(crate) start: String,
 }
 
@@ -57,7 +57,7 @@ impl ContinueToken {
     }
 }
 
-/// What Go's decoder says of text that is not base64.
+/// The error of Go's decoder for text that is not base64.
 fn go_base64_error(text: &str, error: &base64::DecodeError) -> String {
     let at = match error {
         base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => *at,
@@ -66,7 +66,7 @@ fn go_base64_error(text: &str, error: &base64::DecodeError) -> String {
     format!("illegal base64 data at input byte {at}")
 }
 
-/// What Go's decoder says of bytes that do not even begin like JSON; of others, what ours says.
+/// The error of Go's decoder for bytes that do not start like JSON; for others the error of ours.
 fn go_json_error(bytes: &[u8], error: &serde_json::Error) -> String {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => "unexpected end of JSON input".to_owned(),

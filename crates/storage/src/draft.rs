@@ -5,7 +5,7 @@ use coracle_meta::Object;
 
 use crate::Stored;
 
-/// An object that is to be written, laid out as the store will have it. Its own resource version is ignored.
+/// An object that will be written, in the layout of the store. Its own resource version is ignored.
 #[derive(Clone, Debug)]
 pub struct Draft {
     object: Arc<Object>,
@@ -25,17 +25,18 @@ impl Draft {
         &self.object
     }
 
-    /// The bytes to store.
+    /// The bytes for the store.
     pub fn value(&self) -> &Bytes {
         self.stored.value()
     }
 
-    /// The object as if it had been written at `revision`: the answer of a dry run, or of a write that changes nothing.
+    /// The object as if it had been written at `revision`: the response of a dry run, or of a write that changes
+    /// nothing.
     pub fn as_of(&self, revision: coracle_store::Revision) -> Stored {
         self.stored.at(revision)
     }
 
-    /// Gives the object back.
+    /// Returns the object.
     pub(crate) fn into_object(self) -> Arc<Object> {
         self.object
     }

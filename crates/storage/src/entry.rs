@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use crate::{NotStorable, Resource, Selection, Stored};
 
-/// A stored object with what selectors look at, read once.
+/// A stored object with its labels and fields for selectors, extracted once.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) stored: Stored,
     selectable: Arc<Selectable>,
 }
 
-/// Labels and selectable fields, as small as can be: one of these is kept for every cached object.
+/// Labels and selectable fields in a compact form: there is one for every cached object.
 #[derive(Debug, Default)]
 pub(crate) struct Selectable {
     /// The name and the value of each label, then the fields in the order of [`Resource::selectable`].
     text: Box<str>,
-    /// Where each of these ends.
+    /// The end of each of these.
     ends: Box<[u32]>,
     labels: usize,
 }
@@ -56,7 +56,7 @@ impl Selectable {
 }
 
 impl Entry {
-    /// A value of the store.
+    /// Decodes a value of the store.
     pub(crate) fn read(resource: &Resource, value: Bytes, revision: Revision) -> Result<Self, NotStorable> {
         let (stored, object) = resource.read_object(value, revision)?;
         let selectable = Selectable::of(resource, &object);
@@ -68,7 +68,7 @@ impl Entry {
         Self::with(stored, Arc::new(selectable))
     }
 
-    /// An object whose labels and fields were read before.
+    /// An object whose labels and fields were extracted before.
     pub(crate) fn with(stored: Stored, selectable: Arc<Selectable>) -> Self {
         Self { stored, selectable }
     }
@@ -109,7 +109,7 @@ pub(crate) fn split_key<'a>(resource: &Resource, key: &'a str) -> (&'a str, &'a 
 /// The objects of a cache by their key below the resource's prefix, in the store's order.
 pub(crate) type Objects = imbl::OrdMap<Arc<str>, Entry>;
 
-/// The objects of `objects` that a selection's namespace and name leave, in order.
+/// The objects of `objects` that match a selection's namespace and name, in order.
 pub(crate) fn candidates<'a>(
     resource: &Resource,
     objects: &'a Objects,
@@ -129,7 +129,7 @@ pub(crate) fn candidates<'a>(
     Box::new(objects.range(start..).take_while(move |(key, _)| key.starts_with(&prefix)))
 }
 
-/// A map of labels as a selector reads it; for objects that are in no cache.
+/// Whether an object that is not cached matches a selection.
 pub(crate) fn matches_object(resource: &Resource, stored: &Stored, key: &str, selection: &Selection) -> bool {
     if !selection.is_filtered() && selection.name.is_empty() {
         return true;

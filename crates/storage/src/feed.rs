@@ -1,4 +1,4 @@
-//! The task that keeps a cache as its resource is in the store. In Kubernetes: the reflector of `cacher.Cacher`.
+//! The task that keeps a cache in sync with the store. In Kubernetes: the reflector of `cacher.Cacher`.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -15,12 +15,12 @@ use crate::errors;
 use crate::ring::{Change, Ring};
 use crate::unreadable::Unreadable;
 
-/// How long to wait before a store that did not answer is asked again, if no reader asks for it.
+/// The delay before an unreachable store is retried, if no reader requests it earlier.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How many objects one read of a fill takes.
+/// How many objects one read of a fill returns.
 const PAGE: i64 = 10_000;
 
-/// Feeds a cache, whatever becomes of the store. Whoever drops this closes the cache.
+/// Feeds a cache, and retries after errors of the store. Dropping the future closes the cache.
 pub(crate) async fn run(cache: Arc<Cache>) -> Infallible {
     let feed = Feed { cache };
     let mut must_fill = true;
@@ -32,7 +32,7 @@ pub(crate) async fn run(cache: Arc<Cache>) -> Infallible {
                     must_fill = true;
                     None
                 }
-                // The cursor has ended, and another can go on where it was.
+                // The cursor has ended, and a new one can continue from its position.
                 Error::Unavailable(_) => None,
                 error => Some(error),
             },
@@ -54,7 +54,7 @@ impl Drop for Feed {
 }
 
 impl Feed {
-    /// Opens a cursor that goes on where the cache is, after a fill if it has missed something.
+    /// Opens a cursor that continues from the cache's revision, after a fill if changes were missed.
     async fn open(&self, must_fill: &mut bool) -> Result<Box<dyn Watcher>, Error> {
         let cache = &self.cache;
         if *must_fill {
@@ -69,8 +69,8 @@ impl Feed {
         Ok(cursor)
     }
 
-    /// Applies what comes, as much as there is at a time, until the cursor ends. A write wakes this only if somebody looks
-    /// for it.
+    /// Applies changes in batches, until the cursor ends. A write wakes this task only if a reader or a watch needs
+    /// it.
     async fn follow(&self, mut cursor: Box<dyn Watcher>) -> Error {
         let error = loop {
             if self.cache.state().is_quiet() {
@@ -93,7 +93,7 @@ impl Feed {
         error
     }
 
-    /// Tells those who wait, and waits a little.
+    /// Reports the error to waiting readers, and pauses.
     async fn pause(&self, error: Error) {
         {
             let mut state = self.cache.state();
@@ -104,7 +104,7 @@ impl Feed {
         select(pin!(tokio::time::sleep(PAUSE)), pin!(self.cache.asked.notified())).await;
     }
 
-    /// Reads all objects at one revision. Watches that have not seen everything before it end as expired.
+    /// Reads all objects at one revision. Watches that have not seen all changes before it end as expired.
     async fn fill(&self) -> Result<(), Error> {
         let cache = &self.cache;
         let (mut objects, mut unreadable) = (Objects::new(), Unreadable::default());

@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use crate::entry::{Entry, split_key};
 use crate::{Resource, Selection};
 
-/// Which changes can concern a watch at all: the narrowest thing that its selection says.
+/// Which changes can concern a watch: the narrowest part of its selection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Interest {
     All,
@@ -35,14 +35,14 @@ impl Interest {
     }
 }
 
-/// One watch, as the cache knows it.
+/// A watch in the cache.
 #[derive(Debug, Default)]
 pub(crate) struct Waiter {
-    /// Woken when a change of interest has come.
+    /// Notified when a relevant change has been applied.
     pub(crate) changed: Notify,
 }
 
-/// Who waits for what. A change wakes only those whose interest it touches.
+/// The watches by interest. A change wakes only those whose interest it matches.
 #[derive(Debug, Default)]
 pub(crate) struct Interests {
     next: u64,
@@ -52,12 +52,12 @@ pub(crate) struct Interests {
 #[derive(Debug)]
 struct Listener {
     waiter: Weak<Waiter>,
-    /// The first change of interest that the watch has not taken yet.
+    /// The first relevant change that the watch has not read yet.
     missed: Option<u64>,
 }
 
 impl Interests {
-    /// Adds a watch; what it gets back names it.
+    /// Adds a watch; returns its id.
     pub(crate) fn add(&mut self, interest: Interest, waiter: &Arc<Waiter>, missed: Option<u64>) -> u64 {
         self.next += 1;
         let listener = Listener { waiter: Arc::downgrade(waiter), missed };
@@ -65,7 +65,7 @@ impl Interests {
         self.next
     }
 
-    /// Whether nobody watches.
+    /// Whether there are no watches.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -79,12 +79,12 @@ impl Interests {
         }
     }
 
-    /// The first change of interest that the watch has not taken yet.
+    /// The first relevant change that the watch has not read yet.
     pub(crate) fn missed(&mut self, interest: &Interest, id: u64) -> Option<&mut Option<u64>> {
         Some(&mut self.waiting.get_mut(interest)?.get_mut(&id)?.missed)
     }
 
-    /// Marks and wakes those whom a change concerns.
+    /// Marks and wakes the watches that a change concerns.
     pub(crate) fn touch(
         &mut self,
         resource: &Resource,
@@ -116,7 +116,7 @@ impl Interests {
         }
     }
 
-    /// Wakes everybody: the cache was filled anew.
+    /// Wakes all watches: the cache was filled again.
     pub(crate) fn wake_all(&mut self) {
         for waiter in self.waiting.values().flat_map(BTreeMap::values).filter_map(|listener| listener.waiter.upgrade())
         {

@@ -6,7 +6,7 @@ use coracle_store::{Error, LeaseId, Store};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How many objects hang on one lease at the most. In Kubernetes: `defaultLeaseMaxObjectCount`.
+/// The maximum number of objects per lease. In Kubernetes: `defaultLeaseMaxObjectCount`.
 const OBJECTS_A_LEASE: u32 = 1000;
 
 /// Leases by time to live, shared by objects that are written at about the same time.
@@ -24,7 +24,7 @@ struct Current {
 }
 
 impl Leases {
-    /// A lease that lives for at least `ttl` seconds from now.
+    /// A lease that lasts for at least `ttl` seconds from now.
     pub(crate) async fn lease(&self, store: &Arc<dyn Store>, ttl: i64) -> Result<LeaseId, Error> {
         if let Some(id) = self.reuse(ttl) {
             return Ok(id);

@@ -4,9 +4,9 @@
 //! get, list, watch --> Storage --> Cache (one a resource: snapshot + ring) <--Storage::run: a cursor each-- Store
 //! write --------------->    \--compare the revision, then write ---------------------------------------> Store
 //! ```
-//! Start at [`Storage`]; its [`run`](Storage::run) feeds the caches and has to run somewhere. [`Stored`] is one object at
-//! one revision, as bytes that get, list and watch share; a [`Draft`] is one that is to be written.
-//! Not here: what a verb means (`registry`), how the store keeps its history (`store`).
+//! Start at [`Storage`]; its [`run`](Storage::run) feeds the caches and must be running. [`Stored`] is one object at
+//! one revision, as bytes that get, list and watch share; a [`Draft`] is an object to write. Not here: what a verb
+//! means (`registry`), how the store keeps its history (`store`).
 
 mod announced;
 mod cache;

@@ -7,7 +7,7 @@ use crate::continue_token::ContinueToken;
 use crate::entry::{candidates, matches_object};
 use crate::{Freshness, ListQuery, NotStorable, Resource, Selection, Storage, Stored, errors};
 
-/// How many objects one read of the store takes when the list has no limit, or a selector drops many.
+/// How many objects one read of the store returns when the list has no limit, or a selector excludes many.
 const PAGE: usize = 10_000;
 
 /// A list, or a page of one.
@@ -15,19 +15,19 @@ const PAGE: usize = 10_000;
 pub struct List {
     /// The objects, in the order of their keys.
     pub items: Vec<Stored>,
-    /// The revision at which the list was true.
+    /// The revision of the list.
     pub revision: Revision,
     /// The token for the next page; empty on the last.
     pub continue_token: String,
-    /// How many objects follow, where that is known.
+    /// How many objects follow, if known.
     pub remaining: Option<i64>,
-    /// The keys of the values that cannot be read and were left out, if that was asked for.
+    /// The keys of the values that cannot be decoded and were left out, if requested.
     pub unreadable: Vec<String>,
 }
 
 impl Storage {
-    /// Lists objects: a page that goes on at a revision, or of an exact revision, comes from the store, all else from
-    /// the cache.
+    /// Lists objects: a page that continues at a revision, or an exact revision, is read from the store, all else
+    /// from the cache.
     pub async fn list(&self, resource: &Arc<Resource>, query: &ListQuery) -> Result<List, Status> {
         if !query.continue_token.is_empty() {
             let token = ContinueToken::decode(&query.continue_token)?;
@@ -42,7 +42,7 @@ impl Storage {
         }
     }
 
-    /// The values of a resource that cannot be read, as the store has them now: the key of each, and why.
+    /// The values of a resource that cannot be decoded, as the store has them now: the key of each, and why.
     ///
     /// # Errors
     /// The store does not answer.
@@ -154,7 +154,7 @@ impl Storage {
     }
 }
 
-/// The part of a key between the resource's prefix and what a token names: the namespace of a list in one.
+/// The part of a key between the resource's prefix and the key in a token: the namespace of a list in one.
 fn base(resource: &Resource, selection: &Selection) -> String {
     if resource.namespaced && !selection.namespace.is_empty() {
         format!("{}/", selection.namespace)
@@ -167,7 +167,7 @@ fn token(revision: Revision, last_key: &str) -> String {
     ContinueToken { revision: Some(revision), start: format!("{last_key}\0") }.encode()
 }
 
-/// How many follow is only said where nothing was filtered.
+/// The number of remaining objects is only reported without a selector.
 fn remaining(selection: &Selection, rest: usize) -> Option<i64> {
     (!selection.is_filtered()).then(|| i64::try_from(rest).unwrap_or(i64::MAX))
 }
@@ -185,5 +185,5 @@ fn range_error(error: Error, revision: Revision, start: &str, already: usize) ->
     }
 }
 
-/// What a page whose revision is gone is told, together with a token that goes on at the newest.
+/// The message for a page whose revision is compacted, with a token that continues at the newest.
 const CONTINUE_TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";

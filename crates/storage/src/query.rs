@@ -1,7 +1,7 @@
 use coracle_meta::{FieldSelector, LabelSelector};
 use coracle_store::Revision;
 
-/// How a resource version in a list or a watch is meant. In Kubernetes: `metav1.ResourceVersionMatch`.
+/// How the resource version of a list or a watch is matched. In Kubernetes: `metav1.ResourceVersionMatch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceVersionMatch {
     /// At that version or any newer.
@@ -10,16 +10,16 @@ pub enum ResourceVersionMatch {
     Exact,
 }
 
-/// Which objects of a resource.
+/// Selects objects of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Those of one namespace; empty for all.
+    /// The namespace; empty for all.
     pub namespace: String,
-    /// The one with this name; empty for all.
+    /// The name; empty for all.
     pub name: String,
-    /// Those with these labels.
+    /// The label selector.
     pub labels: LabelSelector,
-    /// Those with these fields.
+    /// The field selector.
     pub fields: FieldSelector,
 }
 
@@ -29,23 +29,23 @@ impl Selection {
         Self { namespace: namespace.to_owned(), ..Self::default() }
     }
 
-    /// Whether labels or fields narrow the choice, so that the store cannot count for us.
+    /// Whether labels or fields are selected, so that the store cannot count the objects.
     pub fn is_filtered(&self) -> bool {
         !self.labels.is_everything() || !self.fields.is_everything()
     }
 }
 
-/// Which state of the store a read may see.
+/// Which state of the store a read may return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
     /// The newest.
     #[default]
     Newest,
-    /// Whatever is at hand.
+    /// Any state.
     Any,
-    /// This revision or a newer one.
+    /// The state at this revision or a newer one.
     NotOlderThan(Revision),
-    /// Exactly this revision.
+    /// The state at exactly this revision.
     Exact(Revision),
 }
 
@@ -54,26 +54,26 @@ pub enum Freshness {
 pub struct ListQuery {
     /// Which objects.
     pub selection: Selection,
-    /// Of which state.
+    /// The required state.
     pub freshness: Freshness,
-    /// How many at the most; 0 for all.
+    /// The maximum number of objects; 0 for all.
     pub limit: usize,
-    /// Whether values that cannot be read are left out and named, and do not refuse the list: for what the server itself
-    /// derives from objects.
+    /// Whether values that cannot be decoded are left out and listed, instead of failing the list: for data that the
+    /// server itself derives from objects.
     pub skips_unreadable: bool,
-    /// Where an earlier page ended; empty for the first.
+    /// The end of the previous page; empty for the first page.
     pub continue_token: String,
 }
 
-/// Where a watch begins.
+/// The start of a watch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchStart {
-    /// With an event for each object there is, then what follows (resource version unset or 0).
+    /// An event for each existing object, followed by changes (resource version unset or 0).
     #[default]
     Snapshot,
-    /// With what follows this revision.
+    /// The changes after this revision.
     After(Revision),
-    /// With what comes from now on.
+    /// The changes from now on.
     Now,
 }
 
@@ -82,14 +82,14 @@ pub enum WatchStart {
 pub struct WatchQuery {
     /// Which objects.
     pub selection: Selection,
-    /// From where on.
+    /// The start.
     pub start: WatchStart,
-    /// How fresh the snapshot at the start has to be.
+    /// The required state of the initial snapshot.
     pub freshness: Freshness,
     /// Whether to send bookmarks.
     pub bookmarks: bool,
-    /// Whether a marked bookmark closes the initial events (`sendInitialEvents`).
+    /// Whether a marked bookmark ends the initial events (`sendInitialEvents`).
     pub initial_events_end: bool,
-    /// After how many seconds the caller ends the watch: the last bookmark comes shortly before. 0 for never.
+    /// After how many seconds the caller ends the watch: the last bookmark is sent shortly before. 0 for never.
     pub timeout_seconds: u64,
 }

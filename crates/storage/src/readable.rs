@@ -3,8 +3,8 @@ use std::fmt;
 use coracle_meta::json;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Whether a value can be read as the tree of an object: it is JSON to its end, no deeper than may be, of numbers and texts
-/// that a tree can hold, and its metadata stands there once and is an object.
+/// Whether a value can be decoded as an object: it is complete JSON within the depth limit, its numbers and strings
+/// are valid, and it has exactly one metadata, which is an object.
 pub(crate) fn is_readable(value: &[u8]) -> bool {
     if json::is_deeper_than(value, json::DEEPEST_READ) {
         return false;
@@ -14,7 +14,7 @@ pub(crate) fn is_readable(value: &[u8]) -> bool {
     reader.deserialize_map(Top).is_ok() && reader.end().is_ok()
 }
 
-/// The members that an object has once.
+/// The members that an object has only once.
 const ONCE: [&str; 3] = ["kind", "apiVersion", "metadata"];
 
 struct Top;
@@ -44,7 +44,7 @@ impl<'de> Visitor<'de> for Top {
     }
 }
 
-/// The name of a member: its place among those that an object has once.
+/// The name of a member: its index among those that an object has only once.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {
@@ -67,7 +67,7 @@ impl Visitor<'_> for Name {
     }
 }
 
-/// An object, whatever is in it.
+/// An object with any content.
 struct Fields;
 
 impl<'de> DeserializeSeed<'de> for Fields {
@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for Fields {
     }
 }
 
-/// Any value that a tree can hold.
+/// Any valid value.
 struct Any;
 
 impl<'de> DeserializeSeed<'de> for Any {

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use coracle_meta::Object;
 
-/// How many bytes of JSON the parsed objects at hand were; as trees they are ten times that, and should fit a processor's
-/// cache: what has left it is dropped as slowly as it is parsed.
+/// The maximum size of the cached parsed objects, as bytes of JSON. As trees they are ten times as large and should
+/// fit into a processor's cache: dropping a tree outside of that cache is as slow as parsing it.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The parsed objects of the last writes, and some that are read often, so that who asks for one next does not parse it again.
+/// The parsed objects of the last writes, and some that are read often, so that the next reader need not parse them.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     objects: VecDeque<(Arc<Object>, usize)>,
@@ -15,7 +15,7 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Adds an object that was `bytes` of JSON, and lets go of the oldest.
+    /// Adds an object that was `bytes` of JSON, and drops the oldest.
     pub(crate) fn push(&mut self, object: Arc<Object>, bytes: usize) {
         self.objects.push_back((object, bytes));
         self.bytes += bytes;

@@ -8,42 +8,42 @@ use coracle_store::{KeyRange, Revision};
 use crate::stored::NotStorable;
 use crate::{Stored, render_head};
 
-/// Below this are all objects, unless another folder is named.
+/// The default prefix of all keys.
 const ROOT: &str = "/registry";
 
-/// The keys of all objects of all resources.
+/// The range of all objects of all resources.
 pub fn all_objects() -> KeyRange {
     KeyRange::prefix(format!("{ROOT}/"))
 }
 
-/// The value of a field of an object, as a field selector compares it.
+/// Returns the value of a field of an object for field selectors.
 pub type FieldReader = Box<dyn Fn(&Object, &str) -> String + Send + Sync>;
 
 /// Whether an object in the layout of this server has the shape of its kind.
 pub type ShapeCheck = Box<dyn Fn(&Object) -> bool + Send + Sync>;
 
-/// Reads a value that is not as this server writes them: in another version or another encoding.
+/// Decodes a value that another server wrote: in another version or another encoding.
 pub type ForeignReader = Box<dyn Fn(&[u8]) -> Result<Object, String> + Send + Sync>;
 
-/// Where the objects of one resource are in the store, and by what they can be chosen.
+/// The keys of one resource's objects in the store, and its selectable fields.
 ///
-/// Keys are those of Kubernetes: `/registry/<directory>/[<namespace>/]<name>`, so that tools for etcd find their way.
+/// Keys are those of Kubernetes: `/registry/<directory>/[<namespace>/]<name>`, so that tools for etcd work.
 pub struct Resource {
-    /// The resource, as messages name it.
+    /// The resource in messages.
     pub name: GroupResource,
     /// The folder of all resources: `/registry`. In Kubernetes: `--etcd-prefix`.
     pub root: Arc<str>,
-    /// The folder below that: `pods`, `apps/deployments` would not be Kubernetes', `deployments` is.
+    /// The folder below that: `deployments`, as in Kubernetes, not `apps/deployments`.
     pub directory: String,
-    /// Whether objects live in namespaces.
+    /// Whether objects are namespaced.
     pub namespaced: bool,
-    /// The fields by which objects can be chosen, besides name and namespace.
+    /// The selectable fields, in addition to name and namespace.
     pub selectable: Vec<String>,
-    /// Those of them by which many watch at once: an event wakes only the watches of its values.
+    /// The fields that many watches select: an event wakes only the watches of its value.
     pub indexed: Vec<String>,
     /// Reads a selectable field.
     pub field: FieldReader,
-    /// What each value of this server begins with, where all are of one kind and version; else empty.
+    /// The prefix of each value of this server, if all have one kind and version; else empty.
     head: Vec<u8>,
     foreign: ForeignReader,
     has_shape: ShapeCheck,
@@ -69,7 +69,7 @@ impl Resource {
         }
     }
 
-    /// All values are of this kind and version, and `foreign` makes them so of others.
+    /// All values have this kind and version; `foreign` converts others.
     #[must_use]
     pub fn holds(mut self, kind: &str, api_version: &str, foreign: ForeignReader) -> Self {
         self.head = render_head(kind, api_version);
@@ -77,19 +77,19 @@ impl Resource {
         self
     }
 
-    /// Values may be of any kind and version; `foreign` reads those that are not as this server writes them.
+    /// Values may have any kind and version; `foreign` decodes those that this server did not write.
     #[must_use]
     pub fn holds_any(self, foreign: ForeignReader) -> Self {
         Self { foreign, ..self }
     }
 
-    /// A value in the layout of this server that `has_shape` does not know is left to the reader of foreign ones.
+    /// A value in the layout of this server that `has_shape` rejects is passed to the reader of foreign values.
     #[must_use]
     pub fn checks(self, has_shape: ShapeCheck) -> Self {
         Self { has_shape, ..self }
     }
 
-    /// Takes a value of the store. One that this server did not write is read and laid out anew.
+    /// Decodes a value of the store. A value that this server did not write is converted to its layout.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -97,7 +97,7 @@ impl Resource {
         self.read_object(value, revision).map(|(stored, _)| stored)
     }
 
-    /// The same, and its tree, which had to be made.
+    /// The same, with the parsed object.
     pub(crate) fn read_object(&self, value: Bytes, revision: Revision) -> Result<(Stored, Arc<Object>), NotStorable> {
         if value.starts_with(&self.head)
             && let Some(stored) = Stored::from_own_value(&value, revision)
@@ -121,17 +121,17 @@ impl Resource {
         format!("{}{}", self.prefix(), self.short_key(object)).into()
     }
 
-    /// The key of one object without the prefix.
+    /// The key of one object without the resource's prefix.
     pub(crate) fn short_key(&self, object: &ObjectKey) -> String {
         if self.namespaced { format!("{}/{}", object.namespace, object.name) } else { object.name.clone() }
     }
 
-    /// An object as the event log names it: `pods/default/web`, `nodes/n1`.
+    /// The subject of an object in the event log: `pods/default/web`, `nodes/n1`.
     pub(crate) fn subject(&self, object: &ObjectKey) -> String {
         format!("{}/{}", self.name.resource, self.short_key(object))
     }
 
-    /// The keys of all objects, or of those of one namespace.
+    /// The range of all objects, or of those in one namespace.
     pub fn range(&self, namespace: &str) -> KeyRange {
         if namespace.is_empty() || !self.namespaced {
             KeyRange::prefix(self.prefix())
@@ -140,7 +140,7 @@ impl Resource {
         }
     }
 
-    /// Namespace and name that a key stands for; `None` if it is none of this resource.
+    /// The namespace and name in a key; `None` if the key does not belong to this resource.
     pub fn object_key(&self, key: &[u8]) -> Option<ObjectKey> {
         let rest = std::str::from_utf8(key).ok()?.strip_prefix(&self.prefix())?;
         if !self.namespaced {

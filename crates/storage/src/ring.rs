@@ -18,22 +18,22 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// About how many bytes the change keeps alive.
+    /// The approximate number of bytes that the change keeps alive.
     fn bytes(&self) -> usize {
         [&self.old, &self.new].into_iter().flatten().map(|entry| entry.stored.len()).sum::<usize>() + 200
     }
 }
 
-/// How much history a cache keeps for watches that begin in the past or are slow.
+/// How much history a cache keeps for watches that start in the past or are slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLimits {
-    /// At least so many changes, whatever they weigh.
+    /// The minimum number of changes, whatever their size.
     pub min_changes: usize,
-    /// At most so many changes.
+    /// The maximum number of changes.
     pub max_changes: usize,
-    /// About so many bytes of objects at the most.
+    /// The approximate maximum number of bytes of objects.
     pub max_bytes: usize,
-    /// Changes older than this go when the next one comes.
+    /// Older changes are dropped when the next one arrives.
     pub max_age: Duration,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Ring {
     changes: VecDeque<Arc<Change>>,
     /// The number of `changes[0]`.
     first: u64,
-    /// Every change after this revision is here.
+    /// All changes after this revision are present.
     complete_after: Revision,
     bytes: usize,
     limits: HistoryLimits,
@@ -82,17 +82,17 @@ impl Ring {
         count > max_changes || (count > min_changes && (self.bytes > max_bytes || is_old()))
     }
 
-    /// The number of the next change to come.
+    /// The number of the next change.
     pub(crate) fn end(&self) -> u64 {
         self.first + self.changes.len() as u64
     }
 
-    /// The oldest revision after which a watch can begin.
+    /// The oldest revision after which a watch can start.
     pub(crate) fn complete_after(&self) -> Revision {
         self.complete_after
     }
 
-    /// The number of the first change after `revision`; `None` if changes after it are forgotten.
+    /// The number of the first change after `revision`; `None` if a change after it was dropped.
     pub(crate) fn number_after(&self, revision: Revision) -> Option<u64> {
         if revision < self.complete_after {
             return None;
@@ -100,7 +100,7 @@ impl Ring {
         Some(self.first + self.changes.partition_point(|change| change.revision <= revision) as u64)
     }
 
-    /// The changes from number `from`; `None` if that one is forgotten.
+    /// The changes from number `from`; `None` if that one was dropped.
     pub(crate) fn from(&self, from: u64) -> Option<impl Iterator<Item = &Arc<Change>>> {
         let skip = usize::try_from(from.checked_sub(self.first)?).ok()?;
         Some(self.changes.iter().skip(skip))

@@ -28,7 +28,7 @@ struct Inner {
     store: Arc<dyn Store>,
     limits: HistoryLimits,
     caches: Mutex<Caches>,
-    /// A cache was added.
+    /// Notified when a cache was added.
     added: Notify,
     leases: Leases,
     recent: Mutex<Recent>,
@@ -39,47 +39,48 @@ struct Inner {
 #[derive(Default)]
 struct Caches {
     by_directory: IndexMap<String, Arc<Cache>>,
-    /// Those that no task feeds yet.
+    /// Those without a task.
     unfed: Vec<Arc<Cache>>,
 }
 
-/// What one attempt to write came to.
+/// The result of one attempt to write.
 #[derive(Clone, Debug)]
 pub enum Attempt {
-    /// Written: the object now, or the last state of what was deleted.
+    /// Written: the new object, or the last state of a deleted one.
     Done(Stored),
-    /// Somebody else wrote first: this is there now.
+    /// Another client wrote first: this is the current object.
     Stale(Option<Stored>),
 }
 
-/// What is to become of an object.
+/// A write of an object.
 #[derive(Clone, Copy, Debug)]
 pub enum Write<'a> {
-    /// It is this from now on.
+    /// Creates or replaces it.
     Put {
-        /// The object, laid out.
+        /// The new object in the store's layout.
         draft: &'a Draft,
-        /// After how many seconds the store drops it by itself.
+        /// After how many seconds the store deletes it.
         ttl_seconds: Option<i64>,
     },
-    /// It goes.
+    /// Deletes it.
     Delete,
 }
 
-/// What the store made of a transaction.
+/// The result of a transaction.
 enum TxnOutcome {
     At(Revision),
-    /// Not what was expected is there, but this.
+    /// The current object is not the expected one.
     Stale(Option<Stored>),
 }
 
 impl Storage {
-    /// Objects in `store`, with as much history for watches as is usual.
+    /// Objects in `store`, with the default amount of history for watches.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self::with_history(store, HistoryLimits::default())
     }
 
-    /// Objects in `store`, with so much history of each resource for watches that begin in the past or are slow.
+    /// Objects in `store`, with this amount of history of each resource for watches that start in the past or are
+    /// slow.
     pub fn with_history(store: Arc<dyn Store>, limits: HistoryLimits) -> Self {
         let inner = Inner {
             store,
@@ -93,20 +94,21 @@ impl Storage {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Has `report` called for each value of the watch caches that cannot be read, once: with its key and why. Such a value
-    /// is kept, and left out where the server derives something from the objects of its kind.
+    /// Sets a function that is called once for each value of the watch caches that cannot be decoded, with its key
+    /// and the reason. Such a value is kept, and is left out where the server derives data from the objects of its
+    /// kind.
     pub fn report_unreadable(&self, report: impl Fn(&str, &NotStorable) + Send + Sync + 'static) {
         self.inner.reports.go_to(report);
     }
 
-    /// Feeds the caches of all resources in use, those that come into use later too, until it is dropped. Without it,
-    /// reads that need a cache fail after a while. To be called once, and again after it has panicked: then caches that had ended
-    /// are filled again.
+    /// Feeds the caches of all used resources, including later ones, until the future is dropped. Without it, reads
+    /// that need a cache fail after a timeout. Must be called only once, and again after a panic: then caches whose
+    /// tasks had ended are filled again.
     ///
     /// In Kubernetes: each `Cacher` starts a goroutine of its own.
     ///
     /// # Panics
-    /// As one of the tasks that feed a cache.
+    /// If a task that feeds a cache panics.
     pub fn run(&self) -> impl Future<Output = Infallible> + Send + use<> {
         let inner = Arc::clone(&self.inner);
         async move {
@@ -132,7 +134,7 @@ impl Storage {
         }
     }
 
-    /// The store beneath.
+    /// The underlying store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.inner.store
     }
@@ -150,7 +152,7 @@ impl Storage {
         cache
     }
 
-    /// Forgets what is cached of a resource, because its kind is served no longer or otherwise. Its watches end.
+    /// Drops the cache of a resource, because its kind is no longer served or has changed. Its watches end.
     pub fn forget(&self, resource: &Resource) {
         let cache = self.inner.caches().by_directory.shift_remove(&resource.directory);
         if let Some(cache) = cache {
@@ -158,7 +160,7 @@ impl Storage {
         }
     }
 
-    /// Reads one object. `Exact` is read as `NotOlderThan`, as everywhere in the API.
+    /// Reads one object. `Exact` is treated as `NotOlderThan`, as everywhere in the API.
     pub async fn get(
         &self,
         resource: &Arc<Resource>,
@@ -188,7 +190,7 @@ impl Storage {
         }
     }
 
-    /// What the cache has of an object, if it is of this revision: it may be parsed already.
+    /// The cached object, if it has this revision: it may be parsed already.
     pub(crate) fn cached(&self, resource: &Resource, key: &str, revision: Revision) -> Option<Stored> {
         let cache = Arc::clone(self.inner.caches().by_directory.get(&resource.directory)?);
         let state = cache.state();
@@ -201,18 +203,18 @@ impl Storage {
         Watch::open(self.cache(resource), query).await
     }
 
-    /// Waits until an object of a resource has changed after `revision`, or the resource is cached no longer.
+    /// Waits until an object of a resource has changed after `revision`, or the resource is no longer cached.
     pub async fn changed_after(&self, resource: &Arc<Resource>, revision: Revision) {
         self.cache(resource).changed_after(revision).await;
     }
 
-    /// The revision of the last change of any object of a resource, after catching up with the store.
+    /// The revision of the last change of any object of a resource, after synchronizing with the store.
     pub async fn last_change(&self, resource: &Arc<Resource>) -> Result<Revision, Status> {
         self.cache(resource).last_change().await
     }
 
-    /// Writes an object if the one in the store is still `expected`, or if there is none where none is expected. The one
-    /// way in which objects change.
+    /// Writes an object if the one in the store is still `expected`, or if it does not exist and none is expected.
+    /// The only way to change objects.
     pub async fn write(
         &self,
         resource: &Arc<Resource>,
@@ -267,7 +269,7 @@ impl Storage {
         }
     }
 
-    /// Has the parsed object of what was just written at hand for a while: it is often asked for next.
+    /// Keeps the parsed object of a write for a while: it is often read next.
     pub fn remember(&self, stored: &Stored, written: Draft) {
         let mut object = Arc::unwrap_or_clone(written.into_object());
         object.set_resource_version(stored.revision().to_string());
@@ -275,7 +277,7 @@ impl Storage {
         self.inner.recent.lock().push(object, stored.len());
     }
 
-    /// The parsed object, kept at hand for a while: for objects that are asked for again and again, and are small.
+    /// The parsed object, kept for a while: for small objects that are read repeatedly.
     pub fn object(&self, stored: &Stored) -> Arc<Object> {
         stored.parsed().unwrap_or_else(|| {
             let object = stored.object();
@@ -308,7 +310,7 @@ impl Inner {
         Arc::new(Cache::new(Arc::clone(resource), store, self.limits, reports))
     }
 
-    /// Puts another cache in the place of each that is fed no longer.
+    /// Replaces each cache that is no longer fed.
     fn replace_ended(&self) {
         let mut caches = self.caches();
         let Caches { by_directory, unfed } = &mut *caches;

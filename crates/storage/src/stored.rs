@@ -20,10 +20,9 @@ use crate::readable::is_readable;
 /// {"kind":"Pod","apiVersion":"v1",  "metadata":{   "resourceVersion":"42",   "name":"web",…},"spec":{…}}
 /// |------------- head -----------|--- middle --|                           |----------- tail ------------|
 /// ```
-/// In a list of a built-in kind the items have no kind: `{ middle version tail`.
-/// Behind a line feed, which JSON as written here never has elsewhere, a value may carry an object's [`Verbatim`] as one
-/// more member, which other servers pass over.
-/// Cloning is cheap. The parsed object lives as long as somebody holds it, and is shared meanwhile.
+/// In a list of a built-in kind the items have no kind: `{ middle version tail`. After a line feed, which JSON of
+/// this server contains nowhere else, a value may contain an object's [`Verbatim`] as an additional member, which
+/// other servers ignore. Cloning is cheap. The parsed object is shared, and lives as long as it is in use.
 #[derive(Clone, Debug)]
 pub struct Stored {
     inner: Arc<Inner>,
@@ -33,22 +32,22 @@ pub struct Stored {
 struct Inner {
     value: Bytes,
     layout: Layout,
-    /// 0 for an object that has no resource version: the answer of a dry run of a create.
+    /// 0 for an object without a resource version: the response of a dry run of a create.
     revision: Revision,
-    /// How long the object is as a protobuf message; 0 while nobody knows.
+    /// The length of the object as a protobuf message; 0 while it is unknown.
     message_length: AtomicU32,
     parsed: Mutex<Weak<Object>>,
-    /// As what readers of the API in this process have it.
+    /// The decoded forms for readers in this process.
     decoded: Decoded,
 }
 
-/// The value in the store is not an object that can be read.
+/// The value in the store cannot be decoded as an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the stored value cannot be read: {0}")]
 pub struct NotStorable(pub String);
 
 impl Stored {
-    /// Takes a value as written by [`render`]; `None` if it is any other.
+    /// Takes a value in the layout of [`render`]; `None` if it has another layout.
     pub(crate) fn from_own_value(value: &Bytes, revision: Revision) -> Option<Self> {
         let layout = find_layout(value)?;
         if !is_readable(value) {
@@ -60,8 +59,8 @@ impl Stored {
         Some(Self::new(value.clone(), layout, revision, Weak::new()))
     }
 
-    /// Takes a value of the store, as written by [`render`]; any other JSON object is laid out anew. Of values that other
-    /// servers wrote in other ways a [`Resource`](crate::Resource) knows more.
+    /// Takes a value of the store in the layout of [`render`]; any other JSON object is converted to it. For values
+    /// that other servers wrote in other formats, use a [`Resource`](crate::Resource).
     pub fn from_value(value: Bytes, revision: Revision) -> Result<Self, NotStorable> {
         if let Some(stored) = Self::from_own_value(&value, revision) {
             return Ok(stored);
@@ -71,8 +70,8 @@ impl Stored {
         Ok(Self::from_object(&Arc::new(object), revision))
     }
 
-    /// The JSON of an object as a value of the store has it, with its resource version; `None` for what is no object. For who reads
-    /// it: of values as [`render`] writes them, that they are JSON to their end is not looked at here.
+    /// The JSON of an object in the store, with its resource version; `None` if the value is not an object. For
+    /// display: a value in the layout of [`render`] is not checked to be valid JSON.
     pub fn json_of(value: Bytes, revision: Revision) -> Option<Vec<u8>> {
         let stored = match find_layout(&value) {
             Some(layout) => Self::new(value, layout, revision, Weak::new()),
@@ -81,7 +80,7 @@ impl Stored {
         Some(stored.to_json())
     }
 
-    /// Lays out an object that is not, or not yet, read from the store. Its own resource version is ignored.
+    /// Lays out an object that was not read from the store. Its own resource version is ignored.
     pub fn from_object(object: &Arc<Object>, revision: Revision) -> Self {
         let value = render(object);
         let layout = find_layout(&value).expect("a rendered object has the layout");
@@ -108,7 +107,7 @@ impl Stored {
         self.inner.revision
     }
 
-    /// The value as the store holds it, without a resource version.
+    /// The value in the store, without a resource version.
     pub fn value(&self) -> &Bytes {
         &self.inner.value
     }
@@ -119,12 +118,12 @@ impl Stored {
         Self::new(self.inner.value.clone(), self.inner.layout, revision, Weak::new())
     }
 
-    /// Whether this is the very same, and not only an equal one.
+    /// Whether both are the same instance, and not only equal.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Takes the parsed object from who has it already, with its resource version; returns the one that is shared.
+    /// Sets the parsed object, with its resource version; returns the shared one.
     pub(crate) fn share(&self, object: Arc<Object>) -> Arc<Object> {
         debug_assert_eq!(object.resource_version(), self.inner.revision.to_string());
         let mut parsed = self.inner.parsed.lock();
@@ -135,7 +134,7 @@ impl Stored {
         object
     }
 
-    /// The parsed object, if somebody holds it.
+    /// The parsed object, if it is in use.
     pub(crate) fn parsed(&self) -> Option<Arc<Object>> {
         self.inner.parsed.lock().upgrade()
     }
@@ -161,25 +160,25 @@ impl Stored {
         object
     }
 
-    /// Whether this is a `Status`: what some verbs answer in place of an object.
+    /// Whether this is a `Status`: the response of some verbs instead of an object.
     pub fn is_status(&self) -> bool {
         self.inner.value.starts_with(b"{\"kind\":\"Status\",")
     }
 
-    /// Its metadata alone, without `managedFields`.
+    /// Only its metadata, without `managedFields`.
     ///
     /// # Errors
-    /// If there is a value in it that metadata of its name never has.
+    /// If a metadata field has a value of a wrong type.
     pub fn metadata(&self) -> Result<Arc<PartialObject>, serde_json::Error> {
         self.decode(ObjectType::of::<PartialObject>().without_managed_fields()).map(downcast)
     }
 
-    /// The length of the whole JSON in bytes, at most.
+    /// The maximum length of the complete JSON in bytes.
     pub fn len(&self) -> usize {
         self.inner.layout.members_end + 43
     }
 
-    /// How many bytes the object is in another form; `measure` is asked once, and the answer remembered.
+    /// The length of the object in another format; `measure` is called once, and the result is cached.
     pub fn message_length(&self, measure: impl FnOnce() -> usize) -> usize {
         match self.inner.message_length.load(Ordering::Relaxed) {
             0 => {
@@ -191,12 +190,12 @@ impl Stored {
         }
     }
 
-    /// Whether there is nothing: never, an object has at least its braces.
+    /// Whether it is empty: never, since an object has at least its braces.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Appends the whole object.
+    /// Appends the complete object.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.inner.value[..self.inner.layout.head_end]);
         self.write_rest(out);
@@ -231,14 +230,14 @@ impl Stored {
         let Inner { value, layout: Layout { middle_end, members_end, .. }, .. } = &*self.inner;
         let members = &value[middle_end - 1..*members_end];
         let mut values = serde_json::Deserializer::from_slice(members).into_iter::<serde::de::IgnoredAny>();
-        // The value was found to be JSON, so metadata ends.
+        // The value is valid JSON, so its metadata ends.
         let end = values.next().map_or(members.len(), |_| values.byte_offset());
         out.push(b'{');
         self.write_version(out);
         out.extend_from_slice(&members[1..end]);
     }
 
-    /// The whole object as JSON.
+    /// The complete object as JSON.
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.len());
         self.write_json(&mut out);
@@ -246,35 +245,35 @@ impl Stored {
     }
 }
 
-/// Whoever reads an object of the API in this process gets the same `Arc`, for each revision.
+/// All readers of an object in this process share one `Arc` for each revision.
 impl Handed for Stored {
     fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error> {
         self.inner.decoded.get_or_read(form, || form.read(&self.to_json(), None))
     }
 }
 
-/// Where the parts of a value end.
+/// The ends of the parts of a value.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     head_end: usize,
     middle_end: usize,
-    /// Before the brace that ends the object, and before its verbatim texts.
+    /// Before the closing brace of the object, and before its verbatim texts.
     members_end: usize,
     has_verbatim: bool,
 }
 
-/// A value with verbatim texts, as far as it has to be looked at.
+/// A value with verbatim texts, as far as it is parsed.
 #[derive(Deserialize)]
 struct WithVerbatim {
     #[serde(rename = "coracle.dev/verbatim")]
     _verbatim: Verbatim,
 }
 
-/// The member of a value that is none of the object.
+/// The additional member of a value, which is not part of the object.
 const VERBATIM: &str = "coracle.dev/verbatim";
 const METADATA: &[u8] = b"\"metadata\":{";
 
-/// What the value of an object of this kind and version begins with.
+/// The prefix of the values of objects with this kind and version.
 pub(crate) fn render_head(kind: &str, api_version: &str) -> Vec<u8> {
     let mut out = b"{\"kind\":".to_vec();
     write_value(&Value::from(kind), &mut out);
@@ -303,7 +302,7 @@ pub fn render(object: &Object) -> Bytes {
         serde_json::to_writer(&mut out, object.verbatim()).expect("texts can be written to memory");
     }
     out.push(b'}');
-    // A copy of the right size: an allocator that shrinks in place would keep what the text has grown into.
+    // A copy of the exact size: an allocator that shrinks in place would keep the larger buffer.
     Bytes::copy_from_slice(&out)
 }
 
@@ -322,7 +321,7 @@ fn write_members<'a>(
     }
 }
 
-/// Where the parts end in a value as [`render`] writes it; `None` for any other bytes.
+/// The ends of the parts in a value in the layout of [`render`]; `None` for any other bytes.
 fn find_layout(value: &[u8]) -> Option<Layout> {
     let rest = value.strip_prefix(b"{\"kind\":")?;
     let kind = text_length(rest)?;
@@ -332,14 +331,14 @@ fn find_layout(value: &[u8]) -> Option<Layout> {
     let head_end = value.len() - rest.len();
     let inside = rest.strip_prefix(METADATA)?;
     let middle_end = value.len() - inside.len();
-    // Kubernetes ends the JSON that it stores with a line feed.
+    // Kubernetes ends stored JSON with a line feed.
     let members = value.strip_suffix(b"\n").unwrap_or(value).strip_suffix(b"}")?;
     let feed = memchr::memchr(b'\n', members);
     let members_end = feed.unwrap_or(members.len());
     (middle_end < members_end).then_some(Layout { head_end, middle_end, members_end, has_verbatim: feed.is_some() })
 }
 
-/// The length of the JSON text that `bytes` begins with.
+/// The length of the JSON string at the start of `bytes`.
 fn text_length(bytes: &[u8]) -> Option<usize> {
     let inside = bytes.strip_prefix(b"\"")?;
     let mut escaped = false;

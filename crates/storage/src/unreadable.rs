@@ -6,9 +6,9 @@ use coracle_meta::Status;
 use crate::entry::split_key;
 use crate::{NotStorable, Resource, Selection, errors};
 
-/// The values of a resource that are no objects that can be read, by their key below the resource's prefix, and why.
+/// The values of a resource that cannot be decoded, by their key below the resource's prefix, with the reasons.
 ///
-/// A list would be wrong without them, so it is refused, as in Kubernetes.
+/// A list without them would be wrong, so it fails, as in Kubernetes.
 #[derive(Debug, Default)]
 pub(crate) struct Unreadable {
     why: BTreeMap<Arc<str>, NotStorable>,
@@ -24,12 +24,12 @@ impl Unreadable {
         self.why.remove(key).is_some()
     }
 
-    /// The keys in the store of all of them.
+    /// Their keys in the store.
     pub(crate) fn keys(&self, resource: &Resource) -> Vec<String> {
         self.why.keys().map(|key| format!("{}{key}", resource.prefix())).collect()
     }
 
-    /// All of them: the key in the store, and why.
+    /// Their keys in the store, with the reasons.
     pub(crate) fn all(&self, resource: &Resource) -> Vec<(String, NotStorable)> {
         self.why.iter().map(|(key, why)| (format!("{}{key}", resource.prefix()), why.clone())).collect()
     }
@@ -42,7 +42,8 @@ impl Unreadable {
         }
     }
 
-    /// 500 if one of them would be in the namespace, and of the name, that is asked for: its key, and how many more.
+    /// 500 if one of them could be in the requested namespace and have the requested name: its key, and the number of
+    /// others.
     pub(crate) fn check(&self, resource: &Resource, selection: &Selection) -> Result<(), Status> {
         let mut all = self.why.iter().filter(|(key, _)| {
             let (namespace, name) = split_key(resource, key);

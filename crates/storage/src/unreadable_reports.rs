@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::NotStorable;
 
-/// Reports each value that cannot be read once, however often it is read.
+/// Reports each value that cannot be decoded once, however often it is read.
 #[derive(Clone, Default)]
 pub(crate) struct UnreadableReports {
     inner: Arc<Mutex<Inner>>,
@@ -15,14 +15,15 @@ pub(crate) struct UnreadableReports {
 #[derive(Default)]
 struct Inner {
     report: Option<Box<Report>>,
-    /// What was said of each key last.
+    /// The last report of each key.
     reported: BTreeMap<String, NotStorable>,
 }
 
 type Report = dyn Fn(&str, &NotStorable) + Send + Sync;
 
 impl UnreadableReports {
-    /// From now on `report` is called, with the key and why; at once for what was found before.
+    /// Sets the `report` function, which is called with the key and the reason; at once for values that were found
+    /// before.
     pub(crate) fn go_to(&self, report: impl Fn(&str, &NotStorable) + Send + Sync + 'static) {
         let mut inner = self.inner.lock();
         inner.reported.iter().for_each(|(key, why)| report(key, why));

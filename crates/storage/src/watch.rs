@@ -13,21 +13,21 @@ use crate::interest::{Interest, Waiter};
 use crate::ring::Change;
 use crate::{Freshness, Selection, Stored, WatchQuery, WatchStart};
 
-/// How often a watch that wants bookmarks gets one.
+/// How often a watch with bookmarks gets one.
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
 /// How long before its end a watch gets its last bookmark.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// How long a bookmark that is due waits for the store to say how far it is.
+/// How long a bookmark waits for the store to return its revision.
 const BOOKMARK_PATIENCE: Duration = Duration::from_millis(500);
-/// A watch lasts this long at most, whatever was asked for: an instant cannot be moved without end.
+/// The maximum duration of a watch: an instant cannot be moved without limit.
 const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
-/// How many changes are looked at in one go.
+/// How many changes are processed at a time.
 const BATCH: usize = 256;
 
-/// A watch: a cursor over the changes of the objects of a selection.
+/// A watch: a cursor over the changes of the selected objects.
 ///
-/// It buffers nothing but the events of one short walk over the cache's ring. One that is so slow that the ring has
-/// forgotten what it needs ends with the error `Expired`.
+/// It buffers only the events of one short pass over the cache's ring. A watch that is so slow that the ring has
+/// dropped its next changes ends with the error `Expired`.
 pub struct Watch {
     cache: Arc<Cache>,
     selection: Selection,
@@ -35,7 +35,7 @@ pub struct Watch {
     id: u64,
     waiter: Arc<Waiter>,
     epoch: u64,
-    /// Changes up to here are not for this watch.
+    /// Changes up to this revision are not for this watch.
     after: Revision,
     initial: Option<Initial>,
     ready: VecDeque<WatchEvent<Stored>>,
@@ -43,7 +43,7 @@ pub struct Watch {
     ended: bool,
 }
 
-/// The objects with which a watch begins.
+/// The objects at the start of a watch.
 struct Initial {
     objects: Objects,
     revision: Revision,
@@ -104,7 +104,7 @@ impl Watch {
         };
         let id = state.interests.add(interest.clone(), &waiter, missed);
         drop(guard);
-        // What was written meanwhile may not have been taken in, because nobody looked for it.
+        // Pending changes may not have been applied, because no reader needed them.
         cache.asked.notify_one();
         let now = Instant::now();
         let end = (query.timeout_seconds > 0).then(|| now + Duration::from_secs(query.timeout_seconds).min(LONGEST));
@@ -114,9 +114,9 @@ impl Watch {
         Ok(Self { cache, selection, interest, id, waiter, epoch, after, initial, ready, bookmarks, ended: false })
     }
 
-    /// Waits for the next event. `None`: the watch has ended, after an error or because what it watches is gone.
+    /// Waits for the next event. `None`: the watch has ended, after an error or because its resource is gone.
     ///
-    /// Events come in the order of their revisions, none twice, none missing. Safe to cancel.
+    /// Events are in the order of their revisions, without duplicates or gaps. Cancel-safe.
     pub async fn next(&mut self) -> Option<WatchEvent<Stored>> {
         loop {
             if let Some(event) = self.try_next() {
@@ -137,7 +137,7 @@ impl Watch {
         }
     }
 
-    /// The next event, if there is one already.
+    /// The next event, if it is available.
     pub fn try_next(&mut self) -> Option<WatchEvent<Stored>> {
         while self.ready.is_empty() && !self.ended {
             let more = if self.initial.is_some() { self.take_initial() } else { self.take_changes() };
@@ -148,10 +148,10 @@ impl Watch {
         self.ready.pop_front()
     }
 
-    /// The revision up to which everything has been given, after catching up with the store; `None` while more is on its
-    /// way. Safe to cancel.
+    /// The revision up to which all events have been returned, after synchronizing with the store; `None` while
+    /// events are pending. Cancel-safe.
     pub async fn progress(&mut self) -> Option<Revision> {
-        // A store that does not answer makes nothing untrue: an older revision is as true.
+        // If the store does not answer, an older revision is still valid.
         let _ = tokio::time::timeout(BOOKMARK_PATIENCE, self.cache.fresh()).await;
         self.position()
     }
@@ -170,7 +170,7 @@ impl Watch {
         self.bookmarks = None;
     }
 
-    /// Moves the next objects of the beginning to `ready`.
+    /// Moves the next initial objects to `ready`.
     fn take_initial(&mut self) -> bool {
         let Some(initial) = &mut self.initial else { return false };
         let resource = &self.cache.resource;
@@ -195,7 +195,7 @@ impl Watch {
         true
     }
 
-    /// Moves the events of the next changes to `ready`; false if there are no changes of interest.
+    /// Moves the events of the next changes to `ready`; false if there are no relevant changes.
     fn take_changes(&mut self) -> bool {
         let cache = Arc::clone(&self.cache);
         let mut guard = cache.state();
@@ -236,9 +236,9 @@ impl Watch {
         self.ended = true;
     }
 
-    /// Sends a bookmark, unless there are events that have to come first.
+    /// Sends a bookmark, unless events must be sent first.
     async fn bookmark(&mut self) {
-        // A store that does not answer delays no bookmark: an older revision is as true.
+        // A store that does not answer delays no bookmark: an older revision is still valid.
         let _ = tokio::time::timeout(BOOKMARK_PATIENCE, self.cache.fresh()).await;
         let cache = Arc::clone(&self.cache);
         let mut state = cache.state();
@@ -268,7 +268,7 @@ impl std::fmt::Debug for Watch {
     }
 }
 
-/// What a change is to a watch: coming to match is an addition, ceasing to match a deletion.
+/// The event of a change for a watch: an object that starts to match is added, one that stops matching is deleted.
 fn event_of(cache: &Cache, change: &Change, selection: &Selection) -> Option<WatchEvent<Stored>> {
     let matching = |entry: &&crate::entry::Entry| entry.matches(&cache.resource, &change.key, selection);
     let old = change.old.as_ref().filter(matching);
