@@ -20,9 +20,9 @@ fn hold(name: &str, wanted: &str) -> Result<(), String> {
     let found = std::fs::read_to_string(docs(name)).unwrap_or_default();
     match found == wanted {
         true => Ok(()),
-        false => Err(format!(
-            "docs/lessons/{name} differs from the lesson: run this test with CORACLE_WRITE_DOCUMENTS=1"
-        )),
+        false => {
+            Err(format!("docs/lessons/{name} differs from the lesson: run this test with CORACLE_WRITE_DOCUMENTS=1"))
+        }
     }
 }
 
