@@ -1,4 +1,4 @@
-//! Between the messages of the protocol and the types of the store. A uniform list; nothing is decided here.
+//! Converts between the messages of the protocol and the types of the store. A plain list, without decisions.
 
 use bytes::Bytes;
 use coracle_store::{
@@ -17,8 +17,8 @@ use crate::proto::mvccpb;
 const INVALID_SORT: Error = Error::Invalid("etcdserver: invalid sort option");
 const NO_REQUEST: Error = Error::Invalid("etcdserver: key not found");
 
-/// Bytes of their own. What a decoder hands out is a slice of everything that arrived together with it, and would keep
-/// all of that in memory for as long as the store keeps the slice.
+/// Copies bytes. A decoder returns slices of the whole received buffer, which would stay in memory as long as the
+/// store keeps the slice.
 fn own(bytes: &Bytes) -> Bytes {
     Bytes::copy_from_slice(bytes)
 }
@@ -27,7 +27,7 @@ pub(crate) fn key_range(key: Bytes, range_end: Bytes) -> KeyRange {
     KeyRange { start: key, end: range_end }
 }
 
-// What arrives at the server.
+// Requests to the server.
 
 pub(crate) fn range_request(request: pb::RangeRequest) -> Result<RangeRequest, Error> {
     let sort_order = match PbSortOrder::try_from(request.sort_order).map_err(|_| INVALID_SORT)? {
@@ -98,7 +98,7 @@ fn compare(compare: pb::Compare) -> Result<Compare, Error> {
         CompareResult::Less => CompareOperator::Less,
         CompareResult::Greater => CompareOperator::Greater,
     };
-    // A number that is missing, or of another kind than the comparison, reads as zero.
+    // A number that is missing, or of another type than the comparison, counts as zero.
     let union = compare.target_union;
     let number = |wanted: Target| match (wanted, &union) {
         (Target::Version, Some(TargetUnion::Version(number)))
@@ -120,7 +120,7 @@ fn compare(compare: pb::Compare) -> Result<Compare, Error> {
     Ok(Compare { range: key_range(compare.key, compare.range_end), operator, target })
 }
 
-// What the server answers.
+// Responses of the server.
 
 pub(crate) fn to_kv(kv: KeyValue) -> mvccpb::KeyValue {
     mvccpb::KeyValue {
@@ -150,8 +150,8 @@ pub(crate) fn to_range_response(response: RangeResponse, header: pb::ResponseHea
     }
 }
 
-/// The answers to the operations of a transaction that left the store at `revision`. Each carries the revision that the
-/// store was at after it, as in etcd.
+/// The responses to the operations of a transaction that left the store at `revision`. Each has the revision of the
+/// store after it, as in etcd.
 pub(crate) fn to_response_ops(response: TxnResponse, revision: Revision) -> Vec<pb::ResponseOp> {
     response.results.into_iter().map(|result| to_response_op(result, revision)).collect()
 }
@@ -180,7 +180,7 @@ fn to_response_op(result: OperationResult, revision: Revision) -> pb::ResponseOp
     pb::ResponseOp { response: Some(response) }
 }
 
-// What the client asks.
+// Requests of the client.
 
 pub(crate) fn to_range_request(request: RangeRequest) -> pb::RangeRequest {
     let sort_order = match request.sort_order {
@@ -258,9 +258,9 @@ fn to_compare(compare: Compare) -> pb::Compare {
     }
 }
 
-// What the client is answered.
+// Responses to the client.
 
-/// A key-value with buffers of its own, for whoever keeps it.
+/// A key-value with its own buffers, for callers that keep it.
 pub(crate) fn kv(kv: &mvccpb::KeyValue) -> KeyValue {
     KeyValue {
         key: own(&kv.key),

@@ -1,9 +1,9 @@
-//! Errors as they cross the wire: etcd's codes and texts, from which its clients make their own errors.
+//! Errors in the protocol: etcd's codes and texts, from which its clients construct their own errors.
 
 use coracle_store::Error;
 use tonic::{Code, Status};
 
-/// What a client is told.
+/// The status for a client.
 pub(crate) fn to_status(error: &Error) -> Status {
     let code = match error {
         Error::Compacted { .. } | Error::FutureRevision { .. } | Error::LeaseTtlTooLarge => Code::OutOfRange,
@@ -16,13 +16,13 @@ pub(crate) fn to_status(error: &Error) -> Status {
         Error::Corrupt(_) => Code::DataLoss,
     };
     match error {
-        // Its clients know this one by its text.
+        // etcd's clients recognize this error by its text.
         Error::NoSpace(_) => Status::new(code, Error::NoSpace(None).to_string()),
         _ => Status::new(code, error.to_string()),
     }
 }
 
-/// The errors that a store refuses a request with, known by their texts.
+/// The errors of a store for a rejected request, recognized by their texts.
 const REFUSALS: [&str; 8] = [
     "etcdserver: key is not provided",
     "etcdserver: key not found",
@@ -34,10 +34,10 @@ const REFUSALS: [&str; 8] = [
     "etcdserver: authentication is not enabled",
 ];
 
-/// How the gRPC of an etcd, and ours, refuse a message before anybody has read it.
+/// How gRPC servers of etcd, and of this crate, reject a message before it is handled.
 const TOO_LARGE: [&str; 2] = ["grpc: received message larger than max", "Error, decoded message length too large"];
 
-/// What an etcd means. It does not say at which revision a range was compacted, or which one is the newest: those are 0.
+/// The error of an etcd's status. An etcd does not report the compacted or the newest revision: those are 0.
 pub(crate) fn from_status(status: &Status) -> Error {
     let text = status.message();
     let known = [
@@ -65,13 +65,13 @@ pub(crate) fn from_status(status: &Status) -> Error {
     }
 }
 
-/// Whether nobody answered, or the connection broke under the request: another attempt may find a server. What a server
-/// says itself has no source.
+/// Whether no server answered, or the connection broke during the request: another attempt may succeed. A status that
+/// the server itself sent has no source.
 pub(crate) fn is_lost(status: &Status) -> bool {
     status.code() == Code::Unavailable || std::error::Error::source(status).is_some()
 }
 
-/// Whether the request never left this process, because nobody could be reached.
+/// Whether the request never left this process, because no server was reachable.
 pub(crate) fn was_never_sent(status: &Status) -> bool {
     let mut source = std::error::Error::source(status);
     while let Some(error) = source {
@@ -83,7 +83,7 @@ pub(crate) fn was_never_sent(status: &Status) -> bool {
     false
 }
 
-/// An error with all that led to it, the same words once.
+/// An error with its causes, without repeated texts.
 pub(crate) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = match error.downcast_ref::<Status>() {
         Some(status) => status.message().to_owned(),

@@ -14,15 +14,15 @@ use super::members::Members;
 use super::watch::RemoteWatcher;
 use crate::proto::etcdserverpb::watch_client::WatchClient;
 
-/// About how many bytes of changes are kept for watches that nobody reads for a while.
+/// The approximate size of the changes that are kept for watches that are not read for a while.
 const LOG_BYTES: usize = 32 << 20;
-/// How long to wait for news before saying how far a watch is.
+/// How long to wait for changes before reporting the position of a watch.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// All changes of an etcd on one stream, for an etcd that cannot be asked how far a watch of a part of them is.
+/// All changes of an etcd on one stream, for an etcd that cannot report the progress of a watch of some keys.
 ///
-/// Every revision changes some key, so whoever watches all keys sees by the events themselves how far he is. Nobody
-/// runs in the background: whoever waits for news pulls the stream, one at a time, and what comes serves all.
+/// Every revision changes some key, so a watch of all keys shows its position by its events. There is no background
+/// task: the watch that waits for changes pulls the stream, one at a time, and all watches use the result.
 pub(super) struct Feed {
     client: WatchClient<Members>,
     stream: tokio::sync::Mutex<Option<RemoteWatcher>>,
@@ -30,12 +30,12 @@ pub(super) struct Feed {
     moved: Notify,
 }
 
-/// The last changes.
+/// The latest changes.
 #[derive(Default)]
 struct Log {
     batches: VecDeque<Arc<WatchBatch>>,
     bytes: usize,
-    /// Every change after this revision that has come is here; `None` until the stream begins.
+    /// All received changes after this revision are here; `None` until the stream starts.
     after: Option<Revision>,
 }
 
@@ -52,7 +52,7 @@ impl Log {
     }
 }
 
-/// About how much memory a batch keeps.
+/// The approximate memory of a batch.
 fn bytes(batch: &WatchBatch) -> usize {
     let of = |event: &Event| {
         let previous = event.prev_kv.as_ref().map_or(0, |kv| kv.key.len() + kv.value.len());
@@ -66,8 +66,8 @@ impl Feed {
         Self { client, stream: tokio::sync::Mutex::default(), log: Mutex::default(), moved: Notify::new() }
     }
 
-    /// A watch of a part, of everything after `seen`. The stream is open when it returns, so that a compaction before
-    /// the first `next` cannot take anything away.
+    /// A watch of some keys, of everything after `seen`. The stream is open when this returns, so that a compaction
+    /// before the first `next` cannot remove anything.
     pub(super) async fn watch(self: &Arc<Self>, request: &WatchRequest, seen: Revision) -> Result<FeedWatcher, Error> {
         let begun = self.log.lock().after.is_some();
         if !begun {
@@ -77,13 +77,13 @@ impl Feed {
         Ok(FeedWatcher { feed: Arc::clone(self), range, prev_kv, seen, told: seen, past: None, early: None })
     }
 
-    /// All keys, from after `seen`.
+    /// Opens a watch of all keys, starting after `seen`.
     async fn open(&self, seen: Revision) -> Result<RemoteWatcher, Error> {
         let request = WatchRequest { range: KeyRange::prefix(""), start_revision: seen + 1, prev_kv: true };
         RemoteWatcher::open(self.client.clone(), false, request).await
     }
 
-    /// Opens the stream, unless somebody else has.
+    /// Opens the stream, unless it is open already.
     async fn begin(&self, seen: Revision) -> Result<(), Error> {
         let mut stream = self.stream.lock().await;
         if stream.is_none() {
@@ -93,7 +93,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Takes one batch from the stream into the log.
+    /// Moves one batch from the stream to the log.
     async fn pull(&self) -> Result<(), Error> {
         let mut stream = self.stream.lock().await;
         let Some(watcher) = stream.as_mut() else { return Ok(()) };
@@ -114,23 +114,23 @@ impl Feed {
     }
 }
 
-/// A watch of a part of the keys, cut from the feed of all.
+/// A watch of some keys, filtered from the feed of all keys.
 pub(super) struct FeedWatcher {
     feed: Arc<Feed>,
     range: KeyRange,
     prev_kv: bool,
-    /// Everything up to here has been handed out, or is in `early`.
+    /// All changes up to this revision have been returned, or are in `early`.
     seen: Revision,
-    /// Up to where the reader knows that he has everything.
+    /// The revision up to which the reader knows that it has all changes.
     told: Revision,
-    /// Reads history that the feed's log does not have (any more), until the log goes on from there.
+    /// Reads history that the feed's log lacks, until the log continues from there.
     past: Option<RemoteWatcher>,
-    /// A batch that arrived while progress was asked for.
+    /// A batch that arrived during a progress request.
     early: Option<WatchBatch>,
 }
 
 impl FeedWatcher {
-    /// Moves on: returns the next batch with events, or `None` when the position alone has moved or may move now.
+    /// Advances: returns the next batch with events, or `None` if only the position has changed or may change now.
     async fn step(&mut self) -> Result<Option<WatchBatch>, Error> {
         let after = self.feed.log.lock().after;
         let Some(after) = after else {
@@ -148,7 +148,7 @@ impl FeedWatcher {
             return Ok(batch);
         }
         match select(pin!(moved), pin!(feed.pull())).await {
-            // The feed had fallen further behind than this watch, which can go on.
+            // The feed was further behind than this watch, which can continue.
             Either::Right((Err(Error::Compacted { compacted }), _)) if compacted <= self.seen + 1 => {}
             Either::Right((Err(error), _)) => return Err(error),
             Either::Left(_) | Either::Right((Ok(()), _)) => {}
@@ -156,7 +156,7 @@ impl FeedWatcher {
         Ok(self.read_log())
     }
 
-    /// The next batch of the log with events of ours; moves over those without.
+    /// The next batch of the log with events of this watch; skips batches without.
     fn read_log(&mut self) -> Option<WatchBatch> {
         let feed = Arc::clone(&self.feed);
         let log = feed.log.lock();
@@ -176,7 +176,7 @@ impl FeedWatcher {
         Ok(self.cut(&batch))
     }
 
-    /// What of a batch is ours and new; moves to its end.
+    /// The new events of a batch for this watch; moves to the batch's end.
     fn cut(&mut self, batch: &WatchBatch) -> Option<WatchBatch> {
         let ours = |event: &&Event| event.kv.mod_revision > self.seen && self.range.contains(&event.kv.key);
         let mut events: Vec<Event> = batch.events.iter().filter(ours).cloned().collect();
@@ -204,7 +204,7 @@ impl Watcher for FeedWatcher {
     }
 
     async fn progress(&mut self) -> Result<Revision, Error> {
-        // `next` moves on silently over what is not ours, and whoever asks need not wait to hear of that.
+        // `next` skips other events silently, and a progress request need not wait for them.
         if self.early.is_none() && self.seen == self.told {
             match timeout(PATIENCE, self.step()).await {
                 Ok(Ok(batch)) => self.early = batch,

@@ -21,7 +21,7 @@ pub(super) async fn keep_alive(client: Client, id: LeaseId) -> Result<i64, Error
         client.lease_keep_alive(request).await?.into_inner().message().await
     };
     let response = read(client, id, call).await?;
-    // A lease that is gone is answered with a time of zero.
+    // The response for a missing lease has a time of zero.
     response.map(|response| response.ttl).filter(|ttl| *ttl > 0).ok_or(Error::LeaseNotFound)
 }
 

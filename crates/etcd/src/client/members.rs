@@ -10,10 +10,11 @@ use tonic::body::Body;
 use tonic::transport::{Channel, Error};
 use tower::{Service, ServiceExt};
 
-/// The members of an etcd cluster, one of which is asked: the next in turn, once that one cannot be reached or has no leader.
+/// The members of an etcd cluster. One of them is used: the next in turn, once that one is unreachable or has no
+/// leader.
 ///
-/// A request is sent once; whether it may be sent again is the caller's to know. A balancer by load would prefer a member that
-/// is gone, because that one refuses at once.
+/// A request is sent once; the caller decides about retries. A load balancer would prefer an unreachable member,
+/// because it fails fastest.
 #[derive(Clone)]
 pub(super) struct Members {
     inner: Arc<Inner>,
@@ -21,17 +22,17 @@ pub(super) struct Members {
 
 struct Inner {
     channels: Vec<Channel>,
-    /// How often another member was turned to.
+    /// The number of changes of the member.
     turns: AtomicUsize,
 }
 
 impl Members {
-    /// Of at least one connection.
+    /// Requires at least one connection.
     pub(super) fn new(channels: Vec<Channel>) -> Self {
         Self { inner: Arc::new(Inner { channels, turns: AtomicUsize::default() }) }
     }
 
-    /// Turns to the next member, unless another request has done so since this one turned to its own.
+    /// Switches to the next member, unless another request has done so since `turn`.
     fn leave(&self, turn: usize) {
         let _ = self.inner.turns.compare_exchange(turn, turn.wrapping_add(1), Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -42,7 +43,7 @@ impl Service<Request<Body>> for Members {
     type Error = Error;
     type Future = BoxFuture<'static, Result<Self::Response, Error>>;
 
-    /// A connection is made when a request is sent.
+    /// A connection is opened when a request is sent.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
         Poll::Ready(Ok(()))
     }
@@ -62,7 +63,7 @@ impl Service<Request<Body>> for Members {
     }
 }
 
-/// Whether a member that can be reached says that it can do nothing: it has lost its leader, or it stops.
+/// Whether a reachable member reports that it is unavailable: it has lost its leader, or it is stopping.
 fn is_unavailable(answer: &Response<Body>) -> bool {
     let code = answer.headers().get("grpc-status").map(|code| Code::from_bytes(code.as_bytes()));
     code == Some(Code::Unavailable)

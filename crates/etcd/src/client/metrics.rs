@@ -8,10 +8,10 @@ use tower::ServiceExt;
 
 use super::members::Members;
 
-/// Numbers by their names with labels, as Prometheus writes them.
+/// Metric values by their names with labels, in the Prometheus format.
 pub type Metrics = BTreeMap<String, f64>;
 
-/// Reads `/metrics` over the connection of the gRPC requests. An etcd answers that only over TLS.
+/// Reads `/metrics` over the connection of the gRPC requests. An etcd supports that only with TLS.
 pub(super) async fn read(members: Members) -> Result<Metrics, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Unavailable(format!("/metrics: {error}"));
     let request = Request::get("/metrics").body(Body::empty()).map_err(|error| failed(&error))?;

@@ -29,28 +29,28 @@ use crate::proto::etcdserverpb::watch_client::WatchClient;
 use crate::proto::etcdserverpb::{self as pb};
 use crate::status::{explain, from_status, is_lost, was_never_sent};
 
-/// How often a read is tried while no server can be reached.
+/// The maximum number of tries of a read while no server is reachable.
 const READ_ATTEMPTS: u32 = 6;
-/// How long to wait before the second attempt; doubled from one to the next.
+/// The delay before the second try; it doubles with each try.
 const FIRST_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// How to reach an etcd cluster.
+/// The address and credentials of an etcd cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The URLs of its members, `http://host:2379`. In Kubernetes: `--etcd-servers`.
     pub endpoints: Vec<String>,
-    /// For `https` URLs: whom to trust and who we are.
+    /// For `https` URLs: the certificate authority and the client certificate.
     pub tls: Option<Tls>,
 }
 
-/// A [`Store`] in another process: an etcd cluster, or our own face.
+/// A [`Store`] in another process: an etcd cluster, or the server of this crate.
 ///
-/// Connections are made when they are needed and made again when they break. A read is tried again; a write only if it
-/// never left this process. Otherwise nobody knows whether it took effect: it is answered with [`Error::Unavailable`].
+/// Connections are opened on demand and reopened when they break. A read is retried; a write only if it never left
+/// this process. Otherwise it is unknown whether it took effect: it fails with [`Error::Unavailable`].
 #[derive(Clone)]
 pub struct EtcdStore {
     members: Members,
-    /// All changes, for watches of an etcd that cannot be asked for progress.
+    /// All changes, for watches of an etcd that cannot report progress.
     feed: Arc<Feed>,
 }
 
@@ -61,16 +61,16 @@ impl std::fmt::Debug for EtcdStore {
 }
 
 impl EtcdStore {
-    /// Prepares connections to the members, and asks one of them for its status.
+    /// Prepares connections to the members, and requests the status of one of them.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if an URL or a certificate cannot be read, or nobody answers.
+    /// [`Error::Unavailable`] if a URL or a certificate is invalid, or no member answers.
     pub async fn connect(options: Options) -> Result<Self, Error> {
         let https = options.endpoints.iter().any(|url| url.starts_with("https:"));
         let anonymous = https && options.tls.as_ref().is_none_or(|tls| tls.certificate.is_none());
         let store = Self::lazy(options)?;
         match store.status().await {
-            // A server that asks for one just closes the connection.
+            // A server that requires a client certificate just closes the connection.
             Err(Error::Unavailable(why)) if anonymous => {
                 Err(Error::Unavailable(format!("{why} (we have shown no client certificate)")))
             }
@@ -78,10 +78,10 @@ impl EtcdStore {
         }
     }
 
-    /// Prepares connections to the members, and makes none yet.
+    /// Prepares connections to the members, without opening any.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if an URL or a certificate cannot be read.
+    /// [`Error::Unavailable`] if a URL or a certificate is invalid.
     pub fn lazy(options: Options) -> Result<Self, Error> {
         let mut endpoints = Vec::new();
         for url in &options.endpoints {
@@ -100,10 +100,10 @@ impl EtcdStore {
         Ok(Self { members, feed })
     }
 
-    /// The numbers that a store tells of itself.
+    /// The metrics of the store.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if nobody answers, or it does not tell them here: an etcd without TLS.
+    /// [`Error::Unavailable`] if no member answers, or if metrics are not available: an etcd without TLS.
     pub async fn metrics(&self) -> Result<Metrics, Error> {
         metrics::read(self.members.clone()).await
     }
@@ -141,7 +141,7 @@ fn endpoint(url: &str, tls: Tls) -> Result<Endpoint, tonic::transport::Error> {
     Ok(endpoint)
 }
 
-/// Tries a read again while no server can be reached.
+/// Retries a read while no server is reachable.
 async fn read<C: Clone, Q: Clone, R, F>(client: C, request: Q, call: impl Fn(C, Q) -> F) -> Result<R, Error>
 where
     F: Future<Output = Result<R, Status>>,
@@ -149,7 +149,7 @@ where
     attempts(client, request, call, is_lost).await
 }
 
-/// Tries a write again while it cannot have reached a server.
+/// Retries a write while it cannot have reached a server.
 async fn write<C: Clone, Q: Clone, R, F>(client: C, request: Q, call: impl Fn(C, Q) -> F) -> Result<R, Error>
 where
     F: Future<Output = Result<R, Status>>,
@@ -244,7 +244,7 @@ impl Store for EtcdStore {
         let asked = if revision > 0 { revision } else { current };
         Ok(HistoryHash {
             hash: response.hash,
-            // Before 3.6 an etcd does not say it.
+            // An etcd before 3.6 does not report it.
             hash_revision: if response.hash_revision > 0 { response.hash_revision } else { asked },
             compacted: response.compact_revision,
             revision: current,
@@ -267,7 +267,7 @@ impl Store for EtcdStore {
             .into_inner();
         Ok(StoreStatus {
             revision: convert::revision(response.header.as_ref()),
-            // An etcd does not say it.
+            // An etcd does not report it.
             compacted: -1,
             size_bytes: response.db_size,
             size_in_use_bytes: response.db_size_in_use,
@@ -285,8 +285,8 @@ impl EtcdStore {
         Ok(self.range(nothing).await?.revision)
     }
 
-    /// Whether the answer to a question for progress can be believed: before these versions an etcd may answer ahead of
-    /// the events. In Kubernetes: `storage/feature/feature_support_checker.go`.
+    /// Whether responses to progress requests are reliable: before these versions an etcd may report progress before
+    /// it sends the events. In Kubernetes: `storage/feature/feature_support_checker.go`.
     async fn knows_progress(&self) -> bool {
         self.status().await.is_ok_and(|status| progress_is_sound(&status.version))
     }

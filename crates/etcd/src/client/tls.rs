@@ -1,13 +1,13 @@
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
-/// Whom to trust, and who we are: PEM texts.
+/// The certificate authority and the client certificate: PEM texts.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// The authority that signed the servers' certificates. In Kubernetes: `--etcd-cafile`.
+    /// The authority of the servers' certificates. In Kubernetes: `--etcd-cafile`.
     pub ca: Option<String>,
-    /// Our certificate. In Kubernetes: `--etcd-certfile`.
+    /// The client certificate. In Kubernetes: `--etcd-certfile`.
     pub certificate: Option<String>,
-    /// Its key. In Kubernetes: `--etcd-keyfile`.
+    /// The client's key. In Kubernetes: `--etcd-keyfile`.
     pub key: Option<String>,
 }
 
@@ -19,7 +19,7 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Why an `https` URL cannot be spoken to with this, if it cannot.
+    /// Why this cannot be used for an `https` URL, if so.
     pub(super) fn refusal(&self) -> Option<&'static str> {
         match (&self.ca, &self.certificate, &self.key) {
             (None, ..) => Some("no authority is named that signed its certificate"),

@@ -15,33 +15,33 @@ use crate::proto::etcdserverpb::watch_request::RequestUnion;
 use crate::proto::etcdserverpb::{self as pb};
 use crate::status::from_status;
 
-/// How long to wait before a broken watch is opened again.
+/// The delay before a broken watch is reopened.
 const RESUME_PAUSE: Duration = Duration::from_millis(100);
-/// How long a server may take to say how far a watch is: it says nothing while another watch lags.
+/// The timeout of a progress request: the server does not answer while another watch lags.
 const PROGRESS_PATIENCE: Duration = Duration::from_millis(500);
 
-/// A watch over the wire, on a stream of its own. When the stream breaks it is opened again, one revision after the
-/// last one that was handed out: nothing is skipped and nothing comes twice.
+/// A remote watch on a stream of its own. A broken stream is reopened one revision after the last one that was
+/// returned, without gaps or duplicates.
 pub(super) struct RemoteWatcher {
     client: WatchClient<Members>,
     request: WatchRequest,
-    /// The first revision that has not been handed out.
+    /// The first revision that has not been returned.
     next: Revision,
     knows_progress: bool,
     stream: Option<Open>,
-    /// Events of a response of which more fragments are to come.
+    /// Events of a response whose other fragments have not arrived yet.
     fragments: Vec<Event>,
-    /// A batch that arrived while progress was asked for.
+    /// A batch that arrived during a progress request.
     early: Option<WatchBatch>,
 }
 
 struct Open {
-    /// Keeps the stream open; asks for progress.
+    /// Keeps the stream open; sends progress requests.
     requests: mpsc::UnboundedSender<pb::WatchRequest>,
     responses: Streaming<pb::WatchResponse>,
 }
 
-/// What a message from the server comes to.
+/// The meaning of a message from the server.
 enum Received {
     Batch(WatchBatch),
     Progress(Revision),
@@ -49,7 +49,7 @@ enum Received {
 }
 
 impl RemoteWatcher {
-    /// Opens the watch; returns when the server has confirmed it, so that nothing written afterwards is missed.
+    /// Opens the watch; returns when the server has confirmed it, so that no later write is missed.
     pub(super) async fn open(
         client: WatchClient<Members>,
         knows_progress: bool,
@@ -77,7 +77,7 @@ impl RemoteWatcher {
         };
         send(&requests, RequestUnion::CreateRequest(create));
         let mut request = Request::new(stream::poll_fn(move |context| receiver.poll_recv(context)));
-        // A member that has lost its leader ends the stream, instead of keeping it silently.
+        // A member that has lost its leader ends the stream, instead of keeping it open without events.
         request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
         let mut responses = self.client.watch(request).await?.into_inner();
         let created = responses.message().await?.ok_or_else(|| Status::unavailable("the watch was closed"))?;
@@ -91,7 +91,7 @@ impl RemoteWatcher {
         Ok(())
     }
 
-    /// Waits for a message that says something, whatever breaks in between.
+    /// Waits for a relevant message, and reopens broken streams.
     async fn receive(&mut self) -> Result<Received, Error> {
         loop {
             let Some(open) = &mut self.stream else {
@@ -119,7 +119,7 @@ impl RemoteWatcher {
             return Err(Error::Compacted { compacted: response.compact_revision });
         }
         if response.canceled {
-            // Cut off by the server; the next attempt says why, if it stays so.
+            // The server ended the stream; if the problem persists, the next attempt returns its error.
             self.stream = None;
             return Ok(Received::Nothing);
         }
@@ -132,7 +132,7 @@ impl RemoteWatcher {
             return Ok(Received::Nothing);
         }
         let events = std::mem::take(&mut self.fragments);
-        // The header may name a revision of which events are still to come; the events themselves are sure.
+        // The header may contain a revision whose events are still to come, so the events determine the position.
         let revision = events.last().map_or(0, |event| event.kv.mod_revision);
         Ok(Received::Batch(WatchBatch { revision, events }))
     }
@@ -182,11 +182,11 @@ impl Watcher for RemoteWatcher {
 }
 
 fn send(requests: &mpsc::UnboundedSender<pb::WatchRequest>, union: RequestUnion) {
-    // Nobody listens any more if the stream is broken, which shows when it is read.
+    // If the stream is broken, the next read reports it.
     let _ = requests.send(pb::WatchRequest { request_union: Some(union) });
 }
 
-/// Whether a broken stream is worth another attempt.
+/// Whether a broken stream should be reopened.
 fn may_pass(status: &Status) -> bool {
     !matches!(
         status.code(),

@@ -6,8 +6,8 @@ use crate::proto::etcdserverpb::{self as pb, auth_server::Auth};
 
 type Answer = Result<Response<pb::AuthResponse>, Status>;
 
-/// What etcd says while authentication is off. The store keeps no users: whoever may connect may do everything, and
-/// client certificates decide who may connect.
+/// The Auth service of an etcd with authentication disabled. The store has no users: every client that can connect
+/// has all permissions, and client certificates restrict who can connect.
 fn refused(why: &str) -> Answer {
     Err(Status::failed_precondition(format!("etcdserver: {why}")))
 }
@@ -17,7 +17,7 @@ fn no_users() -> Answer {
 }
 
 impl Shared {
-    /// An answer without content: done, or a list of nobody.
+    /// A response without content: success, or an empty list.
     async fn nobody(&self) -> Answer {
         Ok(Response::new(pb::AuthResponse { header: Some(self.current_header().await?) }))
     }

@@ -4,7 +4,7 @@ use tonic::{Request, Response, Status};
 use super::{MEMBER_ID, Shared};
 use crate::proto::etcdserverpb::{self as pb, cluster_server::Cluster};
 
-/// Why the one member does not change.
+/// The error of a change of the only member.
 fn unchanged<R>(id: u64) -> Result<R, Status> {
     if id == MEMBER_ID { refused() } else { Err(Status::not_found("etcdserver: member not found")) }
 }
@@ -23,7 +23,7 @@ impl Cluster for Shared {
             client_ur_ls: self.options.client_urls.clone(),
             is_learner: false,
         };
-        // Clients look at the members' ids and URLs alone; etcd answers without a revision here.
+        // Clients read only the members' ids and URLs; etcd's response has no revision here.
         let header = pb::ResponseHeader { revision: 0, ..self.current_header().await? };
         Ok(Response::new(pb::MemberListResponse { header: Some(header), members: vec![member] }))
     }

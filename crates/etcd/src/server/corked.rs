@@ -1,7 +1,7 @@
-//! Writing to a socket in few large pieces.
+//! Writes to a socket in few large pieces.
 //!
-//! HTTP/2 flushes after every frame of data, so that an event for 256 watches on one connection would be 256 writes to
-//! the socket. What is written here waits until the connection has nothing more to do, and leaves in one.
+//! HTTP/2 flushes after every data frame, so an event for 256 watches on one connection would cause 256 writes to the
+//! socket. Writes are buffered until the connection is idle, and then sent in one piece.
 
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
@@ -13,12 +13,12 @@ use futures_util::future::poll_fn;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How much waits at the most.
+/// The maximum size of the buffer.
 const BUFFER_BYTES: usize = 64 << 10;
 /// A larger piece is not worth a copy.
 const LARGE_PIECE: usize = 8 << 10;
 
-/// The socket as the connection sees it.
+/// The socket for the connection.
 pub(super) struct Corked<I>(Arc<Mutex<Cork<I>>>);
 
 struct Cork<I> {
@@ -27,14 +27,15 @@ struct Cork<I> {
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> Corked<I> {
-    /// Runs the connection that `serve` makes on `io`; lets go what waits whenever the connection rests.
+    /// Runs the connection that `serve` creates on `io`; flushes the buffer whenever the connection is idle.
     pub(super) async fn run<C: Future>(io: I, serve: impl FnOnce(Self) -> C) -> C::Output {
         let cork = Arc::new(Mutex::new(Cork { io, buffer: BytesMut::new() }));
         let mut connection = pin!(serve(Self(cork.clone())));
         poll_fn(|context| {
             let outcome = connection.as_mut().poll(context);
             if outcome.is_pending() {
-                // A socket that is full wakes the connection; one that is broken fails its next read or write.
+                // If the socket is full it wakes the connection; if it is broken the connection's next read or write
+                // fails.
                 let _ = cork.lock().poll_drain(context);
             }
             outcome
@@ -91,7 +92,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Corked<I> {
         true
     }
 
-    /// Nothing: that is the point.
+    /// Does nothing: this is the purpose of the type.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

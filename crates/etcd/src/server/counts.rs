@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use coracle_exposition::{Exposition, MetricKind};
 
-/// The requests that are counted: service, method, and whether it streams.
+/// The counted requests: service, method, and whether it is a stream.
 const COUNTED: [(&str, &str, &str); 13] = [
     ("etcdserverpb.KV", "Range", "unary"),
     ("etcdserverpb.KV", "Put", "unary"),
@@ -19,7 +19,7 @@ const COUNTED: [(&str, &str, &str); 13] = [
     ("etcdserverpb.Maintenance", "Defragment", "unary"),
 ];
 
-/// What clients have asked for, since the face began.
+/// The number of client requests since the start.
 #[derive(Debug, Default)]
 pub(super) struct Counts([AtomicU64; COUNTED.len()]);
 
@@ -32,7 +32,7 @@ impl Counts {
         }
     }
 
-    /// Writes the counts as an etcd names them.
+    /// Writes the counts with etcd's names.
     pub(super) fn write(&self, text: &mut Exposition) {
         const NAME: &str = "grpc_server_started_total";
         text.metric(NAME, MetricKind::Counter, "Total number of RPCs started on the server.");

@@ -22,30 +22,30 @@ use crate::proto::etcdserverpb::lease_server::LeaseServer;
 use crate::proto::etcdserverpb::maintenance_server::MaintenanceServer;
 use crate::proto::etcdserverpb::watch_server::WatchServer;
 
-/// A store as etcd's clients see it: a tower service over HTTP requests, gRPC and plain.
+/// A store as an etcd server: a tower service for HTTP requests, gRPC and plain.
 #[derive(Clone)]
 pub struct Face {
     shared: Shared,
 }
 
 impl Face {
-    /// Serves `store`.
+    /// A server of `store`.
     pub fn new(store: Arc<dyn Store>, options: FaceOptions) -> Self {
         Self { shared: Shared { store, options: Arc::new(options), counts: Arc::default() } }
     }
 
-    /// Serves one accepted connection, TLS taken off already, until either side ends it. Speaks HTTP/2 and HTTP/1.1,
-    /// whichever the client begins with.
+    /// Serves one accepted connection, with TLS already removed, until either side closes it. Supports HTTP/2 and
+    /// HTTP/1.1; the client's first bytes decide.
     ///
     /// # Errors
-    /// Whatever broke the connection; nothing has to be done about it.
+    /// The error that broke the connection; it needs no handling.
     pub async fn serve_connection<I>(&self, io: I) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         const WINDOW: u32 = 1 << 20;
         let mut builder = auto::Builder::new(TokioExecutor::new());
-        // A client may open a stream for every watch, so their number has no bound; their windows do.
+        // A client may open a stream for every watch, so their number is unlimited; their windows are limited.
         builder
             .http2()
             .max_concurrent_streams(None)
@@ -89,7 +89,7 @@ impl Face {
     }
 }
 
-/// Answers what is not one of our services: a plain request, or a gRPC service that there is not.
+/// Answers requests to other paths: plain requests, and unknown gRPC services.
 async fn plain(shared: &Shared, request: &http::request::Parts) -> Response<Body> {
     let path = request.uri.path();
     let kind = request.headers.get(http::header::CONTENT_TYPE).map(http::HeaderValue::as_bytes).unwrap_or_default();

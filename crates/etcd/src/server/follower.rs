@@ -14,10 +14,10 @@ use super::header;
 use crate::convert::to_event;
 use crate::proto::etcdserverpb::{self as pb, watch_create_request::FilterType};
 
-/// Responses larger than this are ended at the next revision.
+/// A larger response is ended at the next revision.
 const RESPONSE_BYTES: usize = 1 << 20;
 
-/// Turns the batches of one watch into messages.
+/// Converts the batches of one watch to messages.
 pub(super) struct Follower {
     id: i64,
     watcher: Box<dyn Watcher>,
@@ -25,27 +25,28 @@ pub(super) struct Follower {
     commands: mpsc::UnboundedReceiver<u64>,
     puts: bool,
     deletes: bool,
-    /// How long the watch may be idle before it says how far it is.
+    /// How long the watch may be idle before it reports progress.
     progress_interval: Option<Duration>,
     /// Since when it is idle.
     idle_since: Instant,
-    /// Goes off when it may have been idle for that long. Not set anew with every event, which would be most of the work.
+    /// Fires when it may have been idle for that long. It is not reset with every event, which would be most of the
+    /// work.
     alarm: Pin<Box<Sleep>>,
-    /// The largest message, if the client puts fragments together.
+    /// The maximum message size, if the client supports fragments.
     fragment_bytes: Option<usize>,
     ready: VecDeque<pb::WatchResponse>,
     ended: bool,
 }
 
-/// What a follower has to say.
+/// A message of a follower.
 pub(super) enum Told {
-    /// Events of whole revisions, or a fragment of them.
+    /// Events of complete revisions, or a fragment of them.
     Events(pb::WatchResponse),
-    /// Nothing happened, and this is how far it is.
+    /// Progress without events.
     Idle(pb::WatchResponse),
     /// The last message of the watch.
     Ended(pb::WatchResponse),
-    /// The answer to a question for progress; `None` if the watch begins in the future.
+    /// The response to a progress request; `None` if the watch starts at a future revision.
     Progress { id: i64, round: u64, revision: Option<Revision> },
 }
 
@@ -147,7 +148,7 @@ impl Follower {
         };
         let events: Vec<Event> = batch.events.into_iter().filter(wanted).collect();
         for event in events {
-            // A revision is never split over two responses.
+            // A revision is never split between two responses.
             if bytes >= RESPONSE_BYTES && event.kv.mod_revision > last {
                 let full = std::mem::replace(&mut response, self.response());
                 self.send(full, last);
@@ -180,7 +181,7 @@ impl Follower {
         self.idle_since = Instant::now();
     }
 
-    /// Up to where everything has been sent; nothing is said of a watch that begins in the future.
+    /// The revision up to which everything has been sent; `None` for a watch that starts at a future revision.
     async fn progress(&mut self) -> Option<Revision> {
         self.watcher.progress().await.ok().filter(|revision| *revision >= self.start - 1)
     }
@@ -192,7 +193,8 @@ impl Follower {
     }
 }
 
-/// Cuts a response into pieces of at most `limit` bytes, with one event at the least; all but the last are marked.
+/// Splits a response into fragments of at most `limit` bytes, with at least one event each; all but the last are
+/// marked.
 fn fragments(response: pb::WatchResponse, limit: usize) -> Vec<pb::WatchResponse> {
     let template = pb::WatchResponse { events: Vec::new(), ..response.clone() };
     let mut pieces = vec![template.clone()];
@@ -211,11 +213,11 @@ fn fragments(response: pb::WatchResponse, limit: usize) -> Vec<pb::WatchResponse
     pieces
 }
 
-/// The error that ends a watch, as its last message.
+/// The last message of a watch, with the error that ends it.
 fn canceled(id: i64, revision: Revision, error: Option<&Error>) -> pb::WatchResponse {
     let (compact_revision, cancel_reason) = match error {
         None => (0, String::new()),
-        // Clients look at the revision alone, and etcd gives no reason beside it.
+        // Clients read only the revision, and etcd sends no reason with it.
         Some(Error::Compacted { compacted }) => (*compacted, String::new()),
         Some(error) => (0, error.to_string()),
     };

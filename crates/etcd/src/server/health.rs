@@ -19,7 +19,7 @@ impl Health for Shared {
 
     type WatchStream = BoxStream<'static, Result<HealthCheckResponse, Status>>;
 
-    /// Healthy for as long as the connection lasts.
+    /// Healthy as long as the connection exists.
     async fn watch(&self, _: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
         Ok(Response::new(Box::pin(stream::iter([Ok(serving())]).chain(stream::pending()))))
     }

@@ -1,4 +1,4 @@
-//! What is asked over plain HTTP: health, version, metrics.
+//! Plain HTTP requests: health, version, metrics.
 
 use bytes::Bytes;
 use coracle_exposition::{Exposition, MetricKind, Observations};
@@ -10,7 +10,7 @@ use tonic::body::Body;
 use super::Shared;
 
 impl Shared {
-    /// Answers a plain request; `None` if there is nothing at `path`.
+    /// Answers a plain request; `None` for an unknown `path`.
     pub(super) async fn plain(&self, path: &str) -> Option<Response<Body>> {
         let status = self.store.status().await;
         Some(match (path, status) {
@@ -52,7 +52,7 @@ pub(super) fn text(kind: &'static str, code: StatusCode, body: String) -> Respon
     response
 }
 
-/// etcd's metrics, under etcd's names.
+/// etcd's metrics, with etcd's names.
 fn metrics(status: &StoreStatus) -> Exposition {
     let gauges = [
         ("etcd_mvcc_db_total_size_in_bytes", "Bytes of the data, on disk if there is one.", status.size_bytes),
@@ -97,7 +97,7 @@ fn metrics(status: &StoreStatus) -> Exposition {
     text
 }
 
-/// How much memory the process has in use; only Linux says.
+/// The resident memory of the process; only on Linux.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix("kB")?;

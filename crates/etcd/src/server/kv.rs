@@ -8,7 +8,7 @@ use crate::convert;
 use crate::proto::etcdserverpb::{self as pb, kv_server::Kv};
 use crate::status::to_status;
 
-/// How many keys a part of a streamed range has.
+/// The number of keys in a part of a streamed range.
 const STREAM_PAGE: i64 = 1000;
 
 impl Shared {
@@ -35,7 +35,7 @@ impl Kv for Shared {
 
     type RangeStreamStream = BoxStream<'static, Result<pb::RangeStreamResponse, Status>>;
 
-    /// The whole range at one revision, in parts; the last part has the counts.
+    /// The complete range at one revision, in parts; the last part has the counts.
     async fn range_stream(
         &self,
         request: Request<pb::RangeRequest>,

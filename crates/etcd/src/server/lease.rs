@@ -30,7 +30,7 @@ impl Lease for Shared {
 
     type LeaseKeepAliveStream = BoxStream<'static, Result<pb::LeaseKeepAliveResponse, Status>>;
 
-    /// One answer for each request. A lease that is gone is answered with a time of zero, as in etcd.
+    /// One response for each request. The response for a missing lease has a time of zero, as in etcd.
     async fn lease_keep_alive(
         &self,
         request: Request<Streaming<pb::LeaseKeepAliveRequest>>,

@@ -16,7 +16,7 @@ impl Shared {
 
 #[async_trait]
 impl Maintenance for Shared {
-    /// Alarms follow the disk: the store raises one when it cannot write, and takes it back when it can again.
+    /// Alarms depend on the disk: the store raises one when it cannot write, and clears it when it can again.
     async fn alarm(&self, request: Request<pb::AlarmRequest>) -> Result<Response<pb::AlarmResponse>, Status> {
         if request.get_ref().action == i32::from(pb::alarm_request::AlarmAction::Activate) {
             return Err(Status::unimplemented("an alarm is raised by the store alone"));

@@ -20,17 +20,17 @@ pub use face::Face;
 
 use crate::proto::etcdserverpb::ResponseHeader;
 
-/// What the serving side says of itself.
+/// The settings of the server.
 #[derive(Clone, Debug)]
 pub struct FaceOptions {
     /// The name of the one member. In etcd: `--name`.
     pub name: String,
-    /// Where clients find it. In etcd: `--advertise-client-urls`.
+    /// The client URLs of the member. In etcd: `--advertise-client-urls`.
     pub client_urls: Vec<String>,
-    /// How long a watch that asked for progress is idle before it is told. In etcd:
+    /// How long a watch with progress notifications is idle before it is notified. In etcd:
     /// `--watch-progress-notify-interval`.
     pub progress_interval: Duration,
-    /// The largest message that is taken from a client, in bytes.
+    /// The maximum size of a message from a client, in bytes.
     pub max_message_bytes: usize,
 }
 
@@ -46,7 +46,7 @@ impl Default for FaceOptions {
     }
 }
 
-/// What every service answers with.
+/// The common state of all services.
 #[derive(Clone)]
 struct Shared {
     store: Arc<dyn Store>,
@@ -54,7 +54,7 @@ struct Shared {
     counts: Arc<counts::Counts>,
 }
 
-/// One cluster of one member: clients only compare these numbers.
+/// A cluster of one member: clients only compare these numbers.
 const CLUSTER_ID: u64 = 0xc04a_c1e0_0000_0001;
 const MEMBER_ID: u64 = 0xc04a_c1e0_0000_0002;
 /// The term in which an etcd of one member elects itself.
@@ -65,7 +65,7 @@ fn header(revision: Revision) -> ResponseHeader {
 }
 
 impl Shared {
-    /// A header at the newest revision.
+    /// A response header at the newest revision.
     async fn current_header(&self) -> Result<ResponseHeader, tonic::Status> {
         let status = self.store.status().await.map_err(|error| crate::status::to_status(&error))?;
         Ok(header(status.revision))

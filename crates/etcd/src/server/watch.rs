@@ -1,4 +1,4 @@
-//! One stream of the Watch service: many watches, which the client opens and closes by messages.
+//! One stream of the Watch service: many watches, which the client creates and cancels with messages.
 //!
 //! ```text
 //! client --create, cancel, progress--> WatchStream --a Follower for each watch--> Watcher (the store's cursor)
@@ -22,7 +22,7 @@ use crate::convert::key_range;
 use crate::proto::etcdserverpb::{self as pb, watch_request::RequestUnion, watch_server::Watch};
 use crate::status::to_status;
 
-/// The id of answers that speak of no single watch. In Kubernetes: etcd's `clientv3.InvalidWatchID`.
+/// The id of responses that concern no single watch. In Kubernetes: etcd's `clientv3.InvalidWatchID`.
 const NO_WATCH: i64 = -1;
 
 #[async_trait]
@@ -55,20 +55,20 @@ struct WatchStream {
     shared: Shared,
     requests: Streaming<pb::WatchRequest>,
     followers: SelectAll<BoxStream<'static, Told>>,
-    /// Asks a follower for its progress, with the number of the round; dropped, it cancels the watch.
+    /// Sends progress requests to a follower, with the number of the round; dropping the sender cancels the watch.
     commands: BTreeMap<i64, mpsc::UnboundedSender<u64>>,
     next_id: i64,
-    /// The newest revision of which events were sent.
+    /// The newest revision whose events were sent.
     delivered: Revision,
     round: Option<Round>,
     rounds: u64,
 }
 
-/// A question for progress that the followers are answering.
+/// A progress request that the followers are answering.
 struct Round {
     number: u64,
     waiting: BTreeSet<i64>,
-    /// Up to where all that have answered have delivered everything; `None` if one of them begins in the future.
+    /// The lowest position of all followers that have answered; `None` if one of them starts at a future revision.
     least: Option<Revision>,
 }
 
@@ -78,7 +78,7 @@ enum Happened {
 }
 
 impl WatchStream {
-    /// The next message to the client; `None` when the client is done.
+    /// The next message to the client; `None` when the client has closed the stream.
     async fn next(&mut self) -> Result<Option<pb::WatchResponse>, Status> {
         loop {
             let response = match self.happened().await? {
@@ -101,7 +101,7 @@ impl WatchStream {
     }
 
     async fn happened(&mut self) -> Result<Happened, Status> {
-        // The client's messages first, so that a cancelled watch is heard however much it has to say.
+        // The client's messages first, so that a watch can be cancelled however many events it has.
         match select(pin!(self.requests.message()), self.followers.next()).await {
             Either::Left((request, _)) => Ok(Happened::Request(request?)),
             Either::Right((Some(told), _)) => Ok(Happened::Told(told)),
@@ -131,7 +131,7 @@ impl WatchStream {
                 if !round.waiting.is_empty() {
                     return None;
                 }
-                // A client takes progress for the position of all its watches, so it must not lie behind any of them.
+                // A client takes progress as the position of all its watches, so it must not be behind any of them.
                 let least = self.round.take()?.least.filter(|least| *least >= self.delivered)?;
                 Some(pb::WatchResponse { header: Some(header(least)), watch_id: NO_WATCH, ..Default::default() })
             }
@@ -148,7 +148,7 @@ impl WatchStream {
                 return Ok(pb::WatchResponse { watch_id: NO_WATCH, canceled: true, cancel_reason, ..created });
             }
         };
-        // Pinned to the revision that the answer names, so that nothing falls between the two.
+        // Pinned to the revision in the response, so that no change between the two is missed.
         let start = if request.start_revision == 0 { status.revision + 1 } else { request.start_revision };
         let range = key_range(first_key(request.key), request.range_end);
         let wanted = WatchRequest { range, start_revision: start, prev_kv: request.prev_kv };
@@ -186,7 +186,8 @@ impl WatchStream {
         Ok(self.next_id - 1)
     }
 
-    /// Asks every follower. Answered with one message when all have, or not at all: clients ask again.
+    /// Sends a progress request to every follower. It is answered with one message when all have answered, or not at
+    /// all: clients repeat the request.
     async fn ask_progress(&mut self) -> Result<Option<pb::WatchResponse>, Status> {
         if self.commands.is_empty() {
             let header = Some(self.shared.current_header().await?);
@@ -200,7 +201,7 @@ impl WatchStream {
     }
 }
 
-/// etcd takes an empty key for the smallest one.
+/// etcd treats an empty key as the smallest one.
 fn first_key(key: Bytes) -> Bytes {
     if key.is_empty() { Bytes::from_static(&[0]) } else { key }
 }
