@@ -1,5 +1,5 @@
-//! What the expressions of admission see: policies and match conditions.
-//! In Kubernetes: `apiserver/pkg/admission/plugin/cel`.
+//! The environment of admission expressions: policies and match conditions. In Kubernetes:
+//! `apiserver/pkg/admission/plugin/cel`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,8 +7,8 @@ use crate::environment::Environment;
 use crate::schema::{Field, Object, Order, Schema, Shape};
 use crate::types::Type;
 
-/// The variables of a policy or a match condition: whether there are parameters, whether an authorizer can be asked,
-/// and the variables that the policy itself computes with their types, if it may have any.
+/// The variables of a policy or a match condition: with or without parameters and an authorizer, and with the types
+/// of the policy's own variables, if any.
 pub fn admission_environment(
     has_parameters: bool,
     has_authorizer: bool,
@@ -33,8 +33,8 @@ pub fn admission_environment(
     }
 }
 
-/// The same with the variables that a policy computes. Each is a variable of its own; that all of them are fields of one
-/// object shows where there is no such field.
+/// The same with the variables of a policy. Each is an independent variable here. In Kubernetes they are fields of
+/// one object, which is visible only in the error for an unknown field.
 pub fn with_computed(environment: Environment, computed: &[(String, Type)]) -> Environment {
     let fields: Vec<_> = computed.iter().map(|(name, _)| (name.as_str(), Shape::Any)).collect();
     let environment = environment.with("variables", Arc::new(object("kubernetes.variables", fields)).as_type());
@@ -43,8 +43,8 @@ pub fn with_computed(environment: Environment, computed: &[(String, Type)]) -> E
         .fold(environment, |environment, (name, of)| environment.with(format!("variables.{name}"), computed_type(of)))
 }
 
-/// What is known of what a variable holds: libraries' values may be anything to others.
-/// In Kubernetes: `convertCelTypeToDeclType`.
+/// The type of a policy's variable: values of library types become dynamic. In Kubernetes:
+/// `convertCelTypeToDeclType`.
 fn computed_type(of: &Type) -> Type {
     match of {
         Type::Bool
@@ -62,7 +62,7 @@ fn computed_type(of: &Type) -> Type {
     }
 }
 
-/// What `request` holds. In Kubernetes: `BuildRequestType`.
+/// The schema of `request`. In Kubernetes: `BuildRequestType`.
 pub fn request_schema() -> &'static Arc<Schema> {
     static REQUEST: LazyLock<Arc<Schema>> = LazyLock::new(|| {
         let named = |name, last| object(name, texts(&["group", "version", last]));
@@ -87,7 +87,7 @@ pub fn request_schema() -> &'static Arc<Schema> {
     &REQUEST
 }
 
-/// What `namespaceObject` holds. In Kubernetes: `BuildNamespaceType`.
+/// The schema of `namespaceObject`. In Kubernetes: `BuildNamespaceType`.
 pub fn namespace_schema() -> &'static Arc<Schema> {
     static NAMESPACE: LazyLock<Arc<Schema>> = LazyLock::new(|| {
         let map = || Shape::Map(Arc::new(Schema::new(Shape::String)));

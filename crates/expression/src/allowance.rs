@@ -1,19 +1,19 @@
-//! How far expressions may go before whoever runs them does it otherwise.
+//! How much work expressions may do before the caller runs them in another way.
 
 use std::cell::Cell;
 
 use crate::meter::{COST_OF_ONE_EXPRESSION, MOST_WORK, Use};
 
-/// What of the budget of one expression costs little: about a millisecond.
+/// The cheap part of one expression's budget: about a millisecond.
 const SHORT: u64 = 50;
-/// What it takes to begin an expression, in small steps.
+/// The cost of starting an expression, in small steps.
 const BEGINNING: u64 = 100;
 
-/// What several expressions may use up together before they leave off.
+/// A common limit for several expressions, beyond which they stop.
 ///
-/// This is no limit of theirs, which they have beside it: once it [is spent](Self::is_spent), what they gave means
-/// nothing, and they are to be run again from the beginning with another. Until then they give what they would give
-/// with any.
+/// This is not their own cost limit, which applies in addition. Once it [is spent](Self::is_spent), their results are
+/// invalid, and they must be run again from the beginning with another allowance. Until then their results do not
+/// depend on the allowance.
 #[derive(Debug)]
 pub struct Allowance {
     left: Cell<Use>,
@@ -21,12 +21,12 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// What may be run at once, whoever else waits.
+    /// What may run at once, even if others wait.
     pub fn short() -> Self {
         Self::of(Use { cost: COST_OF_ONE_EXPRESSION / SHORT, work: MOST_WORK / SHORT })
     }
 
-    /// As much as their limits let expressions use up.
+    /// No limit except the expressions' own.
     pub fn unlimited() -> Self {
         Self::of(Use::ANY)
     }
@@ -35,7 +35,7 @@ impl Allowance {
         Self { left: Cell::new(left), is_spent: Cell::new(false) }
     }
 
-    /// Whether expressions left off that were not at their end.
+    /// Whether expressions stopped before their end.
     pub fn is_spent(&self) -> bool {
         self.is_spent.get()
     }

@@ -1,22 +1,22 @@
-//! Questions to an authorizer, asked from within an expression.
+//! Authorizer checks within an expression.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Decides what someone may do. In Kubernetes: `authorizer.Authorizer` behind the variable `authorizer`.
+/// Makes authorization decisions. In Kubernetes: `authorizer.Authorizer` behind the variable `authorizer`.
 pub trait Authorizer: Send + Sync {
-    /// Whether the one whom the request comes from, or a service account, may do something.
+    /// Whether the requesting user, or a service account, is authorized.
     fn decide(&self, question: &Question) -> Decision;
 }
 
-/// What is asked of an authorizer.
+/// The attributes of an authorizer check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// Namespace and name of the service account that is asked about; the one of the request if there is none.
+    /// The namespace and name of the checked service account; `None` for the requesting user.
     pub service_account: Option<(String, String)>,
     /// The verb.
     pub verb: String,
-    /// The path, for what is no resource.
+    /// The path, for a non-resource check.
     pub path: Option<String>,
     /// The group.
     pub group: String,
@@ -28,24 +28,24 @@ pub struct Question {
     pub namespace: String,
     /// The name.
     pub name: String,
-    /// Which fields are selected.
+    /// The field selector.
     pub field_selector: String,
-    /// Which labels are selected.
+    /// The label selector.
     pub label_selector: String,
 }
 
-/// What an authorizer says.
+/// The result of an authorizer check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Whether it is allowed.
     pub allowed: bool,
     /// Why.
     pub reason: String,
-    /// Why it could not be said.
+    /// The error, if the check failed.
     pub error: Option<String>,
 }
 
-/// A question that is being put together, or its answer.
+/// A check under construction, or its result.
 #[derive(Clone)]
 pub(crate) enum Authorization {
     Authorizer(Arc<dyn Authorizer>, Question),

@@ -1,4 +1,4 @@
-//! What expressions see that select devices. In Kubernetes: `dynamic-resource-allocation/cel`.
+//! The environment of device selectors. In Kubernetes: `dynamic-resource-allocation/cel`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -15,10 +15,10 @@ const LONGEST_DOMAIN: u64 = 63;
 const LONGEST_IDENTIFIER: u64 = 32;
 const LONGEST_VALUE: u64 = 64;
 const MOST_ATTRIBUTES: u64 = 32;
-/// The most that one selector may cost for one device. In Kubernetes: `CELSelectorExpressionMaxCost`.
+/// The maximum cost of one selector for one device. In Kubernetes: `CELSelectorExpressionMaxCost`.
 const GREATEST_COST: u64 = 1_000_000;
 
-/// What an expression sees as `device`: the driver, and attributes and capacities by domain and name.
+/// The schema of `device`: the driver, and attributes and capacities by domain and name.
 static DEVICE: LazyLock<Arc<Schema>> = LazyLock::new(|| {
     let text = |longest| Schema::new(Shape::String).with_longest(longest);
     let map = |values, longest_key| {
@@ -43,30 +43,30 @@ fn object<N: Into<String>>(name: &str, fields: impl IntoIterator<Item = (N, Sche
     Schema::new(Shape::Object(Object { name: name.to_owned(), fields }))
 }
 
-/// What devices look like, and how large they can be.
+/// The schema of devices, with size limits.
 pub fn device_schema() -> &'static Schema {
     &DEVICE
 }
 
-/// What expressions that select devices may name.
+/// The variables of device selectors.
 pub fn device_environment() -> Environment {
     Environment::new().with("device", DEVICE.as_type()).with_bindings()
 }
 
-/// What a device says of itself.
+/// An attribute of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attribute<'a> {
-    /// True or false.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// Text.
+    /// A string.
     Text(&'a str),
-    /// A version as semver.org has it.
+    /// A semantic version.
     Version(&'a str),
 }
 
-/// A device as expressions see it.
+/// A device for expressions.
 #[derive(Debug)]
 pub struct Device {
     json: Json,
@@ -74,8 +74,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// With what it says of itself and how much it has of what, each by its name; a name without a domain before a slash
-    /// is one of the driver.
+    /// With its attributes and capacities by name; a name without a domain and a slash belongs to the driver's
+    /// domain.
     pub fn new<'a>(
         driver: &str,
         attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>,
@@ -97,10 +97,10 @@ impl Device {
         }
     }
 
-    /// Whether an expression chooses it.
+    /// Whether an expression selects it.
     ///
     /// # Errors
-    /// What went wrong, such as an attribute that it does not have.
+    /// A runtime error, such as a missing attribute.
     pub fn is_chosen_by(&self, expression: &Expression) -> Result<bool, Error> {
         let mut variables = Variables::default();
         variables.set_typed("device", &self.json, &self.schema);
@@ -108,10 +108,10 @@ impl Device {
     }
 }
 
-/// Values by name, and what each looks like.
+/// Values by name, and their schemas.
 type Domain = (Map<String, Json>, Vec<(String, Schema)>);
 
-/// The values by domain and name, and what they look like. A domain of which there is nothing is empty.
+/// The values by domain and name, and their schemas. A domain without values is empty.
 fn by_domain<'a>(driver: &str, values: impl Iterator<Item = (&'a str, Json, Shape)>) -> (Json, Schema) {
     let mut domains: BTreeMap<String, Domain> = BTreeMap::new();
     for (name, value, shape) in values {

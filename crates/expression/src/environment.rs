@@ -1,11 +1,11 @@
-//! What an expression may name.
+//! The variables of an expression.
 
 use std::collections::BTreeMap;
 
 use crate::syntax::Bindings;
 use crate::types::Type;
 
-/// The variables that expressions see, with their types.
+/// The variables in scope, with their types.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: BTreeMap<String, Type>,
@@ -14,24 +14,24 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// No variables yet.
+    /// Without variables.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Every name is a variable, and what it holds shows when the expression runs.
+    /// Every name is a variable of dynamic type.
     pub fn open() -> Self {
         Self { is_open: true, ..Self::default() }
     }
 
-    /// With `cel.bind(name, value, expression)`, which most environments of Kubernetes do not have.
+    /// Adds `cel.bind(name, value, expression)`, which most environments of Kubernetes do not have.
     #[must_use]
     pub fn with_bindings(mut self) -> Self {
         self.bindings = Bindings::Allowed;
         self
     }
 
-    /// With one more variable.
+    /// Adds a variable.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, of: Type) -> Self {
         self.variables.insert(name.into(), of);

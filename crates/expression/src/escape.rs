@@ -1,11 +1,11 @@
-//! Names of fields that are no names in expressions.
+//! Escapes field names that are not valid identifiers.
 
 use crate::syntax::RESERVED;
 
-/// The words that have a meaning in expressions.
+/// The keywords of expressions.
 const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 
-/// The identifier under which rules find a field. In Kubernetes: `cel.Escape`.
+/// The identifier of a field in rules. In Kubernetes: `cel.Escape`.
 pub fn escaped(name: &str) -> String {
     if WORDS.contains(&name) || RESERVED.contains(&name) {
         return format!("__{name}__");

@@ -23,46 +23,46 @@ struct Compiled {
     tree: Tree,
 }
 
-/// Why a text is not an expression, or did not give a value.
+/// Why an expression cannot be compiled, or has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The text is not an expression.
+    /// The text is not a valid expression.
     #[error("{0}")]
     Refused(Report),
-    /// A part of the expression is constant and has no value.
+    /// A constant part of the expression fails.
     #[error("{0}")]
     Constant(String),
-    /// The expression ran and gave no value.
+    /// The evaluation failed.
     #[error("{0}")]
     Evaluation(String),
-    /// The expression gave a value where true or false was needed.
+    /// The result is not a boolean, and a boolean was needed.
     #[error("gave {0}, where true or false is needed")]
     NotABoolean(String),
 }
 
-/// What came of an expression, and what it cost in Kubernetes' units.
+/// The result of an expression, and its cost in Kubernetes' units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run<T> {
-    /// The value, or why there is none.
+    /// The value, or the error.
     pub result: Result<T, Error>,
     /// The cost.
     pub cost: u64,
 }
 
 impl Error {
-    /// Whether the expression was stopped because it cost too much.
+    /// Whether the evaluation was stopped because it exceeded the cost limit.
     pub fn is_too_costly(&self) -> bool {
         matches!(self, Self::Evaluation(message) if message.starts_with("operation cancelled: actual cost limit exceeded"))
     }
 }
 
 impl Expression {
-    /// Compiles a text in which every name is a variable of any type.
+    /// Compiles an expression in which every name is a variable of dynamic type.
     pub fn compile(text: &str) -> Result<Self, Error> {
         Self::compile_in(text, &Environment::open())
     }
 
-    /// Compiles a text with the variables of an environment.
+    /// Compiles an expression with the variables of an environment.
     pub fn compile_in(text: &str, environment: &Environment) -> Result<Self, Error> {
         let mut tree = parse(text, environment.bindings()).map_err(Error::Refused)?;
         let typed = check(text, &mut tree, environment).map_err(Error::Refused)?;
@@ -75,14 +75,14 @@ impl Expression {
         &self.text
     }
 
-    /// The names that the expression takes from outside.
+    /// The variables that the expression uses.
     pub fn variables(&self) -> &BTreeSet<String> {
         &self.compiled.typed.variables
     }
 
-    /// What the expression goes through: the ranges of its outermost loops (`pods` in `pods.all(p, …)`), and the variables that it
-    /// uses outside of loops, each as an expression of its own. Where all of them are empty, nothing that the expression says
-    /// is about anything.
+    /// What the expression iterates over: the ranges of its outermost comprehensions (`pods` in `pods.all(p, …)`),
+    /// and the variables that it uses outside of comprehensions, each as a separate expression. If all of them are
+    /// empty, the expression's result is vacuous.
     pub fn ranges(&self) -> Vec<Expression> {
         let mut open = vec![&self.compiled.tree.root];
         let mut ranges = Vec::new();
@@ -102,13 +102,12 @@ impl Expression {
         ranges.into_iter().filter_map(alone).collect()
     }
 
-    /// The type of what the expression gives.
+    /// The type of the expression's result.
     pub fn output_type(&self) -> &Type {
         self.compiled.typed.type_of(&self.compiled.tree.root)
     }
 
-    /// The most that the expression can cost, whatever values of `schema` its variables have.
-    /// In Kubernetes: `cel.Env.EstimateCost`.
+    /// The maximum cost of the expression for variables with this schema. In Kubernetes: `cel.Env.EstimateCost`.
     pub fn greatest_cost(&self, schema: &Schema) -> u64 {
         estimate(&self.compiled.tree, &self.compiled.typed, Some(schema)).most
     }

@@ -1,13 +1,13 @@
-//! Why an expression has no value.
+//! Runtime errors of expressions.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// What went wrong while an expression ran.
+/// A runtime error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     message: Cow<'static, str>,
-    /// Whether nothing more may run, so that `||` and `&&` do not pass over it.
+    /// Whether evaluation must stop, so that `||` and `&&` do not ignore it.
     is_final: bool,
 }
 
@@ -20,7 +20,7 @@ impl Fault {
         Self::new("no such overload")
     }
 
-    /// The expression costs more than it may.
+    /// The expression exceeds its cost limit.
     pub(crate) fn too_costly() -> Self {
         Self { message: "operation cancelled: actual cost limit exceeded".into(), is_final: true }
     }

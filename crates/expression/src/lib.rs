@@ -1,18 +1,18 @@
-//! CEL, the expression language of Kubernetes, with its types, its libraries and a budget.
+//! CEL, the expression language of Kubernetes, with type checking, its libraries and a cost budget.
 //!
 //! ```text
 //! text --syntax--> tree --check(Environment)--> types --plan--> Expression      Report: cel-go's words, line, caret
 //! Expression + Variables (JSON, borrowed) --machine, metered--> value | Error, and what it cost
 //! ```
-//! Start at [`Expression`]. [`Schema`] says what values from outside look like, [`Environment`] which there are.
-//! In Kubernetes: `cel-go`, and `apiserver/pkg/cel` with its environment of libraries.
+//! Start at [`Expression`]. [`Schema`] describes values from outside, [`Environment`] lists the variables. In
+//! Kubernetes: `cel-go`, and `apiserver/pkg/cel` with its environment of libraries.
 //!
-//! Everything is limited: texts, nesting and trees before anything works on them; a run by Kubernetes' units of cost,
-//! and by steps and bytes, because costs do not count all work.
+//! Everything is limited: the length of texts, nesting and the size of trees before they are processed; an evaluation
+//! by Kubernetes' cost units, and by steps and bytes, because costs do not cover all work.
 //!
 //! Unlike Kubernetes: no protobuf messages (`google.protobuf.Int32Value{}` is undeclared); trees deeper than 200 are
-//! refused, where Kubernetes counts brackets only; patterns are those of the `regex` crate, which has all of Go's.
-//! Not here: which variables an expression sees; that is the caller's.
+//! rejected, where Kubernetes limits only brackets; patterns are those of the `regex` crate, which supports all of
+//! Go's syntax. Not here: the variables of an expression; the caller defines them.
 
 mod admission;
 mod allowance;

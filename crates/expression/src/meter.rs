@@ -1,36 +1,36 @@
-//! What an expression may use up.
+//! The limits of an expression.
 
 use crate::fault::Fault;
 
-/// How much one expression may cost. In Kubernetes: `celconfig.PerCallLimit`.
+/// The cost limit of one expression. In Kubernetes: `celconfig.PerCallLimit`.
 pub const COST_OF_ONE_EXPRESSION: u64 = 1_000_000;
-/// How much all rules of one object may cost. In Kubernetes: `celconfig.RuntimeCELCostBudget`.
+/// The cost limit of all rules of one object. In Kubernetes: `celconfig.RuntimeCELCostBudget`.
 pub const COST_OF_ONE_OBJECT: u64 = 10_000_000;
-/// How much the match conditions of one request may cost. In Kubernetes: `RuntimeCELCostBudgetMatchConditions`.
+/// The cost limit of the match conditions of one request. In Kubernetes: `RuntimeCELCostBudgetMatchConditions`.
 pub const COST_OF_MATCH_CONDITIONS: u64 = 2_500_000;
 
-/// How many small steps, each of a few nanoseconds, an expression may take: costs do not count all of them, as the
-/// comparison of what is deep within lists.
+/// The maximum number of small steps, each of a few nanoseconds: costs do not cover all of them, for example the
+/// comparison of deeply nested lists.
 pub(crate) const MOST_WORK: u64 = 8_000_000;
-/// How many bytes an expression may make.
+/// The maximum number of bytes that an expression may allocate.
 const MOST_MEMORY: usize = 48 * 1024 * 1024;
-/// How many bytes an item of a list takes.
+/// The size of a list item in bytes.
 const ITEM: usize = 40;
 
-/// Counts what an expression uses up, in Kubernetes' units of cost, and in steps and bytes.
+/// Measures an expression, in Kubernetes' cost units, and in steps and bytes.
 #[derive(Debug)]
 pub(crate) struct Meter {
     cost: u64,
     limit: u64,
     work: u64,
     memory: usize,
-    /// How much of the cost is for questions to an authorizer.
+    /// The part of the cost for authorizer checks.
     asked: u64,
     allowed: Use,
 }
 
-/// What an expression has used up that takes time here: its cost without that of questions to an authorizer, which is
-/// the price of what is done outside, and its small steps.
+/// The usage of an expression that takes time here: its cost without authorizer checks, whose cost represents
+/// external work, and its small steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
     pub(crate) cost: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Use {
 }
 
 impl Use {
-    /// As much as there is.
+    /// Without a limit.
     pub(crate) const ANY: Self = Self { cost: u64::MAX, work: u64::MAX };
 }
 
@@ -47,7 +47,7 @@ impl Meter {
         Self::within(limit, Use::ANY)
     }
 
-    /// One that stops beyond what is allowed, too.
+    /// With the additional limit of an allowance.
     pub(crate) fn within(limit: u64, allowed: Use) -> Self {
         Self { cost: 0, limit, work: 0, memory: 0, asked: 0, allowed }
     }
@@ -66,7 +66,7 @@ impl Meter {
         if is_over { Err(Fault::too_costly()) } else { Ok(()) }
     }
 
-    /// Charges for a question to an authorizer.
+    /// Charges for an authorizer check.
     pub(crate) fn charge_question(&mut self, cost: u64) -> Result<(), Fault> {
         self.asked = self.asked.saturating_add(cost);
         self.charge(cost)
@@ -77,13 +77,13 @@ impl Meter {
         if self.work > MOST_WORK.min(self.allowed.work) { Err(Fault::too_costly()) } else { Ok(()) }
     }
 
-    /// Bytes that are about to be made.
+    /// Bytes that will be allocated.
     pub(crate) fn memory(&mut self, bytes: usize) -> Result<(), Fault> {
         self.memory = self.memory.saturating_add(bytes);
         if self.memory > MOST_MEMORY { Err(Fault::too_costly()) } else { self.work(bytes as u64 / 64) }
     }
 
-    /// Items of lists that are about to be made.
+    /// Items of lists that will be allocated.
     pub(crate) fn items(&mut self, count: usize) -> Result<(), Fault> {
         self.memory(count.saturating_mul(ITEM))
     }

@@ -1,94 +1,94 @@
-//! What values from outside look like: their types, and how large they can be.
+//! Describes values from outside: their types and size limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The largest request that a server takes, in bytes; what has no limit of its own is no larger.
+/// The maximum size of a request, in bytes; it limits values without their own limit.
 const LARGEST_REQUEST: u64 = 3 * 1024 * 1024;
-/// How large the text of a point or span of time can be.
+/// The maximum length of a timestamp or a duration.
 const LARGEST_TIME: u64 = 32;
 const DATE: u64 = 12;
 
-/// The shape of values from outside, as expressions see it. In Kubernetes: `apiserver/pkg/cel.DeclType`.
+/// The schema of values from outside. In Kubernetes: `apiserver/pkg/cel.DeclType`.
 #[derive(Debug)]
 pub struct Schema {
     shape: Shape,
-    /// How many characters or items there can be.
+    /// The maximum number of characters or items.
     largest: u64,
-    /// How many bytes a value takes at least as JSON.
+    /// The minimum size of a value as JSON, in bytes.
     smallest: u64,
-    /// How long the keys of a map can be, where they have a limit of their own.
+    /// The maximum length of a map's keys, if they have their own limit.
     longest_key: Option<u64>,
-    /// Whether what is missing reads as an empty map.
+    /// Whether missing entries read as an empty map.
     is_endless: bool,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug)]
 pub enum Shape {
-    /// Anything, such as a whole number or a text.
+    /// Any type, for example an integer or a string.
     Any,
-    /// True or false.
+    /// A boolean.
     Bool,
-    /// A whole number.
+    /// An integer.
     Int,
-    /// A number.
+    /// A floating-point number.
     Double,
-    /// Text.
+    /// A string.
     String,
-    /// Bytes, as base64.
+    /// Bytes, in base64.
     Bytes,
-    /// A day.
+    /// A date.
     Date,
-    /// A point in time.
+    /// A timestamp.
     Timestamp,
-    /// A span of time.
+    /// A duration.
     Duration,
-    /// An amount, such as `1Gi`.
+    /// A quantity, for example `1Gi`.
     Quantity,
-    /// A version as semver.org has it.
+    /// A semantic version.
     Semver,
-    /// A list, and when two lists are the same.
+    /// A list, and how two lists are compared.
     List(Arc<Schema>, Order),
-    /// A map from texts.
+    /// A map with string keys.
     Map(Arc<Schema>),
     /// An object with declared fields.
     Object(Object),
 }
 
-/// When two lists are the same.
+/// How two lists are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The same items in the same order. In Kubernetes: `x-kubernetes-list-type: atomic`.
+    /// Equal items in the same order. In Kubernetes: `x-kubernetes-list-type: atomic`.
     Fixed,
-    /// The same items in any order. In Kubernetes: `set`.
+    /// Equal items in any order. In Kubernetes: `set`.
     Any,
-    /// Items that have the same keys are the same, in any order. In Kubernetes: `map`.
+    /// Items are matched by these keys, in any order. In Kubernetes: `map`.
     Keyed(Vec<String>),
 }
 
 /// The fields of an object.
 #[derive(Debug, Default)]
 pub struct Object {
-    /// How errors name the type.
+    /// The name of the type in errors.
     pub name: String,
-    /// The fields, by the names that expressions use.
+    /// The fields, by the names in expressions.
     pub fields: BTreeMap<String, Field>,
 }
 
 /// A field of an object.
 #[derive(Debug)]
 pub struct Field {
-    /// The name in the object, where expressions need another.
+    /// The name in the object, if it differs from the one in expressions.
     pub key: String,
-    /// What stands there.
+    /// The schema of its value.
     pub schema: Arc<Schema>,
-    /// Whether it has to be there, and has no default.
+    /// Whether it is required, and has no default.
     pub is_required: bool,
 }
 
 impl Schema {
-    /// A schema with the sizes that its shape alone gives.
+    /// A schema with the default size limits of its shape.
     pub fn new(shape: Shape) -> Self {
         let whole = LARGEST_REQUEST - 2;
         let (largest, smallest) = match &shape {
@@ -108,7 +108,7 @@ impl Schema {
         Self { shape, largest, smallest, longest_key: None, is_endless: false }
     }
 
-    /// The same with a limit of its own, in characters or items.
+    /// The same with another limit, in characters or items.
     #[must_use]
     pub fn with_largest(self, largest: Option<u64>) -> Self {
         let largest = match (&self.shape, largest) {
@@ -119,19 +119,19 @@ impl Schema {
         Self { largest, ..self }
     }
 
-    /// The same, where a text is one of a few whose longest has `bytes`.
+    /// The same for an enum of strings whose longest has `bytes`.
     #[must_use]
     pub fn with_longest(self, bytes: u64) -> Self {
         Self { largest: bytes, ..self }
     }
 
-    /// The same, where the keys of a map have at most so many characters.
+    /// The same with a maximum length of map keys, in characters.
     #[must_use]
     pub fn with_longest_key(self, characters: u64) -> Self {
         Self { longest_key: Some(characters), ..self }
     }
 
-    /// The same, where whoever looks for what is missing finds an empty map.
+    /// The same, where missing entries read as an empty map.
     #[must_use]
     pub fn with_empty_maps_for_missing(self) -> Self {
         Self { is_endless: true, ..self }
@@ -141,12 +141,12 @@ impl Schema {
         self.is_endless
     }
 
-    /// What values are.
+    /// The type of the values.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// How many characters or items there can be.
+    /// The maximum number of characters or items.
     pub fn largest(&self) -> u64 {
         self.largest
     }
@@ -155,7 +155,7 @@ impl Schema {
         self.longest_key
     }
 
-    /// How many such values a request can hold. In Kubernetes: `cel.maxCardinality`.
+    /// The maximum number of such values in a request. In Kubernetes: `cel.maxCardinality`.
     pub fn most_in_a_request(&self) -> u64 {
         LARGEST_REQUEST / (self.smallest + 1)
     }
@@ -167,7 +167,7 @@ impl Schema {
         }
     }
 
-    /// A field by the name that expressions use.
+    /// A field by its name in expressions.
     pub fn field(&self, name: &str) -> Option<&Field> {
         match &self.shape {
             Shape::Object(object) => object.fields.get(name),
@@ -175,7 +175,7 @@ impl Schema {
         }
     }
 
-    /// What stands in a list or a map.
+    /// The schema of a list's items or a map's values.
     pub fn items(&self) -> Option<&Arc<Schema>> {
         match &self.shape {
             Shape::List(items, _) | Shape::Map(items) => Some(items),

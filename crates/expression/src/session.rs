@@ -1,4 +1,4 @@
-//! Several expressions over the same variables.
+//! Evaluates several expressions over the same variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +12,28 @@ use crate::meter::{COST_OF_ONE_EXPRESSION, Meter, Use};
 use crate::value::{Value, to_json};
 use crate::variables::Variables;
 
-/// Runs expressions over the same variables. What one of the variables computes is worked out when it is first needed,
-/// and once; its cost is that of the expression that needed it. In Kubernetes: `CompositedConditionEvaluator`.
+/// Evaluates expressions over the same variables. A computed variable is evaluated once, when it is first needed; its
+/// cost is charged to the expression that needed it. In Kubernetes: `CompositedConditionEvaluator`.
 pub struct Session<'v> {
     variables: &'v Variables<'v>,
     known: BTreeMap<&'v str, Option<Evaluated<'v>>>,
-    /// What variables have cost since the last expression began.
+    /// The cost of variables since the last expression started.
     cost: u64,
     allowance: Option<&'v Allowance>,
 }
 
 impl<'v> Session<'v> {
-    /// Begins with nothing worked out.
+    /// Starts without evaluated variables.
     pub fn new(variables: &'v Variables<'v>) -> Self {
         Self { variables, known: BTreeMap::new(), cost: 0, allowance: None }
     }
 
-    /// The same, within what is allowed; variables count too.
+    /// The same, with an allowance that includes the variables.
     pub fn within(variables: &'v Variables<'v>, allowance: &'v Allowance) -> Self {
         Self { allowance: Some(allowance), ..Self::new(variables) }
     }
 
-    /// The value of an expression, which may cost no more than `limit`.
+    /// Evaluates an expression with a cost limit.
     pub fn run(&mut self, expression: &Expression, limit: u64) -> Run<Json> {
         self.start(expression, limit, |value| {
             let json = to_json(value);
@@ -41,7 +41,7 @@ impl<'v> Session<'v> {
         })
     }
 
-    /// Whether an expression is true, at a cost of no more than `limit`.
+    /// Evaluates a boolean expression with a cost limit.
     pub fn decide(&mut self, expression: &Expression, limit: u64) -> Run<bool> {
         self.start(expression, limit, |value| match value {
             Value::Bool(holds) => Ok(*holds),
@@ -75,8 +75,8 @@ impl<'v> Session<'v> {
         (outcome.result, outcome.cost)
     }
 
-    /// A variable and all that it needs and is not known, in an order in which each finds what it needs: however long
-    /// the chain is, no computation waits for another one.
+    /// A variable and all unevaluated variables that it depends on, dependencies first. So a long chain of variables
+    /// causes no recursion.
     fn needed(&self, name: &str) -> Vec<(&'v str, Option<&'v Result<Expression, Error>>)> {
         let (mut ordered, mut seen) = (Vec::new(), BTreeSet::new());
         let mut open: Vec<_> = self.variables.find(name).into_iter().map(|found| (found, false)).collect();
@@ -122,22 +122,22 @@ impl<'v> Source<'v> for Session<'v> {
 }
 
 impl Expression {
-    /// The value of the expression.
+    /// Evaluates the expression.
     pub fn evaluate(&self, variables: &Variables<'_>) -> Result<Json, Error> {
         self.run(variables, COST_OF_ONE_EXPRESSION).result
     }
 
-    /// Whether the expression is true.
+    /// Evaluates a boolean expression.
     pub fn holds(&self, variables: &Variables<'_>) -> Result<bool, Error> {
         self.decide(variables, COST_OF_ONE_EXPRESSION).result
     }
 
-    /// The value of the expression, which may cost no more than `limit`.
+    /// Evaluates the expression with a cost limit.
     pub fn run(&self, variables: &Variables<'_>, limit: u64) -> Run<Json> {
         Session::new(variables).run(self, limit)
     }
 
-    /// Whether the expression is true, at a cost of no more than `limit`.
+    /// Evaluates a boolean expression with a cost limit.
     pub fn decide(&self, variables: &Variables<'_>, limit: u64) -> Run<bool> {
         Session::new(variables).decide(self, limit)
     }

@@ -1,29 +1,29 @@
-//! Where something stands in a text, and how errors show it.
+//! Positions in a text, and their display in errors.
 
 use std::fmt;
 
-/// One thing that is wrong with a text, at a place in it.
+/// An error at a position in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// The line in the text, from 1.
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// The line of the text.
     snippet: String,
 }
 
-/// Everything that is wrong with a text, in the order of the text. It prints as cel-go prints it: with the line and a
-/// caret under the column.
+/// All errors in a text, in the order of their positions. The format is cel-go's: with the line, and a caret below
+/// the column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What is wrong.
+    /// The errors.
     pub issues: Vec<Issue>,
 }
 
-/// Collects what is wrong with a text.
+/// Collects the errors in a text.
 pub(crate) struct Issues<'t> {
     text: &'t str,
     found: Vec<(usize, String)>,
@@ -34,7 +34,7 @@ impl<'t> Issues<'t> {
         Self { text, found: Vec::new() }
     }
 
-    /// Something is wrong at a byte of the text.
+    /// Adds an error at a byte of the text.
     pub(crate) fn add(&mut self, at: usize, message: impl Into<String>) {
         self.found.push((at, message.into()));
     }
@@ -58,7 +58,7 @@ fn issue(text: &str, at: usize, message: String) -> Issue {
     Issue { line: before.matches('\n').count() + 1, column, message, snippet }
 }
 
-/// Lines longer than this are not shown.
+/// Longer lines are not shown.
 const LONGEST_SNIPPET: usize = 16384;
 
 impl fmt::Display for Issue {

@@ -1,4 +1,4 @@
-//! What expressions are typed with.
+//! The types of expressions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,43 +8,43 @@ use crate::schema::{Schema, Shape};
 /// The type of an expression or a variable. In Kubernetes: `cel.Type`.
 #[derive(Clone, Debug)]
 pub enum Type {
-    /// Anything; checked when the expression runs.
+    /// Dynamic; checked at runtime.
     Dyn,
-    /// What has been reported as wrong already.
+    /// Already reported as an error.
     Error,
     /// `null`.
     Null,
-    /// True or false.
+    /// A boolean.
     Bool,
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     Int,
-    /// A whole number of 64 bits that is not negative.
+    /// An unsigned 64-bit integer.
     Uint,
     /// A floating-point number.
     Double,
-    /// Text.
+    /// A string.
     String,
     /// Bytes.
     Bytes,
-    /// A point in time.
+    /// A timestamp.
     Timestamp,
-    /// A span of time.
+    /// A duration.
     Duration,
     /// A list.
     List(Arc<Type>),
     /// A map.
     Map(Arc<Type>, Arc<Type>),
-    /// A value that may be missing.
+    /// An optional value.
     Optional(Arc<Type>),
     /// A type as a value.
     Type(Option<Arc<Type>>),
-    /// What a signature leaves open.
+    /// A type parameter of a signature.
     Parameter(Arc<str>),
     /// An object with declared fields.
     Object(Arc<Schema>),
-    /// An object of a library, such as `kubernetes.Quantity`.
+    /// An object type of a library, for example `kubernetes.Quantity`.
     Named(&'static str),
-    /// A type of a library that nothing is known of, such as `net.IP`.
+    /// An opaque type of a library, for example `net.IP`.
     Opaque(&'static str),
 }
 
@@ -59,7 +59,7 @@ impl Type {
         Self::Map(Arc::new(keys), Arc::new(values))
     }
 
-    /// A value of a type, or none.
+    /// An optional value of a type.
     pub fn optional(of: Type) -> Self {
         Self::Optional(Arc::new(of))
     }
@@ -76,7 +76,7 @@ impl Type {
         matches!(self, Self::Parameter(_))
     }
 
-    /// What the type is made of.
+    /// The type's parameters.
     pub(crate) fn parameters(&self) -> Vec<&Type> {
         match self {
             Self::List(of) | Self::Optional(of) | Self::Type(Some(of)) => vec![of],
@@ -85,7 +85,7 @@ impl Type {
         }
     }
 
-    /// The same type made of other types.
+    /// The same type with other parameters.
     pub(crate) fn with_parameters(&self, mut change: impl FnMut(&Type) -> Type) -> Type {
         match self {
             Self::List(of) => Self::list(change(of)),
@@ -99,12 +99,12 @@ impl Type {
         }
     }
 
-    /// Whether two types are of the same sort, whatever they are made of.
+    /// Whether two types are equal except for their parameters.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
-    /// The name under which the type itself is a value.
+    /// The name of the type as a value.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Null => "null_type".to_owned(),
@@ -118,7 +118,7 @@ impl Type {
         }
     }
 
-    /// The type that a name stands for as a value.
+    /// The type with a name as a value.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "bool" => Self::Bool,
@@ -142,7 +142,7 @@ impl Type {
 }
 
 impl Schema {
-    /// The type of values.
+    /// The type of values with this schema.
     pub fn as_type(self: &Arc<Self>) -> Type {
         match self.shape() {
             Shape::Any => Type::Dyn,

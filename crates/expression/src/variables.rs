@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::schema::Schema;
 use crate::value::{Opaque, Value, from_json, references};
 
-/// What an expression sees, by name. Nothing is converted before an expression looks at it.
+/// The variables of an expression, by name. Values are converted only when an expression reads them.
 #[derive(Clone, Default)]
 pub struct Variables<'v> {
     values: BTreeMap<String, Binding<'v>>,
@@ -26,65 +26,65 @@ enum Binding<'v> {
     Computed(Arc<Result<Expression, Error>>),
 }
 
-/// A JSON value to be shown in many lists.
+/// A JSON value for use in several lists.
 #[derive(Clone, Debug)]
 pub struct Prepared(Json);
 
 impl Prepared {
-    /// Takes a value.
+    /// Prepares a value.
     pub fn new(value: Json) -> Self {
         Self(value)
     }
 }
 
 impl<'v> Variables<'v> {
-    /// Makes `value` visible as `name`.
+    /// Sets the variable `name`.
     pub fn set(&mut self, name: impl Into<String>, value: &'v Json) {
         self.values.insert(name.into(), Binding::Json(value, None));
     }
 
-    /// Makes `value` visible as `name`, as its schema says.
+    /// Sets the variable `name`, with a schema.
     pub fn set_typed(&mut self, name: impl Into<String>, value: &'v Json, schema: &'v Schema) {
         self.values.insert(name.into(), Binding::Json(value, Some(schema)));
     }
 
-    /// Makes a value that may be missing visible as `name`.
+    /// Sets the variable `name` to an optional value.
     pub fn set_optional(&mut self, name: impl Into<String>, value: Option<&'v Json>, schema: &'v Schema) {
         self.values.insert(name.into(), Binding::Optional(value, Some(schema)));
     }
 
-    /// Makes a value visible as `name` that stands nowhere else.
+    /// Sets the variable `name` to an owned value.
     pub fn set_owned(&mut self, name: impl Into<String>, value: Json) {
         self.values.insert(name.into(), Binding::Owned(Arc::new(value), None));
     }
 
-    /// Makes a value visible as `name` that stands nowhere else, as its schema says.
+    /// Sets the variable `name` to an owned value, with a schema.
     pub fn set_owned_typed(&mut self, name: impl Into<String>, value: Json, schema: &'v Schema) {
         self.values.insert(name.into(), Binding::Owned(Arc::new(value), Some(schema)));
     }
 
-    /// Makes a list of values visible as `name`.
+    /// Sets the variable `name` to a list of values.
     pub fn set_list(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = &'v Prepared>) {
         let values = values.into_iter().map(|value| &value.0).collect();
         self.values.insert(name.into(), Binding::List(Arc::new(values)));
     }
 
-    /// Makes an authorizer visible as `name`; it answers for whoever makes the request.
+    /// Sets the variable `name` to an authorizer, which decides for the requesting user.
     pub fn set_authorizer(&mut self, name: impl Into<String>, authorizer: Arc<dyn Authorizer>) {
         self.values.insert(name.into(), Binding::Authorizer(authorizer));
     }
 
-    /// Makes a question about one resource visible as `name`, that lacks nothing but its verb.
+    /// Sets the variable `name` to a check of one resource that lacks only its verb.
     pub fn set_resource_check(&mut self, name: impl Into<String>, authorizer: Arc<dyn Authorizer>, about: Question) {
         self.values.insert(name.into(), Binding::Check(authorizer, Box::new(about)));
     }
 
-    /// Makes what an expression gives visible as `name`: it is worked out when somebody needs it.
+    /// Sets the variable `name` to the result of an expression, which is evaluated when it is first needed.
     pub fn set_computed(&mut self, name: impl Into<String>, expression: Arc<Result<Expression, Error>>) {
         self.values.insert(name.into(), Binding::Computed(expression));
     }
 
-    /// A variable, and the expression that computes it if there is one.
+    /// A variable, and the expression that computes it, if any.
     pub(crate) fn find(&self, name: &str) -> Option<(&str, Option<&Result<Expression, Error>>)> {
         let (name, binding) = self.values.get_key_value(name)?;
         let expression = match binding {
@@ -94,7 +94,7 @@ impl<'v> Variables<'v> {
         Some((name, expression))
     }
 
-    /// The value that a name stands for, if no expression computes it.
+    /// The value of a name, if no expression computes it.
     pub(crate) fn value(&self, name: &str) -> Option<Result<Value<'_>, Fault>> {
         let authorization = |of| Value::opaque(Opaque::Authorization(Arc::new(of)));
         Some(match self.values.get(name)? {

@@ -11,7 +11,7 @@ use super::signatures::{Overload, overloads};
 use super::substitution::{Substitution, most_general};
 use super::typed::Typed;
 
-/// Checks a tree; names that turn out to be qualified ones are made so in it.
+/// Type-checks a tree; selections that turn out to be qualified names are replaced in it.
 pub(crate) fn check(text: &str, tree: &mut Tree, environment: &Environment) -> Result<Typed, Report> {
     let Tree { root, places } = tree;
     let mut checker = Checker {
@@ -43,14 +43,14 @@ pub(super) struct Checker<'c> {
     issues: Issues<'c>,
     found: Substitution,
     open_types: usize,
-    /// The variables of the loops around, the innermost last.
+    /// The variables of the enclosing comprehensions, the innermost last.
     scopes: Vec<(Arc<str>, Type)>,
     types: Vec<Option<Type>>,
     overloads: Vec<Vec<&'static str>>,
     variables: BTreeSet<String>,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 pub(super) enum Named {
     Variable(Type),
     TypeItself(Type),
@@ -95,7 +95,7 @@ impl Checker<'_> {
         Type::Parameter(format!("_var{}", self.open_types - 1).into())
     }
 
-    /// Runs with more variables in sight.
+    /// Runs with additional variables in scope.
     pub(super) fn within<T>(&mut self, variables: Vec<(Arc<str>, Type)>, run: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.scopes.len();
         self.scopes.extend(variables);
@@ -104,7 +104,7 @@ impl Checker<'_> {
         result
     }
 
-    /// What a name stands for. A name from outside counts as used.
+    /// The meaning of a name. A variable from outside is recorded as used.
     pub(super) fn find(&mut self, name: &str) -> Option<Named> {
         let name = name.strip_prefix('.').unwrap_or(name);
         if let Some((_, of)) = self.scopes.iter().rev().find(|(scoped, _)| **scoped == *name) {
@@ -117,7 +117,7 @@ impl Checker<'_> {
         Type::named(name).map(Named::TypeItself)
     }
 
-    /// The type that two items of one list have in common.
+    /// The common type of two items of a list.
     pub(super) fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
         let Some(previous) = previous else { return current };
         if self.assign(&previous, &current) {
@@ -126,7 +126,7 @@ impl Checker<'_> {
         Type::Dyn
     }
 
-    /// Finds which ways to call a function fit, and what comes of them.
+    /// Finds the matching overloads of a call, and its result type.
     pub(super) fn resolve(&mut self, call: &Expr, function: &str, target: Option<&Expr>, arguments: &[Expr]) {
         let given: Vec<Type> = target.into_iter().chain(arguments).map(|argument| self.type_of(argument)).collect();
         let mut result: Option<Type> = None;
@@ -157,7 +157,7 @@ impl Checker<'_> {
         self.set(call, result);
     }
 
-    /// A signature with open types of its own.
+    /// A signature with fresh type parameters.
     fn instance(&mut self, overload: &Overload) -> (Vec<Type>, Type) {
         let mut own = Substitution::default();
         let mut names = BTreeSet::new();
@@ -180,7 +180,7 @@ fn collect(of: &Type, names: &mut BTreeSet<Arc<str>>) {
     }
 }
 
-/// The types of the arguments of a call, as errors show them.
+/// The argument types of a call, as in errors.
 fn signature(given: &[Type], is_member: bool) -> String {
     let names: Vec<String> = given.iter().map(Type::to_string).collect();
     match names.split_first() {
@@ -189,7 +189,7 @@ fn signature(given: &[Type], is_member: bool) -> String {
     }
 }
 
-/// Whether there is such a function.
+/// Whether a function of this name exists.
 pub(super) fn is_function(name: &str) -> bool {
     overloads(name).is_some()
 }

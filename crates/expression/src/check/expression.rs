@@ -5,11 +5,11 @@ use crate::types::Type;
 
 use super::checker::{Checker, Named, is_function};
 
-/// Types made of more parts than this are refused.
+/// Types with more parts than this are rejected.
 const LARGEST_TYPE: usize = 500;
 
 impl Checker<'_> {
-    /// Finds the type of an expression and of all below it.
+    /// Determines the type of an expression and of its operands.
     pub(super) fn check(&mut self, expression: &mut Expr) {
         let mut kind = std::mem::replace(&mut expression.kind, Kind::Unknown);
         let of = match &mut kind {
@@ -138,7 +138,7 @@ impl Checker<'_> {
         self.resolve(expression, function, target.as_deref(), arguments);
     }
 
-    /// `&&` and `||`, whose sides have to be true or false.
+    /// `&&` and `||`, whose operands must be booleans.
     fn logical(&mut self, expression: &Expr, sides: &[Expr]) {
         let mut result = Type::Bool;
         for side in sides {
@@ -151,7 +151,7 @@ impl Checker<'_> {
         self.set(expression, result);
     }
 
-    /// The type of what is left of a value that may be missing.
+    /// The result type of an operation on an optional value.
     fn unwrapped(&mut self, expression: &Expr, is_optional: bool) -> Type {
         let of = self.type_of(expression);
         match (&of, is_optional) {
@@ -243,7 +243,7 @@ impl Checker<'_> {
     }
 }
 
-/// How much of a budget is left by a type; only maps can make types grow faster than texts.
+/// The remaining budget after a type; only maps can make types grow faster than the text.
 fn weight(of: &Type, budget: usize) -> Option<usize> {
     let left = budget.checked_sub(1)?;
     of.parameters().into_iter().try_fold(left, |left, part| weight(part, left))
@@ -261,7 +261,7 @@ fn type_of_literal(literal: &Literal) -> Type {
     }
 }
 
-/// `a.b.c`, if an expression is nothing but names with dots.
+/// `a.b.c`, if an expression consists only of names and dots.
 fn qualified(kind: &Kind) -> Option<String> {
     match kind {
         Kind::Ident(name) => Some(name.strip_prefix('.').unwrap_or(name).to_owned()),

@@ -1,4 +1,4 @@
-//! Whether the arguments of `'…'.format([…])` fit, as far as that can be said before it runs. In Kubernetes:
+//! Whether the arguments of `'…'.format([…])` match, as far as it is known statically. In Kubernetes:
 //! `ext.stringFormatValidator`.
 
 use crate::syntax::{Expr, Kind, Literal};
@@ -6,7 +6,7 @@ use crate::types::Type;
 
 use super::typed::Typed;
 
-/// What is wrong, and which expression it is wrong with.
+/// The error, and the expression that causes it.
 pub(super) fn check<'e>(
     call: &'e Expr,
     target: &Expr,
@@ -48,7 +48,7 @@ pub(super) fn check<'e>(
         .then(|| (call, format!("too many arguments supplied to string.format (expected {next}, got {given})")))
 }
 
-/// Why a value of a type cannot be shown as a clause says.
+/// Why a clause does not accept a type.
 fn unfit(clause: char, of: &Type) -> Option<&'static str> {
     if matches!(of, Type::Dyn | Type::Parameter(_)) {
         return None;

@@ -1,4 +1,4 @@
-//! What is wrong with constants that have the right type. In Kubernetes: the `ASTValidators` of the environment.
+//! Errors in constants that have the right type. In Kubernetes: the `ASTValidators` of the environment.
 
 use crate::library::compile_pattern;
 use crate::source::Issues;
@@ -24,7 +24,7 @@ impl Literals<'_, '_> {
         self.issues.add(self.tree.place(expression.id), message);
     }
 
-    /// Looks at an expression and all below it. Arguments of `format` may be of different types.
+    /// Visits an expression and its operands. Arguments of `format` may have different types.
     fn visit(&mut self, expression: &Expr, is_exempt: bool) {
         let mut is_exempt = is_exempt;
         match &expression.kind {
@@ -76,7 +76,7 @@ impl Literals<'_, '_> {
         }
     }
 
-    /// Whether an item is of the same type as those before it.
+    /// Whether an item has the same type as the previous ones.
     fn fits(&mut self, expression: &Expr, common: &mut Option<Type>, of: &Type) -> bool {
         match common {
             Some(common) if common != of => {

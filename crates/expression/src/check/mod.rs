@@ -1,9 +1,9 @@
-//! Which type every part of an expression has.
+//! The type checker.
 //!
 //! ```text
 //! Tree + Environment --Checker--> Typed { type of each expression, overloads of each call } | Report
 //! ```
-//! Start at [`check`]. In Kubernetes: `cel-go/checker`, with its words for what is wrong.
+//! Start at [`check`]. In Kubernetes: `cel-go/checker`, with its error messages.
 
 mod checker;
 mod expression;

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 
 use crate::types::Type;
 
-/// One way to call a function.
+/// An overload of a function.
 #[derive(Debug)]
 pub(crate) struct Overload {
     pub(crate) id: &'static str,
@@ -12,7 +12,7 @@ pub(crate) struct Overload {
     pub(crate) result: Type,
 }
 
-/// The ways to call a function; none if there is no such function.
+/// The overloads of a function; `None` for an unknown function.
 pub(super) fn overloads(function: &str) -> Option<&'static [Overload]> {
     static ALL: LazyLock<BTreeMap<&'static str, Vec<Overload>>> = LazyLock::new(|| {
         let mut all: BTreeMap<&'static str, Vec<Overload>> = BTreeMap::new();
@@ -26,7 +26,7 @@ pub(super) fn overloads(function: &str) -> Option<&'static [Overload]> {
     ALL.get(function).map(Vec::as_slice)
 }
 
-/// A line of the tables: function, `.` for a method, id, types of the arguments, type of the result.
+/// A line of the tables: function, `.` for a method, id, argument types, result type.
 fn read(line: &'static str) -> Option<(&'static str, Overload)> {
     let mut words = line.splitn(3, ' ');
     let (function, id, types) = (words.next()?, words.next()?, words.next()?);
@@ -36,7 +36,7 @@ fn read(line: &'static str) -> Option<(&'static str, Overload)> {
     Some((function, Overload { id: id.trim_start_matches('.'), is_member, parameters, result: named(result) }))
 }
 
-/// The type that a table names.
+/// The type with a name in the tables.
 fn named(word: &'static str) -> Type {
     let inner = |prefix: &str| word.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(')'));
     if let Some(of) = inner("list(") {
@@ -62,7 +62,7 @@ fn named(word: &'static str) -> Type {
     }
 }
 
-/// The operators and functions of the language itself.
+/// The operators and functions of the language.
 const STANDARD: &str = "
 !_ logical_not (bool) -> bool
 -_ negate_double (double) -> double
@@ -236,7 +236,7 @@ uint int64_to_uint64 (int) -> uint
 uint string_to_uint64 (string) -> uint
 ";
 
-/// The libraries of cel-go for texts, lists, sets, maps and optional values.
+/// The libraries of cel-go for strings, lists, sets, maps and optional values.
 const COLLECTIONS: &str = "
 @sortByAssociatedKeys .list_int_sortByAssociatedKeys (list(T); list(int)) -> list(T)
 @sortByAssociatedKeys .list_uint_sortByAssociatedKeys (list(T); list(uint)) -> list(T)
@@ -329,7 +329,7 @@ upperAscii .string_upper_ascii (string) -> string
 value .optional_value (optional_type(V)) -> V
 ";
 
-/// Kubernetes' own libraries.
+/// The libraries of Kubernetes.
 const KUBERNETES: &str = "
 add .quantity_add (kubernetes.Quantity; kubernetes.Quantity) -> kubernetes.Quantity
 add .quantity_add_int (kubernetes.Quantity; int) -> kubernetes.Quantity

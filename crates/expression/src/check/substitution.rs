@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use crate::types::Type;
 
-/// What open types have been found to be. In Kubernetes: `checker.mapping`.
+/// The types that were inferred for type parameters. In Kubernetes: `checker.mapping`.
 #[derive(Debug, Default)]
 pub(super) struct Substitution {
     found: BTreeMap<Arc<str>, Type>,
-    /// What was known before each step of an attempt, so that it can be taken back.
+    /// The previous state before each step of an attempt, for backtracking.
     trail: Vec<(Arc<str>, Option<Type>)>,
 }
 
@@ -26,7 +26,7 @@ impl Substitution {
         }
     }
 
-    /// A type with everything that is known put in; what stays open becomes `dyn` if `closed`.
+    /// A type with all inferred types inserted; remaining parameters become `dyn` if `closed`.
     pub(super) fn apply(&self, to: &Type, closed: bool) -> Type {
         match self.find(to) {
             Some(found) => self.apply(found, closed),
@@ -35,7 +35,7 @@ impl Substitution {
         }
     }
 
-    /// Whether a value of type `from` can stand where `to` is needed; what is open is settled by it.
+    /// Whether a value of type `from` can be assigned to `to`; infers type parameters.
     pub(super) fn assign(&mut self, to: &Type, from: &Type) -> bool {
         self.assign_all([to].into_iter(), [from].into_iter())
     }
@@ -90,7 +90,7 @@ impl Substitution {
         }
     }
 
-    /// Whether an open type can be `to`, and whether something was known of it.
+    /// Whether a type parameter can be `to`, and whether its type was inferred before.
     fn settle(&mut self, to: &Type, open: &Type) -> (bool, bool) {
         if to == open {
             return (true, true);
@@ -115,7 +115,7 @@ impl Substitution {
         (false, false)
     }
 
-    /// Whether an open type does not stand in another.
+    /// Whether a type parameter does not occur in another type.
     fn is_free_of(&self, open: &Type, within: &Type) -> bool {
         if open == within {
             return false;

@@ -7,10 +7,10 @@ use super::range::Range;
 pub(super) const TRAVERSAL: f64 = 0.1;
 pub(super) const PATTERN: f64 = 0.25;
 
-/// What a call costs, and how large its result is if that is known.
+/// The cost of a call, and the size of its result if it is known.
 pub(super) type Costed = (Range, Option<Range>);
 
-/// One way to call a function, with what is known of its arguments.
+/// An overload of a function, with what is known about its arguments.
 pub(super) struct Call<'c, 'e> {
     pub(super) function: &'c str,
     pub(super) overload: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Call<'c, 'e> {
     pub(super) costs: &'c [Range],
 }
 
-/// What is known of an argument.
+/// What is known about an argument.
 #[derive(Clone, Copy)]
 pub(super) struct Argument<'e> {
     pub(super) expression: &'e Expr,
@@ -33,7 +33,7 @@ impl Argument<'_> {
         self.size.unwrap_or(Range::ANY)
     }
 
-    /// The whole number that stands written out.
+    /// The value of an integer literal.
     pub(super) fn whole(&self) -> Option<i64> {
         match self.expression.kind {
             Kind::Literal(Literal::Int(number)) => Some(number),

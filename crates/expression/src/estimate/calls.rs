@@ -18,7 +18,7 @@ pub(super) fn cost<'e>(call: &Call<'_, 'e>, sizes: &mut Sizes<'e>, expression: &
     }
 }
 
-/// Calls that go over texts, bytes and lists.
+/// Calls that traverse strings, bytes and lists.
 fn of_texts(call: &Call<'_, '_>) -> Option<Costed> {
     let traversed = |size: Range| size.scaled(TRAVERSAL);
     Some(match (call.overload, &call.target, call.arguments) {
@@ -64,7 +64,7 @@ fn of_texts(call: &Call<'_, '_>) -> Option<Costed> {
     })
 }
 
-/// Texts, bytes and lists that are joined.
+/// Concatenations of strings, bytes and lists.
 fn of_sums(call: &Call<'_, '_>, sizes: &mut Sizes<'_>, expression: &Expr) -> Option<Costed> {
     let ("add_string" | "add_bytes" | "add_list", [one, other]) = (call.overload, call.arguments) else { return None };
     let size = one.size().plus(other.size());
@@ -74,7 +74,7 @@ fn of_sums(call: &Call<'_, '_>, sizes: &mut Sizes<'_>, expression: &Expr) -> Opt
     Some((cost, Some(size)))
 }
 
-/// Calls that do not work out all of their arguments.
+/// Calls that do not evaluate all of their arguments.
 fn of_branches(call: &Call<'_, '_>, sizes: &mut Sizes<'_>, expression: &Expr) -> Option<Costed> {
     match (call.overload, call.arguments, call.costs) {
         ("logical_and" | "logical_or", _, [left, right]) => {

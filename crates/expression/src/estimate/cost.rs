@@ -12,10 +12,10 @@ use super::sizes::{Entries, Part, Sizes};
 const LIST: Range = Range::fixed(10);
 const MAP: Range = Range::fixed(30);
 const STRUCT: Range = Range::fixed(40);
-/// The name under which older texts of cel-go collect what loops give.
+/// The name of the accumulator of comprehensions in older versions of cel-go.
 const OLD_ACCUMULATOR: &str = "__result__";
 
-/// What an expression can cost, whose variables are as a schema says.
+/// The cost range of an expression, whose variables have a schema.
 pub(crate) fn estimate(tree: &Tree, typed: &Typed, schema: Option<&Schema>) -> Range {
     Estimate { sizes: Sizes::new(typed, schema) }.cost(&tree.root)
 }
@@ -30,7 +30,7 @@ impl<'e> Estimate<'e> {
             Kind::Unknown | Kind::Literal(_) => Range::NOTHING,
             Kind::Ident(name) => {
                 self.sizes.name(expression, name);
-                // A type as a value is a constant, and costs as much as a variable all the same.
+                // A type as a value is a constant, but costs as much as a variable.
                 Range::ONE
             }
             Kind::Select { operand, is_test: true, .. } => self.cost(operand),
@@ -107,7 +107,7 @@ impl<'e> Estimate<'e> {
         before.plus(after).plus(count.times(step.plus(condition)))
     }
 
-    /// A name for a value: a loop over nothing, of which only the result is worked out.
+    /// A binding: a comprehension over nothing, of which only the result is evaluated.
     fn binding(&mut self, expression: &Expr, fold: &'e Fold) -> Range {
         let before = self.cost(&fold.range).plus(self.cost(&fold.start));
         self.sizes.bind(&fold.accumulator, &fold.start);

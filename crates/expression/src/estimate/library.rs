@@ -6,12 +6,12 @@ use super::range::Range;
 use super::sizes::Sizes;
 
 const LIST: u64 = 10;
-/// What a requirement of a selector takes: a structure and a list.
+/// The size of a selector requirement: a struct and a list.
 const REQUIREMENT: f64 = 50.0;
 /// The longest pattern of a named format, and the longest format.
 const FORMAT_PATTERN: f64 = 128.0;
 const FORMAT: u64 = 64;
-/// The bytes of an address.
+/// The size of an address in bytes.
 const ADDRESS: Range = Range { least: 4, most: 16 };
 
 /// The libraries of cel-go for lists and sets. In Kubernetes: the estimators of `cel-go/ext`.
@@ -139,7 +139,7 @@ fn selector(length: Range) -> Range {
     Range::fixed(LIST).plus(length.scaled(TRAVERSAL)).plus(requirements)
 }
 
-/// The type of the items of a list, and how large they are.
+/// The type of a list's items, and their size.
 fn item<'e>(list: &Argument<'e>, sizes: &Sizes<'e>) -> Option<(&'e Type, Range)> {
     let of = list.of.parameters().into_iter().next()?;
     let path = match list.path {
@@ -149,7 +149,7 @@ fn item<'e>(list: &Argument<'e>, sizes: &Sizes<'e>) -> Option<(&'e Type, Range)>
     Some((of, path.largest().map_or(Range::ANY, Range::up_to)))
 }
 
-/// Each item is looked at; a text is, where a list could be.
+/// Each item is visited; for a string only the string.
 fn of_items<'e>(target: &Argument<'e>, sizes: &Sizes<'e>) -> Option<Costed> {
     let cost = match item(target, sizes) {
         Some((Type::String | Type::Bytes, size)) => target.size().times(Range::ONE.plus(size.scaled(TRAVERSAL))),
@@ -191,7 +191,7 @@ fn joined<'e>(target: &Argument<'e>, separator: Option<Range>, sizes: &Sizes<'e>
     (size.scaled(TRAVERSAL), Some(size))
 }
 
-/// Values of the libraries that are compared at once; others are compared as all values are.
+/// Library values with a constant comparison cost; others are compared generically.
 fn equality(arguments: &[Argument<'_>]) -> Option<Costed> {
     let [one, other] = arguments else { return None };
     if one.of != other.of {

@@ -1,9 +1,10 @@
-//! What an expression can cost at least and at most, before anybody runs it.
+//! Static cost estimation: the minimum and maximum cost of an expression.
 //!
 //! ```text
 //! Tree + Typed + Schema --Estimate--> Range      sizes and paths in sizes.rs, what a call costs in calls.rs and library.rs
 //! ```
-//! Start at [`estimate`]. In Kubernetes: `cel-go/checker.Cost`, with `library.CostEstimator` and the estimators of `ext`.
+//! Start at [`estimate`]. In Kubernetes: `cel-go/checker.Cost`, with `library.CostEstimator` and the estimators of
+//! `ext`.
 
 mod call;
 mod calls;

@@ -1,25 +1,25 @@
 use crate::schema::{Schema, Shape};
 
-/// Where in the values from outside an expression looks. In Kubernetes: the path of an `AstNode`, and what
-/// `sizeEstimator.EstimateSize` finds under it.
+/// The position of an expression's value in the variables. In Kubernetes: the path of an `AstNode`, and the result of
+/// `sizeEstimator.EstimateSize` for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Path<'s> {
-    /// Nowhere: the value is made by the expression itself.
+    /// None: the expression itself creates the value.
     Unsaid,
     At(&'s Schema),
-    /// At the keys of a map, which can be so long.
+    /// The keys of a map, with their maximum length.
     Keys(u64),
-    /// Somewhere that nothing is declared of.
+    /// A position without a declared schema.
     Lost,
 }
 
 impl<'s> Path<'s> {
-    /// The path of a variable. Whatever its name, it begins at the schema.
+    /// The path of a variable. Whatever its name, it starts at the schema.
     pub(super) fn root(schema: Option<&'s Schema>) -> Self {
         schema.map_or(Self::Lost, Self::At)
     }
 
-    /// One step further down; a step from nowhere is a path of its own, which begins at the schema.
+    /// One step further; a step from no position starts at the schema.
     pub(super) fn then(self, root: Option<&'s Schema>, step: impl FnOnce(&'s Schema) -> Self) -> Self {
         match self {
             Self::Unsaid => Self::root(root),
@@ -28,7 +28,7 @@ impl<'s> Path<'s> {
         }
     }
 
-    /// How large a value can be there.
+    /// The maximum size of a value there.
     pub(super) fn largest(self) -> Option<u64> {
         match self {
             Self::At(schema) => Some(schema.largest()),
@@ -38,7 +38,7 @@ impl<'s> Path<'s> {
     }
 }
 
-/// A field; in a map whose keys are limited anything is as large as all else there.
+/// A field; in a map with limited keys all values have the map's common limits.
 pub(super) fn field<'s>(name: &str) -> impl FnOnce(&'s Schema) -> Path<'s> {
     move |schema| match (schema.field(name), schema.shape()) {
         (Some(field), _) => Path::At(&field.schema),

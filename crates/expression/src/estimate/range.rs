@@ -1,5 +1,5 @@
-/// The least and the most that something can be, a size or a cost; nothing overflows.
-/// In Kubernetes: `checker.SizeEstimate` and `checker.CostEstimate`.
+/// The minimum and maximum of a size or a cost; saturating. In Kubernetes: `checker.SizeEstimate` and
+/// `checker.CostEstimate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) least: u64,
@@ -9,9 +9,9 @@ pub(crate) struct Range {
 impl Range {
     pub(super) const NOTHING: Self = Self::fixed(0);
     pub(super) const ONE: Self = Self::fixed(1);
-    /// Nothing is known.
+    /// Unknown.
     pub(super) const ANY: Self = Self { least: 0, most: u64::MAX };
-    /// Where a union begins.
+    /// The neutral element of unions.
     pub(super) const NONE_YET: Self = Self { least: u64::MAX, most: 0 };
 
     pub(super) const fn fixed(of: u64) -> Self {

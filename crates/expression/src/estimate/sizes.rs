@@ -8,18 +8,18 @@ use crate::types::Type;
 use super::path::{self, Path};
 use super::range::Range;
 
-/// What is known of the sizes of the parts of an expression, by their ids.
+/// The known sizes of the parts of an expression, by their ids.
 pub(super) struct Sizes<'e> {
     pub(super) typed: &'e Typed,
     root: Option<&'e Schema>,
     paths: Vec<Path<'e>>,
     computed: Vec<Option<Range>>,
     entries: Vec<Option<Entries>>,
-    /// The variables of the loops around, the innermost last.
+    /// The variables of the enclosing comprehensions, the innermost last.
     scopes: Vec<(Arc<str>, Local<'e>)>,
 }
 
-/// What is known of the keys and values of a list or a map that the expression makes.
+/// The known sizes of the keys and values of a list or a map that the expression creates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entries {
     pub(super) is_list: bool,
@@ -27,7 +27,7 @@ pub(super) struct Entries {
     pub(super) value: Range,
 }
 
-/// What is known of a variable of a loop.
+/// What is known about a variable of a comprehension.
 #[derive(Clone, Copy)]
 struct Local<'e> {
     path: Path<'e>,
@@ -35,12 +35,12 @@ struct Local<'e> {
     entries: Option<Entries>,
 }
 
-/// Which part of what is looped over a variable stands for.
+/// The part of the range that a variable represents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Key,
     Value,
-    /// The only variable of a loop: the items of a list, the keys of a map.
+    /// The only variable of a comprehension: the items of a list, the keys of a map.
     Single,
 }
 
@@ -75,12 +75,12 @@ impl<'e> Sizes<'e> {
         }
     }
 
-    /// Notes where a name stands.
+    /// Records the path of a name.
     pub(super) fn name(&mut self, expression: &Expr, name: &str) {
         self.paths[expression.id] = self.local(name).map_or(Path::root(self.root), |local| local.path);
     }
 
-    /// Notes that an expression is a step below another.
+    /// Records that an expression is one step below another.
     pub(super) fn below(&mut self, expression: &Expr, operand: &Expr, step: impl FnOnce(&'e Schema) -> Path<'e>) {
         self.paths[expression.id] = self.path(operand).then(self.root, step);
     }
@@ -136,13 +136,13 @@ impl<'e> Sizes<'e> {
         })
     }
 
-    /// Brings a variable into sight that stands for a value.
+    /// Adds a variable that represents a value.
     pub(super) fn bind(&mut self, name: &Arc<str>, value: &Expr) {
         let local = Local { path: self.path(value), size: self.size(value), entries: self.entries(value) };
         self.scopes.push((Arc::clone(name), local));
     }
 
-    /// Brings a variable into sight that goes over a list or a map.
+    /// Adds a variable that iterates over a list or a map.
     pub(super) fn iterate(&mut self, name: &Arc<str>, range: &Expr, part: Part) {
         let entries = self.entries(range);
         let is_list = entries.map_or(matches!(self.typed.type_of(range), Type::List(_)), |entries| entries.is_list);
@@ -162,7 +162,7 @@ impl<'e> Sizes<'e> {
     }
 }
 
-/// The size of what stands written out.
+/// The size of a literal.
 fn written_size(expression: &Expr) -> Option<Range> {
     Some(Range::fixed(match &expression.kind {
         Kind::Literal(Literal::String(text)) => text.chars().count() as u64,

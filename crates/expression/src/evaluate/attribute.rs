@@ -1,4 +1,4 @@
-//! Looking into values.
+//! Selects parts of values.
 
 use crate::fault::Fault;
 use crate::value::Value;
@@ -7,7 +7,7 @@ use super::machine::{Evaluated, Machine, Slot};
 use super::node::{Attribute, Base, Qualifier, QualifierKey};
 
 impl<'p, 'v> Machine<'p, 'v> {
-    /// The value of an attribute, which is charged for, where [`Self::resolve`] alone charges for each step only.
+    /// The value of an attribute, including its charge; [`Self::resolve`] charges only for each step.
     pub(super) fn attribute(&mut self, attribute: &'p Attribute) -> Evaluated<'v> {
         let value = self.resolve(attribute);
         let is_charged = !matches!(attribute.base, Base::Conditional(_)) && !attribute.is_test;
@@ -40,7 +40,7 @@ impl<'p, 'v> Machine<'p, 'v> {
             Some(Slot::Lazy(start)) => *start,
             None => return Err(Fault::no_overload()),
         };
-        // The start of a loop knows the places of the variables around it only.
+        // The initial value of a comprehension knows only the slots of the variables around it.
         let above = self.slots.split_off(slot);
         let value = self.evaluate(start);
         self.slots.extend(above);
@@ -50,7 +50,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         value
     }
 
-    /// Goes from a value to what stands within it.
+    /// Follows the steps from a value to a part of it.
     fn follow(&mut self, value: Value<'v>, attribute: &'p Attribute) -> Evaluated<'v> {
         let (mut value, mut is_optional) = match value {
             Value::Optional(None) => return Ok(Value::Optional(None)),
@@ -79,7 +79,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         Ok(if is_optional { Value::some(value) } else { value })
     }
 
-    /// What stands at a key of a value. What is missing is a fault unless it `may_miss`.
+    /// The value at a key of a value. A missing key is a fault unless it `may_miss`.
     fn step(
         &mut self,
         value: &Value<'v>,
@@ -116,7 +116,7 @@ impl<'p, 'v> Machine<'p, 'v> {
     }
 }
 
-/// The place that a key is in a list.
+/// The index for a key in a list.
 fn index(key: &Value<'_>) -> Result<i64, Fault> {
     match key {
         Value::Int(int) => Ok(*int),

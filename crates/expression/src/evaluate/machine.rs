@@ -11,9 +11,9 @@ use super::price::{self, Price};
 
 pub(crate) type Evaluated<'v> = Result<Value<'v>, Fault>;
 
-/// Runs one expression.
+/// Evaluates one expression.
 pub(crate) struct Machine<'p, 'v> {
-    /// The values of the variables from outside, by their place, as far as they have been asked for.
+    /// The values of the variables from outside, by their index, as far as they were needed.
     pub(super) variables: Vec<Option<Evaluated<'v>>>,
     /// Their names.
     pub(super) names: Vec<&'p str>,
@@ -23,20 +23,20 @@ pub(crate) struct Machine<'p, 'v> {
     patterns: Patterns,
 }
 
-/// A variable of a loop.
+/// A variable of a comprehension.
 pub(super) enum Slot<'p, 'v> {
     Ready(Evaluated<'v>),
-    /// Worked out when it is first asked for.
+    /// Evaluated when it is first needed.
     Lazy(&'p Node),
 }
 
-/// Where the variables from outside have their values from.
+/// The source of the variables' values.
 pub(crate) trait Source<'v> {
-    /// The value of a variable; `None` if there is none.
+    /// The value of a variable; `None` if it does not exist.
     fn value(&mut self, name: &str) -> Option<Evaluated<'v>>;
 }
 
-/// What came of an expression, and what it cost.
+/// The result of an expression, and its cost.
 pub(crate) struct Outcome<'v> {
     pub(crate) result: Evaluated<'v>,
     pub(crate) cost: u64,
@@ -49,7 +49,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         Self { variables, names, source, slots: Vec::new(), meter, patterns }
     }
 
-    /// The value of a variable from outside, by its place.
+    /// The value of a variable from outside, by its index.
     pub(super) fn variable(&mut self, place: usize) -> Evaluated<'v> {
         if let Some(Some(value)) = self.variables.get(place) {
             return value.clone();
@@ -126,7 +126,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         }
     }
 
-    /// The values of all arguments. The call is paid for even if one of two has none.
+    /// The values of all arguments. The call is charged even if one of two arguments fails.
     fn arguments(&mut self, nodes: &'p [Node], price: Price) -> Result<Vec<Value<'v>>, Fault> {
         let mut values = Vec::with_capacity(nodes.len());
         let mut failed = None;
@@ -159,7 +159,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         result
     }
 
-    /// `||` and `&&`: what one side decides, the other cannot spoil.
+    /// `||` and `&&`: an error of one side is ignored if the other side decides.
     fn logical(&mut self, stops_at: bool, terms: &'p [Node]) -> Evaluated<'v> {
         let mut failed = None;
         for term in terms {
@@ -200,7 +200,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         };
         let result = match (operator, &arguments[..]) {
             (Operator::Add, [_, _]) => {
-                // Costs do not depend on the sum, so that the parts can go into it.
+                // The cost does not depend on the sum, so the parts can be moved into it.
                 price.charge(&arguments, None, &mut self.meter)?;
                 return match (arguments.pop(), arguments.pop()) {
                     (Some(other), Some(one)) => one.add(other, &mut self.meter),
@@ -222,7 +222,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         self.charged(price, &arguments, result)
     }
 
-    /// What a loop has collected, with more. Nobody else holds it, so that it grows in place.
+    /// Extends the accumulator of a comprehension. It is not shared, so it grows in place.
     fn grow(&mut self, slot: usize, is_list: bool, nodes: &'p [Node], price: Price) -> Evaluated<'v> {
         self.meter.charge(1)?;
         let mut more = self.arguments(nodes, price)?;
@@ -243,7 +243,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         }
     }
 
-    /// A list or a map is paid for even where it could not be made.
+    /// The creation of a list or a map is charged even if it fails.
     fn made(&mut self, cost: u64, value: Evaluated<'v>) -> Evaluated<'v> {
         match value {
             Err(fault) if fault.is_final() => Err(fault),
@@ -335,7 +335,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         Ok(())
     }
 
-    /// One round of a loop; `false` ends it.
+    /// One iteration of a comprehension; `false` ends it.
     fn round(&mut self, fold: &'p Fold, first: Option<Value<'v>>, item: Evaluated<'v>) -> Result<bool, Fault> {
         let collected = self.slots.len();
         self.slots.extend(first.map(|first| Slot::Ready(Ok(first))));

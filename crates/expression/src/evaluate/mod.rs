@@ -1,4 +1,4 @@
-//! Running expressions.
+//! Evaluates expressions.
 //!
 //! ```text
 //! Tree + Typed --plan: constants folded, names to places--> Node --Machine, metered--> Value | Fault

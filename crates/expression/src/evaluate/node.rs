@@ -5,7 +5,7 @@ use crate::value::Value;
 
 use super::price::Price;
 
-/// A step of an expression, ready to run.
+/// A node of a planned expression.
 #[derive(Debug)]
 pub(crate) enum Node {
     Constant(Value<'static>),
@@ -38,7 +38,7 @@ pub(crate) enum Node {
         arguments: Vec<Node>,
         price: Price,
     },
-    /// Whether a value is one of constants.
+    /// Whether a value is in a constant list.
     Membership {
         item: Box<Node>,
         items: Vec<Value<'static>>,
@@ -48,7 +48,7 @@ pub(crate) enum Node {
         is_value: bool,
         sides: Box<(Node, Node)>,
     },
-    /// What a loop collects, with one more item or entry.
+    /// Extends an accumulator by one item or entry.
     Grow {
         slot: usize,
         is_list: bool,
@@ -80,20 +80,20 @@ pub(crate) enum Operator {
     GreaterOrEqual,
 }
 
-/// A value, and the way from it to what stands within it.
+/// A value, and the steps to a part of it.
 #[derive(Debug)]
 pub(crate) struct Attribute {
     pub(super) base: Base,
     pub(super) way: Vec<Arc<Qualifier>>,
-    /// Whether only the presence of what stands there is asked for.
+    /// Whether only the presence of the part is tested (`has`).
     pub(super) is_test: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum Base {
-    /// A variable from outside, by its place among the names.
+    /// A variable from outside, by its index among the names.
     Variable(usize),
-    /// A variable of a loop.
+    /// A variable of a comprehension.
     Slot(usize),
     Inner(Box<Node>),
     Conditional(Box<(Node, Attribute, Attribute)>),
@@ -116,7 +116,7 @@ pub(super) enum QualifierKey {
 #[derive(Debug)]
 pub(crate) struct Fold {
     pub(super) range: Node,
-    /// Whether there are two variables: place and item, or key and value.
+    /// Whether there are two variables: index and item, or key and value.
     pub(super) is_pairs: bool,
     pub(super) start: Node,
     pub(super) condition: Node,
@@ -129,7 +129,7 @@ impl Attribute {
         Self { base, way: Vec::new(), is_test: false }
     }
 
-    /// One step further. Behind a condition it is a step of both sides.
+    /// Adds a step. After a conditional it is added to both branches.
     pub(super) fn push(&mut self, qualifier: &Arc<Qualifier>) {
         match &mut self.base {
             Base::Conditional(branches) if self.way.is_empty() => {
@@ -140,7 +140,7 @@ impl Attribute {
         }
     }
 
-    /// The slot that this is, and nothing within it.
+    /// The slot, if there are no steps.
     pub(super) fn slot(&self) -> Option<usize> {
         match self.base {
             Base::Slot(slot) if self.way.is_empty() => Some(slot),

@@ -12,7 +12,7 @@ use crate::value::{Key, List, Map, Text, Value};
 use super::node::{Attribute, Base, Fold, Node, Operator, Qualifier, QualifierKey};
 use super::price::Price;
 
-/// Makes an expression ready to run. What is constant is worked out now; `Err` says what of it has no value.
+/// Plans an expression for evaluation. Constants are evaluated now; `Err` is the error of a constant.
 pub(crate) fn plan(root: &Expr, typed: &Typed) -> Result<Node, String> {
     Planner { typed, variables: &typed.variables, slots: Vec::new() }.plan(root)
 }
@@ -20,7 +20,7 @@ pub(crate) fn plan(root: &Expr, typed: &Typed) -> Result<Node, String> {
 struct Planner<'p> {
     typed: &'p Typed,
     variables: &'p BTreeSet<String>,
-    /// The variables of the loops around, by their place.
+    /// The variables of the enclosing comprehensions, by slot.
     slots: Vec<Arc<str>>,
 }
 
@@ -69,7 +69,7 @@ impl Planner<'_> {
         }
     }
 
-    /// An expression as something that can be looked into.
+    /// An expression as the start of an attribute.
     fn attribute(&mut self, expression: &Expr) -> Result<Attribute, String> {
         Ok(match self.plan(expression)? {
             Node::Attribute(attribute) => attribute,
@@ -209,7 +209,7 @@ fn operator(function: &str) -> Option<Operator> {
     })
 }
 
-/// The pattern that a call is given as a constant.
+/// The constant pattern of a call.
 fn pattern(arguments: &[Node]) -> Result<Option<Pattern>, String> {
     match arguments.get(1) {
         Some(Node::Constant(Value::String(text))) => compile_pattern(text).map(Some).map_err(|PatternError(why)| why),
@@ -217,7 +217,7 @@ fn pattern(arguments: &[Node]) -> Result<Option<Pattern>, String> {
     }
 }
 
-/// The items of a constant list, if they are simple enough to be looked up at no cost.
+/// The items of a constant list, if they are simple enough for a lookup without cost.
 fn members(list: &List<'static>) -> Option<Vec<Value<'static>>> {
     let items = list.items().ok()?;
     let is_simple = |value: &Value<'_>| {

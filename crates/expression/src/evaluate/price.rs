@@ -1,38 +1,38 @@
-//! What calls cost. In Kubernetes: `interpreter.CostTracker`, `library.CostEstimator` and the trackers of `ext`.
+//! The costs of calls. In Kubernetes: `interpreter.CostTracker`, `library.CostEstimator` and the trackers of `ext`.
 
 use crate::fault::Fault;
 use crate::meter::Meter;
 use crate::value::{Opaque, Value};
 
-/// How a call is charged, once its arguments and its result are known.
+/// How a call is charged, based on its arguments and its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Price {
     Fixed(u64),
-    /// A question to an authorizer.
+    /// An authorizer check.
     Question,
-    /// The length of an argument, by a factor.
+    /// The length of an argument times a factor.
     Length(usize, f64),
-    /// The length of the result, by a factor.
+    /// The length of the result times a factor.
     ResultLength(f64),
-    /// The lengths of both arguments together.
+    /// The sum of the lengths of both arguments.
     BothLengths,
     /// The length of the shorter argument.
     ShorterLength,
     /// The number of items of the second argument.
     Items,
-    /// The length of a text and of a pattern, multiplied.
+    /// The product of the lengths of a string and a pattern.
     Pattern,
-    /// The lengths of a text and of a part, multiplied.
+    /// The product of the lengths of a string and a substring.
     Contains,
-    /// Everything within the first argument.
+    /// The complete first argument.
     Traversal,
-    /// A list of the length of the result is made.
+    /// The creation of a list with the length of the result.
     ResultList,
     Flatten,
-    /// Each item of an argument compared with each.
+    /// A comparison of each item of an argument with each other.
     SelfCompare(usize),
     Sets(f64),
-    /// Comparison of networks; whether the argument is a text, and whether it is a network.
+    /// A comparison of networks; whether the argument is a string, and whether it is a network.
     Network {
         is_text: bool,
         is_cidr: bool,
@@ -47,7 +47,7 @@ const LIST: u64 = 10;
 const STRUCT: f64 = 40.0;
 
 impl Price {
-    /// What a function costs; `overload` is the one way to call it that is meant, if it is known.
+    /// The price of a function; `overload` is its only possible overload, if known.
     pub(super) fn of(function: &str, overload: Option<&str>) -> Self {
         let overload = overload.unwrap_or("");
         match overload {
@@ -94,7 +94,7 @@ impl Price {
         }
     }
 
-    /// Charges for a call. `result` is missing where the call failed.
+    /// Charges for a call. `result` is `None` if the call failed.
     pub(super) fn charge(
         self,
         arguments: &[Value<'_>],
@@ -154,7 +154,7 @@ impl Price {
     }
 }
 
-/// What a comparison of two values costs.
+/// The cost of comparing two values.
 pub(super) fn equality(one: &Value<'_>, other: &Value<'_>, is_equal: bool) -> u64 {
     match one {
         Value::Opaque(_) if is_equal => 1,

@@ -1,4 +1,4 @@
-//! Questions to an authorizer. In Kubernetes: `library.Authz` and `library.AuthzSelectors`.
+//! Authorizer checks. In Kubernetes: `library.Authz` and `library.AuthzSelectors`.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn of<'v>(authorization: Authorization) -> Value<'v> {
     Value::opaque(Opaque::Authorization(Arc::new(authorization)))
 }
 
-/// What a method is called on, and its texts: as many as there are, two at most.
+/// The receiver of a method, and its string arguments, at most two.
 fn take(arguments: &[Value<'_>]) -> std::result::Result<(Authorization, Texts), Fault> {
     let [Value::Opaque(opaque), rest @ ..] = arguments else { return Err(Fault::no_overload()) };
     let Opaque::Authorization(authorization) = &**opaque else { return Err(Fault::no_overload()) };

@@ -1,4 +1,4 @@
-//! Sets of items, and maps that grow. In Kubernetes: `ext.Sets` and `ext.TwoVarComprehensions`.
+//! Operations on sets and maps. In Kubernetes: `ext.Sets` and `ext.TwoVarComprehensions`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn holds_all(list: &List<'_>, items: &List<'_>, meter: &mut Meter) -> std::resul
 
 type Entries<'v> = BTreeMap<Key<'v>, Value<'v>>;
 
-/// A map with more entries: one, or those of another map. A map that nobody else holds grows in place.
+/// Adds entries to a map: one, or those of another map. A map that is not shared grows in place.
 pub(crate) fn map_insert<'v>(map: Value<'v>, more: &[Value<'v>], meter: &mut Meter) -> Result<'v> {
     let Value::Map(map) = map else { return Err(Fault::no_overload()) };
     let mut entries = match map {

@@ -1,4 +1,4 @@
-//! Formats that texts can be checked against. In Kubernetes: `library.Format`.
+//! Named formats for the validation of strings. In Kubernetes: `library.Format`.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -62,7 +62,7 @@ static FORMATS: [Format; 13] = [
     },
 ];
 
-/// The beginning of a name may end with what its end may not.
+/// A name prefix may end with a character that a name may not end with.
 fn unmasked(text: &str) -> String {
     match text.strip_suffix('-') {
         Some(start) if text.len() > 1 => format!("{start}a"),

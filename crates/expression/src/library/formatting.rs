@@ -1,4 +1,4 @@
-//! `'%s is %d'.format([...])`. In Kubernetes: `ext.Strings`, with numbers as American English writes them.
+//! `'%s is %d'.format([...])`. In Kubernetes: `ext.Strings`, with numbers in the format of American English.
 
 use std::fmt::Write;
 
@@ -11,9 +11,9 @@ use crate::value::{List, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Digits behind the point where a format does not say how many.
+/// The number of decimals if a format does not specify it.
 const PRECISION: usize = 6;
-/// More digits than this are refused.
+/// More digits than this are rejected.
 const MOST_DIGITS: usize = 1000;
 
 pub(super) fn format<'v>(arguments: &[Value<'v>], meter: &mut Meter) -> Result<Value<'v>> {
@@ -105,7 +105,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// A number with thousands set apart, or as a power of ten.
+/// A number with thousands separators, or in scientific notation.
 fn number(clause: char, precision: usize, double: f64) -> String {
     if double.is_nan() {
         return if clause == 'e' { format!("{:>precision$}", "NaN") } else { "NaN".to_owned() };
@@ -115,7 +115,7 @@ fn number(clause: char, precision: usize, double: f64) -> String {
         return if clause == 'e' { format!("{text:>precision$}") } else { text.to_owned() };
     }
     if clause == 'e' {
-        // Kubernetes takes the precision for the width here.
+        // Kubernetes uses the precision as the width here.
         let text = format!("{double:.PRECISION$e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let exponent: i32 = exponent.parse().unwrap_or_default();
@@ -140,7 +140,7 @@ fn number(clause: char, precision: usize, double: f64) -> String {
     format!("{sign}{grouped}{fraction}")
 }
 
-/// A value as `%s` shows it.
+/// A value formatted by `%s`.
 fn shown(value: &Value<'_>, meter: &mut Meter) -> Result<String> {
     Ok(match value {
         Value::Null => "null".to_owned(),
@@ -180,7 +180,7 @@ fn list_shown(list: &List<'_>, meter: &mut Meter) -> Result<String> {
     Ok(text)
 }
 
-/// A value within another, as a text that would make it.
+/// A nested value, as its literal.
 fn nested(value: &Value<'_>, meter: &mut Meter) -> Result<String> {
     let plain = match value {
         Value::Double(double) if double.is_finite() => return Ok(format!("{double:.PRECISION$}")),

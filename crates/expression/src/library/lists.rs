@@ -147,7 +147,7 @@ fn flatten_into<'v>(
     Ok(())
 }
 
-/// A list in the order of keys that belong to its items.
+/// Sorts a list by the keys of its items.
 fn sort<'v>(list: &List<'v>, keys: &List<'v>, meter: &mut Meter) -> Result<'v> {
     if list.len() != keys.len() {
         let what = "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got";

@@ -1,4 +1,4 @@
-//! The functions that expressions can call, by library.
+//! The functions of expressions, by library.
 //!
 //! In Kubernetes: `cel-go/common/stdlib`, `cel-go/ext` and `apiserver/pkg/cel/library`, in the selection of
 //! `apiserver/pkg/cel/environment`.
@@ -22,7 +22,7 @@ pub(crate) use collections::map_insert;
 pub(crate) use function::Function;
 pub(crate) use patterns::{Pattern, PatternError, Patterns, compile_pattern};
 
-/// The function that a name means.
+/// The function with a name.
 pub(crate) fn find(name: &str) -> Option<Function> {
     standard::find(name)
         .or_else(|| strings::find(name))

@@ -1,4 +1,4 @@
-//! Addresses and networks. In Kubernetes: `library.IP` and `library.CIDR`.
+//! IP addresses and networks. In Kubernetes: `library.IP` and `library.CIDR`.
 
 use std::net::IpAddr;
 
@@ -89,7 +89,7 @@ fn is_local_unicast(address: IpAddr) -> bool {
     }
 }
 
-/// An address; zones and IPv4 within IPv6 are refused.
+/// Parses an address; zones and IPv4-mapped IPv6 addresses are rejected.
 fn parse_ip(text: &str) -> std::result::Result<Ip, String> {
     let quoted = go_quote(text);
     if let Some((address, zone)) = text.split_once('%')
@@ -134,7 +134,7 @@ fn parse_cidr(text: &str) -> std::result::Result<Cidr, String> {
 }
 
 impl Cidr {
-    /// The network with nothing but zeros behind its bits.
+    /// The network with all host bits zero.
     fn masked(self) -> Self {
         let address = match self.address {
             IpAddr::V4(address) => {
@@ -158,7 +158,7 @@ fn contains_ip<'v>(arguments: &[Value<'v>], _: &mut crate::meter::Meter) -> Resu
     let [network, address] = arguments else { return Err(Fault::no_overload()) };
     let network = cidr(std::slice::from_ref(network))?;
     let address = match address {
-        // An address that cannot be read is none of the right type.
+        // An invalid address counts as an argument of the wrong type.
         Value::String(text) => parse_ip(text).map_err(|_| Fault::no_overload())?,
         other => ip(std::slice::from_ref(other))?,
     };

@@ -1,4 +1,4 @@
-//! Values that may be missing. In Kubernetes: `cel.OptionalTypes`, version 2.
+//! Optional values. In Kubernetes: `cel.OptionalTypes`, version 2.
 
 use crate::fault::Fault;
 use crate::meter::Meter;

@@ -12,23 +12,23 @@ use crate::value::{Text, Value};
 
 type Result<'v> = std::result::Result<Value<'v>, Fault>;
 
-/// How large a compiled pattern may be, in bytes.
+/// The maximum size of a compiled pattern, in bytes.
 const LARGEST: usize = 1 << 20;
-/// How many patterns one evaluation keeps.
+/// How many patterns one evaluation caches.
 const KEPT: usize = 16;
 
-/// How many bytes the compiled patterns of all expressions take, about.
+/// The approximate maximum size of all cached compiled patterns, in bytes.
 const MOST_KEPT: usize = 32 << 20;
 
-/// A pattern, and how much work it is for each byte of a text. Expressions hold its text; what it was compiled to is kept
-/// with that of others as long as all of it is small, and made again otherwise.
+/// A pattern, and its work for each byte of a text. Expressions hold its text; the compiled pattern is in a shared
+/// cache of limited size, and is compiled again if it was dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     translated: Arc<str>,
     weight: u64,
 }
 
-/// The compiled patterns that were used of late.
+/// The cache of compiled patterns.
 #[derive(Default)]
 struct Kept {
     patterns: BTreeMap<Arc<str>, Regex>,
@@ -37,13 +37,13 @@ struct Kept {
 
 static CACHE: Mutex<Kept> = Mutex::new(Kept { patterns: BTreeMap::new(), bytes: 0 });
 
-/// The pattern, compiled; `None` if the text is no pattern or too large.
+/// Compiles the pattern; `None` if it is invalid or too large.
 fn compiled(translated: &Arc<str>) -> Option<Regex> {
     if let Some(regex) = CACHE.lock().patterns.get(translated) {
         return Some(regex.clone());
     }
     let builder = |size| RegexBuilder::new(translated).size_limit(size).dfa_size_limit(LARGEST).build().ok();
-    // The limit that suffices says how large the pattern is.
+    // The limit that suffices is the size of the pattern.
     let (regex, bytes) =
         [LARGEST / 64, LARGEST / 8, LARGEST].into_iter().find_map(|size| Some((builder(size)?, size)))?;
     let mut kept = CACHE.lock();
@@ -55,11 +55,11 @@ fn compiled(translated: &Arc<str>) -> Option<Regex> {
     Some(regex)
 }
 
-/// Why a text is no pattern.
+/// Why a pattern is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PatternError(pub(crate) String);
 
-/// Compiles a pattern as Go reads it: classes such as `\w` are of ASCII signs.
+/// Compiles a pattern with Go's syntax: classes such as `\w` match only ASCII characters.
 pub(crate) fn compile_pattern(text: &str) -> std::result::Result<Pattern, PatternError> {
     if has_doubled_repetition(text) {
         return Err(PatternError(format!("error parsing regexp: invalid nested repetition operator in `{text}`")));
@@ -71,7 +71,7 @@ pub(crate) fn compile_pattern(text: &str) -> std::result::Result<Pattern, Patter
     Ok(Pattern { translated, weight: 1 + repetitions(text) / 64 })
 }
 
-/// The pattern in the words of the `regex` crate.
+/// Translates the pattern to the syntax of the `regex` crate.
 fn translated(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut signs = text.chars().peekable();
@@ -140,7 +140,7 @@ fn translated(text: &str) -> String {
     out
 }
 
-/// Whether a repetition is repeated, as in `x++`, which Go refuses.
+/// Whether a repetition is repeated, as in `x++`, which Go rejects.
 fn has_doubled_repetition(text: &str) -> bool {
     let (mut in_class, mut is_escaped, mut repeated) = (false, false, 0);
     for sign in text.chars() {
@@ -159,7 +159,7 @@ fn has_doubled_repetition(text: &str) -> bool {
     false
 }
 
-/// How often parts of a pattern are repeated by number, all numbers multiplied.
+/// The product of all counted repetitions in a pattern.
 fn repetitions(text: &str) -> u64 {
     let counts = text.split('{').skip(1).filter_map(|rest| {
         let inner = rest.split('}').next()?;
@@ -168,7 +168,7 @@ fn repetitions(text: &str) -> u64 {
     counts.fold(1_u64, |product, count| product.saturating_mul(count.max(1))).min(1 << 20)
 }
 
-/// The patterns that an evaluation has met; what has been compiled once is not compiled again.
+/// The patterns of an evaluation; each is compiled once.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     met: BTreeMap<String, Arc<Pattern>>,
@@ -189,7 +189,7 @@ impl Patterns {
         Ok(pattern)
     }
 
-    /// `matches`, `find` and `findAll`. `ready` is the pattern, where it is known beforehand.
+    /// `matches`, `find` and `findAll`. `ready` is the pattern, if it is constant.
     pub(crate) fn call<'v>(
         &mut self,
         function: &str,

@@ -1,4 +1,4 @@
-//! Amounts of resources. In Kubernetes: `library.Quantity`.
+//! Resource quantities. In Kubernetes: `library.Quantity`.
 
 use std::cmp::Ordering;
 
@@ -63,7 +63,7 @@ fn whole(amount: Quantity) -> Option<i64> {
     Some(amount.value()).filter(|value| Quantity::of(*value) == amount)
 }
 
-/// Which of two amounts or versions is more.
+/// Compares two quantities or versions.
 fn compare(arguments: &[Value<'_>]) -> std::result::Result<Ordering, Fault> {
     let [one, other] = arguments else { return Err(Fault::no_overload()) };
     match (only(std::slice::from_ref(one)), only(std::slice::from_ref(other))) {

@@ -1,4 +1,4 @@
-//! The functions of the language itself.
+//! The functions of the language.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ fn contains<'v>(arguments: &[Value<'v>], meter: &mut Meter) -> Result<'v> {
     }
 }
 
-/// What a clock or a calendar shows, or how many of a unit a span has.
+/// A component of a timestamp, or a duration in a unit.
 fn part<'v>(function: &str, arguments: &[Value<'v>]) -> Result<'v> {
     match arguments {
         [Value::Timestamp(time)] => time.part(function, "UTC").map(Value::Int),

@@ -1,4 +1,4 @@
-//! Texts. In Kubernetes: `ext.Strings`, version 2.
+//! Strings. In Kubernetes: `ext.Strings`, version 2.
 
 use crate::fault::Fault;
 use crate::meter::Meter;
@@ -33,7 +33,7 @@ fn out_of_range(at: i64) -> Fault {
     Fault::new(format!("index out of range: {at}"))
 }
 
-/// A text as another one of about the same length.
+/// Converts a string to another one of about the same length.
 fn map<'v>(arguments: &[Value<'v>], meter: &mut Meter, change: fn(&str) -> String) -> Result<'v> {
     let [Value::String(text)] = arguments else { return Err(Fault::no_overload()) };
     meter.memory(text.len() * 2)?;
@@ -60,7 +60,7 @@ fn quote(text: &str) -> String {
     quoted
 }
 
-/// Where a character begins, in bytes.
+/// The byte index of a character.
 fn byte_of(text: &Text<'_>, at: i64, meter: &mut Meter) -> std::result::Result<usize, Fault> {
     meter.work(text.len() as u64 / 8)?;
     let place = u64::try_from(at).ok().and_then(|at| text.byte_of(at));
@@ -74,7 +74,7 @@ fn char_at<'v>(arguments: &[Value<'v>], meter: &mut Meter) -> Result<'v> {
     Ok(Value::String(text.part(from, from + length)))
 }
 
-/// The first or last place of a text within another, in characters.
+/// The first or last index of a substring, in characters.
 pub(super) fn index<'v>(arguments: &[Value<'v>], meter: &mut Meter, is_last: bool) -> Result<'v> {
     let (text, part, offset) = match arguments {
         [Value::String(text), Value::String(part)] => (text, part, None),

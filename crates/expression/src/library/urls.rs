@@ -1,4 +1,4 @@
-//! URLs as Go reads them. In Kubernetes: `library.URLs`.
+//! URLs with Go's rules. In Kubernetes: `library.URLs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn query<'v>(arguments: &[Value<'v>], meter: &mut Meter) -> Result<'v> {
     Ok(Value::Map(Map::Owned(Arc::new(entries.collect()))))
 }
 
-/// A text with `%41` read as `A`; `None` if that cannot be.
+/// Decodes percent-encoding: `%41` becomes `A`; `None` if it is invalid.
 fn unescape(text: &str, is_query: bool) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -92,7 +92,7 @@ fn unescape(text: &str, is_query: bool) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A URL with a scheme, or a path from the root.
+/// Parses a URL with a scheme, or an absolute path.
 pub(super) fn parse(text: &str) -> std::result::Result<Url, String> {
     let refuse = |why: &str| Err(format!("parse {}: {why}", go_quote(text)));
     if text.is_empty() {

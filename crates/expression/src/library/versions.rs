@@ -1,4 +1,4 @@
-//! Versions as semver.org has them. In Kubernetes: `library.SemverLib`.
+//! Semantic versions. In Kubernetes: `library.SemverLib`.
 
 use std::cmp::Ordering;
 
@@ -39,7 +39,7 @@ pub(super) fn compare(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, Fa
     Ok(only(std::slice::from_ref(one))?.compare(only(std::slice::from_ref(other))?))
 }
 
-/// A version, or why the text is none.
+/// Parses a version; the inner error explains why it is invalid.
 fn read(arguments: &[Value<'_>]) -> Result<Result<Semver, String>, Fault> {
     match arguments {
         [Value::String(text)] => Ok(parse(text)),
@@ -121,7 +121,7 @@ impl std::str::FromStr for Semver {
 }
 
 impl Semver {
-    /// Which of two versions is older; what they were built from does not count.
+    /// Compares two versions; build metadata is ignored.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let numbers = (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch));
         numbers.then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {

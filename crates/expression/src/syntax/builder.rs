@@ -4,31 +4,31 @@ use crate::source::{Issues, Report};
 
 use super::tree::{Entry, Expr, Fold, Kind, Tree};
 
-/// How deep brackets, conditions and chains of operators may be nested; what works on trees is recursive.
+/// The maximum nesting of brackets, conditionals and chains of operators; the code for trees is recursive.
 pub(super) const DEEPEST: usize = 200;
-/// How many expressions a tree may have; macros copy what they are applied to.
+/// The maximum number of expressions in a tree; macros copy their operands.
 const LARGEST: usize = 40_000;
 
-/// What is wrong has been reported.
+/// The error has been recorded.
 #[derive(Debug)]
 pub(super) struct Reported;
 
 pub(super) type Parsed = Result<Expr, Reported>;
 
-/// Puts trees together and collects what is wrong with them.
+/// Builds trees and collects errors.
 pub(super) struct Builder<'t> {
     places: Vec<usize>,
     issues: Issues<'t>,
     bindings: Bindings,
 }
 
-/// Whether values may have names of their own within an expression.
+/// Whether expressions may bind values to names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Bindings {
     /// There is no `cel.bind`.
     #[default]
     Absent,
-    /// `cel.bind` names a value.
+    /// `cel.bind` binds a value to a name.
     Allowed,
 }
 
@@ -49,7 +49,7 @@ impl<'t> Builder<'t> {
         self.issues.add(at, message);
     }
 
-    /// An expression at a place in the text.
+    /// An expression at a position in the text.
     pub(super) fn node(&mut self, at: usize, kind: Kind) -> Parsed {
         let height = kind.below().iter().map(|below| below.height).max().unwrap_or(0) + 1;
         if height > DEEPEST {
@@ -66,19 +66,19 @@ impl<'t> Builder<'t> {
         self.places.get(expression.id).copied().unwrap_or(0)
     }
 
-    /// Reports what is wrong.
+    /// Records an error.
     pub(super) fn fail<T>(&mut self, at: usize, message: impl Into<String>) -> Result<T, Reported> {
         self.issues.add(at, message);
         Err(Reported)
     }
 
-    /// Reports what is wrong with an expression, whose text is well-formed.
+    /// Records an error of an expression whose syntax is valid.
     pub(super) fn wrong(&mut self, at: usize, message: impl Into<String>) -> Parsed {
         self.issues.add(at, message);
         self.node(at, Kind::Unknown)
     }
 
-    /// The same expression once more, with ids of its own.
+    /// A copy of an expression, with new ids.
     pub(super) fn copy(&mut self, expression: &Expr) -> Parsed {
         let at = self.place(expression);
         let kind = match &expression.kind {

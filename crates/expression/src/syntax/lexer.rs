@@ -2,14 +2,14 @@ use crate::source::Issues;
 
 use super::token::{Sort, Token};
 
-/// Signs, the longer ones first.
+/// Operators and punctuation, the longer ones first.
 const SIGNS: [&str; 25] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":", "+", "*",
     "/", "%", "\0",
 ];
 const WORDS: [&str; 4] = ["in", "true", "false", "null"];
 
-/// The tokens of a text, with one for its end. What is no token is reported and passed over, as ANTLR does.
+/// The tokens of a text, with one for its end. Invalid characters are reported and skipped, as in ANTLR.
 pub(super) fn tokens<'t>(text: &'t str, issues: &mut Issues<'_>) -> Vec<Token<'t>> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn tokens<'t>(text: &'t str, issues: &mut Issues<'_>) -> Vec<Token<'t
     tokens
 }
 
-/// The longest token that a text begins with.
+/// The longest token at the start of a text.
 fn token(rest: &str) -> Option<(Sort, usize)> {
     let first = rest.as_bytes()[0];
     if let Some(found) = quoted(rest) {
@@ -56,7 +56,7 @@ fn token(rest: &str) -> Option<(Sort, usize)> {
     SIGNS.iter().find(|sign| rest.starts_with(**sign) && **sign != "\0").map(|sign| (Sort::Sign, sign.len()))
 }
 
-/// Where a run of bytes from `from` on ends.
+/// The end of a run of bytes from `from` on.
 fn run(rest: &str, from: usize, belongs: impl Fn(u8) -> bool) -> usize {
     rest.bytes().skip(from).position(|sign| !belongs(sign)).map_or(rest.len(), |length| from + length)
 }
@@ -87,7 +87,7 @@ fn number(rest: &str) -> (Sort, usize) {
     }
 }
 
-/// A text or bytes in quotes, with what stands before the quotes.
+/// A string or bytes literal, with its prefix.
 fn quoted(rest: &str) -> Option<(Sort, usize)> {
     let bytes = rest.as_bytes();
     let mut at = 0;
@@ -101,7 +101,7 @@ fn quoted(rest: &str) -> Option<(Sort, usize)> {
     triple.or_else(|_| closing(bytes, at + 1, quote, 1, is_raw)).ok().map(|end| (sort, end))
 }
 
-/// Where a quoted text that goes on at `at` ends; `Err` says where it cannot go on.
+/// The end of a quoted text after `at`; `Err` is the position of the error.
 fn closing(bytes: &[u8], mut at: usize, quote: u8, quotes: usize, is_raw: bool) -> Result<usize, usize> {
     while at < bytes.len() {
         if bytes[at..].len() >= quotes && bytes[at..at + quotes].iter().all(|sign| *sign == quote) {
@@ -116,7 +116,7 @@ fn closing(bytes: &[u8], mut at: usize, quote: u8, quotes: usize, is_raw: bool) 
     Err(at)
 }
 
-/// How long an escape is, behind its backslash; `Err` says how much of it could be one.
+/// The length of an escape sequence after its backslash; `Err` is the length of its valid part.
 fn escape(bytes: &[u8]) -> Result<usize, usize> {
     let digits = |count: usize, fits: fn(&u8) -> bool| {
         let found = bytes[1..].iter().take(count).take_while(|sign| fits(sign)).count();
@@ -132,7 +132,7 @@ fn escape(bytes: &[u8]) -> Result<usize, usize> {
     }
 }
 
-/// How much of a text is passed over because no token begins there: up to where the last possible one failed.
+/// How many characters to skip because no token starts there: up to where the longest candidate failed.
 fn unknown(rest: &str) -> usize {
     let mut signs = rest.char_indices();
     let first = signs.next().map_or(' ', |(_, sign)| sign);

@@ -1,6 +1,6 @@
 use super::token::{Sort, Token};
 
-/// The text that a token in quotes stands for; `Err` says why there is none.
+/// The string that a quoted token represents; `Err` explains why it is invalid.
 pub(super) fn text(token: &Token<'_>) -> Result<String, &'static str> {
     let mut text = String::new();
     unescape(token, |piece| match piece {
@@ -13,7 +13,7 @@ pub(super) fn text(token: &Token<'_>) -> Result<String, &'static str> {
     Ok(text)
 }
 
-/// The bytes that a token in quotes stands for.
+/// The bytes that a quoted token represents.
 pub(super) fn bytes(token: &Token<'_>) -> Result<Vec<u8>, &'static str> {
     let mut bytes = Vec::new();
     unescape(token, |piece| match piece {

@@ -3,12 +3,12 @@ use std::sync::Arc;
 use super::builder::{Builder, Parsed, Reported};
 use super::tree::{Expr, Fold, Kind, Literal};
 
-/// The name of what a loop collects; no text can say it.
+/// The name of a comprehension's accumulator; it is not a valid identifier.
 pub(crate) const ACCUMULATOR: &str = "@result";
 const UNUSED: &str = "#unused";
 const SORT_INPUT: &str = "@__sortBy_input__";
 
-/// What a call of a macro becomes, or its parts back if it is none.
+/// Expands a macro, or returns the parts of an ordinary call.
 pub(super) fn expand(
     builder: &mut Builder<'_>,
     at: usize,
@@ -90,7 +90,7 @@ impl Expansion<'_, '_> {
         }
     }
 
-    /// The variable that an argument names.
+    /// The variable in an argument.
     fn variable(&mut self, argument: &Expr, otherwise: &str) -> Result<Arc<str>, Parsed> {
         let at = self.builder.place(argument);
         match &argument.kind {
@@ -157,7 +157,7 @@ impl Expansion<'_, '_> {
         Ok((start, condition, step, self.call("_==_", vec![found, one])?))
     }
 
-    /// `map`, `filter` and the transformations: a list or a map that grows.
+    /// `map`, `filter` and the transformations: a list or a map as the accumulator.
     fn collection(
         &mut self,
         function: &str,
@@ -192,7 +192,7 @@ impl Expansion<'_, '_> {
         Ok((start, condition, step, self.accumulator()?))
     }
 
-    /// A name for a value within an expression, as a loop over nothing.
+    /// Binds a value to a name, as a comprehension over nothing.
     fn bind(&mut self, name: &str, value: Expr, result: Expr) -> Parsed {
         let range = self.node(Kind::List(Vec::new()))?;
         let condition = self.literal(Literal::Bool(false))?;

@@ -1,10 +1,10 @@
-//! From a text to a tree.
+//! The parser.
 //!
 //! ```text
 //! text --lexer--> tokens --parser, macros--> Tree { Expr, where each stands }
 //! ```
-//! Start at [`parse`]. In Kubernetes: `cel-go/parser`. Texts, nesting and trees are limited in size before anything
-//! works on them.
+//! Start at [`parse`]. In Kubernetes: `cel-go/parser`. Texts, nesting and trees are limited in size before they are
+//! processed.
 
 mod builder;
 mod lexer;

@@ -7,11 +7,11 @@ use super::token::{Sort, Token};
 use super::tree::{Entry, Expr, Kind, Literal, Tree};
 use super::{lexer, literal, macros};
 
-/// Texts longer than this are refused. In Kubernetes: 100,000 characters.
+/// Longer texts are rejected. In Kubernetes: 100,000 characters.
 const LONGEST: usize = 100_000;
 const EXPRESSION: &str =
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-/// The words that are kept for later and name nothing.
+/// The reserved words, which are not identifiers.
 pub(crate) const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -32,7 +32,7 @@ pub(crate) const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// Parses a text, in which values may have names of their own (`cel.bind`) or not.
+/// Parses a text, with or without `cel.bind`.
 pub(crate) fn parse(text: &str, bindings: Bindings) -> Result<Tree, Report> {
     let mut issues = Issues::new(text);
     if text.len() > LONGEST && text.chars().count() > LONGEST {
@@ -79,14 +79,14 @@ impl<'t> Parser<'t> {
         token
     }
 
-    /// Takes a sign if it is next.
+    /// Consumes a sign if it is next.
     fn took(&mut self, sign: &str) -> bool {
         let is_next = self.peek().is(sign);
         self.next += usize::from(is_next);
         is_next
     }
 
-    /// Takes a sign that has to be next.
+    /// Consumes a required sign.
     fn need(&mut self, sign: &str, expected: &str) -> Result<Token<'t>, Reported> {
         let token = self.peek();
         if token.is(sign) {
@@ -132,7 +132,7 @@ impl<'t> Parser<'t> {
         result
     }
 
-    /// Terms joined by `||` or `&&`, as a balanced tree.
+    /// Operands of `||` or `&&`, as a balanced tree.
     fn logical(&mut self, sign: &str, function: &str) -> Parsed {
         let mut terms = vec![self.term(sign)?];
         let mut signs = Vec::new();
@@ -157,7 +157,7 @@ impl<'t> Parser<'t> {
         if sign == "||" { self.logical("&&", "_&&_") } else { self.operation(0) }
     }
 
-    /// Relations, sums and products, by how tight they bind.
+    /// Comparisons, sums and products, by precedence.
     fn operation(&mut self, tightness: usize) -> Parsed {
         const LEVELS: [&[(&str, &str)]; 3] = [
             &[
@@ -217,7 +217,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What comes behind a dot.
+    /// A field selection or a method call, after the dot.
     fn selection(&mut self, dot: usize, operand: Expr) -> Parsed {
         let is_optional = self.took("?");
         let name = self.take();
@@ -244,7 +244,7 @@ impl<'t> Parser<'t> {
         self.node(dot, Kind::Select { operand: Box::new(operand), field: field.into(), is_test: false })
     }
 
-    /// The arguments of a call, behind its bracket.
+    /// The arguments of a call, after its opening bracket.
     fn arguments(&mut self) -> Result<Vec<Expr>, Reported> {
         let mut arguments = Vec::new();
         if self.took(")") {
@@ -259,7 +259,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Takes the bracket that has to come now.
+    /// Consumes the required closing bracket.
     fn close(&mut self, bracket: &str) -> Result<(), Reported> {
         let token = self.peek();
         if self.took(bracket) {
@@ -287,7 +287,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A variable, a call or an object.
+    /// A variable, a call or a message.
     fn name(&mut self) -> Parsed {
         let start = self.peek().at;
         let dot = if self.took(".") { "." } else { "" };
@@ -418,7 +418,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What is no start of an expression: passed over if one follows, and left to what comes behind an expression.
+    /// A token that starts no expression: skipped if an expression follows, and otherwise left to the caller.
     fn misplaced(&mut self, token: Token<'t>) -> Parsed {
         const BEHIND: [&str; 17] =
             ["==", "!=", "in", "<", "<=", ">=", ">", "&&", "||", "+", "*", "/", "%", "-", ".", "[", "?"];
@@ -442,7 +442,7 @@ impl<'t> Parser<'t> {
         self.unexpected("mismatched", token, EXPRESSION)
     }
 
-    /// A call, or what a macro makes of it.
+    /// A call, or the expansion of a macro.
     fn call(&mut self, at: usize, function: &str, target: Option<Expr>, arguments: Vec<Expr>) -> Parsed {
         match macros::expand(&mut self.builder, at, function, target, arguments) {
             Ok(expanded) => expanded,

@@ -1,4 +1,4 @@
-/// A word of the language, and where it stands in the text.
+/// A token and its position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'t> {
     pub(super) sort: Sort,
@@ -25,7 +25,7 @@ impl Token<'_> {
         self.sort == Sort::Sign && self.text == sign
     }
 
-    /// The token as errors quote it.
+    /// The token as quoted in errors.
     pub(super) fn quoted(&self) -> String {
         if self.sort == Sort::End {
             return "'<EOF>'".to_owned();

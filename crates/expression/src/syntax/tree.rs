@@ -4,7 +4,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) root: Expr,
-    /// Where each expression stands in the text, by its id.
+    /// The position of each expression in the text, by its id.
     pub(crate) places: Vec<usize>,
 }
 
@@ -17,14 +17,14 @@ impl Tree {
 #[derive(Clone, Debug)]
 pub(crate) struct Expr {
     pub(crate) id: usize,
-    /// How many expressions are below one another here.
+    /// The depth of this subtree.
     pub(crate) height: usize,
     pub(crate) kind: Kind,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    /// What a text that is wrong leaves behind.
+    /// The placeholder for invalid text.
     Unknown,
     Literal(Literal),
     Ident(Arc<str>),
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
         target: Option<Box<Expr>>,
         arguments: Vec<Expr>,
     },
-    /// The items, and whether each is left out when it has no value.
+    /// The items, and whether each is an optional element.
     List(Vec<(Expr, bool)>),
     Map(Vec<Entry>),
     Struct {
@@ -55,7 +55,7 @@ pub(crate) struct Entry {
     pub(crate) is_optional: bool,
 }
 
-/// A loop over a list or a map, which is what macros become. In Kubernetes: `ComprehensionExpr`.
+/// A comprehension, which macros expand to. In Kubernetes: `ComprehensionExpr`.
 #[derive(Clone, Debug)]
 pub(crate) struct Fold {
     pub(crate) range: Expr,
@@ -80,7 +80,7 @@ pub(crate) enum Literal {
 }
 
 impl Kind {
-    /// The expressions directly below.
+    /// The direct operands.
     pub(crate) fn below(&self) -> Vec<&Expr> {
         match self {
             Self::Unknown | Self::Literal(_) | Self::Ident(_) => Vec::new(),

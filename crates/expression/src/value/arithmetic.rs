@@ -98,7 +98,7 @@ fn concat<'v>(one: &Text<'v>, other: &Text<'v>, meter: &mut Meter) -> Result<Val
     Ok(Value::string(text))
 }
 
-/// One list behind another. A list that nobody else holds grows in place.
+/// Concatenates lists. A list that is not shared grows in place.
 fn join<'v>(one: List<'v>, other: List<'v>, meter: &mut Meter) -> Result<Value<'v>, Fault> {
     let more = other.items()?;
     let mut items = match one {

@@ -1,4 +1,4 @@
-//! When values are the same, and which comes first.
+//! Equality and order of values.
 
 use std::cmp::Ordering;
 
@@ -9,11 +9,11 @@ use crate::schema::Order;
 use super::json::to_json;
 use super::values::{List, Map, Value};
 
-/// What it takes to look at one item of an untyped object beside another.
+/// The work of comparing one item of an untyped object with another.
 const BESIDE: u64 = 4;
 
 impl<'v> Value<'v> {
-    /// Whether two values are the same. Numbers of different types can be; other types cannot.
+    /// Whether two values are equal. Numbers of different types can be; other types cannot.
     pub(crate) fn equals(&self, other: &Value<'_>, meter: &mut Meter) -> Result<bool, Fault> {
         meter.work(BESIDE)?;
         Ok(match (self, other) {
@@ -47,7 +47,7 @@ impl<'v> Value<'v> {
         })
     }
 
-    /// Which of two values comes first.
+    /// Compares two values.
     pub(crate) fn compare(&self, other: &Value<'_>) -> Result<Ordering, Fault> {
         match (self, other) {
             (Self::Bool(one), Value::Bool(other)) => Ok(one.cmp(other)),
@@ -78,7 +78,7 @@ fn numbers(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
     }
 }
 
-/// How a whole number compares with another number, without rounding it.
+/// Compares an integer with a floating-point number, without rounding.
 fn with_double(whole: i128, double: f64) -> Option<Ordering> {
     if double.is_nan() {
         return None;
@@ -124,7 +124,7 @@ fn lists(one: &List<'_>, other: &List<'_>, meter: &mut Meter) -> Result<bool, Fa
 
 type Match<'m> = &'m dyn Fn(&Value<'_>, &Value<'_>, &mut Meter) -> Result<bool, Fault>;
 
-/// Whether every item of a list has its equal in another, wherever that stands.
+/// Whether every item of a list has an equal item in another, at any index.
 fn every(items: &List<'_>, within: &List<'_>, meter: &mut Meter, is_match: Match<'_>) -> Result<bool, Fault> {
     let candidates = within.items()?;
     'items: for item in items.iter() {

@@ -1,4 +1,4 @@
-//! From one type to another.
+//! Type conversions.
 
 use std::fmt::Write;
 
@@ -132,7 +132,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// The value as messages about what went wrong show it.
+    /// The value as shown in error messages.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::String(text) => text.to_string(),
@@ -149,7 +149,7 @@ impl<'v> Value<'v> {
     }
 }
 
-/// A number as Go prints it with `%g`.
+/// A number in Go's `%g` format.
 fn double_text(double: f64) -> String {
     if double.is_nan() {
         return "NaN".to_owned();

@@ -1,5 +1,5 @@
-/// A format: its name in expressions, its name in Kubernetes, how long its longest pattern is, and what is wrong with
-/// a text.
+/// A named format: its name in expressions, its name in Kubernetes, the length of its longest pattern, and its
+/// validation.
 #[derive(Debug)]
 pub(crate) struct Format {
     pub(crate) name: &'static str,

@@ -1,4 +1,4 @@
-//! JSON to values and back.
+//! Converts JSON to values and back.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::text::Text;
 use super::time::{Time, duration_text, lenient_duration};
 use super::values::{Key, List, Map, Value};
 
-/// A JSON value as expressions see it; nothing that is large is copied.
+/// A JSON value as a value of expressions; large parts are not copied.
 pub(crate) fn from_json<'v>(json: &'v Json, schema: Option<&'v Schema>) -> Result<Value<'v>, Fault> {
     Ok(match json {
         Json::Null => Value::Null,
@@ -62,7 +62,7 @@ fn from_text<'v>(text: &'v str, schema: Option<&Schema>) -> Result<Value<'v>, Fa
     }
 }
 
-/// The value as JSON; `None` for what JSON does not have, such as types.
+/// The value as JSON; `None` for values without a JSON form, such as types.
 pub(crate) fn to_json(value: &Value<'_>) -> Option<Json> {
     Some(match value {
         Value::Null | Value::Optional(None) => Json::Null,
@@ -100,7 +100,7 @@ impl<'v> Key<'v> {
     }
 }
 
-/// A list of values that stand in different places.
+/// A list of values from different places.
 pub(crate) fn references<'v>(items: impl IntoIterator<Item = &'v Json>) -> Value<'v> {
     Value::List(List::References(Arc::new(items.into_iter().collect())))
 }

@@ -28,7 +28,7 @@ impl<'v> List<'v> {
         (0..self.len()).filter_map(|at| self.get(at))
     }
 
-    /// When this list equals another.
+    /// How this list is compared.
     pub(crate) fn order(&self) -> &Order {
         match self {
             Self::Json(_, Some(schema)) => match schema.shape() {
@@ -39,7 +39,7 @@ impl<'v> List<'v> {
         }
     }
 
-    /// All items, made.
+    /// All items as values.
     pub(crate) fn items(&self) -> Result<Vec<Value<'v>>, Fault> {
         self.iter().collect()
     }

@@ -19,7 +19,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// The value at a name, without looking for anything that is not a text.
+    /// The value for a string key; other keys are not checked.
     pub(crate) fn field(&self, name: &str) -> Option<Result<Value<'v>, Fault>> {
         match self {
             Self::Json(fields, schema) => at_name(fields, *schema, name),
@@ -27,7 +27,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// The value at a key; whole numbers of any type are the same key.
+    /// The value for a key; integers of any type are the same key.
     pub(crate) fn find(&self, key: &Value<'v>) -> Option<Result<Value<'v>, Fault>> {
         let entries = match (self, key) {
             (Self::Json(..), Value::String(name)) => return self.field(name),
@@ -50,7 +50,7 @@ impl<'v> Map<'v> {
         alike.iter().find_map(|key| entries.get(key)).cloned().map(Ok)
     }
 
-    /// What whoever looks for what is missing finds, if anything.
+    /// The replacement for missing entries, if any.
     pub(crate) fn instead_of_missing(&self) -> Option<Value<'v>> {
         match self {
             Self::Json(_, Some(schema)) if schema.is_endless() => Some(Value::Map(Map::Owned(Arc::default()))),
@@ -58,7 +58,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// The keys that expressions see.
+    /// The keys for expressions.
     pub(crate) fn keys(&self) -> Vec<Value<'v>> {
         match self {
             Self::Json(fields, schema) => {
@@ -95,7 +95,7 @@ fn at_name<'v>(
 }
 
 impl<'v> Key<'v> {
-    /// The key that a value is, if it can be one.
+    /// The value as a key, if it can be one.
     pub(crate) fn of(value: &Value<'v>) -> Option<Self> {
         Some(match value {
             Value::Bool(value) => Self::Bool(*value),

@@ -1,4 +1,4 @@
-//! What expressions work on.
+//! The values of expressions.
 //!
 //! ```text
 //! JSON + Schema --from_json, nothing copied--> Value --to_json--> JSON

@@ -8,7 +8,7 @@ use crate::types::Type;
 
 use super::format::Format;
 
-/// A value of one of Kubernetes' libraries.
+/// A value of a Kubernetes library.
 #[derive(Clone, Debug)]
 pub(crate) enum Opaque {
     Quantity(Quantity),
@@ -23,14 +23,14 @@ pub(crate) enum Opaque {
 /// An address. In Kubernetes: `netip.Addr`.
 pub(crate) type Ip = IpAddr;
 
-/// A network: an address, and how many bits of it are the network's.
+/// A network: an address, and the length of its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cidr {
     pub(crate) address: IpAddr,
     pub(crate) bits: u8,
 }
 
-/// A URL in its parts. In Kubernetes: `url.URL`.
+/// A parsed URL. In Kubernetes: `url.URL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
     pub(crate) text: String,
@@ -40,7 +40,7 @@ pub(crate) struct Url {
     pub(crate) query: String,
 }
 
-/// A version as semver.org has it.
+/// A semantic version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Semver {
     pub(crate) major: u64,
@@ -72,7 +72,7 @@ impl Opaque {
         }
     }
 
-    /// Whether two values are the same; `None` if they are not of one type.
+    /// Whether two values are equal; `None` if they have different types.
     pub(super) fn equals(&self, other: &Self) -> Option<bool> {
         Some(match (self, other) {
             (Self::Quantity(one), Self::Quantity(other)) => one == other,

@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Text, taken from somewhere or made.
+/// A string, borrowed or owned.
 #[derive(Clone)]
 pub(crate) enum Text<'v> {
     Borrowed(&'v str),
@@ -10,14 +10,14 @@ pub(crate) enum Text<'v> {
 }
 
 impl Text<'_> {
-    /// How many characters there are.
+    /// The number of characters.
     pub(crate) fn characters(&self) -> u64 {
         if self.is_ascii() { self.len() as u64 } else { self.chars().count() as u64 }
     }
 }
 
 impl<'v> Text<'v> {
-    /// A part of the text.
+    /// A substring.
     pub(crate) fn part(&self, from: usize, to: usize) -> Text<'v> {
         match self {
             Self::Borrowed(text) => Self::Borrowed(text.get(from..to).unwrap_or("")),
@@ -25,7 +25,7 @@ impl<'v> Text<'v> {
         }
     }
 
-    /// Where a character begins, in bytes; the end of the text counts as a character.
+    /// The byte index of a character; the end of the text counts as a character.
     pub(crate) fn byte_of(&self, character: u64) -> Option<usize> {
         let at = usize::try_from(character).ok()?;
         if self.is_ascii() {

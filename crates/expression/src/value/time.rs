@@ -1,4 +1,4 @@
-//! Points and spans of time, as cel-go reads and prints them.
+//! Timestamps and durations, with the parsing and printing of cel-go.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ const NANOS: i64 = 1_000_000_000;
 const FIRST: i64 = -62_135_596_800;
 const LAST: i64 = 253_402_300_799;
 
-/// A point in time of the years 1 to 9999.
+/// A timestamp in the years 1 to 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Time {
     seconds: i64,
@@ -40,7 +40,7 @@ impl Time {
         self.seconds
     }
 
-    /// The time a span later.
+    /// The timestamp after a duration.
     pub(crate) fn plus(self, nanos: i64) -> Result<Self, Fault> {
         let total = i128::from(self.seconds) * i128::from(NANOS) + i128::from(self.nanos) + i128::from(nanos);
         let seconds = total.div_euclid(i128::from(NANOS));
@@ -51,14 +51,14 @@ impl Time {
         )
     }
 
-    /// The span between two times.
+    /// The duration between two timestamps.
     pub(crate) fn since(self, earlier: Self) -> Result<i64, Fault> {
         let seconds = self.seconds - earlier.seconds;
         let nanos = i128::from(seconds) * i128::from(NANOS) + i128::from(self.nanos - earlier.nanos);
         i64::try_from(nanos).map_err(|_| Fault::new("integer overflow"))
     }
 
-    /// A time as RFC 3339 writes it.
+    /// Parses RFC 3339.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (date, rest) = (text.get(..10)?, text.get(10..)?);
         let rest = rest.strip_prefix(['T', 't'])?;
@@ -82,7 +82,7 @@ impl Time {
         Self::new(seconds - i64::from(offset), nanos).ok()
     }
 
-    /// A time as values of format `date-time` may write it.
+    /// Parses a value with format `date-time`.
     pub(crate) fn lenient(text: &str) -> Option<Self> {
         let spaced = text.replacen(' ', "T", 1);
         Self::parse(&spaced).or_else(|| Self::parse(&format!("{spaced}Z"))).or_else(|| Self::of_date(text))
@@ -94,7 +94,7 @@ impl Time {
         Self::new(days(date) * 86_400, 0).ok()
     }
 
-    /// What clocks and calendars show in a zone: a name, or hours and minutes from UTC.
+    /// The local time in a zone: a name, or an offset from UTC.
     fn civil(self, zone: &str) -> Result<DateTime, Fault> {
         let unknown = || Fault::new(format!("unknown time zone {zone}"));
         let offset = match zone {
@@ -104,7 +104,7 @@ impl Time {
                 i64::from(offset_of(&signed).ok_or_else(unknown)?)
             }
             name => {
-                // The rules of a zone end a day before the calendar does.
+                // Zone rules end a day before the calendar does.
                 let near = self.seconds.clamp(FIRST, LAST - 2 * 86_400);
                 let time = jiff::Timestamp::from_second(near).map_err(|_| unknown())?;
                 i64::from(TimeZone::get(name).map_err(|_| unknown())?.to_offset(time).seconds())
@@ -120,7 +120,7 @@ impl Time {
         Ok(date.at(part(second / 3600), part(second / 60 % 60), part(second % 60), nanos))
     }
 
-    /// A part of what clocks and calendars show, by the name of its function.
+    /// A component of the local time, by the name of its function.
     pub(crate) fn part(self, function: &str, zone: &str) -> Result<i64, Fault> {
         let civil = self.civil(zone)?;
         Ok(match function {
@@ -161,7 +161,7 @@ fn days(date: Date) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// `Z` or `+01:30`, in seconds.
+/// The offset `Z` or `+01:30`, in seconds.
 fn offset_of(zone: &str) -> Option<i32> {
     if zone == "Z" || zone == "z" {
         return Some(0);
@@ -175,7 +175,7 @@ fn offset_of(zone: &str) -> Option<i32> {
     Some(sign * (number(hours, 24)? * 3600 + number(minutes, 60)? * 60))
 }
 
-/// A span as Go writes it: `1h2m3.5s`, with a sign.
+/// Parses a duration in Go's format: `1h2m3.5s`, with a sign.
 pub(crate) fn parse_duration(text: &str) -> Option<i64> {
     let (is_negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -222,7 +222,7 @@ pub(crate) fn parse_duration(text: &str) -> Option<i64> {
     i64::try_from(if is_negative { -total } else { total }).ok()
 }
 
-/// A span as values of format `duration` may write it: as Go does, or with days and weeks.
+/// Parses a value with format `duration`: Go's format, or with days and weeks.
 pub(crate) fn lenient_duration(text: &str) -> Option<i64> {
     if let Some(nanos) = parse_duration(text) {
         return Some(nanos);
@@ -251,7 +251,7 @@ pub(crate) fn lenient_duration(text: &str) -> Option<i64> {
     i64::try_from(total).ok().filter(|_| !text.trim().is_empty())
 }
 
-/// A span in seconds, as cel-go prints it.
+/// A duration in seconds, as cel-go prints it.
 pub(crate) fn duration_text(nanos: i64) -> String {
     let (seconds, rest) = (nanos.unsigned_abs() / NANOS.unsigned_abs(), nanos.unsigned_abs() % NANOS.unsigned_abs());
     let sign = if nanos < 0 { "-" } else { "" };

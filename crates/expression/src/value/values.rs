@@ -10,7 +10,7 @@ use super::opaque::Opaque;
 use super::text::Text;
 use super::time::Time;
 
-/// A value; it borrows from what it was taken out of.
+/// A value; it borrows from its source.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'v> {
     Null,
@@ -30,7 +30,7 @@ pub(crate) enum Value<'v> {
     Opaque(Arc<Opaque>),
 }
 
-/// A list, where it stands or made.
+/// A list, borrowed or owned.
 #[derive(Clone, Debug)]
 pub(crate) enum List<'v> {
     /// The items, and the schema of the list.
@@ -39,14 +39,14 @@ pub(crate) enum List<'v> {
     Owned(Arc<Vec<Value<'v>>>),
 }
 
-/// A map, where it stands or made.
+/// A map, borrowed or owned.
 #[derive(Clone, Debug)]
 pub(crate) enum Map<'v> {
     Json(&'v Fields<String, Json>, Option<&'v Schema>),
     Owned(Arc<BTreeMap<Key<'v>, Value<'v>>>),
 }
 
-/// What a map is looked up by.
+/// A key of a map.
 #[derive(Clone, Debug)]
 pub(crate) enum Key<'v> {
     Bool(bool),
@@ -72,7 +72,7 @@ impl<'v> Value<'v> {
         Self::Opaque(Arc::new(opaque))
     }
 
-    /// The type that the value has when it runs.
+    /// The runtime type of the value.
     pub(crate) fn type_of(&self) -> Type {
         match self {
             Self::Null => Type::Null,
@@ -92,7 +92,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// How large the value is for what it costs; `None` for what has no size.
+    /// The size of the value for costs; `None` for values without a size.
     pub(crate) fn size(&self) -> Option<u64> {
         Some(match self {
             Self::String(text) => text.characters(),
@@ -104,7 +104,7 @@ impl<'v> Value<'v> {
         })
     }
 
-    /// Whether the value is what its type is without any content. In Kubernetes: `traits.Zeroer`.
+    /// Whether the value is the zero value of its type. In Kubernetes: `traits.Zeroer`.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Self::Null => true,
