@@ -1,10 +1,10 @@
-//! Which values are equal, and which is less. In Go: `text/template`, `eq` and `lt`.
+//! Equality and order of values. In Go: `text/template`, `eq` and `lt`.
 
 use std::cmp::Ordering;
 
 use crate::value::Value;
 
-/// Whether two values are the same; an error for values of different sorts.
+/// Whether two values are equal; an error for values of different types.
 pub(crate) fn equal(one: &Value<'_>, other: &Value<'_>) -> Result<bool, String> {
     Ok(match (one, other) {
         (Value::Missing | Value::Null, _) | (_, Value::Missing | Value::Null) => one.is_nil() && other.is_nil(),
@@ -21,7 +21,7 @@ pub(crate) fn equal(one: &Value<'_>, other: &Value<'_>) -> Result<bool, String> 
     })
 }
 
-/// Which of two values comes first.
+/// Compares two values.
 pub(crate) fn order(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, String> {
     let ordering = match (one, other) {
         (Value::Int(one), Value::Int(other)) => Some(one.cmp(other)),
@@ -35,7 +35,7 @@ pub(crate) fn order(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, Stri
 fn text(value: &Value<'_>) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.to_string()),
-        // A number of JSON is a text to Go.
+        // In Go a JSON number is a string here.
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }

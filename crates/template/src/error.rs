@@ -1,10 +1,10 @@
-/// Why a text is no template, or gave nothing.
+/// Why a template is invalid, or could not be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct Error {
     /// The line of the template, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 

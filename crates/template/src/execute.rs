@@ -1,4 +1,4 @@
-//! A tree and data to text. In Go: `text/template.state`.
+//! Renders a tree with data. In Go: `text/template.state`.
 
 use serde_json::Value as Json;
 
@@ -9,9 +9,9 @@ use crate::tree::{Branch, Callee, Command, Node, Operand, Pipe};
 use crate::value::Value;
 use crate::{Error, Host};
 
-/// How many templates may call each other.
+/// The maximum depth of template calls.
 const DEEPEST: usize = 50;
-/// How many things a template may do.
+/// The maximum number of steps of a rendering.
 const MOST_STEPS: usize = 1_000_000;
 
 /// Renders a template.
@@ -25,7 +25,7 @@ pub(crate) fn execute<'d>(parsed: &'d Parsed, data: &'d Json, host: &'d dyn Host
     }
 }
 
-/// What becomes of the loop around.
+/// The control flow of the enclosing loop.
 #[derive(Clone, Copy, PartialEq)]
 enum Flow {
     On,
@@ -40,7 +40,7 @@ struct State<'d> {
     variables: Vec<(&'d str, Value<'d>)>,
     steps: usize,
     depth: usize,
-    /// Where it is.
+    /// The current line.
     line: usize,
 }
 
@@ -106,7 +106,7 @@ impl<'d> State<'d> {
 
     fn range(&mut self, branch: &'d Branch, dot: &Value<'d>) -> Result<Flow, String> {
         let known = self.variables.len();
-        // Only the value of the pipeline is wanted here: the variables get its items.
+        // Only the value of the pipeline is needed here: the variables get its items.
         let value = self.value(&branch.pipe, dot)?;
         let mut is_empty = true;
         if let Value::Int(times) = value {
@@ -176,7 +176,7 @@ impl<'d> State<'d> {
         }
     }
 
-    /// The value of a pipeline, which its variables get.
+    /// The value of a pipeline, which is assigned to its variables.
     fn pipe(&mut self, pipe: &'d Pipe, dot: &Value<'d>) -> Result<Value<'d>, String> {
         let value = self.value(pipe, dot)?;
         for name in &pipe.variables {
@@ -190,7 +190,7 @@ impl<'d> State<'d> {
         let mut value = None;
         for command in &pipe.commands {
             self.step()?;
-            // Go digs down one level: null is then nothing.
+            // Go unwraps one level of an interface: null then has no value.
             value = Some(match self.command(command, dot, value)? {
                 Value::Null => Value::Missing,
                 other => other,
@@ -260,7 +260,7 @@ impl<'d> State<'d> {
         }
     }
 
-    /// The first argument that is true, or that is not; the last one if there is none.
+    /// The first argument that is true, or that is false; the last one if there is no such argument.
     fn first(
         &mut self,
         wanted: bool,
@@ -280,7 +280,7 @@ impl<'d> State<'d> {
     }
 }
 
-/// What lies below a value.
+/// The value of a chain of fields.
 fn fields<'d>(mut value: Value<'d>, names: &[String]) -> Result<Value<'d>, String> {
     for name in names {
         value = match value {

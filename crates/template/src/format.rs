@@ -6,10 +6,10 @@ use crate::number::{real, whole};
 use crate::show::shown;
 use crate::value::Value;
 
-/// How wide a value may be made.
+/// The maximum width of a formatted value.
 const WIDEST: usize = 10_000;
 
-/// Fills the verbs of a format with arguments.
+/// Replaces the verbs of a format with arguments.
 pub(crate) fn printf(format: &str, arguments: &[Value<'_>]) -> String {
     let (mut into, mut signs, mut at) = (String::new(), format.chars().peekable(), 0);
     while let Some(sign) = signs.next() {

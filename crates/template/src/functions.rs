@@ -1,4 +1,4 @@
-//! What a template may call: a table of names, a file for each sort.
+//! The functions of templates: a table of names, one file for each group.
 
 mod encodings;
 mod lists;
@@ -21,19 +21,19 @@ pub(crate) struct Call<'d> {
 const TABLES: &[&[(&str, Function)]] =
     &[logic::FUNCTIONS, texts::FUNCTIONS, lists::FUNCTIONS, maps::FUNCTIONS, numbers::FUNCTIONS, encodings::FUNCTIONS];
 
-/// A function of the table.
+/// The function with this name in the tables.
 pub(crate) fn find(name: &str) -> Option<(&'static str, Function)> {
     TABLES.iter().copied().flatten().find(|(known, _)| *known == name).copied()
 }
 
 impl<'d> Call<'d> {
-    /// So many arguments, and no others.
+    /// Requires exactly this number of arguments.
     pub(crate) fn exactly<const N: usize>(self) -> Result<[Value<'d>; N], String> {
         let got = self.values.len();
         self.values.try_into().map_err(|_| format!("wrong number of args: want {N} got {got}"))
     }
 
-    /// The first arguments, and the others.
+    /// The first `N` arguments, and the rest.
     pub(crate) fn at_least<const N: usize>(mut self) -> Result<([Value<'d>; N], Vec<Value<'d>>), String> {
         let got = self.values.len();
         if got < N {
@@ -45,7 +45,7 @@ impl<'d> Call<'d> {
     }
 }
 
-/// An argument that has to be a text.
+/// An argument that must be a string.
 pub(crate) fn text<'v>(value: &'v Value<'_>) -> Result<std::borrow::Cow<'v, str>, String> {
     match value {
         Value::Text(text) => Ok(std::borrow::Cow::Borrowed(text)),
@@ -54,12 +54,12 @@ pub(crate) fn text<'v>(value: &'v Value<'_>) -> Result<std::borrow::Cow<'v, str>
     }
 }
 
-/// An argument that has to be a list.
+/// An argument that must be a list.
 pub(crate) fn items<'d>(value: &Value<'d>) -> Result<Vec<Value<'d>>, String> {
     value.items().ok_or_else(|| format!("wrong type for value; expected a list; got {}", value.type_name()))
 }
 
-/// An argument that says how many: not so many that it fills the memory.
+/// An argument that is a count: limited, so that it cannot exhaust the memory.
 pub(crate) fn count(value: &Value<'_>) -> Result<usize, String> {
     let count = crate::number::whole(value);
     usize::try_from(count).ok().filter(|count| *count <= 1_000_000).ok_or_else(|| format!("{count} is out of range"))

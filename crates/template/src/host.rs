@@ -1,12 +1,12 @@
 use serde_json::Value as Json;
 
-/// The functions of whoever renders a template.
+/// Functions that the caller of the renderer provides.
 pub trait Host {
-    /// What the function of this name gives; an error ends the rendering. A value that is missing is null.
+    /// The result of the function with this name; an error aborts the rendering. A missing value is null.
     fn call(&self, name: &str, arguments: &[Json]) -> Result<Json, String>;
 }
 
-/// A host that has no functions.
+/// A host without functions.
 #[derive(Clone, Copy, Debug)]
 pub struct Alone;
 

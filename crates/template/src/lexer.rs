@@ -1,13 +1,13 @@
-//! Text to what stands between the braces and what stands around them. In Go: `text/template/parse.lexer`.
+//! Splits a template into text and actions. In Go: `text/template/parse.lexer`.
 
 use crate::Error;
 use crate::number::whole_of;
 
-/// A piece of a template's text.
+/// A part of a template's text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Piece {
     Text(String),
-    /// What stands in one pair of braces, and in which line it begins; no token for a comment.
+    /// The tokens of one action, and the line where it starts; a comment has no tokens.
     Action(Vec<Token>, usize),
 }
 
@@ -15,7 +15,7 @@ pub(crate) enum Piece {
 pub(crate) struct Token {
     pub(crate) what: What,
     pub(crate) line: usize,
-    /// Whether it stands right after the token before.
+    /// Whether it follows the previous token without a space.
     pub(crate) is_joined: bool,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum What {
     Dot,
     /// `.name`
     Field(String),
-    /// `$name`, with its sign.
+    /// `$name`, including the `$`.
     Variable(String),
     Word(String),
     Text(String),
@@ -38,7 +38,7 @@ pub(crate) enum What {
     Comma,
 }
 
-/// Cuts a template into its pieces.
+/// Splits a template into its parts.
 pub(crate) fn pieces(text: &str) -> Result<Vec<Piece>, Error> {
     let (mut pieces, mut rest, mut line, mut trims) = (Vec::new(), text, 1, false);
     while let Some((before, action)) = rest.split_once("{{") {
@@ -76,7 +76,7 @@ struct Lexer<'t> {
 }
 
 impl Lexer<'_> {
-    /// Reads up to the closing braces; whether they trim what follows.
+    /// Reads up to the closing braces; returns whether they trim the text that follows.
     fn action(&mut self) -> Result<bool, Error> {
         if let Some(comment) = self.rest.trim_start().strip_prefix("/*") {
             return self.comment(comment.len());
@@ -100,7 +100,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A comment of which so many bytes, with all that follows, are left.
+    /// A comment; `left` is the number of remaining bytes at its start.
     fn comment(&mut self, left: usize) -> Result<bool, Error> {
         self.skip(self.rest.len() - left);
         let Some(end) = self.rest.find("*/") else { return Err(self.error("unclosed comment")) };
@@ -155,7 +155,7 @@ impl Lexer<'_> {
         Ok(what)
     }
 
-    /// A name from byte `from` on, as `make` takes all of it; and its length with what stands before.
+    /// A name from byte `from` on, converted by `make`; and its length including the prefix.
     fn name(&self, from: usize, make: impl Fn(String) -> What) -> (What, usize) {
         let after = &self.rest[from..];
         let length = from + after.find(|sign| !is_of_a_name(sign)).unwrap_or(after.len());
@@ -199,7 +199,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What stands between two marks, with its escapes read, and how long it is with them.
+    /// The text between two quotes, with escapes resolved, and its length with the escapes.
     fn until(&self, mark: char) -> Result<(String, usize), Error> {
         let (mut text, mut signs) = (String::new(), self.rest.char_indices().skip(1));
         while let Some((at, sign)) = signs.next() {

@@ -1,15 +1,15 @@
-//! Go's `text/template`, with the functions of `sprig` that need nothing from outside.
+//! Go's `text/template`, with those functions of `sprig` that do not access the environment.
 //!
 //! ```text
 //! text --lexer--> tokens --parse(names of the host's functions)--> tree --execute(data, Host)--> text
-//!                                          functions: the table of what a template may call
+//!                                          functions: the table of available functions
 //! ```
-//! Start at [`Template`]. [`Host`] has the functions of whoever renders.
-//! In Go: `text/template`, `github.com/Masterminds/sprig`.
+//! Start at [`Template`]. [`Host`] provides additional functions. In Go: `text/template`,
+//! `github.com/Masterminds/sprig`.
 //!
-//! A function that is not in the table, or of the host, is refused when the template is read. Everything is limited:
-//! nesting, steps, and what comes out.
-//! Not here: time, certificates, the environment (functions of sprig that look outside); delimiters other than `{{`.
+//! A function that is neither in the table nor provided by the host is rejected when the template is parsed.
+//! Everything is limited: nesting, steps, and the size of the output. Not here: time, certificates, the environment
+//! (functions of sprig that access it); delimiters other than `{{`.
 
 mod compare;
 mod error;

@@ -1,8 +1,8 @@
-//! Values as numbers. In Go: `github.com/spf13/cast`, which sprig asks.
+//! Converts values to numbers. In Go: `github.com/spf13/cast`, which sprig uses.
 
 use crate::value::Value;
 
-/// A whole number; 0 for what is none.
+/// An integer; 0 for other values.
 pub(crate) fn whole(value: &Value<'_>) -> i64 {
     match value {
         Value::Int(value) => *value,
@@ -15,7 +15,7 @@ pub(crate) fn whole(value: &Value<'_>) -> i64 {
     }
 }
 
-/// A whole number as Go writes them: `0x1f`, `0b1`, `0o17`, `017`, `1_000`.
+/// An integer in Go's formats: `0x1f`, `0b1`, `0o17`, `017`, `1_000`.
 pub(crate) fn whole_of(text: &str) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -35,7 +35,7 @@ pub(crate) fn whole_of(text: &str) -> Option<i64> {
     i64::from_str_radix(&format!("{sign}{}", digits.replace('_', "")), radix).ok()
 }
 
-/// A number; 0 for what is none.
+/// A floating-point number; 0 for other values.
 pub(crate) fn real(value: &Value<'_>) -> f64 {
     match value {
         Value::Float(value) => *value,

@@ -1,4 +1,4 @@
-//! Pieces to a tree. In Go: `text/template/parse.Tree`.
+//! Parses the parts of a template to a tree. In Go: `text/template/parse.Tree`.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use crate::functions::find;
 use crate::lexer::{Piece, Token, What, pieces};
 use crate::tree::{Branch, Callee, Command, Node, Operand, Pipe};
 
-/// How deep things may be nested.
+/// The maximum nesting.
 const DEEPEST: usize = 64;
 
-/// A template, and those that it defines.
+/// A template, and the templates that it defines.
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     pub(crate) root: Vec<Node>,
     pub(crate) defined: BTreeMap<String, Vec<Node>>,
 }
 
-/// Reads a text.
+/// Parses a template.
 pub(crate) fn parse(text: &str, host: &[&str]) -> Result<Parsed, Error> {
     let mut parser = Parser {
         pieces: pieces(text)?.into_iter(),
@@ -37,14 +37,14 @@ pub(crate) fn parse(text: &str, host: &[&str]) -> Result<Parsed, Error> {
 struct Parser<'h> {
     pieces: std::vec::IntoIter<Piece>,
     host: &'h [&'h str],
-    /// The names that are known here.
+    /// The variables in scope.
     variables: Vec<String>,
     defined: BTreeMap<String, Vec<Node>>,
     loops: usize,
     depth: usize,
 }
 
-/// What ends a list of nodes: `end`, `else`, and what else stands there.
+/// The end of a list of nodes: `end` or `else`, with the rest of its action.
 struct End {
     word: String,
     line: usize,
@@ -168,7 +168,7 @@ impl Parser<'_> {
         Ok(Branch { pipe, then, otherwise })
     }
 
-    /// A pipeline that may begin with two variables.
+    /// A pipeline that may start with two variables.
     fn range_pipe(&mut self, tokens: &mut Vec<Token>, line: usize) -> Result<Pipe, Error> {
         let names: Vec<What> = tokens.iter().take(4).map(|token| token.what.clone()).collect();
         let [What::Variable(index), What::Comma, What::Variable(item), sign @ (What::Declare | What::Assign)] =
@@ -187,7 +187,7 @@ impl Parser<'_> {
         Ok(pipe)
     }
 
-    /// A pipeline and nothing after it.
+    /// A pipeline without any further tokens.
     fn whole_pipe(&mut self, mut tokens: Vec<Token>, line: usize) -> Result<Pipe, Error> {
         let pipe = self.pipe(&mut tokens, line)?;
         ended(&tokens)?;
@@ -203,7 +203,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A pipeline, up to a closing bracket or the end.
+    /// A pipeline, up to a closing parenthesis or the end.
     fn pipe(&mut self, tokens: &mut Vec<Token>, line: usize) -> Result<Pipe, Error> {
         let line = tokens.first().map_or(line, |token| token.line);
         let names: Vec<What> = tokens.iter().take(2).map(|token| token.what.clone()).collect();
@@ -293,7 +293,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An operand with the fields that are written right behind it.
+    /// An operand with the fields that directly follow it.
     fn fields_of(&self, operand: Operand, tokens: &mut Vec<Token>) -> Result<Operand, Error> {
         let mut fields = Vec::new();
         while let Some(Token { what: What::Field(name), is_joined: true, .. }) = tokens.first() {
@@ -343,7 +343,7 @@ fn ended(tokens: &[Token]) -> Result<(), Error> {
     tokens.first().map_or(Ok(()), |token| Err(Error::new(token.line, "unexpected sign after a command")))
 }
 
-/// Whether what ended a list is its `end`.
+/// Whether a list of nodes was ended by `end`.
 fn closed(end: Option<End>, line: usize) -> Result<(), Error> {
     match end {
         Some(End { word, rest, .. }) if word == "end" => ended(&rest),

@@ -2,15 +2,15 @@
 
 use crate::value::{DEEPEST, Value};
 
-/// How long a text may become, in bytes: no object of the API is longer.
+/// The maximum length of the output, in bytes: no API object is longer.
 pub(crate) const LONGEST: usize = 3 * 1024 * 1024;
 
-/// As an action writes it.
+/// The output of an action.
 pub(crate) fn written(value: &Value<'_>) -> String {
     if value.is_nil() { "<no value>".to_owned() } else { shown(value) }
 }
 
-/// As `fmt.Sprint` writes it.
+/// The output of `fmt.Sprint`.
 pub(crate) fn shown(value: &Value<'_>) -> String {
     let mut into = String::new();
     show(value, DEEPEST, &mut into);
@@ -47,7 +47,7 @@ fn show(value: &Value<'_>, depth: usize, into: &mut String) {
     }
 }
 
-/// As Go's `%v` does: the shortest digits that say it, with an exponent below -4 and from 21 on.
+/// The output of Go's `%v`: the shortest exact digits, with an exponent below -4 and from 21 on.
 pub(crate) fn float(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

@@ -4,7 +4,7 @@ use crate::execute::execute;
 use crate::parse::{Parsed, parse};
 use crate::{Error, Host};
 
-/// A template that was read.
+/// A parsed template.
 ///
 /// ```
 /// use coracle_template::{Alone, Template};
@@ -20,12 +20,13 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads a text. `functions` are the names that the [`Host`] answers to; they go before those of sprig and Go.
+    /// Parses a template. `functions` are the names of the [`Host`]'s functions; they take precedence over those of
+    /// sprig and Go.
     pub fn parse(text: &str, functions: &[&str]) -> Result<Self, Error> {
         parse(text, functions).map(|parsed| Self { parsed })
     }
 
-    /// The text for `data`.
+    /// Renders the template with `data`.
     pub fn render(&self, data: &Json, host: &dyn Host) -> Result<String, Error> {
         execute(&self.parsed, data, host)
     }

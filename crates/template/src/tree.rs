@@ -1,8 +1,8 @@
-//! What a template is made of. In Go: `text/template/parse.Node`.
+//! The syntax tree of a template. In Go: `text/template/parse.Node`.
 
 use crate::functions::Function;
 
-/// A part of a template.
+/// A node of a template.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Text(String),
@@ -15,7 +15,7 @@ pub(crate) enum Node {
     Continue,
 }
 
-/// What is done if a pipeline gives something, and what otherwise.
+/// The nodes for a pipeline that is not empty, and the nodes for an empty one.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub(crate) pipe: Pipe,
@@ -23,18 +23,18 @@ pub(crate) struct Branch {
     pub(crate) otherwise: Vec<Node>,
 }
 
-/// Commands, each with the value of the one before as its last argument.
+/// Commands, each with the previous value as its last argument.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     pub(crate) line: usize,
-    /// The variables that get the value.
+    /// The variables that are set.
     pub(crate) variables: Vec<String>,
-    /// Whether the variables are there already.
+    /// Whether the variables are assigned, not declared.
     pub(crate) assigns: bool,
     pub(crate) commands: Vec<Command>,
 }
 
-/// What is called, or is there, and its arguments.
+/// A function or an operand, and its arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
     pub(crate) first: Operand,
@@ -56,12 +56,12 @@ pub(crate) enum Operand {
     Call(Callee),
 }
 
-/// A function that a template calls.
+/// A function in a template.
 #[derive(Clone, Debug)]
 pub(crate) enum Callee {
-    /// Gives the first argument that is empty, and asks for no further one.
+    /// Returns the first empty argument, and does not evaluate the rest.
     And,
-    /// Gives the first argument that is not empty, and asks for no further one.
+    /// Returns the first argument that is not empty, and does not evaluate the rest.
     Or,
     Known(&'static str, Function),
     Host(String),

@@ -5,36 +5,36 @@ use std::rc::Rc;
 
 use serde_json::{Map, Number, Value as Json};
 
-/// How deep a value is looked into.
+/// The maximum depth of a value.
 pub(crate) const DEEPEST: usize = 100;
-/// How many parts of a value are looked at: what is made may hold the same part many times.
+/// The maximum number of visited parts of a value: a created value may contain the same part many times.
 pub(crate) const MOST_PARTS: usize = 1_000_000;
 
-/// What a template works with: parts of the data, and what its functions made.
+/// A value of a template: a part of the data, or the result of a function.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'d> {
-    /// There is nothing: the field of a map that does not have it, or of nothing.
+    /// A missing value: a field that a map does not have, or a field of a missing value.
     Missing,
-    /// Null, in the data or in what was made.
+    /// Null, in the data or in a created value.
     Null,
     Bool(bool),
     Int(i64),
     Float(f64),
-    /// A number of the data, which to a template is its text.
+    /// A JSON number of the data, which is a string in templates.
     Number(&'d Number),
     Text(Cow<'d, str>),
     Array(&'d [Json]),
     Object(&'d Map<String, Json>),
     List(Rc<List<'d>>),
-    /// A map that was made, and that `set` changes for all who have it.
+    /// A created map, which `set` changes for all its users.
     Map(Rc<Fields<'d>>),
 }
 
-/// The items of a list that was made.
+/// The items of a created list.
 #[derive(Debug)]
 pub(crate) struct List<'d>(Vec<Value<'d>>);
 
-/// The fields of a map that was made.
+/// The fields of a created map.
 #[derive(Debug)]
 pub(crate) struct Fields<'d>(RefCell<BTreeMap<String, Value<'d>>>);
 
@@ -50,7 +50,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// What a function made.
+    /// The result of a function.
     pub(crate) fn owned(json: Json) -> Self {
         match json {
             Json::Null => Self::Missing,
@@ -95,7 +95,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// How many bytes, items or fields it has.
+    /// The number of bytes, items or fields.
     pub(crate) fn len(&self) -> Option<usize> {
         Some(match self {
             Self::Text(text) => text.len(),
@@ -126,7 +126,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// A field of a map; none if this is no map.
+    /// A field of a map; `None` if this is not a map.
     pub(crate) fn field(&self, name: &str) -> Option<Self> {
         match self {
             Self::Object(fields) => Some(fields.get(name).map_or(Self::Missing, Self::of)),
@@ -135,7 +135,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// The type, as errors name it.
+    /// The type name in errors.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Missing | Self::Null => "nil",
@@ -149,7 +149,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// The fields of a map that was made, to be changed.
+    /// The fields of a created map, for changes.
     pub(crate) fn made(&self) -> Option<&RefCell<BTreeMap<String, Self>>> {
         match self {
             Self::Map(fields) => Some(&fields.0),
@@ -157,7 +157,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// As JSON; what lies too deep, or is too much, is null.
+    /// Converts to JSON; parts beyond the limits become null.
     pub(crate) fn to_json(&self) -> Json {
         self.json_within(DEEPEST, &mut MOST_PARTS.clone())
     }
@@ -195,7 +195,7 @@ impl Drop for Fields<'_> {
     }
 }
 
-/// Drops values one after the other: however deep they lie in each other, the stack does not grow.
+/// Drops values iteratively, so that deep nesting does not exhaust the stack.
 fn let_go(mut values: Vec<Value<'_>>) {
     while let Some(value) = values.pop() {
         match value {

@@ -6,7 +6,7 @@ use crate::number::whole;
 use crate::show::shown;
 use crate::value::Value;
 
-/// How long a list may become by one call.
+/// The maximum length of a list that one call creates.
 const LONGEST: i64 = 100_000;
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -77,7 +77,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     }),
 ];
 
-/// Whether two values are the same, whatever they are. In sprig: `reflect.DeepEqual`.
+/// Whether two values are equal, whatever their types. In sprig: `reflect.DeepEqual`.
 fn same(one: &Value<'_>, other: &Value<'_>) -> bool {
     equal(one, other).unwrap_or_else(|_| one.to_json() == other.to_json())
 }

@@ -1,4 +1,4 @@
-//! What Go's templates have by themselves, and what sprig adds of the kind.
+//! The built-in functions of Go's templates, and related ones of sprig.
 
 use std::cmp::Ordering;
 
@@ -45,7 +45,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("typeIs", |call| call.exactly().map(|[name, value]| Value::Bool(shown(&name) == type_of(&value)))),
 ];
 
-/// In sprig: `empty`; numbers of JSON are texts.
+/// In sprig: `empty`; JSON numbers are strings.
 pub(super) fn is_empty(value: &Value<'_>) -> bool {
     !value.is_true()
 }
@@ -102,7 +102,7 @@ fn index(call: Call<'_>) -> Result<Value<'_>, String> {
             (_, place) => return Err(format!("cannot index slice/array with type {}", place.type_name())),
         };
     }
-    // What is found and is null may be looked into, as what is not found.
+    // Fields of a null value may be selected, like those of a missing one.
     Ok(if let Value::Null = value { Value::Missing } else { value })
 }
 
@@ -123,7 +123,7 @@ fn slice(call: Call<'_>) -> Result<Value<'_>, String> {
     }
 }
 
-/// In Go: `fmt.Sprint`, with a space between operands of which neither is a text.
+/// In Go: `fmt.Sprint`, with a space between operands when neither is a string.
 fn print(values: &[Value<'_>]) -> String {
     let (mut into, mut was_text) = (String::new(), true);
     for value in values {

@@ -86,7 +86,7 @@ fn fields<'d>(map: &Value<'d>) -> Result<Fields<'d>, String> {
         .ok_or_else(|| format!("wrong type for value; expected map[string]interface {{}}; got {}", map.type_name()))
 }
 
-/// Changes a map where it stands; one of the data stays as it is, and the changed one is another.
+/// Changes a created map in place; a map of the data is copied.
 fn change<'d>(map: Value<'d>, change: impl FnOnce(&mut Fields<'d>)) -> Result<Value<'d>, String> {
     let map = if map.made().is_some() { map } else { Value::map(fields(&map)?) };
     if let Some(fields) = map.made() {
@@ -95,7 +95,8 @@ fn change<'d>(map: Value<'d>, change: impl FnOnce(&mut Fields<'d>)) -> Result<Va
     Ok(map)
 }
 
-/// Whether `map` lies in `value`, so that putting `value` into it would make a circle; also if that takes too long to say.
+/// Whether `map` is part of `value`, so that inserting `value` into it would create a cycle; also true if the check
+/// takes too long.
 fn holds<'d>(value: &Value<'d>, map: &Value<'d>) -> bool {
     let (mut open, mut parts) = (vec![value.clone()], MOST_PARTS);
     while let Some(value) = open.pop() {

@@ -1,4 +1,4 @@
-//! Texts. In sprig: `strings.go`, `regex.go`.
+//! Strings. In sprig: `strings.go`, `regex.go`.
 
 use std::sync::LazyLock;
 
@@ -126,7 +126,7 @@ fn test<'d>(call: Call<'d>, holds: impl Fn(&str, &str) -> bool) -> Result<Value<
     Ok(Value::Bool(holds(&text(&by)?, &text(&of)?)))
 }
 
-/// With the first letter of each word made another.
+/// Changes the first letter of each word.
 fn starts(text: &str, make: impl Fn(&char) -> char) -> String {
     let mut was_letter = false;
     let changed = text.chars().map(|sign| {
@@ -144,7 +144,7 @@ fn indent<'d>(call: Call<'d>, before: &str) -> Result<Value<'d>, String> {
     Ok(Value::text(format!("{before}{pad}{}", of.replace('\n', &format!("\n{pad}")))))
 }
 
-/// As Go cuts: at each sign if there is nothing to cut at.
+/// Splits as Go does: an empty separator splits into characters.
 fn pieces<'t>(of: &'t str, at: &'t str) -> Box<dyn Iterator<Item = &'t str> + 't> {
     match at {
         "" => Box::new(of.split_inclusive(|_: char| true)),
