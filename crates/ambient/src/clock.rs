@@ -1,12 +1,12 @@
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// Where virtual time begins: 2026-01-01T00:00:00Z.
+/// The start of virtual time: 2026-01-01T00:00:00Z.
 const FIXED_EPOCH_SECOND: i64 = 1_767_225_600;
 
-/// The time of day, computed from tokio's clock so that it stands still, jumps and runs together with sleeps.
+/// The wall clock, derived from tokio's clock, so that it pauses and advances together with sleeps.
 ///
-/// Invariant: two clones always agree, and time never goes back.
+/// Invariant: clones always agree, and time never goes backwards.
 #[derive(Clone, Debug)]
 pub struct Clock {
     epoch: Timestamp,
@@ -14,7 +14,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The machine's time of day, read once; from there it follows tokio's clock.
+    /// Reads the machine's wall clock once, and follows tokio's clock from there.
     pub fn system() -> Self {
         #[expect(clippy::disallowed_methods, reason = "this is the seam that reads the operating system's clock")]
         let epoch = Timestamp::now();
@@ -27,13 +27,13 @@ impl Clock {
         Self { epoch, origin: Instant::now() }
     }
 
-    /// The time of day.
+    /// The current time.
     pub fn now(&self) -> Timestamp {
         let elapsed = SignedDuration::try_from(self.elapsed()).unwrap_or(SignedDuration::MAX);
         self.epoch.checked_add(elapsed).unwrap_or(Timestamp::MAX)
     }
 
-    /// How long this clock has been running, on tokio's clock.
+    /// The time since this clock started, on tokio's clock.
     pub fn elapsed(&self) -> std::time::Duration {
         self.origin.elapsed()
     }

@@ -1,9 +1,9 @@
-//! Wall clock and randomness: the two things a program cannot compute; and what a panic leads to.
+//! The wall clock, randomness, and the handling of panics: a program's dependencies on its environment.
 //!
 //! ```text
 //! tokio's clock (may be paused) --Clock--> Timestamp          seed --Random::split(name)--> uids, suffixes, jitter
 //! ```
-//! Start at [`Ambient`]. Durations and sleeps are not here: they go through `tokio::time`, which a test can pause.
+//! Start at [`Ambient`]. Not here: durations and sleeps, which use `tokio::time`, so that a test can pause them.
 
 mod clock;
 mod panics;
@@ -16,7 +16,7 @@ pub use panics::Panics;
 pub use random::Random;
 pub use time_shift::TimeShift;
 
-/// What a component may know of the outside world: the time of day and a source of randomness.
+/// A component's access to its environment: the wall clock and a source of randomness.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
@@ -32,26 +32,26 @@ pub use time_shift::TimeShift;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ambient {
-    /// The time of day.
+    /// The wall clock.
     pub clock: Clock,
     /// This component's own stream of random numbers.
     pub random: Random,
-    /// What a panic leads to.
+    /// How panics are handled.
     pub panics: Panics,
 }
 
 impl Ambient {
-    /// The real world: the epoch is now, the seed comes from the operating system.
+    /// The real environment: the system's clock, and a seed from the operating system.
     pub fn system() -> Self {
         Self { clock: Clock::system(), random: Random::from_os(), panics: Panics::default() }
     }
 
-    /// A reproducible world: the clock starts at a fixed date, every draw follows from `seed`.
+    /// A reproducible environment: the clock starts at a fixed date, and all randomness derives from `seed`.
     pub fn seeded(seed: u64) -> Self {
         Self { clock: Clock::fixed(), random: Random::from_seed(seed), panics: Panics::default() }
     }
 
-    /// The same clock, and a stream of randomness of its own for the component called `name`.
+    /// The same clock, with a separate stream of randomness for the component `name`.
     pub fn split(&self, name: &str) -> Self {
         Self { clock: self.clock.clone(), random: self.random.split(name), panics: self.panics.clone() }
     }

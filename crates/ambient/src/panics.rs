@@ -2,10 +2,10 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a panic of one part of a program leads to.
+/// How a panic in a part of a program is handled.
 ///
-/// By default it ends what runs: a test or a scenario must not pass over it. A server survives it: the panic is reported,
-/// the part is started again, and the others run on.
+/// By default it ends the program: a test or a scenario must fail. A server reports the panic and restarts the part,
+/// while the others continue.
 #[derive(Clone, Default)]
 pub struct Panics {
     report: Option<Arc<Report>>,
@@ -14,20 +14,20 @@ pub struct Panics {
 type Report = dyn Fn(&str) + Send + Sync;
 
 impl Panics {
-    /// Panics are survived, and `report` is called with a sentence for each.
+    /// Panics are caught, and `report` is called with a sentence for each.
     pub fn survived(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { report: Some(Arc::new(report)) }
     }
 
-    /// Whether what panics is started again.
+    /// Whether a part that panics is restarted.
     pub fn are_survived(&self) -> bool {
         self.report.is_some()
     }
 
-    /// To be called with what `catch_unwind` caught: reports it.
+    /// Reports a panic that `catch_unwind` caught.
     ///
     /// # Panics
-    /// If panics are not survived: with the one that was caught.
+    /// If panics are not survived: resumes the caught panic.
     pub fn caught(&self, part: &str, panic: Box<dyn Any + Send>) {
         match &self.report {
             Some(report) => report(&format!("{part} panicked: {}", Self::message(&*panic))),
@@ -35,7 +35,7 @@ impl Panics {
         }
     }
 
-    /// What a panic said; empty if that is no text.
+    /// The message of a panic; empty if it is not text.
     pub fn message(panic: &(dyn Any + Send)) -> String {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()

@@ -2,13 +2,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// The signs of generated names. In Kubernetes: `k8s.io/apimachinery/pkg/util/rand`.
+/// The characters of generated names. In Kubernetes: `k8s.io/apimachinery/pkg/util/rand`.
 const NAME_SIGNS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// A stream of random numbers that is a function of a seed and of the names it was split by.
+/// A stream of random numbers that depends only on a seed and on the names of its splits.
 ///
-/// Splitting by name keeps streams apart: a draw in one component never shifts what another draws.
-/// Clones share one stream. Not for secrets that outlive a test: keys and tokens are made by their own libraries.
+/// Streams of different names are independent: one component's use does not change another's numbers. Clones share
+/// one stream. Not for secrets that outlive a test: the libraries for keys and tokens have their own randomness.
 #[derive(Clone, Debug)]
 pub struct Random {
     seed: u64,
@@ -16,7 +16,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// A stream seeded by the operating system.
+    /// A stream with a seed from the operating system.
     pub fn from_os() -> Self {
         use std::hash::{BuildHasher, Hasher};
         #[expect(clippy::disallowed_types, reason = "the one place that takes a seed from the system")]
@@ -24,12 +24,12 @@ impl Random {
         Self::from_seed(hasher.build_hasher().finish())
     }
 
-    /// The stream that follows from `seed`.
+    /// The stream with this seed.
     pub fn from_seed(seed: u64) -> Self {
         Self { seed, state: Arc::new(Mutex::new(seed)) }
     }
 
-    /// The stream of the component called `name`; the same for the same seed and path of names, whatever was drawn so far.
+    /// The stream of the component `name`; it depends on the seed and the path of names, not on previous use.
     pub fn split(&self, name: &str) -> Self {
         let hash = name
             .bytes()
@@ -37,7 +37,7 @@ impl Random {
         Self::from_seed(mix(self.seed ^ mix(hash)))
     }
 
-    /// The seed of this stream, for a report that tells how to repeat a run.
+    /// The seed of this stream, for a report on how to repeat a run.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -60,7 +60,7 @@ impl Random {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// `length` signs as the API server appends to `generateName`.
+    /// `length` characters, as the API server appends to `generateName`.
     pub fn name_suffix(&self, length: usize) -> String {
         (0..length).map(|_| char::from(NAME_SIGNS[self.below(27) as usize])).collect()
     }
@@ -72,7 +72,7 @@ impl Random {
     }
 }
 
-/// The finalizer of SplitMix64: every input bit reaches every output bit.
+/// The finalizer of SplitMix64: every input bit affects every output bit.
 fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -3,11 +3,11 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// An instant is moved by this much at most. Timers round what they wait for up, so it has to stay away from the last instant.
+/// The maximum shift of an instant. Timers round up, so the result must stay away from the last instant.
 const FARTHEST: Duration = Duration::from_secs(1000 * 365 * 24 * 3600);
 
-/// Moves a point in time by a span that an object may name, however long: the result ends where the clock ends, and nothing
-/// panics as with `+` and `-`.
+/// Moves a time by a duration of any length, for example from an API object: the result is limited to the clock's
+/// range, and nothing panics as with `+` and `-`.
 ///
 /// ```
 /// use coracle_ambient::{SignedDuration, TimeShift, Timestamp};
@@ -17,11 +17,11 @@ const FARTHEST: Duration = Duration::from_secs(1000 * 365 * 24 * 3600);
 /// assert_eq!(now.later(SignedDuration::from_secs(i64::MAX)), Timestamp::MAX);
 /// ```
 pub trait TimeShift<Span>: Sized {
-    /// The time `span` after this one, or the last there is.
+    /// The time `span` after this one, or the last time.
     #[must_use]
     fn later(self, span: Span) -> Self;
 
-    /// The time `span` before this one, or the first there is.
+    /// The time `span` before this one, or the first time.
     #[must_use]
     fn earlier(self, span: Span) -> Self;
 }
@@ -46,7 +46,7 @@ impl TimeShift<Duration> for Timestamp {
     }
 }
 
-/// No instant is moved by more than a thousand years.
+/// Instants are moved by at most a thousand years.
 impl TimeShift<Duration> for Instant {
     fn later(self, span: Duration) -> Self {
         self.checked_add(span.min(FARTHEST)).unwrap_or(self)
