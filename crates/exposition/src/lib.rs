@@ -1,35 +1,35 @@
-//! Metrics as text, as Prometheus reads them.
+//! Metrics in the Prometheus text format.
 //!
-//! Start at [`Exposition`]. Not here: what is counted (`apiserver`, `etcd`).
+//! Start at [`Exposition`]. Not here: the metrics themselves (`apiserver`, `etcd`).
 
 use std::fmt::{Display, Write};
 
-/// What a metric is.
+/// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
-    /// A number that only grows.
+    /// A value that only increases.
     Counter,
-    /// A number that comes and goes.
+    /// A value that may increase and decrease.
     Gauge,
-    /// How many values were at most so large.
+    /// The distribution of values over buckets.
     Histogram,
 }
 
-/// How often a value was at most so large.
+/// The counts of a histogram.
 #[derive(Clone, Copy, Debug)]
 pub struct Observations<B> {
-    /// Upper bounds, and how many values were no larger.
+    /// The upper bounds, with the number of values up to each.
     pub cumulative: B,
-    /// How many values there were.
+    /// The number of values.
     pub count: u64,
     /// Their sum.
     pub sum: f64,
 }
 
-/// Counts how often a value was at most so large.
+/// Counts values in buckets.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Upper bounds in order, and how many values lie between each and the one before.
+    /// The upper bounds in order, with the number of values between each bound and the previous one.
     buckets: Vec<(f64, u64)>,
     count: u64,
     sum: f64,
@@ -50,7 +50,7 @@ impl Histogram {
         }
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn observed(&self) -> Observations<Vec<(f64, u64)>> {
         let mut below = 0;
         let cumulative = self.buckets.iter().map(|(bound, count)| {
@@ -61,29 +61,29 @@ impl Histogram {
     }
 }
 
-/// The text of a `/metrics`, written metric by metric.
+/// The content of a `/metrics` response, written metric by metric.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition(String);
 
 impl Exposition {
-    /// Begins a metric; its samples follow.
+    /// Starts a metric; its samples follow.
     pub fn metric(&mut self, name: &str, kind: MetricKind, help: &str) {
         let kind = match kind {
             MetricKind::Counter => "counter",
             MetricKind::Gauge => "gauge",
             MetricKind::Histogram => "histogram",
         };
-        // Writing to memory does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    /// One number of a metric.
+    /// A sample of a metric.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.begin_sample(name, labels);
         let _ = writeln!(self.0, " {value}");
     }
 
-    /// One number of a metric as it was at a moment, in milliseconds since 1970.
+    /// A sample with a timestamp, in milliseconds since 1970.
     pub fn sample_at(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display, millis: i64) {
         self.begin_sample(name, labels);
         let _ = writeln!(self.0, " {value} {millis}");
@@ -101,7 +101,7 @@ impl Exposition {
         }
     }
 
-    /// All numbers of a histogram with these labels.
+    /// All samples of a histogram with these labels.
     pub fn histogram<B: IntoIterator<Item = (f64, u64)>>(
         &mut self,
         name: &str,
