@@ -4,10 +4,11 @@ use coracle_cluster::{Audit, Delays, Error, NodeSpec, ServiceRoutes, Transport, 
 use coracle_journal::Recorder;
 use coracle_sim::{ClockMode, Latency};
 
-/// A control plane in this process, for as long as this value lives.
+/// A control plane in this process. It runs until this value is dropped.
 ///
-/// On a runtime with a paused clock (`#[tokio::test(start_paused = true)]`) it runs in virtual time: the clock jumps to the
-/// next timer whenever all is idle, and the same seed gives the same course of events. On any other it runs in real time.
+/// On a runtime with a paused clock (`#[tokio::test(start_paused = true)]`) it runs in virtual time: the clock
+/// advances to the next timer whenever all tasks are idle, and the same seed gives the same sequence of events. On
+/// any other runtime it runs in real time.
 ///
 /// ```
 /// use coracle::Cluster;
@@ -28,7 +29,7 @@ pub struct Cluster {
     inner: coracle_cluster::Cluster,
 }
 
-/// What a [`Cluster`] is made of. Everything has a default.
+/// The options of a [`Cluster`]. Everything has a default.
 ///
 /// ```
 /// use std::time::Duration;
@@ -59,7 +60,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// So many simulated nodes, called `node-1` and so on.
+    /// This number of simulated nodes, named `node-1` and so on.
     #[must_use]
     pub fn nodes(self, count: usize) -> Self {
         Self { inner: self.inner.nodes(count) }
@@ -71,8 +72,8 @@ impl Builder {
         Self { inner: self.inner.node_specs(nodes) }
     }
 
-    /// The seed of all randomness: names, uids, and what is drawn to keep things apart. Without one it is 0 in virtual
-    /// time, and the system's randomness otherwise.
+    /// The seed of all randomness: names, uids, and jitter. By default it is 0 in virtual time, and comes from the
+    /// operating system otherwise.
     ///
     /// ```
     /// # use coracle::api::core_v1::Namespace;
@@ -101,33 +102,33 @@ impl Builder {
         Self { inner: self.inner.pod_delays(delays) }
     }
 
-    /// How long requests and watch events of the cluster's own components take.
+    /// The delay of requests and watch events of the cluster's own components.
     #[must_use]
     pub fn latency(self, latency: Latency) -> Self {
         Self { inner: self.inner.transport_layer(std::sync::Arc::new(move |_, transport| latency.over(transport))) }
     }
 
-    /// Where what happens is recorded.
+    /// The event log.
     #[must_use]
     pub fn recorder(self, recorder: Recorder) -> Self {
         Self { inner: self.inner.recorder(recorder) }
     }
 
-    /// Who answers the API server's calls to Services and URLs, such as those to webhooks. In virtual time nobody else is
-    /// called.
+    /// The targets of the API server's calls to Services and URLs, for example to webhooks. In virtual time no other
+    /// targets are called.
     #[must_use]
     pub fn service_routes(self, routes: ServiceRoutes) -> Self {
         Self { inner: self.inner.service_routes(routes) }
     }
 
-    /// What is kept of requests, and where: the audit log.
+    /// The audit policy and the audit log.
     #[must_use]
     pub fn audit(self, audit: Audit) -> Self {
         Self { inner: self.inner.audit(audit) }
     }
 
-    /// The scheduler's configuration, as the text of a `KubeSchedulerConfiguration` of kubescheduler.config.k8s.io/v1. The
-    /// scheduler stands for election only where the text says so.
+    /// The scheduler's configuration, as the text of a `KubeSchedulerConfiguration` of
+    /// kubescheduler.config.k8s.io/v1. The scheduler uses leader election only if the text enables it.
     ///
     /// ```
     /// let text = "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profile: []}";
@@ -136,14 +137,14 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// All that is wrong with it, with lines and paths.
+    /// All errors in it, with lines and paths.
     pub fn scheduler_configuration(mut self, text: &str) -> Result<Self, SchedulerConfigurationError> {
         let read = coracle_cluster::scheduler::Configuration::read("configuration", text)?;
         self.inner = self.inner.scheduler(read.config);
         Ok(self)
     }
 
-    /// Only the API server: no controllers, no scheduler, no nodes. What envtest offers.
+    /// Only the API server, as with envtest: no controllers, no scheduler, no nodes.
     ///
     /// ```
     /// # use coracle::api::apps_v1::ReplicaSet;
@@ -166,7 +167,7 @@ impl Builder {
     /// Api::of(&cluster.api_client()).create(&set).await.unwrap();
     /// tokio::time::sleep(std::time::Duration::from_secs(60)).await;
     /// let pods = Api::<Pod>::of(&cluster.api_client());
-    /// assert!(pods.list(&ListParams::default()).await.unwrap().items.is_empty(), "nobody acts on it");
+    /// assert!(pods.list(&ListParams::default()).await.unwrap().items.is_empty(), "no controller acts on it");
     /// # }
     /// ```
     #[must_use]
@@ -174,7 +175,7 @@ impl Builder {
         Self { inner: self.inner.api_server_only() }
     }
 
-    /// Starts the cluster; when this returns, the API answers.
+    /// Starts the cluster; when this returns, the API is available.
     ///
     /// # Errors
     /// If an option is not valid.
@@ -187,12 +188,13 @@ impl Builder {
 }
 
 impl Cluster {
-    /// What a cluster is made of, to be changed and started.
+    /// The options of a cluster, to change and start.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The API server as a tower service, asking as an administrator: for any release of kube, or any other client.
+    /// The API server as a tower service, with the identity of an administrator: for any release of kube, or any
+    /// other client.
     ///
     /// ```
     /// # coracle::run_virtual(1, async |cluster| {
@@ -207,7 +209,7 @@ impl Cluster {
         self.inner.service()
     }
 
-    /// The API server as a tower service, asking as `user`, whom RBAC judges.
+    /// The API server as a tower service, with the identity of `user`; RBAC decides what is allowed.
     ///
     /// ```
     /// # coracle::run_virtual(1, async |cluster| {
@@ -224,7 +226,7 @@ impl Cluster {
         self.inner.service_as(user)
     }
 
-    /// A `kube::Client` on this cluster, asking as an administrator; its default namespace is `default`.
+    /// A `kube::Client` of this cluster, with the identity of an administrator; its default namespace is `default`.
     ///
     /// ```
     /// # coracle::run_virtual(1, async |cluster| {
@@ -234,13 +236,13 @@ impl Cluster {
     /// ```
     ///
     /// # Panics
-    /// Outside a tokio runtime. The client dies with the runtime that it was made on.
+    /// Outside a tokio runtime. The client stops working when the runtime that created it ends.
     #[cfg(feature = "kube")]
     pub fn client(&self) -> kube::Client {
         kube::Client::new(self.service(), "default")
     }
 
-    /// A client of our own on this cluster, asking as an administrator.
+    /// A client of this project for this cluster, with the identity of an administrator.
     ///
     /// ```
     /// # coracle::run_virtual(1, async |cluster| {
@@ -256,7 +258,7 @@ impl Cluster {
         self.inner.client_as(User::new("kubernetes-admin", ["system:masters"]))
     }
 
-    /// The clock and the randomness of the cluster. In virtual time both follow from the seed.
+    /// The clock and the randomness of the cluster. In virtual time both derive from the seed.
     ///
     /// ```
     /// # coracle::run_virtual(1, async |cluster| {
@@ -269,7 +271,7 @@ impl Cluster {
         self.inner.ambient()
     }
 
-    /// The cluster beneath: single components, nodes, the store.
+    /// The underlying cluster: single components, nodes, the store.
     ///
     /// ```
     /// # coracle::run_virtual(1, async |cluster| {
@@ -287,7 +289,7 @@ impl Cluster {
     /// cluster.parts().kill_component(Component::ControllerManager); // as `kill -9`
     /// namespaces.delete(&shop.key(), &DeleteParams::default()).await.unwrap();
     /// tokio::time::sleep(Duration::from_secs(600)).await;
-    /// assert!(namespaces.get(&shop.key()).await.is_ok(), "nobody empties it");
+    /// assert!(namespaces.get(&shop.key()).await.is_ok(), "no controller empties it");
     ///
     /// cluster.parts().start_component(Component::ControllerManager);
     /// tokio::time::sleep(Duration::from_secs(60)).await;
@@ -301,15 +303,16 @@ impl Cluster {
     /// Stops everything in order.
     ///
     /// # Panics
-    /// If a task of the cluster has, with its name and what it said.
+    /// If a task of the cluster panicked, with its name and message.
     pub async fn shutdown(self) {
         self.inner.shutdown().await;
     }
 }
 
-/// Runs a test against a cluster with two nodes in virtual time, on a runtime of its own: from any test, async or not.
+/// Runs a test against a cluster with two nodes in virtual time, on a runtime of its own: from any test, async or
+/// not.
 ///
-/// The same seed gives the same course of events.
+/// The same seed gives the same sequence of events.
 ///
 /// ```
 /// use std::time::Duration;
@@ -322,7 +325,7 @@ impl Cluster {
 /// ```
 ///
 /// # Errors
-/// If the cluster does not start, if one of its tasks panics, or the system does not give what a runtime needs.
+/// If the cluster does not start, if one of its tasks panics, or if the runtime cannot be created.
 pub fn run_virtual<F, R>(seed: u64, test: F) -> Result<R, Error>
 where
     F: AsyncFnOnce(&Cluster) -> R,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! run_virtual(seed, |cluster| ..)  or  Cluster::builder().nodes(2).start().await
-//!     \--service()--> a tower service: kube::Client (feature `kube`), our own client, any other
+//!     \--service()--> a tower service: kube::Client (feature `kube`), this project's client, any other
 //! ```
 //! ```
 //! use coracle::api::apps_v1::ReplicaSet;
@@ -14,9 +14,8 @@
 //! })
 //! .unwrap();
 //! ```
-//! Start at [`Cluster`] and [`run_virtual`]; whole controllers stand in `examples/`. By default no sockets, no TLS, no store
-//! on disk, no gRPC.
-//! Not here: anything of its own; all of it is in the crates that this one re-exports.
+//! Start at [`Cluster`] and [`run_virtual`]; complete controllers are in `examples/`. By default: no sockets, no TLS,
+//! no store on disk, no gRPC. Not here: any functionality of its own; this crate re-exports others.
 
 mod cluster;
 
@@ -34,10 +33,10 @@ pub use coracle_scenario::{self as scenario, Scenario};
 pub use coracle_sim as simulation;
 pub use coracle_viewer as viewer;
 
-/// What controllers are built of, as in client-go: informers, work queues, reconcilers, and the client beneath them.
+/// The building blocks of controllers, as in client-go: informers, work queues, reconcilers, and the client.
 ///
-/// Start at [`controller::Controller`]; with [`controller::lead`] one of several copies of a program acts. A finalizer
-/// needs nothing of its own:
+/// Start at [`controller::Controller`]; [`controller::lead`] elects one of several replicas of a program. A finalizer
+/// needs no special support:
 ///
 /// ```
 /// use coracle::api::core_v1::ConfigMap;
