@@ -1,4 +1,4 @@
-//! How people call objects: by kinds, in the singular, by short names, as kubectl takes them.
+//! The names of kinds that kubectl accepts: singular, short names, the kind itself.
 
 use coracle_journal::{Entry, Stage};
 use coracle_schema::Table;
@@ -10,13 +10,14 @@ use serde_json::Value;
 struct Names {
     group: String,
     plural: String,
-    /// The others: the singular, the short names, and the kind in small letters.
+    /// The other names: the singular, the short names, and the kind in lower case.
     others: Vec<String>,
 }
 
-/// What somebody called as the event log calls it: `rs/web`, `ReplicaSet/web` and `replicasets.apps/web` are `replicasets/web`. The names
-/// of built-in kinds are those of the API server, the names of custom kinds are in the log. What names no kind stays as it is, and so
-/// does what the log has under this name alone: a namespace may be called as a kind is.
+/// An object as the event log names it: `rs/web`, `ReplicaSet/web` and `replicasets.apps/web` become
+/// `replicasets/web`. The names of built-in kinds are those of the API server; the names of custom kinds are in the
+/// log. A name that is not a kind is not changed, and neither is a name that the log itself contains: a namespace may
+/// have the name of a kind.
 pub(crate) fn called(entries: &[Entry], about: &str) -> String {
     let whole = with_plural(entries, about);
     let is_there = |name| find(entries, name).is_ok();
@@ -28,7 +29,7 @@ fn with_plural(entries: &[Entry], about: &str) -> String {
     let kind = kind.to_lowercase();
     let (word, group) = kind.split_once('.').map_or((&*kind, None), |(word, group)| (word, Some(group)));
     let is_it = |names: &&Names| {
-        // kubectl takes a version before the group: deployments.v1.apps.
+        // kubectl accepts a version before the group: deployments.v1.apps.
         let is_group =
             |group: &str| group == names.group || group.split_once('.').is_some_and(|(_, group)| group == names.group);
         (names.plural == word || names.others.iter().any(|name| name == word)) && group.is_none_or(is_group)
@@ -45,7 +46,7 @@ fn built_in() -> impl Iterator<Item = Names> {
     })
 }
 
-/// The kinds whose definitions the log holds whole.
+/// The kinds whose CustomResourceDefinitions the log contains.
 fn custom(entries: &[Entry]) -> impl Iterator<Item = Names> {
     let definitions = entries
         .iter()

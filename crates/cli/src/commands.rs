@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! The commands, one file each.
 
 mod admission_configuration;
 mod advertise_flags;
@@ -89,7 +89,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Does it, and says with which code to exit.
+    /// Runs the command, and returns the exit code.
     pub(crate) fn run(self) -> Result<u8> {
         match self {
             Self::Run(command) => command.run(),

@@ -1,4 +1,4 @@
-//! What kinds and fields are for, in Kubernetes' own words, for `kubectl explain`.
+//! The descriptions of kinds and fields, in Kubernetes' words, for `kubectl explain`.
 
 use std::io::Read as _;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use coracle_cluster::Descriptions;
 use coracle_schema::openapi::Described;
 use flate2::read::GzDecoder;
 
-/// The descriptions that `cargo xtask descriptions` wrote; unpacked when they are first asked for.
+/// The descriptions that `cargo xtask descriptions` wrote; unpacked when they are first needed.
 #[derive(Debug, Default)]
 pub(crate) struct Included {
     unpacked: OnceLock<Described>,

@@ -1,4 +1,4 @@
-//! The folder of a cluster that lives for one program: keys and tokens are in it, so it goes with the program.
+//! The temporary folder of a cluster for one program: it contains keys and tokens, so it is removed with the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use rustix::process::{Pid, test_kill_process};
 use crate::random::random_letters;
 use crate::state::{StateFolder, is_own};
 
-/// How the names of these folders begin; the number of the process and random letters follow.
+/// The prefix of the folders' names; the process id and random letters follow.
 const PREFIX: &str = "coracle-exec-";
 
-/// Gone with the value.
+/// Removed when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct ExecFolder(PathBuf);
 
 impl ExecFolder {
-    /// Makes a new folder among the temporary ones, and removes those that processes have left there that were killed.
+    /// Creates a new temporary folder, and removes those that killed processes have left.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub(crate) fn create() -> Result<Self> {
         let parent = std::env::temp_dir();
         sweep(&parent);
@@ -49,8 +49,9 @@ fn sweep(parent: &Path) {
     left.for_each(|folder| drop(fs::remove_dir_all(folder)));
 }
 
-/// Whether a folder is one of ours whose process has ended. Once the folder is claimed, the lock alone says so: the number of the
-/// process may belong to another one by now, and a process in another container has a number that means nothing here.
+/// Whether a folder is one of ours whose process has ended. Once the folder is claimed, only the lock decides:
+/// another process may have the process id by now, and a process in another container has an id that is not valid
+/// here.
 fn is_left(folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str());
     let Some((process, _)) = name.and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')) else { return false };

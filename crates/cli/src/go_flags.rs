@@ -1,9 +1,10 @@
-//! Command lines as the programs of Kubernetes and etcd read them.
+//! Parses command lines as the programs of Kubernetes and etcd do.
 
-/// Puts a command line into the one form `--name=value`: values that stand alone are joined to their flags, a flag
-/// without one is `true`, and underscores in names are dashes. In Kubernetes: pflag with `WordSepNormalizeFunc`.
+/// Normalizes a command line to `--name=value`: separate values are joined to their flags, a flag without a value
+/// becomes `true`, and underscores in names become dashes. In Kubernetes: pflag with `WordSepNormalizeFunc`.
 ///
-/// An empty value is what a flag has that is not there; such flags are left out. Flags that `known` does not know are kept apart, by name.
+/// A flag with an empty value counts as missing, and is left out. Flags that `known` does not accept are returned
+/// separately, by name.
 pub(crate) fn normalize(
     arguments: impl IntoIterator<Item = String>,
     known: impl Fn(&str) -> bool,
@@ -32,7 +33,7 @@ pub(crate) fn normalize(
     (flags, unknown)
 }
 
-/// Whether what stands behind a flag is its value: a dash alone is one, and names the standard output.
+/// Whether the argument after a flag is its value: a single dash is one, and means the standard output.
 pub(crate) fn is_value(argument: &str) -> bool {
     argument == "-" || !argument.starts_with('-')
 }

@@ -1,4 +1,4 @@
-//! Signals that are handed on to a child process.
+//! Forwards signals to a child process.
 
 use std::fs::File;
 use std::io;
@@ -12,19 +12,19 @@ use tokio::signal::unix::{self, SignalKind};
 
 use crate::exit;
 
-/// The signals by which people, terminals and CI end a program.
+/// The signals that users, terminals and CI send to end a program.
 const HANDED_ON: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
 
-/// The signals that came to this process since [`Signals::catch`], which do not end it any more.
+/// The signals of this process since [`Signals::catch`], which do not end it any more.
 pub(crate) struct Signals {
     caught: Vec<(Signal, unix::Signal)>,
 }
 
 impl Signals {
-    /// From now on signals wait here; within a runtime.
+    /// Starts to catch signals; must be called within a runtime.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub(crate) fn catch() -> io::Result<Self> {
         let catch = |signal: Signal| Ok((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
         Ok(Self { caught: HANDED_ON.into_iter().map(catch).collect::<io::Result<_>>()? })
@@ -44,7 +44,7 @@ impl Signals {
         select_all(waiting).await.0
     }
 
-    /// Waits for `work`, unless a signal comes first: then says with which code to exit.
+    /// Waits for `work`, unless a signal comes first: then returns its exit code.
     pub(crate) async fn unless_one<R>(&mut self, work: impl Future<Output = R>) -> Result<R, u8> {
         match select(pin!(self.next()), pin!(work)).await {
             Either::Left((signal, _)) => Err(code_of(signal.as_raw())),
@@ -52,8 +52,8 @@ impl Signals {
         }
     }
 
-    /// Runs a program to its end, however many signals come: each is handed on. Gives the exit code of the program; 128 and the
-    /// signal's number if a signal has ended it, as shells say it.
+    /// Runs a program to its end, and forwards each signal. Returns the program's exit code; 128 plus the number of
+    /// the signal that ended it, as in shells.
     ///
     /// # Errors
     /// If the program does not start.
@@ -64,7 +64,7 @@ impl Signals {
                 Either::Left((status, _)) => return Ok(code(status?)),
                 Either::Right((signal, _)) => signal,
             };
-            // A child that was not waited for keeps its number, so that no other process gets the signal.
+            // A child that was not waited for keeps its process id, so no other process gets the signal.
             let child = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
             if let Some(child) = child.filter(|_| !comes_from_the_terminal(signal)) {
                 let _ = kill_process(child, signal);
@@ -73,8 +73,8 @@ impl Signals {
     }
 }
 
-/// Whether the terminal has sent this signal to the child itself: Ctrl-C and Ctrl-\\ go to the whole foreground group, to which
-/// the child belongs. Many programs give up at once when they get a second one.
+/// Whether the terminal sends this signal to the child itself: Ctrl-C and Ctrl-\\ go to the whole foreground process
+/// group, including the child. Many programs abort when they get a second one.
 fn comes_from_the_terminal(signal: Signal) -> bool {
     let is_key = signal == Signal::INT || signal == Signal::QUIT;
     let foreground = || tcgetpgrp(File::open("/dev/tty").ok()?).ok();

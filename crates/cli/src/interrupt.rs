@@ -5,11 +5,11 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Resolves at the first Ctrl-C or SIGTERM; says which exit code belongs to it.
+/// Completes at the first Ctrl-C or SIGTERM; returns its exit code.
 pub(crate) async fn interrupted() -> u8 {
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
     else {
-        // Without handlers the signals end the process at once, which is what they are for.
+        // Without handlers the signals end the process at once, as intended.
         return std::future::pending().await;
     };
     match select(pin!(interrupt.recv()), pin!(terminate.recv())).await {
@@ -18,7 +18,7 @@ pub(crate) async fn interrupted() -> u8 {
     }
 }
 
-/// Resolves at the first Ctrl-C or SIGTERM, or when the process that started this one has ended.
+/// Completes at the first Ctrl-C or SIGTERM, or when the parent process has ended.
 pub(crate) async fn interrupted_or_orphaned() -> u8 {
     match select(pin!(interrupted()), pin!(crate::orphan::orphaned())).await {
         Either::Left((code, _)) => code,

@@ -1,4 +1,4 @@
-//! The block that is redrawn while a scenario runs.
+//! The live view in the terminal while a scenario runs.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -10,12 +10,12 @@ use std::time::Duration;
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_viewer::lanes;
 
-/// How often the block is drawn, on the machine's clock.
+/// How often the view is drawn, by the machine's clock.
 const EVERY: Duration = Duration::from_millis(100);
-/// How many lanes of pods are shown.
+/// How many pods are shown.
 const LANES: usize = 8;
 
-/// Draws a scenario's event log while it grows; does nothing where there is no terminal.
+/// Draws a scenario's event log while it grows; does nothing without a terminal.
 pub(crate) struct Live {
     wanted: bool,
     ended: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ impl Live {
         Self { wanted, ended: Arc::default(), thread: RefCell::default() }
     }
 
-    /// Begins to draw. The drawing has a thread of its own, because the scenario's clock may stand or jump.
+    /// Starts to draw, in a separate thread, because the scenario's clock may pause or jump.
     pub(crate) fn follow(&self, name: &str, recorder: &Recorder) {
         if !self.wanted {
             return;
@@ -47,7 +47,7 @@ impl Live {
         *self.thread.borrow_mut() = Some(thread);
     }
 
-    /// Ends the drawing and removes the block.
+    /// Stops drawing and removes the view.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.borrow_mut().take() {

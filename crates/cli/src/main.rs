@@ -1,10 +1,10 @@
-//! `coracle`: one program for everything. This file reads the command line and hands over.
+//! `coracle`: one program with all components. This file parses the command line and runs the command.
 //!
 //! ```text
 //! argv --clap--> a command of `commands` --> cluster (up and the single components) | scenario (run, story)
 //! ```
-//! Under the names `kube-apiserver` and `etcd` it is that program, as the test environments of others start it.
-//! Exit codes are in [`exit`]. Not here: anything that a test could not do by calling a library function.
+//! Under the names `kube-apiserver` and `etcd` it behaves like that program, for test environments that start it.
+//! Exit codes are in [`exit`]. Not here: functionality that a test could not call as a library.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -39,8 +39,8 @@ use clap::{CommandFactory, Parser};
 use commands::{Command, Etcd, KubeApiserver, sift};
 use output::{Unwritten, note};
 
-/// Objects are trees of many small pieces, made and dropped with every write: an allocator made for that saves a quarter of
-/// the time.
+/// Objects are trees of many small allocations, created and dropped with every write: an allocator for this pattern
+/// saves a quarter of the time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     ExitCode::from(ended.unwrap_or_else(|error| explain(&error)))
 }
 
-/// Runs the program of the name by which it was called.
+/// Runs the program for the name of the executable.
 fn run() -> Result<u8> {
     let mut arguments = std::env::args();
     let called = arguments.next().unwrap_or_default();
@@ -80,7 +80,7 @@ fn run() -> Result<u8> {
     }
 }
 
-/// The arguments without kube-apiserver's flags that change nothing, where an API server is to run.
+/// The arguments without kube-apiserver's flags that have no effect, for commands that run an API server.
 fn sifted(arguments: Vec<String>) -> Result<Vec<String>> {
     let mut all = Arguments::command();
     all.build();
@@ -91,7 +91,7 @@ fn sifted(arguments: Vec<String>) -> Result<Vec<String>> {
     sift(arguments, |name| command.get_arguments().any(|argument| argument.get_long() == Some(name)))
 }
 
-/// Says what went wrong, or what was asked for (`--help`), and with which code to exit.
+/// Prints the error, or the requested output (`--help`), and returns the exit code.
 fn explain(error: &anyhow::Error) -> u8 {
     if let Some(clap) = error.downcast_ref::<clap::Error>() {
         return match output::print_clap(clap) {

@@ -1,9 +1,9 @@
-//! How many files and connections the process may have open.
+//! The limit of open files and connections of the process.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Raises the limit as far as the system lets us, as every program in Go does at its start. Where it does not, the limit
-/// stays what it was.
+/// Raises the limit as far as the system permits, as every Go program does at its start. If that fails, the limit is
+/// unchanged.
 pub(crate) fn raise_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -1,11 +1,11 @@
-//! The end of the parent process.
+//! Detects the end of the parent process.
 
 use std::time::Duration;
 
-/// Set to `true`, the programs of a test environment outlive the process that started them.
+/// If `true`, the programs of a test environment outlive their parent process.
 const OUTLIVE: &str = "CORACLE_OUTLIVE_PARENT";
 
-/// Resolves when the process that started this one has ended: a test that was killed leaves nothing behind.
+/// Completes when the parent process has ended, so that a killed test leaves no processes behind.
 pub(crate) async fn orphaned() {
     if std::env::var(OUTLIVE).is_ok_and(|value| value == "true") {
         return std::future::pending().await;

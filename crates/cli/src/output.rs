@@ -1,14 +1,14 @@
-//! The one way in which commands print: answers to the standard output, notes and errors to the standard error.
+//! The only output functions of commands: results go to the standard output, notes and errors to the standard error.
 
 use std::fmt::Arguments;
 use std::io::{self, Write};
 
-/// The standard output does not take what a command prints: its reader has gone, or its disk is full.
+/// The standard output could not be written: its reader has closed it, or its disk is full.
 #[derive(Debug)]
 pub(crate) struct Unwritten(io::Error);
 
 impl Unwritten {
-    /// Whether the reader has gone, as `head` goes: it has what it wants, so that there is nothing to say.
+    /// Whether the reader has closed it, as `head` does: this needs no message.
     pub(crate) fn is_reader_gone(&self) -> bool {
         self.0.kind() == io::ErrorKind::BrokenPipe
     }
@@ -34,10 +34,10 @@ macro_rules! note {
 
 pub(crate) use {note, out};
 
-/// Prints a text, with a newline behind it.
+/// Prints a text, followed by a newline.
 ///
 /// # Errors
-/// If the standard output does not take it.
+/// If the standard output cannot be written.
 pub(crate) fn line(text: Arguments<'_>) -> Result<(), Unwritten> {
     writeln!(io::stdout().lock(), "{text}").map_err(Unwritten)
 }
@@ -45,28 +45,28 @@ pub(crate) fn line(text: Arguments<'_>) -> Result<(), Unwritten> {
 /// Prints a text as it is.
 ///
 /// # Errors
-/// If the standard output does not take it.
+/// If the standard output cannot be written.
 pub(crate) fn text(text: &str) -> Result<(), Unwritten> {
     io::stdout().lock().write_all(text.as_bytes()).map_err(Unwritten)
 }
 
-/// Hands on what was printed without a newline at its end.
+/// Flushes printed text that has no newline at its end.
 ///
 /// # Errors
-/// If the standard output does not take it.
+/// If the standard output cannot be written.
 pub(crate) fn flush() -> Result<(), Unwritten> {
     io::stdout().lock().flush().map_err(Unwritten)
 }
 
-/// Writes a line to the standard error. No command ends because its warnings are not read: an error is ignored.
+/// Writes a line to the standard error. Errors are ignored, because unread warnings must not end a command.
 pub(crate) fn warn(text: Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// An error of clap as it is printed: help and versions are answers, all else is an error.
+/// Prints an error of clap: help and versions are results, all else is an error.
 ///
 /// # Errors
-/// If it is an answer, and the standard output does not take it.
+/// If it is a result, and the standard output cannot be written.
 pub(crate) fn print_clap(error: &clap::Error) -> Result<(), Unwritten> {
     let printed = error.print().and_then(|()| io::stdout().lock().flush());
     match printed {

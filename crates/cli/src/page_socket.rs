@@ -1,4 +1,4 @@
-//! The socket of the page: at loopback unless somebody names an address, with a secret in its link.
+//! The listener of the page: at loopback unless an address is set, with a secret in its link.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,17 +9,17 @@ use tokio::net::TcpListener;
 use crate::output::note;
 use crate::random::random_letters;
 
-/// Where a page is served unless somebody says otherwise: at loopback, at a port that is free.
+/// The default address of a page: loopback, with a free port.
 pub(crate) const LOOPBACK: &str = "127.0.0.1:0";
 
-/// A socket that is bound, and the secret without which it says nothing.
+/// A listener, and the secret that requests must contain.
 pub(crate) struct PageSocket {
     listener: TcpListener,
     secret: Secret,
     address: SocketAddr,
 }
 
-/// Reads where to listen: `127.0.0.1`, `127.0.0.1:8000`, `[::1]:8000`.
+/// Parses a listen address: `127.0.0.1`, `127.0.0.1:8000`, `[::1]:8000`.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let ip = || text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0));
     text.parse()
@@ -28,7 +28,7 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl PageSocket {
-    /// Listens; says so if others than programs on this machine may come.
+    /// Listens; prints a note if other machines can connect.
     pub(crate) async fn bind(address: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
         let address = listener.local_addr()?;
@@ -45,7 +45,7 @@ impl PageSocket {
         self.secret.link(self.address)
     }
 
-    /// Serves a page until it is dropped.
+    /// Serves a page until the future is dropped.
     pub(crate) async fn serve(self, site: Site) {
         let Err(error) = site.serve(self.listener, self.secret).await;
         note!("coracle: the page is served no longer: {error}");

@@ -3,7 +3,7 @@ use std::io::Read;
 
 use anyhow::{Context, Result};
 
-/// 256 bits of the system's randomness, as 64 hexadecimal digits.
+/// 256 random bits of the system, as 64 hexadecimal digits.
 pub(crate) fn random_letters() -> Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).context("no randomness")?;

@@ -1,4 +1,4 @@
-//! What can be said of reports before there is a run.
+//! Validates report files before a run.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use coracle_viewer::Format;
 
 use crate::exit::Usage;
 
-/// Whether reports of a run can be written there: a run that took minutes must not be lost to a misspelt folder.
+/// Checks that reports of a run can be written: a run of minutes must not be lost because of a misspelt folder.
 ///
 /// # Errors
-/// If an ending is of no format, or a folder is not there.
+/// If a file extension is not a report format, or a folder does not exist.
 pub(crate) fn check(paths: &[PathBuf]) -> Result<(), Usage> {
     paths.iter().try_for_each(|path| {
         Format::of(path).map_err(|why| Usage(format!("--report {why}")))?;
@@ -17,10 +17,10 @@ pub(crate) fn check(paths: &[PathBuf]) -> Result<(), Usage> {
     })
 }
 
-/// Whether the folder of a file is there that `option` names.
+/// Checks that the folder of the file in `option` exists.
 ///
 /// # Errors
-/// If it is not.
+/// If it does not exist.
 pub(crate) fn check_folder(option: &str, path: &Path) -> Result<(), Usage> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         None => Ok(()),

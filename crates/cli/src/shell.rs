@@ -1,6 +1,6 @@
 use std::path::Path;
 
-/// A path as a shell takes it.
+/// A path, quoted for a shell if necessary.
 pub(crate) fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%".contains(character);

@@ -1,10 +1,11 @@
-//! A cluster's state in one file: what its store holds, what its simulated nodes do, and who it is (authority, keys, tokens).
+//! A cluster's state in one file: the content of its store, the state of its simulated nodes, and its identity
+//! (authority, keys, tokens).
 //!
 //! ```text
 //! gzip( "coracle snapshot, format 1\n", a line of JSON that names each part and its length, the parts )
 //! ```
-//! The checksum is gzip's. A file of another format, or one that was cut short or changed, makes nothing: a restore works
-//! beside the folder, and what it has made takes its name at the end.
+//! The checksum is gzip's. A file with another format, or one that is truncated or damaged, is rejected before
+//! anything is created: a restore works in a temporary folder, which is renamed at the end.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -21,17 +22,17 @@ use serde_json::{Value, json};
 use crate::state::StateFolder;
 
 const FORMAT: &str = "coracle snapshot, format 1";
-/// The part that holds what the store does.
+/// The part with the content of the store.
 const STORE: &str = "store";
-/// The part that holds what the simulated nodes do.
+/// The part with the state of the simulated nodes.
 const NODES: &str = "nodes";
-/// A header cannot be longer.
+/// The maximum length of the header.
 const MOST_HEADER: u64 = 1 << 20;
 
-/// Writes what a cluster that does not run holds into a new file.
+/// Writes the state of a stopped cluster to a new file.
 ///
 /// # Errors
-/// The cluster runs, there is none, or the file is there already or cannot be written.
+/// The cluster is running or does not exist, or the file exists already or cannot be written.
 pub(crate) fn save(folder: &StateFolder, file: &Path) -> Result<disk::Report> {
     ensure!(!file.exists(), "{} is there already", file.display());
     ensure!(folder.data().is_dir(), "{} holds no cluster with data on disk", folder.path().display());
@@ -45,11 +46,11 @@ pub(crate) fn save(folder: &StateFolder, file: &Path) -> Result<disk::Report> {
     Ok(report)
 }
 
-/// Writes what a cluster holds that runs in this folder; its store was read at one revision, and its nodes after that. Gives
-/// the file, which has no name any more.
+/// Writes the state of the cluster that runs in this folder; its store was read at one revision, and its nodes after
+/// that. Returns the file, which is already unlinked.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub(crate) fn save_running(folder: &StateFolder, live: &disk::Live, nodes: &SavedNodes) -> Result<File> {
     let names = ["store", "nodes", "part"].map(|name| Removed(folder.path().join(format!("snapshot.{name}"))));
     names.iter().for_each(|name| drop(fs::remove_file(&name.0)));
@@ -60,7 +61,7 @@ pub(crate) fn save_running(folder: &StateFolder, live: &disk::Live, nodes: &Save
     Ok(File::open(&part.0)?)
 }
 
-/// Puts the parts into one file.
+/// Combines the parts into one file.
 fn assemble(folder: &StateFolder, backup: &Path, nodes: Option<&PathBuf>, file: &Path) -> Result<()> {
     let mut parts = vec![(STORE.to_owned(), backup.to_owned())];
     parts.extend(nodes.map(|nodes| (NODES.to_owned(), nodes.clone())));
@@ -72,10 +73,10 @@ fn assemble(folder: &StateFolder, backup: &Path, nodes: Option<&PathBuf>, file: 
     write(file, &parts).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Reads a snapshot that came from elsewhere, and gives it its name if it is whole.
+/// Receives a snapshot from elsewhere, and renames it to its final name if it is complete.
 ///
 /// # Errors
-/// The file is there already or cannot be written, or what came is no snapshot.
+/// The file exists already or cannot be written, or the received data is not a snapshot.
 pub(crate) fn receive(file: &Path, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<disk::Report> {
     ensure!(!file.exists(), "{} is there already", file.display());
     let part = Removed(with_suffix(file, ".part"));
@@ -95,11 +96,11 @@ pub(crate) fn receive(file: &Path, fill: impl FnOnce(&mut File) -> Result<()>) -
     report.context("it has no part of the store")
 }
 
-/// Makes a state folder out of a snapshot.
+/// Creates a state folder from a snapshot.
 ///
 /// # Errors
-/// The folder holds something already; the file is no snapshot, of another format, cut short or changed. Nothing is there
-/// then that was not before.
+/// The folder is not empty; the file is not a snapshot, has another format, is truncated or damaged. Nothing is
+/// created then.
 pub(crate) fn restore(file: &Path, folder: &StateFolder) -> Result<disk::Report> {
     let target = folder.path();
     let is_empty = fs::read_dir(target).map_or(true, |mut entries| entries.next().is_none());
@@ -119,7 +120,7 @@ pub(crate) fn restore(file: &Path, folder: &StateFolder) -> Result<disk::Report>
     Ok(report)
 }
 
-/// A file that is gone at the end, unless it was given another name.
+/// A file that is removed at the end, unless it was renamed.
 struct Removed(PathBuf);
 
 impl Drop for Removed {
@@ -128,7 +129,7 @@ impl Drop for Removed {
     }
 }
 
-/// A folder that is gone at the end, unless it was given another name.
+/// A folder that is removed at the end, unless it was renamed.
 struct RemovedFolder(PathBuf);
 
 impl Drop for RemovedFolder {
@@ -157,7 +158,7 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A file that only its owner reads: it holds keys.
+/// A file that only its owner can read: it contains keys.
 fn private(path: &Path, is_new: bool) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     fs::OpenOptions::new().write(true).create(true).truncate(true).create_new(is_new).mode(0o600).open(path)
@@ -178,7 +179,7 @@ fn write(file: &Path, parts: &[(String, PathBuf)]) -> Result<()> {
     Ok(target.sync_all()?)
 }
 
-/// Takes a snapshot apart: the store's part into `backup`, the others into `folder`.
+/// Reads a snapshot: the store's part is written to `backup`, the others to `folder`.
 fn read(file: &Path, folder: &StateFolder, backup: &Path) -> Result<()> {
     each_part(file, &mut |name, input| {
         let path = match name {
@@ -196,7 +197,7 @@ fn read(file: &Path, folder: &StateFolder, backup: &Path) -> Result<()> {
     })
 }
 
-/// What the nodes hold, if this program can read it.
+/// The state of the nodes, if this version can read it.
 fn read_nodes(input: &mut dyn Read) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes)?;
@@ -204,7 +205,7 @@ fn read_nodes(input: &mut dyn Read) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Takes a snapshot apart, part by part.
+/// Reads a snapshot part by part.
 fn each_part(file: &Path, take: &mut dyn FnMut(&str, &mut dyn Read) -> Result<()>) -> Result<()> {
     let mut input = BufReader::new(GzDecoder::new(BufReader::new(File::open(file)?)));
     let format = line(&mut input).context("it is no snapshot, or was cut short")?;
@@ -221,11 +222,11 @@ fn each_part(file: &Path, take: &mut dyn FnMut(&str, &mut dyn Read) -> Result<()
         has_store |= name == STORE;
         let mut own = (&mut input).take(bytes);
         take(name, &mut own)?;
-        // What nobody wanted of it is passed over.
+        // Unused data of the part is skipped.
         std::io::copy(&mut own, &mut std::io::sink())?;
         ensure!(own.limit() == 0, "it was cut short in its part {name}");
     }
-    // The end is read too: there the checksum is looked at.
+    // Reads up to the end, where gzip verifies the checksum.
     if input.read(&mut [0])? > 0 {
         bail!("more follows than it names");
     }

@@ -1,4 +1,4 @@
-//! Where a cluster that runs gives a snapshot of itself away: a path of its API, for members of `system:masters`.
+//! Serves a snapshot of the running cluster: a path of its API, for members of `system:masters`.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,23 +20,24 @@ use crate::state::StateFolder;
 
 /// The path.
 pub(crate) const PATH: &str = "/coracle/snapshot";
-/// Who may get it. A snapshot holds the key of the authority, so that a right to `nonResourceURLs` is not enough.
+/// The group with access. A snapshot contains the key of the authority, so a permission for `nonResourceURLs` does
+/// not suffice.
 const MASTERS: &str = "system:masters";
-/// How much of the file goes at once.
+/// The size of a chunk of the file.
 const CHUNK: usize = 1 << 16;
 
-/// What a snapshot of a running cluster is taken of.
+/// The source of a snapshot of a running cluster.
 #[derive(Clone)]
 pub(crate) struct SnapshotDoor {
     folder: StateFolder,
     store: Arc<dyn Store>,
     kubelet: Kubelet,
-    /// One at a time: they are made under the same names.
+    /// Only one snapshot at a time, because they use the same file names.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl SnapshotDoor {
-    /// The front door of a cluster, with this beside it: the API server asks for it when it has let a request in.
+    /// The API of a cluster with this path in addition: the API server authorizes its requests.
     pub(crate) fn beside(cluster: &Cluster, folder: &StateFolder) -> Transport {
         let front = cluster.front_door();
         let door = Self {
@@ -70,7 +71,7 @@ impl SnapshotDoor {
         self.take().await.and_then(sent).map_err(unmade)
     }
 
-    /// The store first, the nodes after it: what a node knows is then never older than what the API says of it.
+    /// The store first, then the nodes: a node's state is then never older than the API's view of it.
     async fn take(&self) -> Result<File> {
         let _turn = self.turn.lock().await;
         let live = disk::Live::read(&*self.store).await?;
@@ -81,7 +82,7 @@ impl SnapshotDoor {
     }
 }
 
-/// The file, piece by piece.
+/// Sends the file in chunks.
 fn sent(file: File) -> Result<Response<Body>> {
     let length = file.metadata()?.len();
     let pieces = stream::unfold(Some(file), |file| async move {

@@ -1,4 +1,4 @@
-//! The state folder: where `up` keeps what has to outlive it, and where the other commands find it.
+//! The state folder: the persistent files of `up`, which other commands use.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -9,21 +9,21 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::quoted;
 
-/// What the folder is called where no other is named.
+/// The default name of the folder.
 const NAME: &str = ".coracle";
-/// How often, and with what pause, a lock is tried.
+/// How often, and with which pause, a lock is tried.
 const LOCK_TRIES: u32 = 5;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// The folder of one cluster: its authority, its kubeconfig, its data, and who is running it.
+/// The folder of one cluster: its authority, its kubeconfig, its data, and the process that runs it.
 #[derive(Clone, Debug)]
 pub(crate) struct StateFolder {
     path: PathBuf,
-    /// Whether the person named it, so that every other command has to name it, too.
+    /// Whether the user set it explicitly, so that every other command needs it, too.
     is_named: bool,
 }
 
-/// Held while a cluster runs in a folder; the lock goes with the process, however it ends.
+/// The lock of a running cluster on its folder; it ends with the process, however that ends.
 #[derive(Debug)]
 pub(crate) struct Claim {
     _lock: File,
@@ -32,8 +32,8 @@ pub(crate) struct Claim {
 }
 
 impl StateFolder {
-    /// The folder that the person named. Without one: `.coracle` of the working directory or of the nearest folder above it that
-    /// has one, as git finds `.git`; if there is none, `.coracle` of the working directory.
+    /// The folder that the user set. Without one: `.coracle` in the working directory or the nearest parent that has
+    /// one, as git finds `.git`; otherwise `.coracle` in the working directory.
     pub(crate) fn named(path: Option<&Path>) -> Self {
         match path {
             Some(path) => Self { path: path.to_owned(), is_named: true },
@@ -41,7 +41,7 @@ impl StateFolder {
         }
     }
 
-    /// ` --state-dir DIR` for the command lines of hints, or nothing where the other commands find the folder by themselves.
+    /// ` --state-dir DIR` for command lines in hints; empty if the other commands find the folder by themselves.
     pub(crate) fn flag(&self) -> String {
         if self.is_named { format!(" --state-dir {}", quoted(&self.path)) } else { String::new() }
     }
@@ -51,7 +51,7 @@ impl StateFolder {
         &self.path
     }
 
-    /// Makes the folder, which its owner alone may read and git ignores: it holds keys.
+    /// Creates the folder, readable only by its owner and ignored by git: it contains keys.
     pub(crate) fn create(&self) -> Result<()> {
         if let Some(owner) = foreign_owner(&self.path) {
             bail!(
@@ -78,7 +78,7 @@ impl StateFolder {
         self.path.join("data")
     }
 
-    /// What the simulated nodes held when the cluster stopped; gone while one runs.
+    /// The saved state of the simulated nodes; missing while the cluster runs.
     pub(crate) fn nodes(&self) -> PathBuf {
         self.path.join("nodes.json")
     }
@@ -89,7 +89,7 @@ impl StateFolder {
     }
 
     /// A folder with the programs that envtest starts: this one under the names `kube-apiserver` and `etcd`, and the
-    /// machine's kubectl if there is one.
+    /// machine's kubectl if it is installed.
     pub(crate) fn assets(&self) -> Result<PathBuf> {
         self.create()?;
         let folder = std::path::absolute(self.path.join("envtest"))?;
@@ -105,7 +105,7 @@ impl StateFolder {
         Ok(folder)
     }
 
-    /// The number of the process that runs a cluster here, if one does.
+    /// The process id of the cluster that runs here, if any.
     pub(crate) fn running(&self) -> Option<i32> {
         if !self.is_locked() {
             return None;
@@ -113,12 +113,12 @@ impl StateFolder {
         std::fs::read_to_string(self.path.join("pid")).ok()?.trim().parse().ok()
     }
 
-    /// Whether a process holds the folder.
+    /// Whether a process has locked the folder.
     pub(crate) fn is_locked(&self) -> bool {
         File::open(self.path.join("lock")).is_ok_and(|lock| lock.try_lock_shared().is_err())
     }
 
-    /// Why no cluster is found here, and what to do.
+    /// The message that no cluster runs here, with a hint.
     pub(crate) fn nothing_runs(&self) -> String {
         let shown = self.path.display();
         match File::open(self.path.join("lock")).map_err(|error| error.kind()) {
@@ -127,7 +127,7 @@ impl StateFolder {
         }
     }
 
-    /// The sentences that no start in this folder has said before; from now on they are said.
+    /// The notes that no earlier start in this folder has printed; they count as printed from now on.
     pub(crate) fn new_notes<'n>(&self, notes: &'n [String]) -> Vec<&'n str> {
         let file = self.path.join("notes");
         let said = std::fs::read_to_string(&file).unwrap_or_default();
@@ -135,23 +135,23 @@ impl StateFolder {
             notes.iter().map(String::as_str).filter(|note| !said.lines().any(|line| line == *note)).collect();
         if !new.is_empty() {
             let all: String = said.lines().chain(new.iter().copied()).map(|note| format!("{note}\n")).collect();
-            // If this cannot be kept, the sentences come again.
+            // If this cannot be saved, the notes are printed again next time.
             let _ = std::fs::write(&file, all);
         }
         new
     }
 
-    /// Whether the cluster that runs here keeps its objects in memory alone.
+    /// Whether the cluster that runs here keeps its objects only in memory.
     pub(crate) fn is_ephemeral(&self) -> bool {
         self.ephemeral().exists()
     }
 
-    /// There while a cluster runs that keeps its objects in memory alone.
+    /// The file that marks a running cluster in memory.
     fn ephemeral(&self) -> PathBuf {
         self.path.join("ephemeral")
     }
 
-    /// Claims the folder for this process.
+    /// Locks the folder for this process.
     pub(crate) fn claim(&self) -> Result<Claim> {
         let path = self.path.join("lock");
         let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
@@ -164,7 +164,7 @@ impl StateFolder {
                 self.flag()
             );
         }
-        // A process that was killed may have left it; it must not be read with the number of this one.
+        // A killed process may have left it; it must not apply to this process.
         let ephemeral_file = self.ephemeral();
         let _ = std::fs::remove_file(&ephemeral_file);
         let process_file = self.path.join("pid");
@@ -175,14 +175,14 @@ impl StateFolder {
 }
 
 impl Claim {
-    /// Says in the folder that what this process holds is gone when it stops.
+    /// Marks in the folder that the data of this process is lost when it stops.
     pub(crate) fn mark_ephemeral(&self) -> Result<()> {
         let file = &self.ephemeral_file;
         std::fs::write(file, "").with_context(|| format!("cannot write {}", file.display()))
     }
 }
 
-/// Locks a file, unless another process has locked it for longer than it takes to look whether it is locked.
+/// Locks a file. Retries, because another process may hold the lock for a moment to check it.
 fn locks(file: &File) -> bool {
     (0..LOCK_TRIES).any(|number| {
         if number > 0 {
@@ -193,7 +193,7 @@ fn locks(file: &File) -> bool {
     })
 }
 
-/// The nearest `.coracle` from the working directory up.
+/// The nearest `.coracle`, from the working directory upwards.
 fn found() -> Option<PathBuf> {
     if Path::new(NAME).is_dir() {
         return Some(PathBuf::from(NAME));
@@ -202,16 +202,16 @@ fn found() -> Option<PathBuf> {
     here.ancestors().skip(1).map(|folder| folder.join(NAME)).find(|folder| is_own(folder))
 }
 
-/// Whether a folder belongs to the user who asks. A kubeconfig can name programs to run: one that another user has put
-/// into a shared folder, such as `/tmp`, must not be found by accident.
+/// Whether the folder belongs to the current user. A kubeconfig can specify programs to run: one that another user
+/// has put into a shared folder, such as `/tmp`, must not be used by accident.
 pub(crate) fn is_own(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let user = rustix::process::geteuid().as_raw();
     std::fs::symlink_metadata(folder).is_ok_and(|folder| folder.is_dir() && folder.uid() == user)
 }
 
-/// The number of another user who owns a folder in a place where any user may make one, such as `/tmp`: that user could put keys
-/// and links into it.
+/// The user id of another user who owns a folder below a place where any user can create one, such as `/tmp`: that
+/// user could put keys and links into it.
 fn foreign_owner(folder: &Path) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
     let owner = std::fs::symlink_metadata(folder).ok()?.uid();
@@ -220,13 +220,13 @@ fn foreign_owner(folder: &Path) -> Option<u32> {
     (is_shared && owner != rustix::process::geteuid().as_raw()).then_some(owner)
 }
 
-/// Makes a folder, and those above it, which its owner alone may read.
+/// Creates a folder and its parents, readable only by the owner.
 pub(crate) fn private_folder(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Lets git ignore all of a folder that holds keys.
+/// Lets git ignore all content of a folder that contains keys.
 pub(crate) fn ignore_in_git(folder: &Path) -> Result<()> {
     let file = folder.join(".gitignore");
     if file.exists() {
@@ -235,7 +235,7 @@ pub(crate) fn ignore_in_git(folder: &Path) -> Result<()> {
     std::fs::write(&file, "*\n").with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Where a program is that is called by its name alone.
+/// The path of a program in `PATH`.
 fn on_the_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())

@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A text with nothing in it that a terminal obeys: logs and reports come from others, and so do the names in them.
+/// A text without control characters for terminals: logs and reports may come from other users, and so do the names
+/// in them.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let obeyed = |letter: char| letter.is_control() && letter != '\n';
     if !text.contains(obeyed) {

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::exit;
 
-/// What a file says to admission plug-ins, and the files that it names beside it.
-/// In Kubernetes: `--admission-control-config-file`.
+/// Reads the configuration of admission plug-ins; relative paths in it refer to its folder. In Kubernetes:
+/// `--admission-control-config-file`.
 pub(super) fn read(file: Option<&Path>) -> Result<AdmissionConfigurations> {
     let Some(file) = file else { return Ok(AdmissionConfigurations::default()) };
     let folder = file.parent().unwrap_or_else(|| Path::new(""));

@@ -27,7 +27,7 @@ enum EndpointReconcilerType {
 }
 
 impl AdvertiseFlags {
-    /// The address for the endpoints of a server that listens at `listening`, if there are to be any.
+    /// The address for the endpoints of a server that listens at `listening`, if it has endpoints.
     pub(crate) fn address(&self, listening: SocketAddr) -> Option<IpAddr> {
         if self.endpoint_reconciler_type == EndpointReconcilerType::None {
             return None;

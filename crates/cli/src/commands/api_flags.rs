@@ -49,7 +49,7 @@ pub(crate) struct ApiFlags {
 }
 
 impl ApiFlags {
-    /// Takes what the flags say into `spec`.
+    /// Applies the flags to `spec`.
     pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
         let config = RuntimeConfig::parse(&self.runtime_config.join(","));
         spec.runtime_config = config.map_err(|error| exit::Usage(error.to_string()))?;
@@ -81,10 +81,10 @@ impl ApiFlags {
         Ok(())
     }
 
-    /// The oldest version of TLS that is spoken.
+    /// The minimum TLS version.
     pub(crate) fn oldest_tls(&self) -> Result<OldestTls> {
         match self.tls_min_version.as_deref() {
-            // Older ones than 1.2 are not spoken, which nobody is weaker by.
+            // Versions before 1.2 are not supported, so these values mean 1.2.
             None | Some("VersionTLS10" | "VersionTLS11" | "VersionTLS12") => Ok(OldestTls::Tls12),
             Some("VersionTLS13") => Ok(OldestTls::Tls13),
             Some(other) => Err(exit::Usage(format!("--tls-min-version: unknown tls version {other:?}")).into()),
@@ -92,7 +92,7 @@ impl ApiFlags {
     }
 }
 
-/// A flag's value as Go reads it.
+/// A boolean flag value in Go's syntax.
 struct Bool;
 
 impl std::str::FromStr for Bool {
@@ -110,7 +110,7 @@ fn seconds(flag: &str, text: &str) -> Result<u64> {
     Ok(Some(duration.as_secs()).filter(|seconds| *seconds > 0).ok_or_else(refused)?)
 }
 
-/// A folder of the store, with a slash before it and none behind.
+/// A folder of the store, with a slash before it and none after it.
 fn prefix(text: &str) -> Result<String> {
     let trimmed = text.trim_matches('/');
     match trimmed.is_empty() {
@@ -119,7 +119,7 @@ fn prefix(text: &str) -> Result<String> {
     }
 }
 
-/// Ports as `30000-32767`, `30000+100` or one alone. In Kubernetes: `PortRange.Set`.
+/// Ports as `30000-32767`, `30000+100` or a single one. In Kubernetes: `PortRange.Set`.
 fn ports(text: &str) -> Result<(u16, u16)> {
     let refused = || exit::Usage(format!("--service-node-port-range {text}: want FIRST-LAST, such as 30000-32767"));
     let number = |text: &str| text.trim().parse::<u16>().ok();

@@ -34,7 +34,7 @@ pub(crate) struct Apiserver {
     server: ServerFlags,
 }
 
-/// Makes the folder of the authority if it is not there, which git ignores then: it holds keys.
+/// Creates the folder of the authority if it does not exist, and lets git ignore it: it contains keys.
 fn make_cert_dir(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());

@@ -29,7 +29,7 @@ pub(crate) struct AuditFlags {
 }
 
 impl AuditFlags {
-    /// Takes what the flags say into `spec`. There is a log only where a policy says what is kept.
+    /// Applies the flags to `spec`. An audit log requires a policy.
     pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
         one_of("--audit-log-format", self.audit_log_format.as_deref(), &["json"])?;
         one_of("--audit-log-mode", self.audit_log_mode.as_deref(), &["blocking", "batch"])?;
@@ -51,14 +51,14 @@ impl AuditFlags {
     }
 }
 
-/// Waits until the whole log is written, after the last request has been answered.
+/// Waits until the audit log is completely written, after the last request has been answered.
 pub(crate) fn close(audit: Option<&Audit>) {
     if let Some(audit) = audit {
         audit.sink.close();
     }
 }
 
-/// Refuses a value that is not built.
+/// Rejects a value that is not implemented.
 fn one_of(flag: &str, value: Option<&str>, built: &[&str]) -> Result<()> {
     match value.filter(|value| !built.contains(value)) {
         None => Ok(()),

@@ -14,11 +14,11 @@ use crate::exit;
 use crate::output::{self, note, out};
 use crate::terminal::plain;
 
-/// What the runs are called.
+/// The names of the runs.
 const CALLED: [&str; 2] = ["as it was", "as it is"];
-/// So many lines of the end state are shown.
+/// The maximum number of lines of the end state.
 const MOST: usize = 20;
-/// So many links of a chain are shown at either end.
+/// The number of links at either end of a chain that are shown.
 const LINKS: usize = 3;
 
 /// A step that is put into a run.
@@ -36,17 +36,17 @@ pub(crate) struct Put {
     against: Option<PathBuf>,
 }
 
-/// What is wanted of a changed run.
+/// The output options of a changed run.
 pub(super) struct Output<'a> {
     /// How many entries of a log are kept in memory.
     pub(super) kept_entries: usize,
-    /// Where its events go.
+    /// The events file.
     pub(super) events: Option<&'a Path>,
-    /// Where reports go.
+    /// The report files.
     pub(super) reports: &'a [PathBuf],
     /// Whether only the verdict is printed.
     pub(super) is_quiet: bool,
-    /// Whether chains of causes are printed whole.
+    /// Whether chains of causes are printed completely.
     pub(super) is_verbose: bool,
 }
 
@@ -70,7 +70,7 @@ impl Put {
         self.at.is_some()
     }
 
-    /// Runs a scenario with the step in it, and says what became of it.
+    /// Runs a scenario with the added step, and reports the result.
     pub(super) fn run(
         &self,
         (file, scenario): (&Path, &Scenario),
@@ -125,7 +125,7 @@ fn refused(why: NotChanged) -> Result<u8> {
     Ok(code)
 }
 
-/// Says what became of the change, and writes the reports.
+/// Reports the result of the change, and writes the reports.
 fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8> {
     let Rerun { was, new, parting, .. } = both;
     if let Some(Fate::Refused { why }) = &new.fate {
@@ -139,7 +139,7 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
         }
         return Ok(exit::CHECK_FAILED);
     }
-    // What the first lines say differs in the change alone, which is said here.
+    // The first lines of the logs differ only in the change, which is reported here.
     let parting = Parting { headers: Vec::new(), ..parting.clone() };
     let runs = Both { one: was, other: new.events(), called: CALLED, parting };
     if output.is_quiet {
@@ -172,7 +172,7 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
     })
 }
 
-/// Which of the two ways back it was.
+/// Which of the two ways was used to reproduce the run.
 fn way(both: &Rerun) -> String {
     let Some(revision) = both.fork else { return "the same seed runs again, with the step in it".to_owned() };
     let mode = both.new.mode;
@@ -182,7 +182,7 @@ fn way(both: &Rerun) -> String {
     )
 }
 
-/// How a run ended, in a line.
+/// The result of a run, in a line.
 fn ended(events: &Events) -> String {
     let summary = Summary::of(events);
     let word = summary.outcome.words();
@@ -196,7 +196,7 @@ fn ended(events: &Events) -> String {
     format!("{word} after {seconds:.3} s, at revision {}{}", summary.revision, why.unwrap_or_default())
 }
 
-/// What there is at the end of each run, where they are not the same.
+/// The differences between the end states of the runs.
 fn ends(old: &Report, new: &Report) -> String {
     let rows = old.end_state.beside(&new.end_state);
     if rows.is_empty() {

@@ -71,12 +71,13 @@ struct Election {
 }
 
 impl Election {
-    /// What the component is told.
+    /// The timings of leader election; `None` if it is off.
     fn timings(self) -> Result<Option<LeaderTimings>> {
         self.timings_over(None)
     }
 
-    /// What the component is told, where a file says this. In Kubernetes: the checks of `leaderelection.NewLeaderElector`.
+    /// The same, with the settings of a file as defaults. In Kubernetes: the checks of
+    /// `leaderelection.NewLeaderElector`.
     fn timings_over(self, file: Option<LeaderTimings>) -> Result<Option<LeaderTimings>> {
         let default = file.unwrap_or_default();
         let timings = LeaderTimings {
@@ -147,7 +148,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// What the controllers are told, as NAME=VALUE.
+    /// The flags of the controllers, as NAME=VALUE.
     fn flags(&self) -> impl Iterator<Item = String> {
         let flags = [
             ("service-account-private-key-file", &self.service_account_private_key_file),
@@ -174,7 +175,7 @@ impl ControllerManager {
         let mut config = controller_flags("--arg", &flags)?;
         config.leader_election = self.election.timings()?;
         let kubeconfig = read(&self.kubeconfig)?;
-        // In Kubernetes, too, whom the program itself trusts is what pods are told to trust.
+        // In Kubernetes, too, pods get the certificate authority that the program itself trusts.
         let authority = kubeconfig.certificate_authority.as_deref().unwrap_or_default();
         config.root_ca = String::from_utf8_lossy(authority).into_owned();
         read_keys(&mut config).map_err(unreadable)?;
@@ -194,7 +195,7 @@ impl ControllerManager {
     }
 }
 
-/// The controllers' own identities, with tokens that the program asks for.
+/// The controllers' own identities, with tokens that the program requests.
 struct ServiceAccounts {
     https: Https,
     asker: Client,
@@ -231,7 +232,7 @@ impl Scheduler {
     }
 }
 
-/// A future that ends when the process is asked to stop.
+/// A future that completes when the process must stop.
 pub(crate) type Stop = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pub(crate) fn read(kubeconfig: &Path) -> Result<Kubeconfig> {

@@ -38,7 +38,7 @@ impl Diff {
     }
 }
 
-/// Two runs, and lessons, are shown on a page and nowhere else.
+/// Comparisons of two runs, and lessons, have only the page format.
 pub(super) fn check_page(path: &Path) -> Result<(), exit::Usage> {
     match Format::of(path) {
         Ok(Format::Html) => reports::check_folder("--report", path),

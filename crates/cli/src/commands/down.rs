@@ -41,7 +41,7 @@ impl Down {
     }
 }
 
-/// What is left of a cluster that runs when it has stopped.
+/// What a running cluster leaves when it stops.
 fn left(folder: &StateFolder) -> String {
     match (folder.is_ephemeral(), folder.data().exists()) {
         (false, _) => format!("the state is kept in {}", folder.path().display()),

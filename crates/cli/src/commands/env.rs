@@ -26,7 +26,7 @@ pub(crate) struct StateArgs {
 }
 
 impl StateArgs {
-    /// This folder.
+    /// The arguments for this folder.
     pub(crate) fn at(folder: PathBuf) -> Self {
         Self { state_dir: Some(folder) }
     }
@@ -35,10 +35,10 @@ impl StateArgs {
         StateFolder::named(self.state_dir.as_deref())
     }
 
-    /// The kubeconfig of the cluster that runs there.
+    /// The kubeconfig of the running cluster.
     ///
     /// # Errors
-    /// If none runs; the message says what to do.
+    /// If no cluster is running; the message contains a hint.
     pub(crate) fn kubeconfig(&self) -> Result<PathBuf> {
         let folder = self.folder();
         if folder.running().is_none() {

@@ -23,7 +23,7 @@ impl Etcd {
     }
 }
 
-/// Reads the flags that `T` has, and warns of the others by name.
+/// Parses the flags of `T`, and prints a warning with the names of the others.
 pub(crate) fn tolerant<T: CommandFactory + FromArgMatches>(arguments: Vec<String>) -> Result<T> {
     let mut command = T::command();
     command.build();

@@ -26,7 +26,7 @@ impl Exec {
         with_a_cluster_of_its_own(|kubeconfig, signals| self.child(kubeconfig, signals))
     }
 
-    /// Runs the program to its end; signals are handed on to it.
+    /// Runs the program to its end; signals are forwarded to it.
     fn child(&self, kubeconfig: &std::path::Path, signals: Signals) -> impl Future<Output = Result<u8>> + use<'_> {
         let mut child = Command::new(&self.command[0]);
         child.args(&self.command[1..]).env("KUBECONFIG", kubeconfig).env("USE_EXISTING_CLUSTER", "true");

@@ -3,8 +3,8 @@ use anyhow::Result;
 use crate::exit;
 use crate::go_flags::is_value;
 
-/// Flags of kube-apiserver 1.35 that change nothing that can be seen here, or nothing at all: they tune what is not there,
-/// or say what is so anyway. Flags that are obeyed are those that the commands have; these and [`REFUSED`] are the others.
+/// Flags of kube-apiserver 1.35 that have no visible effect here, or no effect at all: they tune a missing part, or
+/// set what is the case anyway. The commands define the flags with an effect; the others are these and [`REFUSED`].
 const CHANGES_NOTHING: &[&str] = &[
     "aggregator-reject-forwarding-redirect",
     "allow-metric-labels",
@@ -78,8 +78,8 @@ const CHANGES_NOTHING: &[&str] = &[
     "watch-cache-sizes",
 ];
 
-/// Flags that keep somebody out, hide something or send something elsewhere: without them the server would be weaker, or
-/// another, than was asked for. Those that end in a dash stand for all that begin so.
+/// Flags that restrict access, hide data or send data elsewhere: without them the server would be less secure than
+/// requested, or behave differently. An entry that ends in a dash is a prefix.
 const REFUSED: &[&str] = &[
     "audit-webhook-",
     "authentication-config",
@@ -100,7 +100,7 @@ const REFUSED: &[&str] = &[
     "tracing-config-file",
 ];
 
-/// Flags that change nothing while they have the value that is so here.
+/// Flags that have no effect if they have the only value that is supported here.
 const SO_ANYWAY: &[(&str, &str)] = &[
     ("enable-bootstrap-token-auth", "false"),
     ("encryption-provider-config-automatic-reload", "false"),
@@ -108,18 +108,18 @@ const SO_ANYWAY: &[(&str, &str)] = &[
     ("storage-backend", "etcd3"),
 ];
 
-/// What becomes of a flag that a command does not have.
+/// How a flag that a command does not define is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It changes nothing.
+    /// It has no effect.
     Nothing,
-    /// It may not be neglected.
+    /// It must not be ignored.
     Refused,
-    /// Nobody knows it.
+    /// It is unknown.
     Unknown,
 }
 
-/// What becomes of `name`, which is set to `value`.
+/// How `name` with the value `value` is handled.
 pub(crate) fn fate(name: &str, value: &str) -> Fate {
     let is_refused = |refused: &&str| if refused.ends_with('-') { name.starts_with(refused) } else { name == *refused };
     match () {
@@ -130,8 +130,8 @@ pub(crate) fn fate(name: &str, value: &str) -> Fate {
     }
 }
 
-/// Takes out of a command line what changes nothing, and ends the start where something may not be neglected. Whatever
-/// `known` knows is left as it is, and so is what nobody knows.
+/// Removes flags without effect from a command line, and fails if a flag must not be ignored. Flags that `known`
+/// accepts are kept, and so are unknown ones.
 pub(crate) fn sift(arguments: Vec<String>, known: impl Fn(&str) -> bool) -> Result<Vec<String>> {
     let (mut kept, mut refused) = (Vec::new(), Vec::new());
     let mut arguments = arguments.into_iter().peekable();

@@ -7,7 +7,7 @@ use coracle_cluster::{ApiServerSpec, Paper, ProxyClient, RequestHeaders};
 
 use crate::exit;
 
-/// As whom a cluster's own front proxy is certified.
+/// The common name of a cluster's own front proxy certificate.
 const FRONT_PROXY: &str = "front-proxy-client";
 
 /// kube-apiserver's flags for those who speak for others: front proxies to this API server, and this one to others.
@@ -40,7 +40,7 @@ pub(crate) struct FrontProxyFlags {
 }
 
 impl FrontProxyFlags {
-    /// Takes what the flags say into `spec`.
+    /// Applies the flags to `spec`.
     pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
         let lists = [
             ("username-headers", &self.requestheader_username_headers),
@@ -69,13 +69,13 @@ impl FrontProxyFlags {
         Ok(())
     }
 
-    /// The authority of front proxies, where the one of `spec` is kept.
+    /// The certificate authority of front proxies, if `spec` has one.
     pub(crate) fn authority(&self, spec: &ApiServerSpec) -> Option<Paper> {
         let kept = self.requestheader_client_ca_file.clone().map(Paper::File);
         kept.or_else(|| spec.request_headers.as_ref().map(|(authority, _)| authority.clone().into()))
     }
 
-    /// Takes what the flags say into `spec`; what they do not say is the cluster's own, kept in `folder`.
+    /// Applies the flags to `spec`; the defaults are the cluster's own files in `folder`.
     pub(crate) fn set_or_make(&self, spec: &mut ApiServerSpec, folder: &Path) -> Result<()> {
         self.set(spec)?;
         if spec.proxy_client.is_some() && spec.request_headers.is_some() {
@@ -98,7 +98,7 @@ impl FrontProxyFlags {
     }
 }
 
-/// A file that can be read, and is read again when it changes.
+/// A readable file, which is reloaded when it changes.
 fn paper(path: &Path, flag: &str) -> Result<Paper> {
     read(path, flag).map(|_| Paper::File(path.to_owned()))
 }

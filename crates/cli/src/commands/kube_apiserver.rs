@@ -95,9 +95,9 @@ pub(crate) struct KubeApiserver {
     allow_privileged: String,
 }
 
-/// Whether controllers, scheduler and nodes run beside the API server: `true`, or which controllers do.
+/// Whether controllers, scheduler and nodes run in addition to the API server: `true`, or the names of controllers.
 const CONTROLLERS: &str = "CORACLE_CONTROLLERS";
-/// How many nodes are simulated then.
+/// The number of simulated nodes in that case.
 const NODES: &str = "CORACLE_NODES";
 
 impl KubeApiserver {
@@ -168,12 +168,12 @@ impl KubeApiserver {
         Ok(spec)
     }
 
-    /// What the server shows, and whom it believes. The serving certificate is the one that is named, the one of the
-    /// folder, or one of its own authority.
+    /// The serving certificates and client authentication. The serving certificate is the one in the flags, the one
+    /// in the folder, or a new one of the server's own authority.
     fn papers(&self, spec: &ApiServerSpec) -> Result<Papers> {
         let client_authority = match &self.client_ca_file {
             Some(path) => Paper::File(path.clone()),
-            // Nobody has this authority's key: certificates let nobody in.
+            // The key of this authority is discarded, so no client certificate is accepted.
             None => Authority::new()?.certificate().into(),
         };
         let front_proxy_authority = self.front_proxy.authority(spec);
@@ -193,7 +193,7 @@ impl KubeApiserver {
     }
 }
 
-/// Which controllers run beside the API server and how many nodes, if anything does.
+/// Which controllers run in addition to the API server, and how many nodes; `None` for no controllers.
 fn beside() -> Result<Option<(controllers::Config, usize)>> {
     let list = match std::env::var(CONTROLLERS).unwrap_or_default().as_str() {
         "" | "false" => return Ok(None),

@@ -13,7 +13,7 @@ use crate::commands::node_flags::NodeFlags;
 use crate::exit;
 use crate::output::out;
 
-/// As whom the process shows itself, if no certificate is named.
+/// The name in the generated serving certificate.
 const NAME: &str = "coracle-kubelet";
 
 /// Runs simulated nodes alone.
@@ -74,13 +74,13 @@ impl SimulatedNodes {
 }
 
 impl KubeletFlags {
-    /// What the process shows, and whom it believes.
+    /// The serving certificates and client authentication.
     fn papers(&self, kubeconfig: &Kubeconfig) -> Result<Papers> {
         let trusted = kubeconfig.certificate_authority.as_deref().map(String::from_utf8_lossy);
         let client_authority = match (&self.client_ca_file, trusted) {
             (Some(path), _) => paper(path, "--client-ca-file")?,
             (None, Some(trusted)) => trusted.into_owned().into(),
-            // Nobody has this authority's key: certificates let nobody in, and tokens do.
+            // The key of this authority is discarded, so no client certificate is accepted; tokens are.
             (None, None) => Authority::new()?.certificate().into(),
         };
         if let (Some(certificate), Some(key)) = (&self.tls_cert_file, &self.tls_private_key_file) {
@@ -94,7 +94,7 @@ impl KubeletFlags {
     }
 }
 
-/// Where others find what listens here.
+/// The address under which others reach this listener.
 fn endpoint(listening: SocketAddr) -> Option<SocketAddr> {
     match listening.ip().is_unspecified() {
         true => Some((host_address(listening.ip())?, listening.port()).into()),
@@ -102,7 +102,7 @@ fn endpoint(listening: SocketAddr) -> Option<SocketAddr> {
     }
 }
 
-/// A file that can be read, and is read again when it changes.
+/// A readable file, which is reloaded when it changes.
 fn paper(path: &Path, flag: &str) -> Result<Paper> {
     std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;
     Ok(Paper::File(path.to_owned()))

@@ -7,11 +7,11 @@ use coracle_cluster::{ApiServerSpec, KubeletClient, Paper, ProxyClient};
 
 use crate::exit;
 
-/// As whom a cluster's own authority certifies the API server towards nodes.
+/// The name and groups in the client certificate of the API server for nodes.
 const CLIENT: (&str, &[&str]) = ("kube-apiserver-kubelet-client", &["system:masters"]);
 
-/// By which of its addresses a node is called, where nobody says: simulated nodes have one that leads somewhere, which is
-/// not of their cluster. In Kubernetes, it is the last that is tried.
+/// The default preference of node address types: simulated nodes have one reachable address, which is outside of the
+/// pod network. In Kubernetes it is tried last.
 const TYPES: [&str; 5] = ["ExternalIP", "ExternalDNS", "InternalIP", "InternalDNS", "Hostname"];
 
 /// kube-apiserver's flags for the nodes that it calls: for logs, commands, usage and `nodes/proxy`.
@@ -35,7 +35,7 @@ pub(crate) struct KubeletClientFlags {
 }
 
 impl KubeletClientFlags {
-    /// Whether any of them is there.
+    /// Whether any of them is set.
     pub(crate) fn is_said(&self) -> bool {
         let files = [&self.kubelet_client_certificate, &self.kubelet_client_key, &self.kubelet_certificate_authority];
         files.iter().any(|file| file.is_some())
@@ -43,7 +43,7 @@ impl KubeletClientFlags {
             || self.kubelet_port.is_some()
     }
 
-    /// Takes what the flags say into `spec`, as kube-apiserver does.
+    /// Applies the flags to `spec`, as kube-apiserver does.
     pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
         let mut client = KubeletClient::default();
         if let (Some(certificate), Some(key)) = (&self.kubelet_client_certificate, &self.kubelet_client_key) {
@@ -61,7 +61,7 @@ impl KubeletClientFlags {
         Ok(())
     }
 
-    /// Takes what the flags say into `spec`; what they do not say is the cluster's own.
+    /// Applies the flags to `spec`; the defaults are the cluster's own.
     pub(crate) fn set_or_make(&self, spec: &mut ApiServerSpec, authority: &Authority) -> Result<()> {
         self.set(spec)?;
         let Some(client) = &mut spec.kubelet_client else { return Ok(()) };
@@ -76,7 +76,7 @@ impl KubeletClientFlags {
     }
 }
 
-/// A file that can be read, and is read again when it changes.
+/// A readable file, which is reloaded when it changes.
 fn paper(path: &std::path::Path, flag: &str) -> Result<Paper> {
     std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;
     Ok(Paper::File(path.to_owned()))

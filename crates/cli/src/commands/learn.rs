@@ -55,7 +55,7 @@ impl Learn {
         };
         let asks = !self.plain && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         let mut pace = if asks { Pace::ByLine } else { Pace::Straight };
-        // What is asked is asked at once; the runs take a moment.
+        // The question comes first, because the runs take a moment.
         ask(&lesson.spec, &mut pace)?;
         let taught = match teach(&lesson, &path) {
             Ok(taught) => taught,
@@ -89,7 +89,7 @@ fn list() -> Result<()> {
     Ok(())
 }
 
-/// The lesson of a name or a number, or a sentence about the nearest that there is.
+/// The lesson with a name or a number, or a message with the closest name.
 fn built_in(wanted: &str) -> Result<(Lesson, PathBuf), String> {
     let mut all = lessons();
     let is_it = |lesson: &Lesson| lesson.metadata.name == wanted || lesson.spec.number.to_string() == wanted;
@@ -111,16 +111,16 @@ fn built_in(wanted: &str) -> Result<(Lesson, PathBuf), String> {
     })
 }
 
-/// How a lesson goes on.
+/// How a lesson is presented.
 enum Pace {
-    /// Somebody guesses, and asks for each caption.
+    /// Interactively: the user guesses, and confirms each caption.
     ByLine,
-    /// Nobody is asked.
+    /// Without interaction.
     Straight,
 }
 
 impl Pace {
-    /// What somebody answers; nothing at the end of what there is to read.
+    /// The user's answer; `None` at the end of the input.
     fn ask(&mut self, prompt: &str) -> Result<Option<String>> {
         output::text(prompt)?;
         output::flush()?;
@@ -141,7 +141,7 @@ impl Pace {
     }
 }
 
-/// The question, a guess at its answer, and what is right.
+/// The question, the user's guess, and the right answer.
 fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
     out!("{}. {}\n\n{}\n", spec.number, spec.title, wrapped(&spec.question, ""))?;
     let answers = &spec.answers.value;
@@ -162,7 +162,7 @@ fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
     Ok(())
 }
 
-/// What happened, and the contrast.
+/// The captions of the run, and the contrast.
 fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
     let lesson = &taught.lesson;
     out!("\nWhat happened, in a run of just now (each sentence was checked on its log):\n")?;
@@ -180,7 +180,7 @@ fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
     Ok(())
 }
 
-/// Which answer somebody guesses, if anybody does.
+/// The user's guess, if any.
 fn guess(pace: &mut Pace, answers: usize) -> Result<Option<usize>> {
     let last = Answer::letter(answers - 1);
     while matches!(pace, Pace::ByLine) {
@@ -212,7 +212,7 @@ fn captions(captions: &[Caption], entries: &[coracle_journal::Entry], pace: &mut
     Ok(())
 }
 
-/// A text in lines of about a hundred letters, all but the first of which begin with `indent`.
+/// Wraps a text at about a hundred characters; all lines except the first start with `indent`.
 fn wrapped(text: &str, indent: &str) -> String {
     const WIDTH: usize = 100;
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! `coracle node`: what happens to the simulated nodes of a cluster that runs, said by annotations of their Nodes.
+//! `coracle node`: controls the simulated nodes of a running cluster, by annotations of their Nodes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::exit;
 use crate::output::{note, out};
 use crate::simulated::{SIMULATED, is_simulated, nodes};
 
-/// What of a machine is as usual.
+/// The annotation with the power state of a machine.
 const POWER: &str = "coracle.dev/power";
 const KUBELET: &str = "coracle.dev/kubelet";
 const PARTITION: &str = "coracle.dev/partition";
@@ -133,7 +133,7 @@ impl Node {
 }
 
 impl Add {
-    /// The Nodes, if everything that is said of them can be read.
+    /// The Nodes, if all options can be parsed.
     fn objects(&self) -> Result<Vec<Object>> {
         let mut labels = Map::new();
         for text in &self.labels {
@@ -192,7 +192,7 @@ async fn add(client: &Client, objects: Vec<Object>) -> Result<u8> {
     Ok(exit::PASS)
 }
 
-/// Writes annotations of simulated nodes; none of them, if one is not there or not simulated.
+/// Writes annotations of simulated nodes; of none of them, if one does not exist or is not simulated.
 async fn annotate(client: &Client, names: &[String], said: &[(&str, Option<&str>)], done: &str) -> Result<u8> {
     for name in names {
         simulated(client, name).await?;

@@ -15,7 +15,7 @@ pub(crate) struct NodeFlags {
 }
 
 impl NodeFlags {
-    /// So many nodes, called `node-1` and so on.
+    /// This number of nodes, named `node-1` and so on.
     pub(crate) fn specs(&self, count: usize) -> Result<Vec<NodeSpec>> {
         let mut specs: Vec<NodeSpec> = (1..=count).map(|number| NodeSpec::new(format!("node-{number}"))).collect();
         for said in &self.pod_manifest_path {
@@ -31,7 +31,7 @@ impl NodeFlags {
             }
             let folder = ManifestsOnDisk::at(PathBuf::from(path));
             for spec in specs.iter_mut().filter(|spec| node.is_none_or(|node| spec.name == node)) {
-                // What is said of one node goes before what is said of all.
+                // The setting of a single node takes precedence over the setting of all nodes.
                 if node.is_some() || spec.static_pods.is_none() {
                     spec.static_pods = Some(folder.clone());
                 }

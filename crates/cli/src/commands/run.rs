@@ -16,7 +16,7 @@ use crate::reports;
 use crate::shell::quoted;
 use crate::terminal::plain;
 
-/// Entries of the event log that are kept in memory for the report.
+/// The number of event log entries that are kept in memory for the report.
 const KEPT_ENTRIES: usize = 1_000_000;
 
 /// Runs scenarios.
@@ -79,7 +79,7 @@ impl Run {
         if let Some(path) = &self.events {
             reports::check_folder("--events", path)?;
         }
-        // All are read before the first is run: a typo in the last must not show after minutes.
+        // All scenarios are parsed before the first one runs, so that a typo in the last one is found at once.
         let vocabulary = BuiltIn::default();
         let mut scenarios = Vec::new();
         let mut problems = 0;
@@ -185,7 +185,7 @@ impl Run {
         Ok(())
     }
 
-    /// The line that runs a scenario again, which goes as it went, and writes its report.
+    /// The command line that repeats a scenario with the same result, and writes its report.
     fn again(&self, file: &Path, report: &Report) -> String {
         let (name, seed, mode) = (&report.name, report.seed, report.mode);
         let disturb = self.disturb.map(|how| format!(" --disturb {how}")).unwrap_or_default();
@@ -193,7 +193,7 @@ impl Run {
         format!("coracle run {} --seed {seed} --mode {mode}{disturb}{strict} --report {name}.html", quoted(file))
     }
 
-    /// The files named, and those in the folders named, in the order of their names.
+    /// The given files, and those in the given folders, sorted by name.
     fn files(&self) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         for path in &self.paths {

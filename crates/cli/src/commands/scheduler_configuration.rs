@@ -6,7 +6,7 @@ use coracle_cluster::scheduler::Configuration;
 use crate::exit;
 use crate::output::note;
 
-/// What a scheduler's configuration file says; what of it has no meaning is told.
+/// Reads a scheduler's configuration file; prints a note for each setting without effect.
 pub(super) fn read(file: &Path) -> Result<Configuration> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| exit::Usage(format!("cannot read {shown}: {error}")))?;

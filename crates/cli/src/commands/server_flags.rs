@@ -85,13 +85,13 @@ impl Default for ServerFlags {
     }
 }
 
-/// An API server's socket, and the papers of those who may come in.
+/// An API server's listener, its certificates and its client authentication.
 pub(crate) struct Door {
     pub(crate) listener: Listener,
     pub(crate) authority: Arc<Authority>,
 }
 
-/// Who needs a kubeconfig, under which name it is filed, and in which groups it is.
+/// The users with a kubeconfig: file name, user name and groups.
 pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
     ("admin", "kubernetes-admin", &["system:masters"]),
     ("controller-manager", "system:kube-controller-manager", &[]),
@@ -100,7 +100,7 @@ pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
 ];
 
 impl ServerFlags {
-    /// How the API server is configured by the flags; what they do not name is kept in `folder`.
+    /// The configuration of the API server from the flags; the defaults are kept in `folder`.
     pub(crate) fn spec(&self, folder: &Path) -> Result<ApiServerSpec> {
         if let Some(path) = &self.token_auth_file {
             std::fs::read_to_string(path)
@@ -128,13 +128,13 @@ impl ServerFlags {
         Ok(spec)
     }
 
-    /// Says where the server is reached that listens at `listening`.
+    /// Sets the address of a server that listens at `listening`.
     pub(crate) fn advertise(&self, spec: &mut ApiServerSpec, listening: SocketAddr) {
         spec.advertised = Some(listening);
         spec.advertise_address = self.advertise.address(listening);
     }
 
-    /// Opens the authority in `folder` and listens; `preferred` is the port if the flags name none.
+    /// Loads the authority in `folder` and listens; `preferred` is the port if the flags set none.
     pub(crate) async fn open(&self, folder: &Path, preferred: u16, spec: &mut ApiServerSpec) -> Result<Door> {
         let authority = Arc::new(Authority::open(folder)?);
         let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
@@ -162,20 +162,20 @@ impl Door {
         format!("https://{address}")
     }
 
-    /// Writes a kubeconfig for `user`, who has a certificate, which only its owner may read.
+    /// Writes a kubeconfig for `user` with a client certificate, readable only by its owner.
     pub(crate) fn write_kubeconfig(&self, path: &Path, user: &str, groups: &[&str]) -> Result<()> {
         let identity: Identity = self.authority.client(user, groups)?;
         self.write_kubeconfig_with(path, Credential::Certificate(&identity))
     }
 
-    /// Writes a kubeconfig for whoever has this credential, which only its owner may read.
+    /// Writes a kubeconfig with this credential, readable only by its owner.
     pub(crate) fn write_kubeconfig_with(&self, path: &Path, credential: Credential<'_>) -> Result<()> {
         let text = kubeconfig("coracle", &self.url(), self.authority.certificate(), credential);
         coracle_cluster::serve::write_private(path, &text).with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
-/// Who answers for services, as `--service-address` says.
+/// The routes of `--service-address`.
 pub(crate) fn service_routes(addresses: &[String]) -> Result<ServiceRoutes> {
     let mut routes = ServiceRoutes::default();
     for address in addresses {
@@ -184,7 +184,7 @@ pub(crate) fn service_routes(addresses: &[String]) -> Result<ServiceRoutes> {
     Ok(routes)
 }
 
-/// The address of the service `kubernetes`: the first of the range.
+/// The address of the service `kubernetes`: the first one of the range.
 fn first_address(range: &str) -> Option<IpAddr> {
     let (network, _) = range.split_once('/')?;
     match network.parse().ok()? {

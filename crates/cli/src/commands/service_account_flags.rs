@@ -55,7 +55,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl ServiceAccountFlags {
-    /// How tokens are signed and verified by the flags.
+    /// How tokens are signed and verified, from the flags.
     pub(crate) fn spec(&self) -> Result<ServiceAccountSpec> {
         let signing_key = self.service_account_signing_key_file.as_deref();
         let signing_key = signing_key.map(|path| read(path, "--service-account-signing-key-file")).transpose()?;
@@ -86,7 +86,7 @@ impl ServiceAccountFlags {
     }
 }
 
-/// Tokens are also signed by a key that is kept, where no flag names one; what it signs is accepted.
+/// If no flag sets a signing key, tokens are signed with a stored key, whose tokens are accepted too.
 pub(crate) fn sign_by(spec: &mut ServiceAccountSpec, kept: impl FnOnce() -> Result<String>) -> Result<()> {
     if spec.issuer.signing_key.is_none() {
         let kept = kept()?;

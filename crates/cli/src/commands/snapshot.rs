@@ -75,7 +75,7 @@ impl Snapshot {
     }
 }
 
-/// Reads every value of a copy of what the cluster or the snapshot holds.
+/// Checks every value in a copy of the cluster's or the snapshot's data.
 fn check(flags: &CheckFlags) -> Result<u8> {
     let copy = tempfile::tempdir()?;
     let saved = copy.path().join("snapshot");
@@ -106,7 +106,7 @@ fn check(flags: &CheckFlags) -> Result<u8> {
     Ok(if found.is_empty() { exit::PASS } else { exit::CHECK_FAILED })
 }
 
-/// A cluster that runs is asked for its snapshot; one that does not is read.
+/// A running cluster is asked for its snapshot; the data of a stopped one is read.
 fn save(folder: &StateFolder, file: &Path) -> Result<disk::Report> {
     if folder.running().is_none() {
         return snapshot::save(folder, file);

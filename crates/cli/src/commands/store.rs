@@ -48,7 +48,7 @@ impl StoreCommand {
     }
 }
 
-/// Serves until `stop` says with which code to exit.
+/// Serves until `stop` returns the exit code.
 pub(crate) async fn serve<F>(flags: EtcdFlags, stop: fn() -> F) -> Result<u8>
 where
     F: Future<Output = u8> + Send + 'static,

@@ -33,7 +33,7 @@ impl Story {
     }
 }
 
-/// Reads an events file and prints what `tell` makes of it.
+/// Reads an events file and prints the result of `tell`.
 pub(super) fn print_of(
     file: &Path,
     tell: impl FnOnce(&[Entry]) -> Result<String, NothingToTell>,
@@ -47,19 +47,19 @@ pub(super) fn print_of(
     }
 }
 
-/// Reads the run that a file holds, as far as it goes.
+/// Reads the run in a file, up to its last valid entry.
 pub(super) fn run_of(file: &Path) -> anyhow::Result<Read> {
     Ok(coracle_viewer::read(file).map_err(|error| exit::Usage(chain(&error)))?)
 }
 
-/// Says what else there is in a file of which the run alone is used.
+/// Prints a note about the parts of a file that are not used.
 pub(super) fn note(file: &Path, read: &Read) {
     if let Some(beside) = &read.beside {
         note!("note: {} also holds {}; what follows is of the run alone", file.display(), beside.what);
     }
 }
 
-/// Reads the run that a file holds, to its end.
+/// Reads the complete run in a file.
 pub(super) fn whole_run_of(file: &Path) -> anyhow::Result<Events> {
     let read = run_of(file)?;
     note(file, &read);
@@ -67,7 +67,7 @@ pub(super) fn whole_run_of(file: &Path) -> anyhow::Result<Events> {
     cut.map_or(Ok(events), |cut| Err(exit::Usage(cut).into()))
 }
 
-/// Says that the run does not hold what was asked for.
+/// Reports that the run does not contain the requested object.
 pub(super) fn nothing(file: &Path, why: &NothingToTell) -> anyhow::Result<u8> {
     if let NothingToTell::NoNumber { .. } = why {
         return Err(exit::Usage(why.to_string()).into());

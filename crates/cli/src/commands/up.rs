@@ -32,25 +32,25 @@ use crate::snapshot_door::SnapshotDoor;
 use crate::state::StateFolder;
 use crate::{exit, state};
 
-/// The addresses of load balancers in a cluster to try things in: those of RFC 5737, which reach nobody by mistake.
+/// The addresses of load balancers: a documentation range of RFC 5737, so that they lead to no real host.
 const LOAD_BALANCERS: &str = "198.51.100.0/24";
-/// Holds nodes to what is their own.
+/// The admission plug-in that restricts nodes to their own objects.
 const NODE_RESTRICTION: &str = "NodeRestriction";
 
-/// Entries of the event log that are kept in memory beside the file.
+/// The number of event log entries that are kept in memory in addition to the file.
 const KEPT_ENTRIES: usize = 10_000;
 
-/// Entries that are kept in memory for the page: about 10 MB of a cluster with small objects, and as much as a page draws
-/// without effort.
+/// The number of entries in memory for the page: about 10 MB for a cluster with small objects, and as much as a page
+/// can draw quickly.
 const VIEWED_ENTRIES: usize = 100_000;
 
-/// How many bytes of entries are kept in memory at most, because entries hold objects whole.
+/// The maximum size of the entries in memory, because entries contain complete objects.
 const KEPT_BYTES: usize = 64 << 20;
 
-/// How often it is looked whether the disks are full.
+/// How often the disks are checked for errors.
 const LOOKED_AT: Duration = Duration::from_secs(1);
 
-/// How long the newest entry waits for its way into the events file.
+/// How long the newest entry may wait to be written to the events file.
 const FLUSHED: Duration = Duration::from_secs(1);
 
 /// Starts a cluster and keeps it until Ctrl-C.
@@ -100,20 +100,20 @@ pub(crate) struct Up {
     controller_metrics: Option<SocketAddr>,
 }
 
-/// A running cluster with its socket, its folder and its kubeconfig.
+/// A running cluster with its listener, its folder and its kubeconfig.
 pub(crate) struct RunningCluster {
     pub(crate) cluster: Cluster,
     pub(crate) door: Door,
     pub(crate) kubeconfig: PathBuf,
-    /// The link to the page, if one is served.
+    /// The link to the page, if it is served.
     page: Option<String>,
-    /// The simulated nodes that the state has besides those that were asked for.
+    /// The names of simulated nodes in the stored state in addition to the requested number.
     more: Vec<String>,
     audit: Option<Audit>,
     claim: state::Claim,
 }
 
-/// Tells the event log what objects look like whenever they change.
+/// Records objects in the event log whenever they change.
 fn tell_objects(cluster: &Cluster) {
     let (store, plural_of, recorder) = (cluster.store(), Arc::new(cluster.plurals()), cluster.recorder().clone());
     cluster.spawn("world", async move {
@@ -123,7 +123,8 @@ fn tell_objects(cluster: &Cluster) {
     });
 }
 
-/// Hands on to the events file what is recorded, a while after it was: whoever looks finds it there, and so it is after a kill.
+/// Flushes recorded entries to the events file after a short delay, so that readers find them there, even after a
+/// kill.
 async fn flush(recorder: Recorder) {
     loop {
         recorder.written(EntryId(recorder.last().0 + 1)).await;
@@ -132,7 +133,7 @@ async fn flush(recorder: Recorder) {
     }
 }
 
-/// Says when the store or the event log cannot be written, and when the store can again.
+/// Reports when the store or the event log cannot be written, and when the store can be written again.
 async fn watch_disks(store: Arc<dyn Store>, recorder: Recorder) {
     let (mut refusal, mut is_log_lost) = (None, false);
     loop {
@@ -152,7 +153,7 @@ async fn watch_disks(store: Arc<dyn Store>, recorder: Recorder) {
     }
 }
 
-/// The time of day, for the first line of an event log.
+/// The current time, for the first line of an event log.
 fn now() -> String {
     coracle_meta::format_time(Ambient::system().clock.now())
 }
@@ -206,7 +207,7 @@ impl Up {
             claim.mark_ephemeral()?;
         }
         let mut spec = self.server.spec(&folder.pki())?;
-        // kube-apiserver leaves it off, and kubeadm switches it on.
+        // kube-apiserver disables it by default, and kubeadm enables it.
         let is_disabled = spec.disable_admission_plugins.iter().any(|name| name == NODE_RESTRICTION);
         spec.enable_admission_plugins.extend((!is_disabled).then(|| NODE_RESTRICTION.to_owned()));
         let door = self.server.open(&folder.pki(), 0, &mut spec).await?;
@@ -243,7 +244,7 @@ impl Up {
         };
         builder = builder.recorder(self.recorder(&header)?);
         let cluster = builder.start().await?;
-        // From now on what nodes held is older than what the store says.
+        // From now on the saved state of nodes is older than the store.
         let _ = std::fs::remove_file(folder.nodes());
         if cluster.recorder().is_on() {
             tell_objects(&cluster);
@@ -273,7 +274,7 @@ impl Up {
         Ok(RunningCluster { cluster, door, kubeconfig, page, more, audit, claim })
     }
 
-    /// Where the event log goes: into a file, if one was named, and into memory for the page, if there is one.
+    /// The event log: with a file, if one is set, and with entries in memory for the page, if it is served.
     fn recorder(&self, header: &Header) -> Result<Recorder> {
         let kept = if self.view.is_some() { VIEWED_ENTRIES } else { KEPT_ENTRIES };
         let recorder = match (&self.events, self.view) {
@@ -328,7 +329,7 @@ impl Up {
     }
 }
 
-/// What the nodes held when the cluster stopped; none if that is not there, or is of another version.
+/// The saved state of the nodes; `None` if it does not exist or has another version.
 fn kept_nodes(folder: &StateFolder) -> Option<SavedNodes> {
     let bytes = std::fs::read(folder.nodes()).ok()?;
     match SavedNodes::read(&bytes) {
@@ -340,7 +341,7 @@ fn kept_nodes(folder: &StateFolder) -> Option<SavedNodes> {
     }
 }
 
-/// Keeps what the nodes held when the cluster stopped.
+/// Saves the state of the nodes when the cluster stops.
 fn keep_nodes(folder: &StateFolder, saved: &SavedNodes) -> Result<()> {
     let part = folder.path().join("nodes.part");
     std::fs::write(&part, saved.to_bytes())
@@ -348,17 +349,17 @@ fn keep_nodes(folder: &StateFolder, saved: &SavedNodes) -> Result<()> {
         .with_context(|| format!("cannot write {}", folder.nodes().display()))
 }
 
-/// The key that signs service account tokens: kept, so that tokens outlive a restart.
+/// The key that signs service account tokens: stored, so that tokens remain valid after a restart.
 pub(crate) fn service_account_key(folder: &Path) -> Result<String> {
     kept(&folder.join("service-account.key"), || Ok(coracle_cluster::serve::new_service_account_key()?))
 }
 
-/// The administrator's token: kept, so that clients outlive a restart.
+/// The administrator's token: stored, so that clients still work after a restart.
 fn admin_token(folder: &Path) -> Result<String> {
     kept(&folder.join("admin.token"), random_letters)
 }
 
-/// The secret of a file that only its owner may read; it is made if it is not there.
+/// The secret in a file that only its owner can read; the file is created if it does not exist.
 fn kept(path: &Path, make: impl FnOnce() -> Result<String>) -> Result<String> {
     if path.exists() {
         return std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
@@ -368,7 +369,7 @@ fn kept(path: &Path, make: impl FnOnce() -> Result<String>) -> Result<String> {
     Ok(secret)
 }
 
-/// What controllers are told by flags that are each the value, NAME=VALUE, of `option`.
+/// The configuration of controllers from flags, each given as NAME=VALUE of `option`.
 pub(crate) fn controller_flags(option: &str, flags: &[String]) -> Result<controllers::Config> {
     let mut pairs = Vec::new();
     for flag in flags {
@@ -380,7 +381,7 @@ pub(crate) fn controller_flags(option: &str, flags: &[String]) -> Result<control
     controllers::Config::from_flags(pairs).map_err(|error| exit::Usage(error.to_string()).into())
 }
 
-/// The Stages that were asked for; none if nobody asked.
+/// The requested Stages; `None` if none were requested.
 fn stages(names: &[String]) -> Result<Option<Vec<Stage>>> {
     if names.is_empty() {
         return Ok(None);
@@ -390,15 +391,15 @@ fn stages(names: &[String]) -> Result<Option<Vec<Stage>>> {
     Ok(Some(read.collect::<Result<Vec<_>, _>>()?.concat()))
 }
 
-/// A file that was named and is of no use is a mistake of whoever named it.
+/// An invalid file in a flag is a usage error.
 pub(crate) fn unreadable(error: coracle_cluster::Error) -> exit::Usage {
     exit::Usage(error.to_string())
 }
 
-/// How much stack a thread has: objects of as many levels as can be read have room there, several times over.
+/// The stack size of a thread: several times what the deepest accepted objects need.
 const STACK_BYTES: usize = 16 << 20;
 
-/// The runtime of a server: one thread a core.
+/// The runtime of a server: one thread per core.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     crate::open_files::raise_limit();
     tokio::runtime::Builder::new_multi_thread()
@@ -408,25 +409,25 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
         .context("cannot start the runtime")
 }
 
-/// The world of a server. What panics in it is reported and started again, and the others run on.
+/// The environment of a server. A part that panics is reported and restarted, while the others continue.
 pub(crate) fn server_ambient() -> Ambient {
     Ambient { panics: Panics::survived(|report| note!("coracle: {report}")), ..Ambient::system() }
 }
 
-/// Runs a server on a runtime of its own, as a task: whom it wakes while it starts comes next on the same thread, where
-/// a future that blocks its thread would wait for another thread to wake up, hundreds of times.
+/// Runs a server as a task on a runtime of its own. The tasks that it wakes while it starts run next on the same
+/// thread. A future that blocks its thread would wait hundreds of times for another thread to wake up.
 pub(crate) fn run_on_worker(serve: impl Future<Output = Result<u8>> + Send + 'static) -> Result<u8> {
     runtime()?.block_on(async { tokio::spawn(serve).await.context("the server panicked")? })
 }
 
-/// Runs something against a cluster of its own, in memory, that is gone afterwards, with all that was kept for it on disk. A
-/// signal that comes before the cluster is there ends the start.
+/// Runs a command with a temporary cluster in memory, which is removed afterwards with all its files. A signal before
+/// the cluster is ready aborts the start.
 pub(crate) fn with_a_cluster_of_its_own<F>(run: impl FnOnce(&std::path::Path, Signals) -> F) -> Result<u8>
 where
     F: Future<Output = Result<u8>>,
 {
     let runtime = runtime()?;
-    // Caught before the folder is made, which a signal would leave behind otherwise.
+    // Signals are caught before the folder is created; otherwise a signal would leave it behind.
     let mut signals = runtime.block_on(async { Signals::catch() })?;
     let folder = ExecFolder::create()?;
     let up = Up {
@@ -447,7 +448,7 @@ where
     };
     runtime.block_on(async {
         let state = up.state.folder();
-        // A panic is the end of what the command tests.
+        // A panic must end the tested command.
         let running = match signals.unless_one(up.start(&state, Ambient::system())).await {
             Ok(started) => started?,
             Err(code) => return Ok(code),

@@ -54,7 +54,7 @@ impl View {
         }
     }
 
-    /// Writes the reports; a run that is cut is of use, and a mistake all the same.
+    /// Writes the reports; a truncated run is usable, but returns an error code.
     fn write(&self, read: &Read, place: &str) -> Result<u8> {
         if self.report.iter().any(|path| Format::of(path) != Ok(Format::Html)) {
             note(&self.run, read);
@@ -97,12 +97,12 @@ impl View {
     }
 }
 
-/// A page that leads to a link, for as long as it lives. Who lists processes sees what a program was started with, and the link is a
-/// secret: so the browser is started with a file that only its owner may read.
+/// A temporary page that redirects to a link. The link is a secret, and other users can see the command line of a
+/// process; so the browser is started with a file that only its owner can read.
 struct Way(PathBuf);
 
 impl Way {
-    /// Has the system open the link as people would.
+    /// Opens the link with the system's default program.
     fn open(link: &str) -> Result<Self> {
         let way = Self(std::env::temp_dir().join(format!("coracle-view-{}.html", random_letters()?)));
         write_private(&way.0, &format!("<meta http-equiv=\"refresh\" content=\"0; url={link}\">"))?;

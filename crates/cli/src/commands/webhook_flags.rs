@@ -45,7 +45,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl WebhookFlags {
-    /// Takes what the flags say into `spec`.
+    /// Applies the flags to `spec`.
     pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
         if let Some(path) = &self.authentication_token_webhook_config_file {
             let version = self.authentication_token_webhook_version.as_deref();
@@ -72,17 +72,17 @@ impl WebhookFlags {
 
 const VERSION: &str = "v1beta1";
 
-/// A flag that names a kubeconfig file, and the file.
+/// A flag with a kubeconfig file, and the file.
 struct Flag<'a>(&'static str, &'a Path);
 
 impl Flag<'_> {
-    /// Reads whom the file names; `unsupported` begins what is said of a version.
+    /// Reads the webhook in the file; `unsupported` is the start of the error about a version.
     ///
-    /// Unlike Kubernetes: files that the kubeconfig file names are read once.
+    /// Unlike Kubernetes: files in the kubeconfig file are read once.
     fn read(&self, version: &str, unsupported: &str) -> Result<ReviewWebhook> {
         let config = Kubeconfig::read(self.1).map_err(|error| self.refused(&chain(&error)))?;
         let version = version.parse().map_err(|why| self.refused(&format!("{unsupported} {why}")))?;
-        // Certificates and keys that are none are found here rather than at the first call.
+        // Invalid certificates and keys are found here rather than at the first call.
         config.connect().map_err(|error| self.refused(&chain(&error)))?;
         if config.insecure_skip_tls_verify && config.certificate_authority.is_some() {
             let why = "specifying a root certificates file with the insecure flag is not allowed";
@@ -113,7 +113,7 @@ impl Flag<'_> {
     }
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 fn chain(error: &dyn Error) -> String {
     match error.source() {
         None => error.to_string(),

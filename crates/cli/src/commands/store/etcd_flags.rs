@@ -89,7 +89,7 @@ struct Meaningless {
 }
 
 impl EtcdFlags {
-    /// One warning that names the flags which change nothing.
+    /// Prints one warning with the names of flags without effect.
     pub(crate) fn warn_of_what_means_nothing_here(&self) {
         let Meaningless {
             listen_peer_urls,
@@ -136,14 +136,14 @@ impl EtcdFlags {
         }
     }
 
-    /// How the store proves who it is, and asks it of its clients; nothing if it is told to speak plain HTTP.
+    /// The TLS configuration of the server and its clients; `None` for plain HTTP.
     pub(crate) fn tls(&self) -> Result<Option<StoreTls>> {
         self.tls.read(&self.listen_client_urls)
     }
 
     pub(crate) fn store_options(&self) -> Result<StoreOptions> {
         let limits = Limits { request_bytes: self.max_request_bytes, txn_operations: self.max_txn_ops };
-        // History is bounded as the flags say, and as in etcd by nothing else.
+        // Only the flags limit the history, as in etcd.
         let (unsafe_no_fsync, compaction) = (self.unsafe_no_fsync, self.compaction()?);
         Ok(StoreOptions { unsafe_no_fsync, limits, compaction, history_bytes: None })
     }
@@ -182,10 +182,10 @@ impl EtcdFlags {
     }
 }
 
-/// What a message may be larger than the request in it. In Kubernetes: etcd's `grpcOverheadBytes`.
+/// How much larger a message may be than the request in it. In Kubernetes: etcd's `grpcOverheadBytes`.
 const GRPC_OVERHEAD_BYTES: usize = 512 * 1024;
 
-/// Reads a duration as Go writes them: `5m`, `1h30m`, `500ms`.
+/// Parses a duration in Go's format: `5m`, `1h30m`, `500ms`.
 fn duration(flag: &str, text: &str) -> Result<Duration> {
     let span = coracle_meta::parse_duration(text).filter(|span| !span.is_zero());
     span.ok_or_else(|| exit::Usage(format!("{flag}: {text:?} is not a duration such as 5m, 1h30m or 500ms")).into())

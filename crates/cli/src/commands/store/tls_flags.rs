@@ -26,8 +26,8 @@ pub(crate) struct TlsFlags {
 }
 
 impl TlsFlags {
-    /// Reads the files that are named. In etcd: `TLSInfo.ServerConfig`, where an authority alone already asks every
-    /// client for a certificate.
+    /// Reads the files in the flags. In etcd: `TLSInfo.ServerConfig`, where an authority alone makes the server
+    /// request a certificate from every client.
     pub(crate) fn read(&self, listening: &[String]) -> Result<Option<StoreTls>> {
         let https = listening.iter().any(|url| url.starts_with("https:"));
         if self.client_cert_auth && self.trusted_ca_file.is_none() {
@@ -67,11 +67,11 @@ pub(crate) struct Endpoints {
     key: Option<PathBuf>,
 }
 
-/// Where a store listens if nobody says otherwise.
+/// The default endpoint of a store.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2379";
 
 impl Endpoints {
-    /// Whether one was named.
+    /// Whether an endpoint is set.
     pub(crate) fn are_named(&self) -> bool {
         !self.endpoints.is_empty()
     }
@@ -87,7 +87,7 @@ impl Endpoints {
     }
 }
 
-/// The content of a PEM file that a flag names.
+/// The content of the PEM file in a flag.
 pub(crate) fn pem(flag: &str, path: &Path) -> Result<String> {
     let text =
         std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;

@@ -43,7 +43,7 @@ impl Top {
             if self.lines == Some(line) {
                 break;
             }
-            // An etcd without TLS tells its metrics to nobody on this connection.
+            // An etcd without TLS does not serve metrics on this connection.
             let look = Look { status: store.status().await?, metrics: store.metrics().await.unwrap_or_default() };
             out!("{}", row(&look, before.as_ref(), self.interval))?;
             before = Some(look);
@@ -53,19 +53,19 @@ impl Top {
     }
 }
 
-/// What a store says of itself at one moment.
+/// The status and metrics of a store at one moment.
 struct Look {
     status: StoreStatus,
     metrics: BTreeMap<String, f64>,
 }
 
 impl Look {
-    /// A number, or a dash where the store does not tell it.
+    /// A metric value, or a dash if the store does not report it.
     fn number(&self, name: &str) -> String {
         self.metrics.get(name).map_or("-".to_owned(), f64::to_string)
     }
 
-    /// The mean of what a histogram has counted since the look before, in milliseconds.
+    /// The mean of a histogram's values since the previous look, in milliseconds.
     fn mean(&self, histogram: &str, before: Option<&Look>) -> String {
         let grown = |part: &str| {
             let name = format!("{histogram}_{part}");
