@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 
-/// A block of addresses: `10.0.0.0/16`.
+/// A CIDR block: `10.0.0.0/16`.
 ///
 /// ```
 /// use coracle_controllers::AddressBlock;
@@ -16,7 +16,7 @@ use ipnet::IpNet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressBlock(IpNet);
 
-/// The text is not a block of addresses.
+/// The text is not a CIDR block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a block of addresses such as 10.96.0.0/12: {0:?}")]
 pub struct NotABlock(String);
@@ -36,43 +36,43 @@ impl fmt::Display for AddressBlock {
 }
 
 impl AddressBlock {
-    /// Whether its addresses are IPv6.
+    /// Whether the block is IPv6.
     pub(crate) fn is_v6(self) -> bool {
         matches!(self.0, IpNet::V6(_))
     }
 
-    /// How many bits all its addresses share.
+    /// The prefix length, in bits.
     pub(crate) fn prefix(self) -> u8 {
         self.0.prefix_len()
     }
 
-    /// Whether it holds the whole of another block.
+    /// Whether the block contains all of another block.
     pub(crate) fn holds(self, other: Self) -> bool {
         self.0.contains(&other.0)
     }
 
-    /// Whether the two share an address.
+    /// Whether the two blocks share an address.
     pub(crate) fn overlaps(self, other: Self) -> bool {
         self.holds(other) || other.holds(self)
     }
 
-    /// Whether an address of it can be that of a host: neither the first, which names the network, nor, of IPv4, the last,
-    /// which means all. In Kubernetes: `PrefixContainsIP`.
+    /// Whether the block contains a usable host address: neither the network address nor, for IPv4, the broadcast
+    /// address. In Kubernetes: `PrefixContainsIP`.
     pub(crate) fn has_host(self, address: IpAddr) -> bool {
         self.0.contains(&address) && address != self.0.network() && (address.is_ipv6() || address != self.0.broadcast())
     }
 
-    /// The addresses of hosts, in order.
+    /// The host addresses of the block, in ascending order.
     pub(crate) fn hosts(self) -> impl Iterator<Item = IpAddr> {
         self.0.hosts().filter(move |address| self.has_host(*address))
     }
 
-    /// How many blocks with this prefix it holds; none if it is smaller than one.
+    /// How many blocks with this prefix length fit into the block; `None` if it is smaller than one.
     pub(crate) fn count(self, prefix: u8) -> Option<u128> {
         1_u128.checked_shl(u32::from(prefix.checked_sub(self.prefix())?))
     }
 
-    /// The block with this prefix at a place; the place has to be less than their count.
+    /// The block with this prefix length at an index; the index must be less than [`Self::count`].
     pub(crate) fn at(self, place: u128, prefix: u8) -> Self {
         let shift = u32::from(self.0.max_prefix_len() - prefix);
         let offset = place.checked_shl(shift).unwrap_or(0);
@@ -83,7 +83,7 @@ impl AddressBlock {
         IpNet::new(address, prefix).map_or(self, Self)
     }
 
-    /// The first and the last place, among blocks with this prefix, that another block takes.
+    /// The first and the last index, among blocks with this prefix length, that another block occupies.
     pub(crate) fn places(self, other: Self, prefix: u8) -> Option<(u128, u128)> {
         let last = self.count(prefix)? - 1;
         if other.is_v6() != self.is_v6() || !self.overlaps(other) {

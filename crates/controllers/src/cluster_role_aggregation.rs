@@ -1,4 +1,4 @@
-//! Fills the ClusterRoles that are made of others: `view`, `edit`, `admin`, and those that people aggregate themselves.
+//! Fills the ClusterRoles that aggregate others: `view`, `edit`, `admin`, and those that users define.
 //!
 //! In Kubernetes: `pkg/controller/clusterroleaggregation`.
 
@@ -19,7 +19,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let all = roles.lister();
     let controller = Controller::new(process, "clusterrole-aggregation", Aggregation { roles: roles.lister() })
         .client(config.client(process))
-        // Whatever changed may be a part of any of them.
+        // Any changed role may be aggregated into any of them.
         .watches(&roles, move |_| aggregated(&all));
     Box::pin(controller.run())
 }
@@ -39,7 +39,7 @@ impl Reconciler for Aggregation {
             return pass.done(|| "it sums up no others: nothing to do");
         };
         let all = self.roles.list();
-        // A selector that is none is mended by whoever wrote it, and that is a change.
+        // An invalid selector is fixed by its author, and that update triggers the next sync.
         let Ok(rules) = sum(&role, all.iter().map(AsRef::as_ref)) else {
             return pass.done(|| "its selectors cannot be read: nothing to do");
         };
@@ -64,7 +64,8 @@ fn name(role: &ClusterRole) -> Option<&str> {
     role.metadata.name.as_deref()
 }
 
-/// The rules of the roles that `role` selects, selector by selector and in the order of their names, each once.
+/// The rules of the roles that `role` selects, without duplicates: selector by selector, and in the order of their
+/// names.
 fn sum<'a>(
     role: &ClusterRole,
     all: impl Iterator<Item = &'a ClusterRole> + Clone,

@@ -1,4 +1,4 @@
-//! Lists of conditions, whatever their type.
+//! Lists of conditions of any type.
 
 use coracle_api::apps_v1::{DaemonSetCondition, DeploymentCondition, ReplicaSetCondition, StatefulSetCondition};
 use coracle_api::autoscaling_v2::HorizontalPodAutoscalerCondition;
@@ -8,13 +8,13 @@ use coracle_api::meta_v1;
 
 /// A condition of an object.
 pub(crate) trait Condition: Clone + PartialEq {
-    /// What it is about.
+    /// The condition's type.
     fn type_(&self) -> &str;
     /// `True`, `False` or `Unknown`.
     fn status(&self) -> &str;
-    /// Why, in one word.
+    /// The machine-readable reason.
     fn reason(&self) -> &str;
-    /// Since when it has this status.
+    /// When the status last changed.
     fn last_transition_time(&mut self) -> &mut Option<String>;
 }
 
@@ -55,12 +55,12 @@ pub(crate) fn find<'a, C: Condition>(conditions: &'a [C], type_: &str) -> Option
     conditions.iter().find(|condition| condition.type_() == type_)
 }
 
-/// Whether the condition of this type is there and true.
+/// Whether a condition of this type exists and is true.
 pub(crate) fn is_true<C: Condition>(conditions: &[C], type_: &str) -> bool {
     find(conditions, type_).is_some_and(|condition| condition.status() == "True")
 }
 
-/// Puts a condition at the end, in place of one of its type; the same status and reason again change nothing.
+/// Replaces the condition of the same type, and moves it to the end. The same status and reason change nothing.
 ///
 /// In Kubernetes: `SetDeploymentCondition`, and those of sets.
 pub(crate) fn append<C: Condition>(conditions: &mut Vec<C>, mut condition: C) {
@@ -74,7 +74,7 @@ pub(crate) fn append<C: Condition>(conditions: &mut Vec<C>, mut condition: C) {
     conditions.push(condition);
 }
 
-/// Puts a condition where one of its type is, or at the end. In Kubernetes: `meta.SetStatusCondition`.
+/// Replaces the condition of the same type in place, or appends it. In Kubernetes: `meta.SetStatusCondition`.
 pub(crate) fn put<C: Condition>(conditions: &mut Vec<C>, mut condition: C) {
     match conditions.iter_mut().find(|before| before.type_() == condition.type_()) {
         Some(before) => {
@@ -85,12 +85,12 @@ pub(crate) fn put<C: Condition>(conditions: &mut Vec<C>, mut condition: C) {
     }
 }
 
-/// Takes a condition out.
+/// Removes a condition.
 pub(crate) fn remove<C: Condition>(conditions: &mut Vec<C>, type_: &str) {
     conditions.retain(|condition| condition.type_() != type_);
 }
 
-/// A status that stays has not changed now.
+/// Keeps the transition time if the status stays the same.
 fn keep_time<C: Condition>(before: &C, after: &mut C) {
     if before.status() == after.status() {
         let since = before.clone().last_transition_time().take();

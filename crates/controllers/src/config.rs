@@ -7,106 +7,107 @@ use crate::key_files::KeyFiles;
 use crate::keys::{CertificateKeys, TokenKey};
 use crate::{AddressBlock, names};
 
-/// What the controller-manager can be told. In Kubernetes: the flags of `kube-controller-manager`.
+/// The configuration of the controller-manager. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Which controllers run: names, `*` for all, `-name` for all but this one. `--controllers`
     pub controllers: Vec<String>,
-    /// Requests a second for each controller, and how many at once; none for no limit. `--kube-api-qps`,
-    /// `--kube-api-burst`
+    /// The client rate limit of each controller: requests per second, and burst; `None` for no limit.
+    /// `--kube-api-qps`, `--kube-api-burst`
     ///
-    /// Unlike Kubernetes (20 and 30): without a limit by default, because here controllers and API server are meant to
-    /// keep up with each other.
+    /// Unlike Kubernetes (20 and 30): no limit by default, because the controllers and the API server run in one
+    /// process.
     pub rate_limit: Option<(f32, u32)>,
     /// The certificate authority of the API server, PEM, for the ConfigMap `kube-root-ca.crt` of each namespace.
     /// `--root-ca-file`
     pub root_ca: String,
-    /// What signs tokens for the Secrets that ask for one; without it nobody fills them.
+    /// The key that signs service account tokens for Secrets that request one; without it those Secrets stay empty.
     /// `--service-account-private-key-file`
     pub token_key: Option<TokenKey>,
-    /// What signs certificates that are asked for and approved; without it nobody does.
+    /// The keys that sign approved certificate requests; a signer without a key signs nothing.
     pub certificate_keys: CertificateKeys,
-    /// Where keys are that are still to be read.
+    /// The key files that the caller still has to read.
     pub key_files: KeyFiles,
-    /// How long certificates last at most. `--cluster-signing-duration`
+    /// The maximum lifetime of certificates. `--cluster-signing-duration`
     pub cluster_signing_duration: Duration,
-    /// Whether to stand for election before acting, and how long a lease lasts. `--leader-elect`,
-    /// `--leader-elect-lease-duration`, `--leader-elect-renew-deadline`, `--leader-elect-retry-period`
+    /// Whether leader election is used, and its timings. `--leader-elect`, `--leader-elect-lease-duration`,
+    /// `--leader-elect-renew-deadline`, `--leader-elect-retry-period`
     ///
-    /// Unlike Kubernetes: none by default, because one control plane in one process has nobody to stand against.
+    /// Unlike Kubernetes: off by default, because a control plane in one process has no competitor.
     pub leader_election: Option<LeaderTimings>,
-    /// Whether all controllers speak as the program itself, which then needs the rights of all of them.
+    /// Whether all controllers use the identity of the program, which then needs the rights of all of them.
     /// `--use-service-account-credentials=false`
     ///
-    /// Unlike Kubernetes, where that is the default: a program that may do everything is what service accounts avoid.
+    /// Unlike Kubernetes, where that is the default: with service accounts each controller has only its own rights.
     pub own_identity_for_all: bool,
-    /// Where what the controllers do is counted.
+    /// Metrics of the controllers.
     pub metrics: Metrics,
-    /// How often nodes are looked at. `--node-monitor-period`
+    /// How often nodes are checked. `--node-monitor-period`
     pub node_monitor_period: Duration,
-    /// How long a node may be silent. `--node-monitor-grace-period`
+    /// How long a node may go without a heartbeat. `--node-monitor-grace-period`
     pub node_monitor_grace_period: Duration,
-    /// How long a new node may be silent. `--node-startup-grace-period`
+    /// How long a new node may go without a heartbeat. `--node-startup-grace-period`
     pub node_startup_grace_period: Duration,
-    /// Taints `NoExecute` a second, in a zone. `--node-eviction-rate`
+    /// `NoExecute` taints per second in a zone. `--node-eviction-rate`
     pub node_eviction_rate: f64,
-    /// The same in a large zone that is partly down. `--secondary-node-eviction-rate`
+    /// The same in a large zone that is partly disrupted. `--secondary-node-eviction-rate`
     pub secondary_node_eviction_rate: f64,
     /// A zone with more nodes than this is large. `--large-cluster-size-threshold`
     pub large_cluster_size_threshold: usize,
-    /// From which share of nodes that are not ready on a zone is partly down. `--unhealthy-zone-threshold`
+    /// The share of not-ready nodes from which a zone counts as partly disrupted. `--unhealthy-zone-threshold`
     pub unhealthy_zone_threshold: f64,
-    /// How long changes of pods are gathered before their Endpoints are written. `--endpoint-updates-batch-period`
+    /// How long pod changes are batched before their Endpoints are written. `--endpoint-updates-batch-period`
     pub endpoint_updates_batch_period: Duration,
     /// The same for EndpointSlices. `--endpointslice-updates-batch-period`
     pub endpoint_slice_updates_batch_period: Duration,
-    /// How many endpoints one EndpointSlice holds at most. `--max-endpoints-per-slice`
+    /// The maximum number of endpoints in an EndpointSlice. `--max-endpoints-per-slice`
     pub max_endpoints_per_slice: usize,
-    /// How long changes are gathered before Endpoints are mirrored again.
+    /// How long changes are batched before Endpoints are mirrored again.
     /// `--mirroring-endpointslice-updates-batch-period`
     pub mirroring_endpoint_slice_updates_batch_period: Duration,
-    /// How many addresses of a subset of Endpoints are mirrored at most. `--mirroring-max-endpoints-per-subset`
+    /// The maximum number of addresses of a subset that are mirrored. `--mirroring-max-endpoints-per-subset`
     pub mirroring_max_endpoints_per_subset: usize,
-    /// How often claims that wait for a volume are looked at. `--pvclaimbinder-sync-period`
+    /// How often pending claims are reconsidered. `--pvclaimbinder-sync-period`
     pub pv_claim_binder_sync_period: Duration,
-    /// Whether volumes stay with nodes that have been silent for long. `--disable-force-detach-on-timeout`
+    /// Whether volumes stay attached to nodes that have been unreachable for long.
+    /// `--disable-force-detach-on-timeout`
     pub disable_force_detach_on_timeout: bool,
-    /// Whether nodes are given addresses for their pods. `--allocate-node-cidrs`
+    /// Whether nodes get a pod CIDR. `--allocate-node-cidrs`
     pub allocate_node_cidrs: bool,
-    /// The addresses of pods: a block, or one of each family. `--cluster-cidr`
+    /// The pod CIDRs of the cluster: one block, or one for each family. `--cluster-cidr`
     pub cluster_cidrs: Vec<AddressBlock>,
-    /// The prefix of a node's block of IPv4. `--node-cidr-mask-size`, `--node-cidr-mask-size-ipv4`
+    /// The mask size of a node's IPv4 block. `--node-cidr-mask-size`, `--node-cidr-mask-size-ipv4`
     pub node_cidr_mask_ipv4: u8,
-    /// The prefix of a node's block of IPv6. `--node-cidr-mask-size`, `--node-cidr-mask-size-ipv6`
+    /// The mask size of a node's IPv6 block. `--node-cidr-mask-size`, `--node-cidr-mask-size-ipv6`
     pub node_cidr_mask_ipv6: u8,
-    /// Addresses of Services, which no node gets. `--service-cluster-ip-range`
+    /// Service CIDRs, which are not allocated to nodes. `--service-cluster-ip-range`
     pub node_ipam_service_cidrs: Vec<AddressBlock>,
-    /// The addresses that Services of type LoadBalancer get; none without it. `--service-lb-range`, which Kubernetes does
-    /// not have
+    /// The addresses for Services of type LoadBalancer; without it they get none. `--service-lb-range`, which
+    /// Kubernetes does not have
     pub service_lb_range: Option<AddressBlock>,
-    /// How long a token in a Secret has to be unused before it goes; not zero.
+    /// How long a token Secret must be unused before it is removed; not zero.
     /// `--legacy-service-account-token-clean-up-period`
     pub legacy_token_clean_up_period: Duration,
     /// How many finished pods are kept. `--terminated-pod-gc-threshold`
     pub terminated_pod_gc_threshold: usize,
-    /// How often everything is counted again for quotas; zero for never. `--resource-quota-sync-period`
+    /// How often quotas are fully recalculated; zero for never. `--resource-quota-sync-period`
     pub resource_quota_sync_period: Duration,
-    /// How pods are scaled by what they use.
+    /// Settings of the horizontal pod autoscaler.
     pub autoscaling: Autoscaling,
 }
 
-/// How pods are scaled by what they use. In Kubernetes: the flags `--horizontal-pod-autoscaler-…`.
+/// Settings of the horizontal pod autoscaler. In Kubernetes: the flags `--horizontal-pod-autoscaler-…`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Autoscaling {
-    /// How often each autoscaler is looked at. `--horizontal-pod-autoscaler-sync-period`
+    /// How often each autoscaler is evaluated. `--horizontal-pod-autoscaler-sync-period`
     pub sync_period: Duration,
-    /// From which ratio to the target on something is done. `--horizontal-pod-autoscaler-tolerance`
+    /// The deviation from the target ratio that is tolerated. `--horizontal-pod-autoscaler-tolerance`
     pub tolerance: f64,
-    /// For how long a lower number has to be asked for. `--horizontal-pod-autoscaler-downscale-stabilization`
+    /// How long a lower recommendation must persist. `--horizontal-pod-autoscaler-downscale-stabilization`
     pub downscale_stabilization: Duration,
-    /// How long a pod that starts may be unready. `--horizontal-pod-autoscaler-initial-readiness-delay`
+    /// How long a starting pod may be unready. `--horizontal-pod-autoscaler-initial-readiness-delay`
     pub initial_readiness_delay: Duration,
-    /// How long what a new pod uses says little. `--horizontal-pod-autoscaler-cpu-initialization-period`
+    /// How long the CPU usage of a new pod is disregarded. `--horizontal-pod-autoscaler-cpu-initialization-period`
     pub cpu_initialization_period: Duration,
 }
 
@@ -172,12 +173,12 @@ impl Config {
         }
     }
 
-    /// The prefix of a node's block of this family.
+    /// The mask size of a node's block of this family.
     pub(crate) fn node_cidr_mask(&self, cidr: AddressBlock) -> u8 {
         if cidr.is_v6() { self.node_cidr_mask_ipv6 } else { self.node_cidr_mask_ipv4 }
     }
 
-    /// Why nodes cannot be given addresses as this asks for: the flag, and what it takes.
+    /// Why nodes cannot get pod CIDRs with this configuration: the flag, and the values it accepts.
     pub(crate) fn wrong_node_cidrs(&self) -> Option<(&'static str, &'static str)> {
         if !self.allocate_node_cidrs {
             return None;
@@ -185,7 +186,7 @@ impl Config {
         let fits = |cidr: &AddressBlock| {
             let mask = self.node_cidr_mask(*cidr);
             let most = if cidr.is_v6() { 128 } else { 32 };
-            // In Kubernetes, too, a block of IPv6 is cut into no more than 2^16.
+            // In Kubernetes, too, an IPv6 block is split into at most 2^16 blocks.
             (cidr.prefix()..=most).contains(&mask) && (!cidr.is_v6() || mask - cidr.prefix() <= 16)
         };
         match self.cluster_cidrs.as_slice() {
@@ -197,7 +198,7 @@ impl Config {
         }
     }
 
-    /// Whether the controller of this name runs. The first entry that speaks of it decides, and `*` if none does.
+    /// Whether the controller of this name runs. The first entry that names it decides; without one, `*` does.
     pub(crate) fn runs(&self, name: &str) -> bool {
         let speaks_of = |word: &str| word == name || names::find(word).is_some_and(|found| found.name == name);
         let mut all = false;

@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 use crate::names::find;
 use crate::{Config, Identities};
 
-/// A controller: its name, as `--controllers` has it, and how it begins. What begins it registers its handlers; the
-/// future that it gives works until it is dropped.
+/// A controller: its name in `--controllers`, and its start function. The function registers event handlers and
+/// returns the future that runs the controller.
 type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
 
-/// All controllers. Adding one is a folder and a line here.
+/// All controllers. A new controller needs a folder and a line here.
 const CONTROLLERS: &[Entry] = &[
     ("certificatesigningrequest-approving-controller", crate::certificates::approving),
     ("certificatesigningrequest-cleaner-controller", crate::certificates::cleaning),
@@ -64,9 +64,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     CONTROLLERS.iter().map(|(name, _)| *name)
 }
 
-/// Runs the controllers, each with its own identity, until `shutdown`, or until it is dropped; it may be called again
-/// afterwards. With leader election,
-/// they run only while this process holds the Lease `kube-system/kube-controller-manager`.
+/// Runs the controllers, each with its own identity, until `shutdown`, or until the future is dropped. It may be
+/// called again afterwards. With leader election, the controllers run only while this process holds the Lease
+/// `kube-system/kube-controller-manager`.
 ///
 /// # Panics
 /// If a controller does.

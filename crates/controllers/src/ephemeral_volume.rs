@@ -1,4 +1,4 @@
-//! Makes the claims of pods' ephemeral volumes, which go with their pods.
+//! Creates the claims of pods' ephemeral volumes; the claims are deleted with their pods.
 //!
 //! In Kubernetes: `pkg/controller/volume/ephemeral`.
 
@@ -40,7 +40,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// The pod, if it stays and has an ephemeral volume.
+/// The pod, if it is not being deleted and has an ephemeral volume.
 fn with_ephemeral(pod: &Pod) -> Vec<ObjectKey> {
     let has_one = !pod.is_terminating() && pod.spec.volumes.iter().any(|volume| volume.ephemeral.is_some());
     has_one.then(|| pod.key()).into_iter().collect()
@@ -69,7 +69,7 @@ impl Reconciler for EphemeralVolumes {
 }
 
 impl EphemeralVolumes {
-    /// Makes the claim, unless it is there.
+    /// Creates the claim, unless it exists.
     async fn make(&self, pass: &Pass, pod: &Pod, volume: &Volume) -> Result<(), String> {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let name = ephemeral_claim(pod, volume);

@@ -1,18 +1,18 @@
-//! How long changes of very many pods are gathered before they are looked at together.
+//! How long changes of very many pods are batched before their owner is processed.
 //!
-//! Each pass of a controller looks at all pods of an object, so that looking at every change of many pods by itself would
-//! take far longer than making them.
+//! Each pass of a controller reads all pods of an object. A pass for every single change of many pods would take far
+//! longer than creating them.
 //!
-//! Unlike Kubernetes: there a pass takes so long that changes are gathered by themselves, at the cost of a core.
+//! Unlike Kubernetes: there a pass takes so long that changes batch up by themselves, at the cost of a core.
 
 use std::time::Duration;
 
-/// Objects of so many pods look at each change.
+/// Objects with at most this many pods are processed at each change.
 const FEW: usize = 500;
-/// Changes of larger ones are gathered for a millisecond for so many pods: for half a second with 25,000.
+/// Changes of larger ones are batched for one millisecond per this many pods: half a second with 25,000.
 const PODS_A_MILLISECOND: usize = 50;
 
-/// How long changes are gathered for an object of so many pods.
+/// How long changes are batched for an object with this many pods.
 pub(crate) fn gathered(pods: usize) -> Duration {
     let millis = if pods < FEW { 0 } else { pods / PODS_A_MILLISECOND };
     Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))

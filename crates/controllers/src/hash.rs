@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// The signs that generated names may use. In Kubernetes: `k8s.io/apimachinery/pkg/util/rand`.
+/// The characters of generated names. In Kubernetes: `k8s.io/apimachinery/pkg/util/rand`.
 const SIGNS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 const OFFSET_32: u32 = 0x811c_9dc5;
@@ -10,9 +10,9 @@ const PRIME_32: u32 = 0x0100_0193;
 /// The value of `pod-template-hash` and of the hash in a DaemonSet's revision: FNV-1a over the template, then over the
 /// number of collisions so far.
 ///
-/// Unlike Kubernetes: the template is hashed as JSON, because there the value follows Go's printing of its structs and
-/// cannot be had elsewhere. What clients may count on holds: the same template and count give the same value, and the
-/// value has only the signs `456789bcdf`.
+/// Unlike Kubernetes: the template is hashed as JSON, because Kubernetes' value depends on how Go prints its structs.
+/// What clients may rely on holds: the same template and count give the same value, and the value has only the
+/// characters `456789bcdf`.
 pub(crate) fn template_hash(template: &impl Serialize, collision_count: Option<i64>) -> String {
     let text = serde_json::to_vec(template).expect("a template is made of strings, numbers, lists and maps");
     let mut hash = fnv1a(OFFSET_32, &text);
@@ -24,7 +24,7 @@ pub(crate) fn template_hash(template: &impl Serialize, collision_count: Option<i
     safe_encode(&hash.to_string())
 }
 
-/// The hash in the name of a StatefulSet's revision: FNV-1, and not 1a, over what the revision keeps, then over the
+/// The hash in the name of a StatefulSet's revision: FNV-1, and not 1a, over the revision's data, then over the
 /// number of collisions. In Kubernetes: `history.HashControllerRevision`.
 pub(crate) fn revision_hash(data: &Value, collision_count: Option<i32>) -> String {
     let count = collision_count.map(|count| count.to_string()).unwrap_or_default();
@@ -40,7 +40,7 @@ fn fnv1a(hash: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(PRIME_32))
 }
 
-/// Maps each sign to one that is allowed in names and spells no word. In Kubernetes: `rand.SafeEncodeString`.
+/// Maps each character to one that is allowed in names and cannot form words. In Kubernetes: `rand.SafeEncodeString`.
 fn safe_encode(text: &str) -> String {
     text.bytes().map(|byte| char::from(SIGNS[usize::from(byte) % SIGNS.len()])).collect()
 }

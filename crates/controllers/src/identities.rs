@@ -1,14 +1,14 @@
 use coracle_client::Client;
 
-/// As whom each controller speaks: as a service account of its own, with the rights of that alone.
+/// The identity of each controller: a service account with only the rights that it needs.
 ///
 /// In Kubernetes: `--use-service-account-credentials`.
 pub trait Identities: Send + Sync {
-    /// The way to the API of a service account in `kube-system`.
+    /// The API client of a service account in `kube-system`.
     fn client(&self, account: &str) -> Client;
 }
 
-/// All controllers speak as the program does.
+/// All controllers use the identity of the program.
 impl Identities for Client {
     fn client(&self, _: &str) -> Client {
         self.clone()

@@ -1,4 +1,4 @@
-//! Finding the objects of a controller without looking at all of them.
+//! Finds the objects of a controller without scanning all objects.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) fn index_by_controller<T: Resource>(informer: &SharedInformer<T>) {
     });
 }
 
-/// No uid holds a slash, so that orphans of a namespace are never taken for somebody's objects.
+/// A uid contains no slash, so the key for a namespace's orphans never equals a uid.
 fn orphans_of(namespace: &str) -> String {
     format!("orphans/{namespace}")
 }
@@ -30,7 +30,7 @@ pub(crate) fn controlled_by<T: Resource>(lister: &Lister<T>, uid: &str) -> Vec<A
     lister.by_index(BY_CONTROLLER, uid)
 }
 
-/// The objects of this controller, and those of its namespace that have none.
+/// The objects of this controller, and those of its namespace without a controller.
 pub(crate) fn candidates_of<T: Resource>(lister: &Lister<T>, owner: &impl Resource) -> Vec<Arc<T>> {
     let meta = owner.meta();
     let mut candidates = controlled_by(lister, meta.uid.as_deref().unwrap_or_default());

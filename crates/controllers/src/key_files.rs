@@ -1,13 +1,13 @@
 use std::path::PathBuf;
 
-/// Where the keys of the controllers are; whoever runs the controllers reads the files, and fills in what they hold.
+/// The paths of the controllers' keys. The program that runs the controllers reads the files and sets the keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyFiles {
     /// `--service-account-private-key-file`
     pub service_account_private_key: Option<PathBuf>,
     /// `--root-ca-file`
     pub root_ca: Option<PathBuf>,
-    /// The authority of all signers. `--cluster-signing-cert-file`, `--cluster-signing-key-file`
+    /// The certificate authority of all signers. `--cluster-signing-cert-file`, `--cluster-signing-key-file`
     pub cluster_signing: SigningFiles,
     /// `--cluster-signing-kubelet-serving-cert-file`, `--cluster-signing-kubelet-serving-key-file`
     pub kubelet_serving: SigningFiles,
@@ -19,7 +19,7 @@ pub struct KeyFiles {
     pub legacy_unknown: SigningFiles,
 }
 
-/// Where the certificate of an authority and its key are: both or none.
+/// The files of a certificate authority's certificate and key: both or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SigningFiles {
     /// The certificate, PEM.
@@ -29,7 +29,7 @@ pub struct SigningFiles {
 }
 
 impl SigningFiles {
-    /// Both files, if there are any.
+    /// Both files, if set.
     pub fn pair(&self) -> Option<(&PathBuf, &PathBuf)> {
         self.certificate.as_ref().zip(self.key.as_ref())
     }
@@ -40,7 +40,7 @@ impl SigningFiles {
 }
 
 impl KeyFiles {
-    /// The file that a flag names; none if the flag names no file of keys.
+    /// The file that a flag sets; `None` if the flag does not set a key file.
     pub(crate) fn of_flag(&mut self, flag: &str) -> Option<&mut Option<PathBuf>> {
         match flag {
             "service-account-private-key-file" => return Some(&mut self.service_account_private_key),
@@ -63,10 +63,10 @@ impl KeyFiles {
         Some(if is_key { &mut files.key } else { &mut files.certificate })
     }
 
-    /// Refuses half a pair, and an authority for all beside one for a signer.
+    /// Rejects half a pair, and a common authority combined with one for a single signer.
     ///
-    /// In Kubernetes: `CSRSigningControllerOptions.Validate`. Unlike Kubernetes, where half of the pair for all signers
-    /// leaves them all without a word: it is refused like the others.
+    /// In Kubernetes: `CSRSigningControllerOptions.Validate`. Unlike Kubernetes: half of the common pair is rejected
+    /// too. Kubernetes then silently disables all signers.
     pub(crate) fn check(&self) -> Result<(), String> {
         let specific = [
             ("cluster-signing-kubelet-serving", &self.kubelet_serving),

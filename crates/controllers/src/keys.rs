@@ -1,4 +1,4 @@
-//! Keys that controllers sign with, and do not have: whoever runs the controllers gives them.
+//! Keys that controllers sign with. The program that runs the controllers supplies them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use serde_json::Value;
 
 /// Signs tokens of service accounts.
 pub trait SignsTokens: fmt::Debug + Send + Sync {
-    /// A token with these claims, or why there is none.
+    /// Returns a token with these claims, or why it cannot be signed.
     fn sign(&self, claims: &Value) -> Result<String, String>;
 }
 
-/// The key of the tokens of service accounts. In Kubernetes: `--service-account-private-key-file`.
+/// The key that signs service account tokens. In Kubernetes: `--service-account-private-key-file`.
 #[derive(Clone, Debug)]
 pub struct TokenKey(Arc<dyn SignsTokens>);
 
 impl TokenKey {
-    /// The key that signs like this.
+    /// Makes a key from a signer.
     pub fn new(signer: Arc<dyn SignsTokens>) -> Self {
         Self(signer)
     }
@@ -27,33 +27,33 @@ impl TokenKey {
     }
 }
 
-/// Keys are the same if they are one.
+/// Two keys are equal if they are the same object.
 impl PartialEq for TokenKey {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// A certificate that is to be made.
+/// A certificate to sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateOrder {
-    /// The request, DER: whose key it is, and under which names.
+    /// The request, DER: the public key and the names.
     pub request: Vec<u8>,
-    /// What it may be used for, in the words of the API: `client auth`. What the request says of that does not count.
+    /// The allowed usages, in the words of the API: `client auth`. Usages in the request are ignored.
     pub usages: Vec<String>,
-    /// From when it counts.
+    /// The start of its validity.
     pub not_before: Timestamp,
-    /// Until when, if the authority lasts so long.
+    /// The end of its validity, limited by the authority's own.
     pub not_after: Timestamp,
-    /// When it is made.
+    /// The time of the signature.
     pub now: Timestamp,
-    /// A number that no other certificate of the authority has.
+    /// A serial number, unique within the authority.
     pub serial: Vec<u8>,
 }
 
 /// Signs certificates.
 pub trait SignsCertificates: fmt::Debug + Send + Sync {
-    /// The certificate, PEM, or why there is none.
+    /// Returns the certificate, PEM, or why it cannot be signed.
     fn sign(&self, order: &CertificateOrder) -> Result<String, String>;
 }
 
@@ -62,7 +62,7 @@ pub trait SignsCertificates: fmt::Debug + Send + Sync {
 pub struct CertificateKey(Arc<dyn SignsCertificates>);
 
 impl CertificateKey {
-    /// The key that signs like this.
+    /// Makes a key from a signer.
     pub fn new(signer: Arc<dyn SignsCertificates>) -> Self {
         Self(signer)
     }
@@ -72,14 +72,14 @@ impl CertificateKey {
     }
 }
 
-/// Keys are the same if they are one.
+/// Two keys are equal if they are the same object.
 impl PartialEq for CertificateKey {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// The authority of each signer that Kubernetes has itself; a signer without one signs nothing.
+/// The authority of each built-in signer; a signer without one signs nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CertificateKeys {
     /// Of `kubernetes.io/kubelet-serving`. `--cluster-signing-kubelet-serving-cert-file`
@@ -93,7 +93,7 @@ pub struct CertificateKeys {
 }
 
 impl CertificateKeys {
-    /// One authority for all. In Kubernetes: `--cluster-signing-cert-file`.
+    /// One authority for all signers. In Kubernetes: `--cluster-signing-cert-file`.
     pub fn all(key: CertificateKey) -> Self {
         Self {
             kubelet_serving: Some(key.clone()),

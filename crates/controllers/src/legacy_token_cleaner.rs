@@ -1,7 +1,7 @@
-//! Marks the tokens in Secrets that nobody has used for long as invalid, and later deletes them: those that an account
-//! lists as its own, which Kubernetes once made by itself.
+//! Marks token Secrets that were not used for long as invalid, and deletes them later: only those that a service
+//! account lists, which Kubernetes once created automatically.
 //!
-//! Looks once a day; the API server notes on each Secret the day of its token's last use.
+//! Runs once a day; the API server records the day of the last use on each Secret.
 //! In Kubernetes: `pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,15 +20,15 @@ use serde_json::json;
 use crate::Config;
 use crate::service_account_tokens::{ACCOUNT, ACCOUNT_UID, secrets};
 
-/// Since when uses are noted: the ConfigMap of the API server, and its entry.
+/// Since when uses are recorded: the ConfigMap of the API server, and its entry.
 const TRACKING: (&str, &str) = ("kube-system", "kube-apiserver-legacy-service-account-token-tracking");
 const SINCE: &str = "since";
-/// The days of the last use, and since when a token is not accepted any more.
+/// The labels with the day of the last use, and with the day since when a token is invalid.
 const LAST_USED: &str = "kubernetes.io/legacy-token-last-used";
 const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
-/// How long between two looks.
+/// The time between two runs.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// What there is one of to look at: all tokens.
+/// The only key: all tokens.
 const ALL: &str = "tokens";
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -56,7 +56,7 @@ struct Cleaner {
     accounts: Lister<ServiceAccount>,
     pods: Lister<Pod>,
     clock: Clock,
-    /// For how long a token has to be unused.
+    /// How long a token must be unused.
     unused: SignedDuration,
 }
 
@@ -73,7 +73,7 @@ impl Reconciler<&'static str> for Cleaner {
 }
 
 impl Cleaner {
-    /// What cannot be done is done with the next look.
+    /// What fails is retried with the next run.
     async fn clean(&self, pass: &Pass, secrets: &[std::sync::Arc<Secret>]) {
         let now = self.clock.now();
         let Some(tracked) = tracked_since(pass).await else {
@@ -99,7 +99,7 @@ impl Cleaner {
         }
     }
 
-    /// Whether the account that the Secret names lists it, as only those do that were made without being asked for.
+    /// Whether the service account that the Secret names lists it, as only automatically created Secrets are.
     fn is_listed(&self, secret: &Secret) -> bool {
         let annotations = &secret.metadata.annotations;
         let ObjectKey { namespace, name } = secret.key();
@@ -140,7 +140,7 @@ impl Cleaner {
     }
 }
 
-/// The beginning of the first day on which every use was noted; none if nobody says.
+/// The beginning of the first day on which every use was recorded; `None` if it is unknown.
 async fn tracked_since(pass: &Pass) -> Option<Timestamp> {
     let key = ObjectKey::new(TRACKING.0, TRACKING.1);
     let map: ConfigMap = match pass.api().get(&key).await {
@@ -159,7 +159,7 @@ fn is_unused(secret: &Secret, since: Timestamp) -> bool {
     let metadata = &secret.metadata;
     let is_old = metadata.creation_timestamp.as_deref().and_then(parse_time).is_some_and(|made| made < since);
     let is_unused = match metadata.labels.get(LAST_USED) {
-        // One without was not used since uses are noted.
+        // A Secret without the label was not used since uses are recorded.
         None => true,
         Some(used) => is_day(used) && *used < day(since),
     };

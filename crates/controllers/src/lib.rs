@@ -1,14 +1,13 @@
-//! The controller-manager: everything that makes the cluster become what its objects say, a folder per controller.
+//! The controller-manager: reconciles the cluster with its objects, one folder per controller.
 //!
 //! ```text
 //! CONTROLLERS --start--> Controller (queue, workers) --reconcile--> decide (pure) --> writes through the API
 //! ```
-//! Start at [`run`]; a controller's `mod.rs` says what it watches and how a pass goes, its `decide.rs` what a pass
-//! decides. [`Config`] has the flags.
-//! What many share: `pod_control` (make and remove pods, with their events), `revisions` (a history of templates),
-//! `conditions`, `selecting` (which selectors choose a pod), `index` (what belongs to an owner),
-//! `served_kinds`, `scaled_kinds` (which kinds there are), `service_endpoints` (who is behind a Service), `volumes`.
-//! Not here: queues, workers, caches, ownership, events (`controller-runtime`).
+//! Start at [`run`]; a controller's `mod.rs` describes what it watches and the steps of a pass, its `decide.rs` what
+//! a pass decides. [`Config`] holds the flags. Shared by many controllers: `pod_control` (create and delete pods,
+//! with their events), `revisions` (the history of templates), `conditions`, `selecting` (which selectors match a
+//! pod), `index` (the objects of an owner), `served_kinds`, `scaled_kinds` (discovery), `service_endpoints` (the
+//! endpoints of a Service), `volumes`. Not here: queues, workers, caches, ownership, events (`controller-runtime`).
 //! In Kubernetes: `cmd/kube-controller-manager` and `pkg/controller`.
 
 mod address_block;
@@ -74,7 +73,7 @@ mod volume_attributes_class_protection;
 
 pub use address_block::{AddressBlock, NotABlock};
 pub use config::{Autoscaling, Config};
-/// What the controllers do, counted.
+/// Metrics of the controllers.
 pub use coracle_controller_runtime::Metrics;
 
 pub use controllers::{names, run};

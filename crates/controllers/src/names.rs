@@ -1,12 +1,12 @@
 //! The names of the controllers, as `--controllers` has them.
 
-/// How a controller is called.
+/// The names of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) name: &'static str,
-    /// What it was called before.
+    /// Its former name.
     alias: &'static str,
-    /// The service account of `kube-system` as which it speaks; empty for the program's own identity.
+    /// The service account in `kube-system` that it uses; empty for the program's own identity.
     pub(crate) account: &'static str,
 }
 
@@ -14,7 +14,7 @@ const fn name(name: &'static str, alias: &'static str, account: &'static str) ->
     Name { name, alias, account }
 }
 
-/// All that Kubernetes 1.35 has, whether they are built here or not.
+/// All controllers of Kubernetes 1.35, whether or not they are implemented here.
 ///
 /// In Kubernetes: `cmd/kube-controller-manager/names`, the aliases and clients of `cmd/kube-controller-manager/app`.
 const NAMES: &[Name] = &[
@@ -74,7 +74,7 @@ const NAMES: &[Name] = &[
     name("volumeattributesclass-protection-controller", "", "volumeattributesclass-protection-controller"),
 ];
 
-/// The controller of this name or alias.
+/// The controller with this name or alias.
 pub(crate) fn find(word: &str) -> Option<Name> {
     let is_called = |one: &&Name| one.name == word || !one.alias.is_empty() && one.alias == word;
     NAMES.iter().find(is_called).copied()

@@ -1,8 +1,8 @@
-//! Keeps claims that are deleted until no pod on a node uses them.
+//! Keeps deleted claims until no scheduled pod uses them.
 //!
-//! Watches claims and pods; a pod concerns its claims when it ends, goes, or appears without a node. Before a claim is let
-//! go the pods of its namespace are listed live, because a cache may not show a pod that has just been bound.
-//! In Kubernetes: `pkg/controller/volume/pvcprotection`.
+//! Watches claims and pods; a pod concerns its claims when it finishes, is deleted, or appears without a node. Before
+//! the finalizer is removed, the pods of the namespace are listed live, because the cache may lack a pod that has
+//! just been bound. In Kubernetes: `pkg/controller/volume/pvcprotection`.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn concerned(notification: &Notification<PersistentVolumeClaim>) -> Vec<ObjectKe
     concerned.then(|| claim.key()).into_iter().collect()
 }
 
-/// The claims that a pod uses no longer, as far as they wait for it.
+/// The claims that a pod no longer uses, if they wait for it.
 fn freed_by(notification: &Notification<Pod>, claims: &Lister<PersistentVolumeClaim>) -> Vec<ObjectKey> {
     let frees = |pod: &Pod| pod.node_name().is_none() || pod.is_finished() || is_shut_down(pod);
     let replaced = notification.old().filter(|old| old.metadata.uid != notification.object().metadata.uid);
@@ -69,7 +69,7 @@ impl Reconciler for Protection {
     }
 }
 
-/// Whether a pod on a node uses the claim: as its own, or as one that was made for it.
+/// Whether a scheduled pod uses the claim: directly, or as its ephemeral volume.
 fn uses(pod: &Pod, claim: &Arc<PersistentVolumeClaim>) -> bool {
     let name = claim.metadata.name.as_deref().unwrap_or_default();
     let is_owner = claim.metadata.controller().map(|owner| &owner.uid) == pod.metadata.uid.as_ref();

@@ -1,4 +1,4 @@
-//! Says of claims that want more than they have whom they wait for: all volumes are resized by drivers.
+//! Annotates the driver that must resize a claim: CSI drivers resize all volumes.
 //!
 //! In Kubernetes: `pkg/controller/volume/expand`.
 
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::Config;
 use crate::volumes::{STORAGE, csi_name, in_tree_name};
 
-/// The driver that is to resize the claim's volume.
+/// The annotation with the driver that must resize the claim's volume.
 const RESIZER: &str = "volume.kubernetes.io/storage-resizer";
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -34,7 +34,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// A bound claim that appears, or that wants or has more than before.
+/// A bound claim that is added, or whose requested or actual size grows.
 fn grown(notification: &Notification<PersistentVolumeClaim>) -> Vec<ObjectKey> {
     let claim = notification.object();
     let concerned = match notification {

@@ -1,4 +1,4 @@
-//! Keeps volumes that are deleted until they are bound no more.
+//! Keeps deleted volumes until they are not bound any more.
 //!
 //! In Kubernetes: `pkg/controller/volume/pvprotection`.
 

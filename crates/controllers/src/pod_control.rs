@@ -1,4 +1,4 @@
-//! Making and removing the pods of an owner, told in its events.
+//! Creates and deletes the pods of an owner, and records the events.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use coracle_controller_runtime::{EventRecorder, EventType, Pass, slow_start};
 use coracle_meta::Resource;
 use futures_util::future::join_all;
 
-/// The pods of one owner, as one pass changes them.
+/// Creates and deletes the pods of one owner in one pass.
 ///
 /// In Kubernetes: `controller.RealPodControl` with `slowStartBatch`.
 pub(crate) struct PodControl<'a, O> {
@@ -22,12 +22,12 @@ impl<'a, O: Resource> PodControl<'a, O> {
         Self { owner, events: events.in_pass(pass), pods: pass.api() }
     }
 
-    /// Makes so many pods, gently at first; gives how many were made, and the first error.
+    /// Creates this many pods in growing batches (slow start); returns how many were created, and the first error.
     pub(crate) async fn create_many<'p>(&self, count: usize, pod: impl Fn(usize) -> &'p Pod) -> (usize, Option<Error>) {
         slow_start(count, |index| self.create(pod(index))).await
     }
 
-    /// Makes a pod. Nothing can be made in a namespace that goes away, so that trying again is no use: no error.
+    /// Creates a pod. In a terminating namespace creation always fails, so that is not an error and is not retried.
     pub(crate) async fn create(&self, pod: &Pod) -> Result<(), Error> {
         match self.pods.create(pod).await {
             Ok(created) => {
@@ -42,12 +42,12 @@ impl<'a, O: Resource> PodControl<'a, O> {
         }
     }
 
-    /// Removes pods, all at once; gives the first error.
+    /// Deletes pods in parallel; returns the first error.
     pub(crate) async fn delete_many(&self, pods: &[Arc<Pod>]) -> Option<Error> {
         join_all(pods.iter().map(|pod| self.delete(pod))).await.into_iter().find_map(Result::err)
     }
 
-    /// Removes a pod; one that is gone is no error.
+    /// Deletes a pod; a missing pod is not an error.
     pub(crate) async fn delete(&self, pod: &Pod) -> Result<(), Error> {
         match self.pods.delete(&pod.key(), &DeleteParams::default()).await {
             Ok(_) => {

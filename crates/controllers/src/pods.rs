@@ -1,4 +1,4 @@
-//! What several controllers ask of a pod.
+//! Properties of pods that several controllers use.
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{Pod, PodTemplateSpec};
@@ -19,7 +19,7 @@ pub(crate) enum Availability {
 }
 
 impl Availability {
-    /// After how long it will be available, if it is ready and not available yet.
+    /// How long until it is available, if it is ready and not available yet.
     pub(crate) fn left(self) -> Option<SignedDuration> {
         match self {
             Self::In(left) => Some(left),
@@ -28,13 +28,13 @@ impl Availability {
     }
 }
 
-/// Since when the pod has been ready; none while it is not.
+/// Since when the pod has been ready; `None` if it is not.
 pub(crate) fn ready_since(pod: &Pod) -> Option<Timestamp> {
     let ready = pod.condition("Ready").filter(|condition| condition.status == "True")?;
     ready.last_transition_time.as_deref().and_then(parse_time)
 }
 
-/// When the pod last became ready or stopped being so.
+/// When the pod's readiness last changed.
 pub(crate) fn ready_changed(pod: &Pod) -> Option<Timestamp> {
     pod.condition("Ready")?.last_transition_time.as_deref().and_then(parse_time)
 }
@@ -52,7 +52,7 @@ pub(crate) fn availability(pod: &Pod, min_ready_seconds: i32, now: Timestamp) ->
     if left.is_positive() { Availability::In(left) } else { Availability::Available }
 }
 
-/// The most restarts of any container; those of sidecars apart. In Kubernetes: `compareMaxContainerRestarts`.
+/// The most restarts of any container, and of any sidecar. In Kubernetes: `compareMaxContainerRestarts`.
 pub(crate) fn max_restarts(pod: &Pod) -> (i32, i32) {
     let most = |statuses: &[coracle_api::core_v1::ContainerStatus], counts: &dyn Fn(&str) -> bool| {
         statuses.iter().filter(|status| counts(&status.name)).map(|status| status.restart_count).max().unwrap_or(0)
@@ -64,7 +64,7 @@ pub(crate) fn max_restarts(pod: &Pod) -> (i32, i32) {
     (most(&pod.status.container_statuses, &|_| true), most(&pod.status.init_container_statuses, &is_sidecar))
 }
 
-/// A pod from a template, managed by `owner`; the API server completes its name.
+/// A pod from a template, controlled by `owner`; the API server completes its name.
 ///
 /// In Kubernetes: `controller.GetPodFromTemplate`.
 pub(crate) fn new_pod<K: Resource>(owner: &K, template: &PodTemplateSpec) -> Result<Pod, ReconcileError> {

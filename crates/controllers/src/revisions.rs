@@ -1,4 +1,4 @@
-//! The history of what an owner asked for: one ControllerRevision for each template.
+//! The history of an owner's template: one ControllerRevision for each version.
 //!
 //! In Kubernetes: `pkg/controller/history`.
 
@@ -13,17 +13,17 @@ use coracle_controller_runtime::{Pass, ReconcileError};
 use coracle_meta::Resource;
 use serde_json::{Value, json};
 
-/// The longest name of an owner that stands whole in the names of its revisions.
+/// The maximum length of an owner's name within the names of its revisions.
 const LONGEST_PREFIX: usize = 223;
 
-/// What a revision keeps of its owner: a patch that puts the template back.
+/// The data of a revision: a patch that restores the template.
 pub(crate) fn template_patch(template: &PodTemplateSpec) -> Value {
     let mut template = json!(template);
     template["$patch"] = "replace".into();
     json!({"spec": {"template": template}})
 }
 
-/// A revision of `owner`, called by `hash`.
+/// A revision of `owner`, named by `hash`.
 pub(crate) fn new_revision<O: Resource>(owner: &O, hash: &str, number: i64, data: Value) -> ControllerRevision {
     let name = owner.meta().name.as_deref().unwrap_or_default();
     let mut revision = ControllerRevision { data: Some(data), revision: number, ..ControllerRevision::default() };
@@ -34,7 +34,7 @@ pub(crate) fn new_revision<O: Resource>(owner: &O, hash: &str, number: i64, data
     revision
 }
 
-/// Orders revisions from the oldest to the newest: by number, then by age, then by name.
+/// Sorts revisions from the oldest to the newest: by number, then by age, then by name.
 pub(crate) fn sort(revisions: &mut [Arc<ControllerRevision>]) {
     let age = |one: &ControllerRevision| (one.metadata.creation_timestamp.clone(), one.metadata.name.clone());
     revisions.sort_by_key(|one| (one.revision, age(one)));
@@ -45,7 +45,7 @@ pub(crate) fn next_number(revisions: &[Arc<ControllerRevision>]) -> i64 {
     revisions.iter().map(|revision| revision.revision).max().unwrap_or(0).saturating_add(1)
 }
 
-/// Gives a revision another number, unless it has it.
+/// Sets the number of a revision, unless it has it.
 pub(crate) async fn renumber(
     pass: &Pass,
     revision: &ControllerRevision,
@@ -55,7 +55,7 @@ pub(crate) async fn renumber(
     Ok(written.unwrap_or_else(|| revision.clone()))
 }
 
-/// Removes the oldest revisions beyond `keep`, those in use aside. `revisions` are sorted.
+/// Deletes the oldest revisions beyond `keep`, except those in use. `revisions` are sorted.
 pub(crate) async fn trim(
     pass: &Pass,
     revisions: &[Arc<ControllerRevision>],

@@ -1,4 +1,4 @@
-//! Keeps the certificate authority of the API server in a ConfigMap of each active namespace, where pods find it.
+//! Publishes the certificate authority of the API server in a ConfigMap of each active namespace, for pods.
 //!
 //! In Kubernetes: `pkg/controller/certificates/rootcacertpublisher`.
 
@@ -32,7 +32,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// The namespace whose ConfigMap is gone or was changed.
+/// The namespace whose ConfigMap was deleted or changed.
 fn namespace_of_changed(notification: &Notification<ConfigMap>) -> Vec<ObjectKey> {
     match notification {
         Notification::Added { .. } => Vec::new(),

@@ -1,11 +1,11 @@
-//! Which resource serves a kind that is known by its name alone, as owners and targets name theirs.
+//! Which resource serves a kind, for owners and scale targets, which name only the kind.
 
 use std::sync::Arc;
 
 use coracle_client::{ApiResource, Client, Error};
 use parking_lot::Mutex;
 
-/// The kinds that the server serves, as they were when one was last looked for in vain.
+/// The served kinds, as of the last lookup that failed.
 ///
 /// In Kubernetes: `DeferredDiscoveryRESTMapper`.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct ScaledKinds {
 }
 
 impl ScaledKinds {
-    /// The resources that serve a kind, the preferred version first. The server is asked only for one that is not known.
+    /// The resources that serve a kind, the preferred version first. Discovery runs only for an unknown kind.
     pub(crate) async fn of(&self, client: &Client, group: &str, kind: &str) -> Result<Vec<ApiResource>, Error> {
         let known = self.known.lock().clone();
         let found = serving(&known, group, kind);

@@ -1,4 +1,4 @@
-//! Which selectors of a namespace choose an object: the other way round from a list by selector.
+//! Which selectors of a namespace match an object: the reverse of a list by selector.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use coracle_informer::{Notification, SharedInformer};
 use coracle_meta::{ApiObject, LabelOperator, LabelSelector, ObjectKey, Resource};
 use parking_lot::Mutex;
 
-/// The selectors of all objects of a kind, each compiled once for each change of its object.
+/// The selectors of all objects of a kind, each compiled once per change of its object.
 ///
 /// ```text
 /// Service a: app=web          by_label: (default, app, web)  -> a, b
@@ -17,8 +17,8 @@ use parking_lot::Mutex;
 ///
 /// a pod with app=web, tier=y  -> candidates a, b, c -> matching a, c
 /// ```
-/// A selector is found by the first of its labels that has to have one value; only those without such a label are looked
-/// at for every object of their namespace.
+/// A selector is indexed by the first of its labels that requires one value; only selectors without such a label are
+/// evaluated for every object of their namespace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selecting {
     state: Arc<Mutex<State>>,
@@ -27,12 +27,12 @@ pub(crate) struct Selecting {
 #[derive(Debug, Default)]
 struct State {
     selectors: BTreeMap<ObjectKey, LabelSelector>,
-    /// By namespace, key and value of a label; those found by none under an empty key.
+    /// By namespace, key and value of a label; selectors without such a label under an empty key.
     by_label: BTreeMap<(String, String, String), BTreeSet<ObjectKey>>,
 }
 
 impl Selecting {
-    /// The selectors of an informer's objects; `selector` gives that of one.
+    /// The selectors of an informer's objects; `selector` returns the selector of an object.
     pub(crate) fn of<T: Resource>(
         informer: &SharedInformer<T>,
         actor: &str,
@@ -53,13 +53,14 @@ impl Selecting {
         selecting
     }
 
-    /// The objects of a namespace whose selectors choose these labels, in the order of their names.
+    /// The objects of a namespace whose selectors match these labels, in the order of their names.
     pub(crate) fn matching(&self, namespace: &str, labels: &BTreeMap<String, String>) -> Vec<ObjectKey> {
         self.state.lock().matching(namespace, labels)
     }
 
-    /// The objects of a kind that a change of another object concerns: those that control it, or did; for one without a
-    /// controller those whose selectors choose it, when it appears and when its labels or owners change.
+    /// The objects of a kind that a change of another object concerns: its controller, before and after. An object
+    /// without a controller concerns those whose selectors match it, when it is added and when its labels or owners
+    /// change.
     ///
     /// In Kubernetes: the handlers `addPod` and `updatePod` of each controller.
     pub(crate) fn concerned_by<T: Resource>(&self, notification: &Notification<T>, kind: &str) -> Vec<ObjectKey> {
@@ -114,7 +115,7 @@ impl State {
     }
 }
 
-/// Where a selector is looked for.
+/// The index key of a selector.
 fn place(namespace: &str, selector: &LabelSelector) -> (String, String, String) {
     let fixed = selector.requirements.iter().find_map(|requirement| match requirement.values.as_slice() {
         [value] if requirement.operator == LabelOperator::In => Some((requirement.key.clone(), value.clone())),

@@ -1,4 +1,4 @@
-//! Which kinds the server serves, asked again whenever objects that define kinds change.
+//! Which kinds the server serves; discovery runs again whenever objects that define kinds change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use coracle_meta::GroupVersionResource;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// How long a changed definition of kinds is given to be served, and how long a failed question waits.
+/// The delay after a changed definition, until it is served, and after a failed discovery.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Objects of these define kinds.
+/// The kinds of objects that define kinds.
 const DEFINITIONS: [(&str, &str); 2] =
     [("apiextensions.k8s.io", "customresourcedefinitions"), ("apiregistration.k8s.io", "apiservices")];
 
 /// The kinds that the server serves.
 ///
-/// In Kubernetes: the calls of `GetDeletableResources` and `GetQuotableResources` every 30 s. Unlike Kubernetes: nothing
-/// is asked while no definition changes.
+/// In Kubernetes: the calls of `GetDeletableResources` and `GetQuotableResources` every 30 s. Unlike Kubernetes:
+/// discovery runs only when a definition changes.
 #[derive(Debug)]
 pub(crate) struct ServedKinds {
     client: Client,
@@ -26,7 +26,7 @@ pub(crate) struct ServedKinds {
 }
 
 impl ServedKinds {
-    /// The kinds as `actor` follows them.
+    /// The kinds, for the controller `actor`.
     pub(crate) fn new(process: &Process, actor: &str) -> Self {
         let redefined = Arc::new(Notify::new());
         for (group, resource) in DEFINITIONS {
@@ -37,7 +37,7 @@ impl ServedKinds {
         Self { client: process.client.clone(), redefined }
     }
 
-    /// Asks until the server says.
+    /// Runs discovery until it succeeds.
     pub(crate) async fn now(&self) -> Vec<ApiResource> {
         loop {
             match self.client.discover().await {
@@ -48,7 +48,7 @@ impl ServedKinds {
         }
     }
 
-    /// Waits until there may be others.
+    /// Waits until the kinds may have changed.
     pub(crate) async fn changed(&self) {
         self.redefined.notified().await;
         sleep(PAUSE).await;

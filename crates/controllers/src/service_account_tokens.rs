@@ -1,6 +1,6 @@
-//! Fills the Secrets that ask for a token of a service account, and deletes those whose account is gone.
+//! Fills the Secrets that request a service account token, and deletes those whose account is deleted.
 //!
-//! Watches those Secrets and the accounts: one that goes concerns the Secrets that name it.
+//! Watches those Secrets and the service accounts; a deleted account concerns the Secrets that name it.
 //! In Kubernetes: `pkg/controller/serviceaccount/tokens_controller.go`.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(crate) fn secrets(process: &Process) -> SharedInformer<Secret> {
     process.informers.selected(Selection { fields: format!("type={TYPE}"), ..Selection::default() })
 }
 
-/// The controller of those Secrets; without a key there is none, as in Kubernetes.
+/// The controller of those Secrets. Without a key it does not run, as in Kubernetes.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let Some(signer) = config.token_key.clone() else { return std::future::ready(()).boxed() };
     let (secrets, accounts) = (secrets(process), process.informers.informer::<ServiceAccount>());
@@ -50,13 +50,13 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     controller.run().boxed()
 }
 
-/// A Secret, and the account that it names, which is still to be told when the Secret is gone.
+/// A Secret, and the account that it names, which must be known even after the Secret is deleted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TokenSecret {
     key: ObjectKey,
     uid: Option<String>,
     account: String,
-    /// Empty while nobody has filled the Secret.
+    /// Empty until the Secret is filled.
     account_uid: String,
 }
 
@@ -73,7 +73,7 @@ fn key_of(secret: &Secret) -> Option<TokenSecret> {
     Some(TokenSecret { key: secret.key(), uid: secret.metadata.uid.clone(), account, account_uid })
 }
 
-/// The Secrets of an account that is gone.
+/// The Secrets of a deleted account.
 fn of_gone(notification: &Notification<ServiceAccount>, secrets: &Lister<Secret>) -> Vec<TokenSecret> {
     let Notification::Deleted { object: account, .. } = notification else { return Vec::new() };
     let key = account.key();
@@ -107,14 +107,14 @@ impl Reconciler<TokenSecret> for Tokens {
         };
         let account = match cached {
             Some(account) => Some(account),
-            // A cache may not know an account yet that was made together with its Secret.
+            // The cache may lack an account that was created together with its Secret.
             None => pass.api::<ServiceAccount>().find(&key).await?.filter(is_named).map(Into::into),
         };
         let Some(account) = account else {
             pass.decided(|| format!("there is no account {}: delete", named.account));
             let params = DeleteParams::default().with_uid(named.uid.clone().unwrap_or_default());
             match pass.api::<Secret>().delete(&named.key, &params).await {
-                // Another Secret of that name is another matter.
+                // Another Secret of that name must not be deleted.
                 Err(error) if error.is_conflict() => {}
                 deleted => unless_gone(deleted.map(drop))?,
             }
@@ -125,7 +125,7 @@ impl Reconciler<TokenSecret> for Tokens {
         };
         pass.decided(|| format!("fill it for account {}", named.account));
         match pass.api().update(&filled).await {
-            // Whoever changed it will be told of.
+            // The change that caused the conflict queues the Secret again.
             Err(error) if error.is_conflict() || error.is_not_found() => {}
             written => drop(written?),
         }
@@ -133,14 +133,14 @@ impl Reconciler<TokenSecret> for Tokens {
     }
 }
 
-/// What goes into such Secrets.
+/// The content of such Secrets.
 struct Contents {
     signer: TokenKey,
     root_ca: String,
 }
 
 impl Contents {
-    /// The Secret with all that it should hold; none if it does.
+    /// The Secret with all its content; `None` if it is complete.
     fn filled(&self, secret: &Secret, account: &ServiceAccount) -> Result<Option<Secret>, ReconcileError> {
         let key = secret.key();
         let authority = STANDARD.encode(&self.root_ca);
@@ -166,7 +166,7 @@ impl Contents {
     }
 }
 
-/// What such a token says; it has no end. In Kubernetes: `serviceaccount.LegacyClaims`.
+/// The claims of such a token; it does not expire. In Kubernetes: `serviceaccount.LegacyClaims`.
 fn claims(secret: &ObjectKey, account: &ServiceAccount) -> Value {
     let ObjectKey { namespace, name } = account.key();
     json!({

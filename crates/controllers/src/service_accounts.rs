@@ -23,7 +23,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// The namespace whose account is gone.
+/// The namespace whose account was deleted.
 fn namespace_of_deleted(notification: &Notification<ServiceAccount>) -> Vec<ObjectKey> {
     match notification {
         Notification::Deleted { object, .. } => {

@@ -1,4 +1,4 @@
-//! Removes Jobs some time after they have ended, where they say after how long.
+//! Deletes finished Jobs after their `ttlSecondsAfterFinished`.
 //!
 //! In Kubernetes: `pkg/controller/ttlafterfinished`.
 
@@ -16,7 +16,7 @@ use jiff::SignedDuration;
 use crate::Config;
 use crate::job::is_finished;
 
-/// The controller of these.
+/// The TTL-after-finished controller.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let jobs = process.informers.informer::<Job>();
     let reconciler = TtlAfterFinished { jobs: jobs.lister(), clock: process.ambient.clock.clone() };
@@ -47,7 +47,7 @@ impl Reconciler for TtlAfterFinished {
         if let Some(action) = self.wait(pass, &job)? {
             return Ok(action);
         }
-        // Its time may have been made longer meanwhile: what is gone is gone.
+        // Read live: the TTL may have been extended meanwhile, and a deletion cannot be undone.
         let Some(job) = pass.api::<Job>().find(key).await? else { return pass.gone() };
         if let Some(action) = self.wait(pass, &job)? {
             return Ok(action);
@@ -61,7 +61,7 @@ impl Reconciler for TtlAfterFinished {
 }
 
 impl TtlAfterFinished {
-    /// What to do instead of removing the Job; none if its time is over.
+    /// The action instead of deleting the Job; `None` if its TTL has expired.
     fn wait(&self, pass: &Pass, job: &Job) -> Result<Option<Action>, ReconcileError> {
         let Some(seconds) = job.spec.ttl_seconds_after_finished.filter(|_| is_to_go(job)) else {
             return pass.done(|| "it is not finished, or stays when it is: nothing to do").map(Some);

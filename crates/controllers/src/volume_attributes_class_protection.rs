@@ -1,4 +1,4 @@
-//! Keeps VolumeAttributesClasses that are deleted until no claim and no volume has them.
+//! Keeps deleted VolumeAttributesClasses until no claim and no volume uses them.
 //!
 //! In Kubernetes: `pkg/controller/volume/vacprotection`.
 
@@ -38,7 +38,7 @@ fn concerned(notification: &Notification<VolumeAttributesClass>) -> Vec<ObjectKe
     concerned.then(|| class.key()).into_iter().collect()
 }
 
-/// The classes that an object had and has no more.
+/// The classes that an object no longer uses.
 fn freed<T: ApiObject>(notification: &Notification<T>, classes: fn(&T) -> Vec<String>) -> Vec<ObjectKey> {
     let freed = match notification {
         Notification::Added { .. } => Vec::new(),
@@ -51,7 +51,7 @@ fn freed<T: ApiObject>(notification: &Notification<T>, classes: fn(&T) -> Vec<St
     freed.into_iter().map(ObjectKey::cluster).collect()
 }
 
-/// The class that a claim wants, that it has, and that it is changed to.
+/// The classes of a claim: requested, current and target.
 fn classes_of_claim(claim: &PersistentVolumeClaim) -> Vec<String> {
     let (spec, status) = (&claim.spec, &claim.status);
     let target = status.modify_volume_status.as_ref().map(|status| status.target_volume_attributes_class_name.clone());

@@ -1,4 +1,4 @@
-//! What plug-ins are told by the configuration; the defaults are Kubernetes'.
+//! The arguments of plug-ins; the defaults are Kubernetes'.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,16 +21,16 @@ pub(crate) struct Arguments {
 /// In Kubernetes: `NodeResourcesFitArgs`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FitArguments {
-    /// Extended resources that somebody else looks after.
+    /// Extended resources that another component manages.
     pub(crate) ignored: BTreeSet<String>,
-    /// And groups of those: what is before the slash.
+    /// And groups of those: the prefixes before the slash.
     pub(crate) ignored_groups: BTreeSet<String>,
     pub(crate) strategy: ScoringStrategy,
-    /// What is compared, with weights.
+    /// The resources that are compared, with weights.
     pub(crate) resources: Vec<(ResourceName, i64)>,
 }
 
-/// Which nodes are preferred by what their pods ask for. In Kubernetes: `ScoringStrategy`.
+/// How nodes are ranked by their utilization. In Kubernetes: `ScoringStrategy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ScoringStrategy {
     LeastAllocated,
@@ -38,7 +38,8 @@ pub(crate) enum ScoringStrategy {
     RequestedToCapacityRatio(Shape),
 }
 
-/// Scores from 0 to 100 by percentage of use, in straight lines between points. In Kubernetes: `FunctionShape`.
+/// Scores from 0 to 100 by utilization in percent, interpolated linearly between points. In Kubernetes:
+/// `FunctionShape`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape(pub(crate) Vec<(i64, i64)>);
 
@@ -86,22 +87,22 @@ pub(crate) struct AddedAffinity {
     pub(crate) preferred: Vec<(i64, NodeSelectorTerm)>,
 }
 
-/// How pods are spread that name no constraint. In Kubernetes: `PodTopologySpreadArgs`.
+/// The spread constraints of pods without any. In Kubernetes: `PodTopologySpreadArgs`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum SpreadDefaults {
-    /// By host and zone, as far as it goes.
+    /// By host and zone, as preferences.
     #[default]
     System,
-    /// So; the selectors are those of the pod's owner and services.
+    /// These constraints; the selectors are those of the pod's owner and services.
     List(Vec<SpreadConstraint>),
 }
 
 /// In Kubernetes: `InterPodAffinityArgs`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PodAffinityArguments {
-    /// How much the required affinity of a pod that runs already counts for one that it would like near.
+    /// The weight of an existing pod's required affinity towards the scheduled pod.
     pub(crate) hard_weight: i64,
-    /// Whether nothing is scored for a pod that prefers nothing itself.
+    /// Whether preferences of existing pods are ignored for a pod without preferences of its own.
     pub(crate) ignores_preferred: bool,
 }
 
@@ -111,12 +112,12 @@ impl Default for PodAffinityArguments {
     }
 }
 
-/// How many nodes with victims are enough to choose from. In Kubernetes: `DefaultPreemptionArgs`.
+/// How many candidate nodes are enough to choose from. In Kubernetes: `DefaultPreemptionArgs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PreemptionArguments {
-    /// In percent of those that may have any.
+    /// As a percentage of the nodes where preemption may help.
     pub(crate) percentage: usize,
-    /// And at the least.
+    /// The minimum number.
     pub(crate) absolute: usize,
 }
 
@@ -129,7 +130,7 @@ impl Default for PreemptionArguments {
 /// In Kubernetes: `VolumeBindingArgs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VolumeBindingArguments {
-    /// How long a pod waits for its claims to be bound.
+    /// How long a pod waits until its claims are bound.
     pub(crate) timeout: Duration,
 }
 

@@ -5,7 +5,7 @@ use coracle_meta::{ObjectKey, Resource};
 use crate::filters::Placed;
 use crate::pod_info::Unbound;
 
-/// What claims are about to get, for pods whose claims are being bound: the API does not show it yet.
+/// The volumes that unbound claims will get, for pods whose claims are being bound: the API does not show them yet.
 ///
 /// In Kubernetes: what `AssumePodVolumes` puts into its caches.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub struct Assumed {
 }
 
 impl Assumed {
-    /// A pod gets a node, and its claims what is chosen for them.
+    /// Records the node of a pod, and the choice for each of its claims.
     pub(crate) fn take(&mut self, pod: &ObjectKey, node: &str, placed: &[(Unbound, Placed)]) {
         if placed.is_empty() {
             return;
@@ -27,7 +27,7 @@ impl Assumed {
         self.by_pod.insert(pod.clone(), keys);
     }
 
-    /// The pod's claims are bound, or came to nothing.
+    /// The pod's claims are bound, or binding failed.
     pub(crate) fn release(&mut self, pod: &ObjectKey) {
         for claim in self.by_pod.remove(pod).unwrap_or_default() {
             if !self.by_pod.values().flatten().any(|other| *other == claim) {
@@ -36,13 +36,13 @@ impl Assumed {
         }
     }
 
-    /// Which claim a volume is for.
+    /// The claim that a volume is assumed for.
     pub fn owner_of(&self, volume: &str) -> Option<&ObjectKey> {
         let is_it = |how: &Placed| matches!(how, Placed::Volume(name) if name == volume);
         self.claims.iter().find(|(_, (_, how))| is_it(how)).map(|(claim, _)| claim)
     }
 
-    /// On which node a volume is being made for a claim.
+    /// The node for which a volume is being provisioned for a claim.
     pub fn node_of(&self, claim: &ObjectKey) -> Option<&str> {
         let (node, how) = self.claims.get(claim)?;
         (*how == Placed::Provisioned).then_some(node.as_str())

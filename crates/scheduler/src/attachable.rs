@@ -4,17 +4,17 @@ use coracle_meta::ObjectKey;
 
 use crate::node_info::NodeInfo;
 
-/// A volume as its driver knows it: the driver, and the volume's handle there.
+/// The identity of a CSI volume: the driver, and the volume handle.
 pub(crate) type Handle = (String, String);
 
-/// How many volumes of a driver each node takes, and which ones pods and attachments put there.
+/// How many volumes of a driver each node takes, and which ones pods and VolumeAttachments put there.
 ///
-/// In Kubernetes: what `CSILimits` asks its listers for.
+/// In Kubernetes: the listers of `CSILimits`.
 #[derive(Debug, Default)]
 pub(crate) struct Attachable {
     /// By node and driver.
     limits: BTreeMap<String, BTreeMap<String, i64>>,
-    /// What each claim is bound to, and its class.
+    /// The bound volume of each claim, and its class.
     claims: BTreeMap<ObjectKey, (String, String)>,
     volumes: BTreeMap<String, Option<Handle>>,
     /// The provisioner of each class.
@@ -24,7 +24,7 @@ pub(crate) struct Attachable {
     nodes_of_attachments: BTreeMap<String, String>,
 }
 
-/// Puts something in, or takes it out.
+/// Sets or removes an entry.
 fn set<V>(map: &mut BTreeMap<String, V>, name: &str, value: Option<V>) {
     match value {
         Some(value) => map.insert(name.to_owned(), value),
@@ -33,12 +33,12 @@ fn set<V>(map: &mut BTreeMap<String, V>, name: &str, value: Option<V>) {
 }
 
 impl Attachable {
-    /// How many volumes of each driver a node takes; none if it says nothing.
+    /// Sets how many volumes of each driver a node takes; `None` if the node reports nothing.
     pub(crate) fn set_limits(&mut self, node: &str, limits: Option<BTreeMap<String, i64>>) {
         set(&mut self.limits, node, limits.filter(|limits| !limits.is_empty()));
     }
 
-    /// The volume and the class of a claim; none if it is gone.
+    /// Sets the volume and the class of a claim; `None` if the claim is deleted.
     pub(crate) fn set_claim(&mut self, key: ObjectKey, claim: Option<(String, String)>) {
         match claim {
             Some(claim) => self.claims.insert(key, claim),
@@ -46,17 +46,17 @@ impl Attachable {
         };
     }
 
-    /// A volume is there, with its handle if a driver looks after it; none if it is gone.
+    /// Sets a volume, with its handle if it is a CSI volume; `None` if the volume is deleted.
     pub(crate) fn set_volume(&mut self, name: &str, volume: Option<Option<Handle>>) {
         set(&mut self.volumes, name, volume);
     }
 
-    /// The provisioner of a class; none if it is gone.
+    /// Sets the provisioner of a class; `None` if the class is deleted.
     pub(crate) fn set_class(&mut self, name: &str, provisioner: Option<String>) {
         set(&mut self.classes, name, provisioner);
     }
 
-    /// A volume is being attached to a node by a driver, or is; none if no longer.
+    /// Sets an attachment of a volume to a node; `None` if it is deleted.
     pub(crate) fn set_attachment(&mut self, name: &str, attachment: Option<(String, Handle)>) {
         if let Some(node) = self.nodes_of_attachments.remove(name)
             && let Some(on_node) = self.attachments.get_mut(&node)
@@ -72,12 +72,12 @@ impl Attachable {
         }
     }
 
-    /// Whether any node limits anything.
+    /// Whether any node has a limit.
     pub(crate) fn limits_something(&self) -> bool {
         !self.limits.is_empty()
     }
 
-    /// The volumes of these claims, as far as drivers look after them.
+    /// The CSI volumes of these claims.
     pub(crate) fn of_claims<'a>(
         &self,
         namespace: &str,
@@ -90,12 +90,13 @@ impl Attachable {
         let (volume, class) = self.claims.get(&ObjectKey::new(namespace, claim))?;
         match self.volumes.get(volume) {
             Some(known) => known.clone(),
-            // It is still to be made: it counts as one of its class's driver, and as the same for all pods that share it.
+            // It is not provisioned yet: it counts for the class's driver, and once for all pods that share the
+            // claim.
             None => Some((self.classes.get(class)?.clone(), format!("made for {namespace}/{claim}"))),
         }
     }
 
-    /// Whether so many volumes more are too many for the node.
+    /// Whether this many more volumes exceed a limit of the node.
     pub(crate) fn is_too_much(&self, wanted: &BTreeSet<Handle>, node: &NodeInfo) -> bool {
         let Some(limits) = self.limits.get(&*node.name) else { return false };
         if !wanted.iter().any(|(driver, _)| limits.contains_key(driver)) {

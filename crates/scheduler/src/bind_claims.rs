@@ -1,4 +1,4 @@
-//! Writes who has which devices.
+//! Writes allocations and reservations of ResourceClaims.
 
 use coracle_api::core_v1::Pod;
 use coracle_api::resource_v1::{ResourceClaim, ResourceClaimConsumerReference};
@@ -8,15 +8,15 @@ use serde_json::json;
 
 use crate::reserved::ReservedClaim;
 
-/// Keeps a claim there while devices are its own. In Kubernetes: `resourceapi.Finalizer`.
+/// The finalizer of an allocated claim. In Kubernetes: `resourceapi.Finalizer`.
 const FINALIZER: &str = "resource.kubernetes.io/delete-protection";
-/// How often a write is tried that comes too late. In Kubernetes: `retry.DefaultRetry`.
+/// How often a write is tried that fails with a conflict. In Kubernetes: `retry.DefaultRetry`.
 const TRIES: usize = 5;
 
-/// Gives claims their devices, and reserves them for a pod.
+/// Writes the allocations of claims, and reserves them for a pod.
 ///
 /// # Errors
-/// What to say of the pod.
+/// The message for the pod.
 pub(crate) async fn bind_claims(client: &Client, pod: &Pod, claims: &[ReservedClaim]) -> Result<(), String> {
     for reserved in claims {
         bind_claim(client, pod, reserved).await?;
@@ -45,7 +45,7 @@ async fn bind_claim(client: &Client, pod: &Pod, reserved: &ReservedClaim) -> Res
 }
 
 enum Refusal {
-    /// Somebody else wrote in between.
+    /// Another client wrote in between.
     Late,
     Final(String),
 }
@@ -86,7 +86,7 @@ async fn write(
     api.update_status(&claim).await.map(drop).map_err(|error| refusal(&error, &what))
 }
 
-/// The pod does not use the claims after all. In Kubernetes: `Unreserve`.
+/// Removes the pod's reservations. In Kubernetes: `Unreserve`.
 pub(crate) async fn unreserve(client: &Client, pod: &Pod, claims: &[ReservedClaim]) {
     for reserved in claims {
         let who = json!({"$patch": "delete", "uid": pod.metadata.uid});
@@ -99,7 +99,7 @@ pub(crate) async fn unreserve(client: &Client, pod: &Pod, claims: &[ReservedClai
     }
 }
 
-/// Takes from a claim what it has, so that its pod can go elsewhere. In Kubernetes: `PostFilter`.
+/// Removes the allocation of a claim, so that its pod can run on another node. In Kubernetes: `PostFilter`.
 pub(crate) async fn deallocate(client: &Client, claim: &ResourceClaim) {
     let mut claim = claim.clone();
     claim.status = coracle_api::resource_v1::ResourceClaimStatus::default();

@@ -4,7 +4,7 @@ use coracle_meta::LabelSelector;
 
 use crate::preemption::Budget;
 
-/// The budgets that preemption spares where it can.
+/// The PodDisruptionBudgets that preemption respects where possible.
 #[derive(Clone)]
 pub(crate) struct Budgets(Lister<PodDisruptionBudget>);
 

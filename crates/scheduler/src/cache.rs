@@ -9,15 +9,15 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// What the scheduler knows of nodes and of the pods on them: what its informers told, and on top of it the pods for
-/// which it has chosen a node that the API does not show yet.
+/// The scheduler's view of nodes and of the pods on them: the state from informers, and on top of it the assumed
+/// pods, whose chosen node the API does not show yet.
 ///
 /// In Kubernetes: `pkg/scheduler/backend/cache`.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     snapshot: Snapshot,
     pods: BTreeMap<ObjectKey, Placed>,
-    /// The pods on nodes that are not there.
+    /// Pods on nodes that do not exist.
     elsewhere: BTreeMap<String, BTreeMap<ObjectKey, Arc<PodInfo>>>,
     nominations: BTreeMap<ObjectKey, (String, Arc<PodInfo>)>,
 }
@@ -30,7 +30,7 @@ struct Placed {
 }
 
 impl Cache {
-    /// Everything as one cycle sees it.
+    /// The view of one scheduling cycle.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -43,7 +43,7 @@ impl Cache {
         self.snapshot.inventory_mut()
     }
 
-    /// A node is new or changed; gives it before and after, with its pods. None if it is as it was.
+    /// Adds or updates a node; returns it before and after, with its pods. `None` if nothing changed.
     pub(crate) fn set_node(&mut self, mut node: NodeInfo) -> Option<(Option<Arc<NodeInfo>>, Arc<NodeInfo>)> {
         let name = node.name.clone();
         let before = self.snapshot.node(&name).cloned();
@@ -64,7 +64,7 @@ impl Cache {
         after.map(|after| (before, after))
     }
 
-    /// A node is gone; its pods are remembered in case it comes back.
+    /// Removes a node; its pods are kept in case it comes back.
     pub(crate) fn remove_node(&mut self, name: &str) {
         if let Some(node) = self.snapshot.remove(name)
             && !node.pods.is_empty()
@@ -74,42 +74,42 @@ impl Cache {
         }
     }
 
-    /// A namespace has these labels; none if it is gone.
+    /// Sets the labels of a namespace; `None` if it is deleted.
     pub(crate) fn set_namespace(&mut self, name: &str, labels: Option<BTreeMap<String, String>>) {
         self.snapshot.set_namespace(name, labels);
     }
 
-    /// The API shows a pod on a node. True if that is news.
+    /// Adds a pod that the API shows on a node. True if anything changed.
     pub(crate) fn place(&mut self, node: &str, pod: Arc<PodInfo>) -> bool {
         let known = self.pods.get(&pod.key).is_some_and(|placed| placed.node == node && *placed.pod == *pod);
         self.put(node, pod, false);
         !known
     }
 
-    /// The scheduler has chosen a node for a pod, which counts there from now on.
+    /// Assumes a pod on its chosen node, where it counts from now on.
     pub(crate) fn assume(&mut self, node: &str, pod: Arc<PodInfo>) {
         self.denominate(&pod.key);
         self.put(node, pod, true);
     }
 
-    /// The choice came to nothing.
+    /// Removes an assumed pod, whose binding failed.
     pub(crate) fn forget(&mut self, key: &ObjectKey) {
         if self.is_assumed(key) {
             self.remove(key);
         }
     }
 
-    /// How many nodes and pods on nodes there are, and how many of those the API does not show yet.
+    /// The numbers of nodes, of pods on nodes, and of assumed pods.
     pub(crate) fn sizes(&self) -> (usize, usize, usize) {
         (self.snapshot.len(), self.pods.len(), self.pods.values().filter(|placed| placed.assumed).count())
     }
 
-    /// Whether the scheduler has chosen a node for this pod that the API does not show yet.
+    /// Whether the pod is assumed on a node.
     pub(crate) fn is_assumed(&self, key: &ObjectKey) -> bool {
         self.pods.get(key).is_some_and(|placed| placed.assumed)
     }
 
-    /// A pod is gone, or has finished; gives it if it was on a node.
+    /// Removes a deleted or finished pod; returns it if it was on a node.
     pub(crate) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<PodInfo>> {
         self.denominate(key);
         let placed = self.pods.remove(key)?;
@@ -123,7 +123,7 @@ impl Cache {
         Some(placed.pod)
     }
 
-    /// Room is being made for a pod on a node; none: no longer.
+    /// Nominates a node for a pod, where preemption makes room; `None` removes the nomination.
     pub(crate) fn nominate(&mut self, pod: Arc<PodInfo>, node: Option<String>) {
         self.denominate(&pod.key);
         if let Some(node) = node {

@@ -7,11 +7,11 @@ use crate::profile::Profile;
 use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
-/// The filters with one pod, ready to look at nodes.
+/// The filters of a profile, prepared for one pod.
 pub(crate) struct Checks<'a> {
     pod: &'a PodInfo,
     snapshot: &'a Snapshot,
-    /// Where room is being made for the pod.
+    /// The slot of the pod's nominated node.
     nomination: Option<usize>,
     checks: Vec<(&'a dyn Filter, Check<'a>)>,
 }
@@ -24,35 +24,35 @@ impl<'a> Checks<'a> {
         Self { pod, snapshot, nomination: snapshot.nomination(&pod.key), checks: prepared.collect() }
     }
 
-    /// The first filter that rejects the node, with its verdict; none if the pod fits.
+    /// The first filter that rejects the node, with its verdict; `None` if the pod fits.
     ///
-    /// Where room is being made for other pods of at least the same priority, the pod has to fit beside them too.
+    /// The pod must also fit together with pods that are nominated to the node and have at least the same priority.
     pub(crate) fn rejection(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
         let expected = self.expected(node);
         expected.and_then(|expected| self.first(&expected, |_| true)).or_else(|| self.first(node, |_| true))
     }
 
-    /// The node with the pods on it for which room is being made, if those matter.
+    /// The node including its nominated pods, if those matter.
     pub(crate) fn expected(&self, node: &NodeInfo) -> Option<Cow<'a, NodeInfo>> {
         self.snapshot.expected(node, self.pod, self.nomination)
     }
 
-    /// As [`Self::rejection`], but for what the pods on the node say, whatever they are.
+    /// As [`Self::rejection`], but without the verdicts that depend on the pods on the node.
     pub(crate) fn rejection_by_the_node(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
         self.first(node, |filter| filter.looks_at() == LooksAt::Node)
     }
 
-    /// Whether room is being made for the pod somewhere.
+    /// Whether the pod is nominated to a node.
     pub(crate) fn is_nominated(&self) -> bool {
         self.nomination.is_some()
     }
 
-    /// Whether it matters who the pods on a node are, beside what they ask for together.
+    /// Whether a filter looks at individual pods on a node, and not only at the sum of their requests.
     pub(crate) fn look_at_pods(&self) -> bool {
         self.checks.iter().any(|(filter, _)| filter.looks_at() == LooksAt::Pods)
     }
 
-    /// What the filters say that look at sums, if so many pods are on the node that ask for `used` together.
+    /// The verdict of the filters that look at sums only, for a node with `pods` pods that request `used` in total.
     pub(crate) fn beside(&self, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
         let verdicts = self.checks.iter().filter_map(|(filter, _)| filter.beside(self.pod, node, used, pods));
         verdicts.into_iter().find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)

@@ -7,21 +7,20 @@ use crate::metrics::Metrics;
 use crate::profile::Profile;
 use crate::queue::Backoff;
 
-/// What the scheduler can be told. In Kubernetes: `KubeSchedulerConfiguration`.
+/// The configuration of the scheduler. In Kubernetes: `KubeSchedulerConfiguration`.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How pods are scheduled, by their `spec.schedulerName`; others are not this scheduler's.
+    /// The profiles, by `spec.schedulerName`; this scheduler ignores other pods.
     pub profiles: Vec<Arc<Profile>>,
-    /// How long pods wait after failures.
+    /// The back-off of pods after failures.
     pub backoff: Backoff,
-    /// Where it runs, as its events tell.
+    /// The host name in its events.
     pub host: String,
-    /// Whether to stand for election before acting, and how long a lease lasts; none by default, as in the
-    /// controller-manager.
+    /// Whether leader election is used, and its timings; off by default, as in the controller-manager.
     pub leader_election: Option<LeaderTimings>,
-    /// The Lease that is stood for.
+    /// The Lease for leader election.
     pub lease: ObjectKey,
-    /// What it does is counted here.
+    /// Metrics of the scheduler.
     pub metrics: Metrics,
 }
 

@@ -1,4 +1,4 @@
-//! What a plug-in of the scheduler is.
+//! The interfaces of scheduler plug-ins.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::pod_info::PodInfo;
 use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
-/// The highest score that a plug-in gives.
+/// The highest score of a plug-in.
 pub(crate) const MAX_SCORE: i64 = 100;
 
-/// Why a node does not take a pod.
+/// Why a node does not fit.
 pub type Reason = Cow<'static, str>;
 
-/// Why a node does not take a pod: mostly one reason, for which nothing has to be allocated.
+/// The reasons why a node does not fit: mostly one, which needs no allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons {
     first: Option<Reason>,
@@ -24,7 +24,7 @@ pub struct Reasons {
 }
 
 impl Reasons {
-    /// One more.
+    /// Adds a reason.
     pub fn push(&mut self, reason: impl Into<Reason>) {
         match self.first {
             None => self.first = Some(reason.into()),
@@ -32,7 +32,7 @@ impl Reasons {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no reasons.
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -55,14 +55,14 @@ impl IntoIterator for Reasons {
     }
 }
 
-/// What a filter says of a pod on a node.
+/// The verdict of a filter about a pod on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It fits.
     Fits,
-    /// It does not, for these reasons; it might if other pods went away.
+    /// It does not fit, for these reasons; preemption might help.
     Rejected(Reasons),
-    /// It does not, for these reasons, and no other pod's going would change that.
+    /// It does not fit, for these reasons, and preemption cannot help.
     Unresolvable(Reasons),
 }
 
@@ -78,17 +78,17 @@ impl Verdict {
     }
 }
 
-/// A filter with its pod, ready to look at nodes.
+/// A filter that is prepared for one pod.
 pub type Check<'a> = Box<dyn Fn(&NodeInfo) -> Verdict + 'a>;
 
-/// What of a node a filter's check looks at.
+/// Which part of a node a filter's check reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LooksAt {
-    /// The node itself: no pod's going changes the verdict.
+    /// The node itself: preemption cannot change the verdict.
     Node,
-    /// Besides, how many pods there are and what they ask for together.
+    /// Also the number of pods and the sum of their requests.
     Sums,
-    /// Besides, who they are.
+    /// Also the individual pods.
     Pods,
 }
 
@@ -97,122 +97,121 @@ pub trait Filter: std::fmt::Debug + Send + Sync {
     /// The plug-in's name, as in the scheduler's configuration.
     fn name(&self) -> &'static str;
 
-    /// Looks at the pod and at what is counted in the snapshot; none if the filter has nothing to say of this pod.
+    /// Prepares the filter from the pod and the snapshot; `None` if the filter does not concern this pod.
     fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>>;
 
-    /// Why no node at all comes into question. In Kubernetes: a rejection by `PreFilter`.
+    /// Why no node can run the pod. In Kubernetes: a rejection by `PreFilter`.
     fn refuse(&self, _pod: &PodInfo, _snapshot: &Snapshot) -> Option<String> {
         None
     }
 
-    /// What of a node matters for its check.
+    /// Which part of a node its check reads.
     fn looks_at(&self) -> LooksAt;
 
-    /// What it says of a pod on a node if there are so many pods on it that ask for `used` together, for a filter that
-    /// looks at no more than that.
+    /// The verdict for a node with this many pods that request `used` in total, for a filter that reads sums only.
     fn beside(&self, _pod: &PodInfo, _node: &NodeInfo, _used: &Resources, _pods: i64) -> Option<Verdict> {
         None
     }
 
-    /// The nodes that alone come into question, where the pod names them; the others are not even looked at.
+    /// The only possible nodes, if the pod names them; the others are not checked.
     fn only_nodes(&self, _pod: &PodInfo) -> Option<Vec<String>> {
         None
     }
 
-    /// Whether events of this sort may make any pod fit that this filter rejected: those of nodes, and no others unless
-    /// it says so. In Kubernetes: `EventsToRegister`.
+    /// Whether events of this type may make a rejected pod fit. By default: node events only. In Kubernetes:
+    /// `EventsToRegister`.
     fn cares_for(&self, event: &ClusterEvent) -> bool {
         matches!(event, ClusterEvent::Node { .. })
     }
 
-    /// Whether this event may make a pod fit that this filter rejected. In Kubernetes: `QueueingHintFn`.
+    /// Whether this event may make a rejected pod fit. In Kubernetes: `QueueingHintFn`.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint;
 }
 
-/// Ranks nodes. In Kubernetes: a `PreScore` and `Score` plug-in.
+/// Scores nodes. In Kubernetes: a `PreScore` and `Score` plug-in.
 pub trait Score: std::fmt::Debug + Send + Sync {
     /// The plug-in's name.
     fn name(&self) -> &'static str;
 
-    /// A score from 0 to [`MAX_SCORE`] for each of these nodes; none if the plug-in has nothing to say of this pod.
+    /// A score from 0 to [`MAX_SCORE`] for each of these nodes; `None` if the plug-in does not concern this pod.
     fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>>;
 }
 
-/// Something that happened and may make a pod fit.
+/// An event that may make a pod fit.
 #[derive(Clone, Debug)]
 pub enum ClusterEvent {
-    /// A node is new (nothing before) or changed.
+    /// A node was added (no `before`) or changed.
     Node {
-        /// As it was.
+        /// Before the change.
         before: Option<Arc<NodeInfo>>,
-        /// As it is.
+        /// After the change.
         after: Arc<NodeInfo>,
     },
-    /// A pod got a node, or changed on it.
+    /// A pod was bound to a node, or changed there.
     PodAssigned(Arc<PodInfo>),
-    /// A pod is gone from its node, or has finished.
+    /// A pod on a node was deleted, or has finished.
     PodGone(Arc<PodInfo>),
-    /// A claim is new or changed.
+    /// A claim was added or changed.
     Claim {
-        /// Which.
+        /// The claim.
         key: ObjectKey,
-        /// Whether it is new.
+        /// Whether it was added.
         is_new: bool,
     },
-    /// A volume is new or changed.
+    /// A volume was added or changed.
     Volume {
-        /// Whether it is new, or its labels name other zones than before.
+        /// Whether it was added, or its zone labels changed.
         zones_changed: bool,
     },
-    /// A class of volumes is new, or allows other topologies.
+    /// A StorageClass was added, or its allowed topologies changed.
     StorageClass {
-        /// Whether it is new.
+        /// Whether it was added.
         is_new: bool,
-        /// Whether its claims wait for their pods.
+        /// Whether its claims wait for their first consumer.
         waits: bool,
     },
-    /// What drivers a node has, and how many volumes of them it takes, is told for the first time or changed.
+    /// A CSINode was added or changed: the drivers of a node and their volume limits.
     CsiNode {
-        /// Whether it is told for the first time.
+        /// Whether it was added.
         is_new: bool,
-        /// Whether it takes more of some driver.
+        /// Whether the limit of a driver was raised.
         takes_more: bool,
     },
-    /// A driver no longer says how much room it has.
+    /// A CSIDriver stopped reporting storage capacity.
     CsiDriver(String),
-    /// A driver has more room for volumes somewhere.
+    /// A driver reports more storage capacity somewhere.
     StorageCapacity,
-    /// A volume is attached to a node no longer.
+    /// A VolumeAttachment was deleted.
     AttachmentGone,
-    /// A claim on devices is new or changed.
+    /// A ResourceClaim was added or changed.
     ResourceClaim {
-        /// Which.
+        /// The claim.
         key: ObjectKey,
-        /// Whether it had devices, and has none any more.
+        /// Whether its allocation was removed.
         is_freed: bool,
     },
-    /// The devices of a slice are new or changed.
+    /// A ResourceSlice was added or changed.
     ResourceSlice,
-    /// A class of devices is new or changed.
+    /// A DeviceClass was added or changed.
     DeviceClass,
 }
 
-/// Whether it is worth trying a rejected pod again.
+/// Whether a rejected pod should be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// It is.
+    /// Retry it.
     Queue,
-    /// It is not.
+    /// Do not retry it.
     Skip,
 }
 
 impl Hint {
-    /// Worth it if `helps`.
+    /// Retry if `helps`.
     pub fn when(helps: bool) -> Self {
         if helps { Self::Queue } else { Self::Skip }
     }
 
-    /// For a filter that looks at one node at a time: worth it if the changed node now passes and did not before.
+    /// For a filter that checks one node at a time: retry if the changed node passes now and did not before.
     pub fn if_node_now_passes(event: &ClusterEvent, passes: impl Fn(&NodeInfo) -> bool) -> Self {
         match event {
             ClusterEvent::Node { before, after } => {

@@ -4,7 +4,7 @@ use coracle_meta::ObjectKey;
 
 use crate::framework::ClusterEvent;
 
-/// What happened since pods were taken from the queue, for as long as one of those may still be rejected.
+/// The events since pods were popped from the queue, for as long as one of those pods may still be rejected.
 ///
 /// In Kubernetes: `inFlightEvents`.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct InFlightEvents {
 }
 
 impl InFlightEvents {
-    /// From now on what happens is kept for this pod.
+    /// Starts to keep events for this pod.
     pub(crate) fn enter(&mut self, key: &ObjectKey) {
         self.leave(key);
         let now = self.forgotten + self.recent.len();
@@ -24,7 +24,7 @@ impl InFlightEvents {
         self.in_order.insert((now, key.clone()));
     }
 
-    /// The pod is no longer in flight: what was kept for it alone goes.
+    /// Stops keeping events for this pod; events that no other pod needs are dropped.
     pub(crate) fn leave(&mut self, key: &ObjectKey) {
         let Some(since) = self.since.remove(key) else { return };
         self.in_order.remove(&(since, key.clone()));
@@ -39,7 +39,7 @@ impl InFlightEvents {
         }
     }
 
-    /// What happened since the pod is in flight.
+    /// The events since the pod was popped.
     pub(crate) fn missed(&self, key: &ObjectKey) -> impl Iterator<Item = &ClusterEvent> {
         let since = self.since.get(key).map_or(self.recent.len(), |since| since - self.forgotten);
         self.recent.iter().skip(since)

@@ -1,14 +1,14 @@
-//! The scheduler: gives each pod a node.
+//! The scheduler: selects a node for each pod.
 //!
 //! ```text
 //! informers --> SchedulingQueue --pop--> cycle: filters, scores --> Choice --> binding
 //!                    ^                        |
 //!                    +---- rejected <---------+--> preemption --> victims
 //! ```
-//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] decides whose turn it is,
-//! [`State`] is both with what informers told, and [`run`] is the loop around it that talks to the API server.
-//! Not here: what a pod or a node is (`api`), whether a binding is accepted (the API server).
-//! In Kubernetes: `pkg/scheduler`. The names are the same; extenders are absent.
+//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] orders the pods, [`State`]
+//! combines both with the state from informers, and [`run`] is the loop around it that talks to the API server. Not
+//! here: what a pod or a node is (`api`), whether a binding is accepted (the API server). In Kubernetes:
+//! `pkg/scheduler`. The names are the same; extenders are not implemented.
 
 mod arguments;
 mod assumed;

@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// How many signs of the text an event's note may hold. In Kubernetes: `util.NoteLengthLimit` of events.k8s.io.
+/// The maximum length of an event's note, in bytes. In Kubernetes: `util.NoteLengthLimit` of events.k8s.io.
 const NOTE_LIMIT: usize = 1024;
 
-/// Why no node took the pod: what `FailedScheduling` and the condition `PodScheduled` say.
+/// Why no node fits: the message of the event `FailedScheduling` and of the condition `PodScheduled`.
 ///
 /// In Kubernetes: `framework.FitError`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,21 +13,21 @@ pub struct FitError {
     pub nodes: usize,
     /// For each reason, how many nodes gave it.
     pub reasons: BTreeMap<Cow<'static, str>, usize>,
-    /// What a plug-in said before any node was looked at; then the reasons are not printed.
+    /// The message of a `PreFilter` plug-in; the reasons are then not printed.
     pub pre_filter: Option<String>,
-    /// What was found when room was sought by preemption.
+    /// The message of preemption.
     pub post_filter: Option<String>,
 }
 
 impl FitError {
-    /// Counts one node's reasons.
+    /// Counts the reasons of one node.
     pub fn count(&mut self, reasons: impl IntoIterator<Item: Into<Cow<'static, str>>>) {
         for reason in reasons {
             self.count_nodes(1, reason);
         }
     }
 
-    /// Counts nodes that have one reason in common.
+    /// Counts nodes with a common reason.
     pub fn count_nodes(&mut self, nodes: usize, reason: impl Into<Cow<'static, str>>) {
         if nodes > 0 {
             *self.reasons.entry(reason.into()).or_default() += nodes;
@@ -42,7 +42,7 @@ impl std::fmt::Display for FitError {
             Some(message) => write!(f, " {message}.")?,
             None if self.reasons.is_empty() => {}
             None => {
-                // The count is part of what is sorted: "10 Insufficient cpu" comes before "2 Too many pods".
+                // The count is part of the sort key: "10 Insufficient cpu" comes before "2 Too many pods".
                 let mut parts: Vec<String> =
                     self.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
                 parts.sort();
@@ -56,7 +56,7 @@ impl std::fmt::Display for FitError {
     }
 }
 
-/// A text as an event's note: at most 1024 bytes, cut with ` ...`.
+/// Truncates a text for an event's note: at most 1024 bytes, ending in ` ...`.
 pub(crate) fn note(text: &str) -> String {
     const CUT: &str = " ...";
     if text.len() <= NOTE_LIMIT {

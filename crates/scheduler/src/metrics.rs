@@ -6,9 +6,9 @@ use std::time::Duration;
 use coracle_exposition::{Exposition, Histogram, MetricKind};
 use parking_lot::Mutex;
 
-/// What the scheduler did, counted for `/metrics`. A handle: clones count together.
+/// Metrics of the scheduler, for `/metrics`. A handle: clones share the counts.
 ///
-/// In Kubernetes: `pkg/scheduler/metrics`, by the same names. Durations are those of the cluster's clock.
+/// In Kubernetes: `pkg/scheduler/metrics`, with the same names. Durations use the cluster's clock.
 #[derive(Clone, Default)]
 pub struct Metrics {
     inner: Arc<Mutex<Counted>>,
@@ -25,7 +25,7 @@ struct Counted {
     preemptions: u64,
     victims: Option<Histogram>,
     tries: Option<Histogram>,
-    /// By how many tries it took, up to 16.
+    /// By the number of attempts, up to 16.
     from_queue_to_node: BTreeMap<u32, Histogram>,
 }
 
@@ -34,10 +34,10 @@ struct Attempts {
     took: Histogram,
 }
 
-/// How much there is of what, now.
+/// Current sizes, for gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// Pods whose turn comes, that back off, that wait for something that helps, and that wait for their gates or claims.
+    /// Pods in the active queue, in back-off, unschedulable, and gated.
     pub(crate) queues: [usize; 4],
     pub(crate) nodes: usize,
     pub(crate) pods: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Sizes {
     pub(crate) unschedulable: BTreeMap<(&'static str, String), usize>,
 }
 
-/// How an attempt ended.
+/// The result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Scheduled,
@@ -70,24 +70,25 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// So many bounds from `start` on, each `factor` times the one before. In Kubernetes: `ExponentialBuckets`.
+/// This many bucket bounds from `start` on, each `factor` times the previous one. In Kubernetes:
+/// `ExponentialBuckets`.
 fn exponential(start: f64, factor: f64, count: i32) -> Histogram {
     Histogram::new((0..count).map(|power| start * factor.powi(power)))
 }
 
 impl Metrics {
-    /// Who is asked how much there is.
+    /// Sets the function that returns the current sizes.
     pub(crate) fn watch(&self, sizes: impl Fn() -> Sizes + Send + 'static) {
         self.inner.lock().sizes = Some(Box::new(sizes));
     }
 
-    /// A decision took so long.
+    /// Records the duration of a decision.
     pub(crate) fn decided(&self, took: Duration) {
         let algorithm = &mut self.inner.lock().algorithm;
         algorithm.get_or_insert_with(|| exponential(0.001, 2.0, 15)).observe(took.as_secs_f64());
     }
 
-    /// An attempt ended so, after so long.
+    /// Records the result and the duration of an attempt.
     pub(crate) fn ended(&self, outcome: Outcome, profile: &str, took: Duration) {
         let mut counted = self.inner.lock();
         let attempts = counted.attempts.entry((outcome.word(), profile.to_owned()));
@@ -96,7 +97,7 @@ impl Metrics {
         attempts.took.observe(took.as_secs_f64());
     }
 
-    /// The plug-ins of an extension point took so long.
+    /// Records the duration of an extension point.
     pub(crate) fn at_point(&self, point: &'static str, is_success: bool, profile: &str, took: Duration) {
         let status = if is_success { "Success" } else { "Error" };
         let mut counted = self.inner.lock();
@@ -104,7 +105,7 @@ impl Metrics {
         histogram.or_insert_with(|| exponential(0.0001, 2.0, 12)).observe(took.as_secs_f64());
     }
 
-    /// Room was sought; so many have to go, if it was found.
+    /// Records a preemption attempt, with the number of victims if it succeeded.
     pub(crate) fn preempted(&self, victims: Option<usize>) {
         let mut counted = self.inner.lock();
         counted.preemptions += 1;
@@ -113,7 +114,7 @@ impl Metrics {
         }
     }
 
-    /// A pod has its node, after so many tries, so long after it came into the queue.
+    /// Records that a pod was bound: the number of attempts, and the time since it was queued.
     pub(crate) fn scheduled(&self, tries: u32, since_queued: Duration) {
         let mut counted = self.inner.lock();
         counted.tries.get_or_insert_with(|| exponential(1.0, 2.0, 5)).observe(f64::from(tries));
@@ -121,7 +122,7 @@ impl Metrics {
         histogram.or_insert_with(|| exponential(0.01, 2.0, 20)).observe(since_queued.as_secs_f64());
     }
 
-    /// The counts as Prometheus reads them.
+    /// The metrics in the Prometheus text format.
     pub fn text(&self) -> String {
         let counted = self.inner.lock();
         let mut text = Exposition::default();

@@ -6,7 +6,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::{NodeSelectorTerm, PodInfo};
 
 impl NodeSelectorTerm {
-    /// Whether a node is chosen; a term that asks for nothing chooses nothing.
+    /// Whether a node matches; an empty term matches nothing.
     pub fn matches(&self, node: &NodeInfo) -> bool {
         if self.expressions.is_everything() && self.fields.is_everything() {
             return false;
@@ -15,7 +15,7 @@ impl NodeSelectorTerm {
             && self.fields.matches_by(|field| (field == "metadata.name").then_some(&*node.name))
     }
 
-    /// The only node that can be meant, if a requirement on the name says so.
+    /// The only node that can match, if a requirement on the name determines it.
     pub fn only_node(&self) -> Option<&str> {
         let name = self
             .fields
@@ -29,7 +29,7 @@ impl NodeSelectorTerm {
     }
 }
 
-/// Which nodes a pod asks for by its node selector and required node affinity.
+/// The node selector and required node affinity of a pod.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wanted {
     pub(crate) selector: BTreeMap<String, String>,

@@ -7,38 +7,38 @@ use crate::pod_info::PodInfo;
 use crate::resources::Resources;
 use crate::taints::Taint;
 
-/// A node with the pods on it; what is large is shared, so that a copy on which to try something costs little.
+/// A node with the pods on it; large parts are shared, so that a copy for a trial is cheap.
 ///
 /// In Kubernetes: `framework.NodeInfo`.
-// Laid out as written: what is looked at of every node that is tried lies together, at the beginning.
+// The field order is the memory layout: the fields that every check reads are together at the beginning.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeInfo {
-    /// Where it stands in its snapshot.
+    /// Its slot in the snapshot.
     pub(crate) slot: usize,
-    /// Whether it is not as the snapshot has it: what was counted there does not hold for it.
+    /// Whether it differs from the snapshot, whose counts then do not apply to it.
     pub(crate) is_supposed: bool,
     /// Whether it is cordoned.
     pub unschedulable: bool,
     /// Its taints.
     pub taints: Arc<[Taint]>,
-    /// The pods on it, bound or about to be, by their keys; not the finished ones.
+    /// The pods on it, bound or assumed, sorted by key; without finished ones.
     pub pods: Vec<Arc<PodInfo>>,
-    /// How many pods it takes.
+    /// The maximum number of pods.
     pub allowed_pods: i64,
-    /// What it has for pods.
+    /// Its allocatable resources.
     pub allocatable: Resources,
-    /// What its pods ask for, summed up.
+    /// The sum of its pods' requests.
     pub requested: Resources,
-    /// What those of each priority ask for together, the lowest priority first.
+    /// The sum of requests of each priority, the lowest priority first.
     pub(crate) by_priority: Vec<Equals>,
-    /// What its pods are taken to use, summed up.
+    /// The sum of its pods' requests, with defaults for missing ones.
     pub assumed: Resources,
-    /// How many of its pods have pod affinity of any kind.
+    /// How many of its pods have pod affinity or anti-affinity.
     pub with_affinity: usize,
     /// Its labels.
     pub labels: Arc<BTreeMap<String, String>>,
-    /// The images that it has, with their sizes in bytes.
+    /// The images on it, with their sizes in bytes.
     pub images: Arc<BTreeMap<String, i64>>,
     /// Its name.
     pub name: Arc<str>,
@@ -74,7 +74,7 @@ impl Default for NodeInfo {
 }
 
 impl NodeInfo {
-    /// Puts a pod on the node; one of the same name is replaced.
+    /// Adds a pod, or replaces the one with the same key.
     pub fn add(&mut self, pod: Arc<PodInfo>) {
         self.remove(&pod.key);
         self.requested.add(&pod.requests);
@@ -90,7 +90,7 @@ impl NodeInfo {
         self.pods.insert(at, pod);
     }
 
-    /// Takes a pod off the node.
+    /// Removes a pod.
     pub fn remove(&mut self, key: &ObjectKey) -> Option<Arc<PodInfo>> {
         let at = self.pods.binary_search_by(|other| other.key.cmp(key)).ok()?;
         let pod = self.pods.remove(at);
@@ -107,13 +107,13 @@ impl NodeInfo {
         Some(pod)
     }
 
-    /// The pods whose own affinity may speak about others.
+    /// The pods with pod affinity or anti-affinity.
     pub fn pods_with_affinity(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
         let pods = if self.with_affinity > 0 { self.pods.as_slice() } else { &[] };
         pods.iter().filter(|pod| pod.has_affinity())
     }
 
-    /// A copy on which to try what would be if other pods were on it.
+    /// A copy for a trial with other pods.
     pub(crate) fn supposed(&self) -> Self {
         Self { is_supposed: true, ..self.clone() }
     }
@@ -128,7 +128,7 @@ impl NodeInfo {
         self
     }
 
-    /// Whether the node itself, whatever is on it, is as the other.
+    /// Whether the two nodes are equal except for their pods.
     pub(crate) fn is_the_same_but_for_pods(&self, other: &Self) -> bool {
         (self.unschedulable, self.allowed_pods) == (other.unschedulable, other.allowed_pods)
             && self.name == other.name

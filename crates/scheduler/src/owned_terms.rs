@@ -3,21 +3,21 @@ use std::collections::BTreeMap;
 use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, PodInfo};
 
-/// Which terms of a pod are meant, with the weight of each.
+/// Selects terms of a pod, with their weights.
 pub(crate) type TermsOf = fn(&PodInfo) -> Vec<(i64, &AffinityTerm)>;
 
-/// What the pods on nodes say about others: each distinct term once, with how much of it there is in each domain. Who asks
-/// what is said about a pod looks at terms, not at the pods that have them.
+/// The affinity terms of the pods on nodes: each distinct term once, with its number of pods in each domain. A search
+/// for the terms that match a pod reads terms, not the pods that have them.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedTerms {
     of: TermsOf,
-    /// Those about pods of one namespace.
+    /// Terms for a single namespace.
     about_one: BTreeMap<String, BTreeMap<String, OwnedTerm>>,
-    /// The others.
+    /// All other terms.
     about_several: BTreeMap<String, OwnedTerm>,
 }
 
-/// One term and where it holds.
+/// A term and the nodes of its pods.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedTerm {
     term: AffinityTerm,
@@ -31,7 +31,7 @@ impl OwnedTerms {
         Self { of, about_one: BTreeMap::new(), about_several: BTreeMap::new() }
     }
 
-    /// A pod is on a node (1), or no longer (-1).
+    /// Adds (1) or removes (-1) a pod on a node.
     pub(crate) fn change(&mut self, node: &NodeInfo, pod: &PodInfo, sign: i64) {
         for (weight, term) in (self.of)(pod) {
             let terms = match (term.namespaces.as_slice(), &term.namespace_selector) {
@@ -54,20 +54,20 @@ impl OwnedTerms {
         }
     }
 
-    /// What is said about a pod; `labels` are those of its namespace.
+    /// The terms that match a pod; `labels` are those of its namespace.
     pub(crate) fn about(&self, pod: &PodInfo, labels: &BTreeMap<String, String>) -> Vec<&OwnedTerm> {
         let own = self.about_one.get(&pod.key.namespace).into_iter().flat_map(BTreeMap::values);
         let terms = own.chain(self.about_several.values());
         terms.filter(|owned| !owned.domains.is_empty() && owned.term.matches(pod, labels)).collect()
     }
 
-    /// How much of a term the pods on one node have.
+    /// How many pods on one node have a term.
     fn on(&self, node: &NodeInfo, owned: &OwnedTerm) -> i64 {
         let is_it = |(weight, term): &(i64, &AffinityTerm)| *weight == owned.weight && **term == owned.term;
         node.pods_with_affinity().map(|pod| (self.of)(pod).iter().filter(|one| is_it(one)).count() as i64).sum()
     }
 
-    /// How many pods have the term in the node's domain, if `node` takes the place of `known`.
+    /// How many pods have the term in the node's domain, if `node` replaces `known`.
     pub(crate) fn around(&self, owned: &OwnedTerm, node: &NodeInfo, known: Option<&NodeInfo>) -> i64 {
         let Some(value) = node.labels.get(&owned.term.topology_key) else { return 0 };
         let sum = owned.domains.get(value).copied().unwrap_or(0);

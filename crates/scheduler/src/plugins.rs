@@ -1,11 +1,11 @@
-//! All plug-ins, and where each has a say. Adding one is a file and a line here.
+//! All plug-ins and their extension points. A new plug-in needs a file and a line here.
 
 use crate::arguments::Arguments;
 use crate::filters as f;
 use crate::framework::{Filter, Score};
 use crate::scores as s;
 
-/// Where plug-ins have a say. In Kubernetes: the fields of `Plugins`.
+/// The extension points. In Kubernetes: the fields of `Plugins`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Point {
     PreEnqueue,
@@ -66,7 +66,7 @@ type MakeScore = fn(&Arguments) -> Box<dyn Score>;
 pub(crate) struct Plugin {
     pub(crate) name: &'static str,
     pub(crate) points: &'static [Point],
-    /// How much its scores count by default.
+    /// The default weight of its scores.
     pub(crate) weight: i64,
     pub(crate) filter: Option<MakeFilter>,
     pub(crate) score: Option<MakeScore>,
@@ -95,8 +95,8 @@ impl Plugin {
 
 use Point::{Bind, Filter as F, PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Score as S};
 
-/// All that are on by default, in the order in which they are asked; the first that rejects a node decides.
-/// In Kubernetes: `getDefaultPlugins`.
+/// All plug-ins that are enabled by default, in order; the first filter that rejects a node decides. In Kubernetes:
+/// `getDefaultPlugins`.
 pub(crate) const PLUGINS: &[Plugin] = &[
     Plugin::new("SchedulingGates", &[PreEnqueue]),
     Plugin::new("PrioritySort", &[QueueSort]),
@@ -131,7 +131,7 @@ pub(crate) const PLUGINS: &[Plugin] = &[
     Plugin::new("DefaultBinder", &[Bind]),
 ];
 
-/// What Kubernetes has, but turned off in 1.35, and what is not here.
+/// Plug-ins that Kubernetes 1.35 disables by default, and that are not implemented here.
 pub(crate) const OFF: &[&str] = &["NodeDeclaredFeatures", "GangScheduling"];
-/// What Kubernetes had. In Kubernetes: `invalidPluginsByVersion`.
+/// Plug-ins that Kubernetes has removed. In Kubernetes: `invalidPluginsByVersion`.
 pub(crate) const REMOVED: &[&str] = &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"];

@@ -7,20 +7,20 @@ use coracle_meta::{LabelSelector, ObjectKey};
 use crate::resources::Resources;
 use crate::taints::Toleration;
 
-/// What scheduling looks at of a pod, read once. In Kubernetes: `framework.PodInfo`.
-// Laid out as written: what is looked at of the pods that are there already lies together, at the beginning.
+/// The properties of a pod that scheduling reads, extracted once. In Kubernetes: `framework.PodInfo`.
+// The field order is the memory layout: the fields of existing pods that checks read are together at the beginning.
 #[repr(C)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodInfo {
-    /// Its priority, 0 if it names none.
+    /// Its priority; 0 by default.
     pub priority: i32,
-    /// Whether it must not push others out (`preemptionPolicy: Never`).
+    /// Whether it must not preempt others (`preemptionPolicy: Never`).
     pub never_preempts: bool,
-    /// Whether its deletion has begun.
+    /// Whether it is being deleted.
     pub terminating: bool,
-    /// What it asks for.
+    /// Its requests.
     pub requests: Resources,
-    /// When it started, RFC 3339; none while it has not.
+    /// Its start time, RFC 3339; `None` before it starts.
     pub started: Option<String>,
     /// Namespace and name.
     pub key: ObjectKey,
@@ -28,94 +28,94 @@ pub struct PodInfo {
     pub uid: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// The node that was asked for or given (`spec.nodeName`).
+    /// The node that it is bound to (`spec.nodeName`).
     pub node_name: Option<String>,
-    /// The node where room is being made for it.
+    /// The node where preemption makes room for it.
     pub nominated_node: Option<String>,
-    /// What it is taken to use where it asks for nothing.
+    /// Its requests, with defaults for missing ones.
     pub assumed: Resources,
     /// `spec.nodeSelector`
     pub node_selector: BTreeMap<String, String>,
-    /// Required node affinity: one of the terms has to hold; none if nothing is required.
+    /// Required node affinity: one of the terms must match; `None` without it.
     pub required_nodes: Option<Vec<NodeSelectorTerm>>,
     /// Preferred node affinity, with weights.
     pub preferred_nodes: Vec<(i64, NodeSelectorTerm)>,
     /// Its tolerations.
     pub tolerations: Vec<Toleration>,
-    /// The ports of the node that its containers want.
+    /// The host ports of its containers.
     pub host_ports: Vec<HostPort>,
-    /// Required pod affinity: all of these.
+    /// Required pod affinity: all terms must match.
     pub affinity: Vec<AffinityTerm>,
-    /// Required pod anti-affinity: all of these.
+    /// Required pod anti-affinity: all terms must match.
     pub anti_affinity: Vec<AffinityTerm>,
     /// Preferred pod affinity with weights; negative for anti-affinity.
     pub preferred_pods: Vec<(i64, AffinityTerm)>,
-    /// How it is to be spread.
+    /// Its topology spread constraints.
     pub spread: Vec<SpreadConstraint>,
-    /// Whether it names any spread constraint, hard or soft.
+    /// Whether it has any spread constraint, hard or soft.
     pub names_spread: bool,
-    /// What selects the pods of its owner and services, for the spread that is preferred by default.
+    /// The selector of the pods of its owner and services, for the default spread constraints.
     pub siblings: Option<LabelSelector>,
     /// The images of its containers.
     pub images: Vec<String>,
-    /// The disks that it uses without a claim, as far as two pods cannot use one.
+    /// The disks that it uses without a claim and that cannot be shared.
     pub disks: Vec<Disk>,
-    /// The drivers of volumes that live and die with it.
+    /// The drivers of its inline CSI volumes.
     pub inline_drivers: Vec<String>,
-    /// Its claims on devices.
+    /// Its ResourceClaims.
     pub resource_claims: PodClaims,
-    /// The names of its claims, those that are made for it among them.
+    /// The names of its claims, including those of ephemeral volumes.
     pub claims: Vec<String>,
-    /// What is known of those claims when a node is sought.
+    /// The state of those claims for this cycle.
     pub volumes: PodVolumes,
 }
 
-/// The claims on devices that a pod names.
+/// The ResourceClaims of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodClaims {
-    /// Their names, and whether they have to be made for the pod.
+    /// Their names, and whether they are generated for the pod.
     pub names: Vec<(String, bool)>,
-    /// Why one of them has no name.
+    /// Why the name of one of them is unknown.
     pub unknown: Option<String>,
 }
 
 /// The volumes of a pod. In Kubernetes: `PodVolumeClaims`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodVolumes {
-    /// Why no node at all comes into question.
+    /// Why no node can run the pod.
     pub refusal: Option<String>,
     /// The volumes of claims that are bound.
     pub bound: Vec<Bound>,
-    /// The claims that wait for the pod to get a node.
+    /// The claims that wait for their first consumer.
     pub unbound: Vec<Unbound>,
-    /// The claims that one pod alone may use (`ReadWriteOncePod`).
+    /// The claims with access mode `ReadWriteOncePod`.
     pub exclusive: Vec<String>,
 }
 
-/// A volume of a claim.
+/// The volume of a bound claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bound {
     /// Its name.
     pub name: String,
-    /// What is known of it; none if it is gone.
+    /// Its properties; `None` if it does not exist.
     pub volume: Option<VolumeInfo>,
 }
 
 /// A disk that a pod uses without a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
-    /// What sort of disk.
+    /// The volume type.
     pub kind: &'static str,
-    /// Its name there.
+    /// Its identifier for that type.
     pub name: String,
-    /// Where it is to be found; two disks are the same if they have one of these in common, or neither has any.
+    /// For type `rbd`: the monitors. Two such disks are the same only if they share a monitor.
     pub monitors: Vec<String>,
-    /// Whether the pod only reads.
+    /// Whether it is mounted read-only.
     pub read_only: bool,
 }
 
 impl Disk {
-    /// Whether two pods cannot use it on one node. In Kubernetes: `isVolumeConflict`.
+    /// Whether two pods cannot use it on the same node. In Kubernetes: `isVolumeConflict`.
     pub fn conflicts(&self, other: &Self) -> bool {
         let overlap = self.monitors.iter().any(|one| other.monitors.contains(one));
         let is_same = self.kind == other.kind && self.name == other.name && (overlap || self.kind != "rbd");
@@ -123,36 +123,37 @@ impl Disk {
     }
 }
 
-/// What scheduling looks at of a volume.
+/// The properties of a volume that scheduling reads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumeInfo {
     /// Its name.
     pub name: String,
-    /// From which nodes it can be reached: one of the terms has to hold; none if from all.
+    /// The nodes from which it is accessible: one of the terms must match; `None` for all nodes.
     pub nodes: Option<Vec<NodeSelectorTerm>>,
-    /// The zones and regions that its labels name, by label.
+    /// The zones and regions in its labels, by label.
     pub zones: Vec<(String, BTreeSet<String>)>,
 }
 
-/// A claim that waits for its pod.
+/// A claim that waits for its first consumer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unbound {
     /// The claim.
     pub claim: Arc<PersistentVolumeClaim>,
-    /// The node for which a volume is being made already.
+    /// The node for which a volume is already being provisioned.
     pub selected_node: Option<String>,
     /// The volumes that it may get, the best first.
     pub candidates: Vec<VolumeInfo>,
-    /// Where a volume can be made, everywhere if there are none of these; none if nobody makes one.
+    /// The topologies where a volume can be provisioned; empty for everywhere, `None` without a provisioner.
     pub topologies: Option<Vec<LabelSelector>>,
-    /// The largest volume that can be made, in bytes, and where; none if nobody counts.
+    /// The largest volume that can be provisioned, in bytes, by topology; `None` if the driver does not report
+    /// storage capacity.
     pub room: Option<Vec<(i64, LabelSelector)>>,
 }
 
-/// A port of the node. In Kubernetes: `ContainerPort` with a `hostPort`.
+/// A host port. In Kubernetes: `ContainerPort` with a `hostPort`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
-    /// The address; `0.0.0.0` stands for all.
+    /// The address; `0.0.0.0` means all.
     pub ip: String,
     /// `TCP`, `UDP` or `SCTP`.
     pub protocol: String,
@@ -161,37 +162,37 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Whether two wishes for a port exclude each other.
+    /// Whether two host ports conflict.
     pub fn conflicts(&self, other: &Self) -> bool {
         let any = |port: &Self| port.ip == "0.0.0.0";
         self.port == other.port && self.protocol == other.protocol && (self.ip == other.ip || any(self) || any(other))
     }
 }
 
-/// One alternative of a node selector: all its requirements have to hold. In Kubernetes: `core/v1.NodeSelectorTerm`.
+/// One alternative of a node selector: all its requirements must match. In Kubernetes: `core/v1.NodeSelectorTerm`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeSelectorTerm {
     /// On the labels.
     pub expressions: LabelSelector,
-    /// On the fields; `metadata.name` is the only one there is.
+    /// On the fields; only `metadata.name` exists.
     pub fields: LabelSelector,
 }
 
-/// Near which pods, or away from which. In Kubernetes: `framework.AffinityTerm`.
+/// A term of pod affinity or anti-affinity. In Kubernetes: `framework.AffinityTerm`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AffinityTerm {
-    /// The namespaces of the pods that count.
+    /// The namespaces of the matching pods.
     pub namespaces: Vec<String>,
     /// Further namespaces, by their labels.
     pub namespace_selector: Option<LabelSelector>,
-    /// The pods that count.
+    /// The labels of the matching pods.
     pub selector: LabelSelector,
-    /// The node label that says what is near.
+    /// The node label that defines the domain.
     pub topology_key: String,
 }
 
 impl AffinityTerm {
-    /// Whether a pod counts; `namespace_labels` are those of its namespace.
+    /// Whether a pod matches; `namespace_labels` are those of its namespace.
     pub fn matches(&self, pod: &PodInfo, namespace_labels: &BTreeMap<String, String>) -> bool {
         let named = self.namespaces.contains(&pod.key.namespace);
         let selected = || self.namespace_selector.as_ref().is_some_and(|selector| selector.matches(namespace_labels));
@@ -199,10 +200,10 @@ impl AffinityTerm {
     }
 }
 
-/// How evenly pods are to be spread. In Kubernetes: `TopologySpreadConstraint`.
+/// A topology spread constraint. In Kubernetes: `TopologySpreadConstraint`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpreadConstraint {
-    /// How much fuller a domain may be than the emptiest.
+    /// The maximum difference to the smallest domain.
     pub max_skew: i64,
     /// The node label that names the domain.
     pub topology_key: String,
@@ -210,7 +211,7 @@ pub struct SpreadConstraint {
     pub required: bool,
     /// The pods that are counted.
     pub selector: LabelSelector,
-    /// With fewer domains than this, the emptiest counts as empty.
+    /// With fewer domains than this, the smallest domain counts as empty.
     pub min_domains: i64,
     /// Whether nodes that the pod's node affinity excludes are left out.
     pub honors_affinity: bool,
@@ -219,12 +220,12 @@ pub struct SpreadConstraint {
 }
 
 impl PodInfo {
-    /// Whether other pods' placement depends on where this one runs.
+    /// Whether the placement of other pods depends on where this one runs.
     pub fn has_affinity(&self) -> bool {
         !self.affinity.is_empty() || !self.anti_affinity.is_empty() || !self.preferred_pods.is_empty()
     }
 
-    /// Whether it claims devices.
+    /// Whether it has ResourceClaims.
     pub fn claims_devices(&self) -> bool {
         !self.resource_claims.names.is_empty() || self.resource_claims.unknown.is_some()
     }
@@ -234,7 +235,7 @@ impl PodInfo {
         self.key.namespace == claim.namespace && self.claims.contains(&claim.name)
     }
 
-    /// Whether what is found out for it holds for another one: they differ in nothing but who they are.
+    /// Whether verdicts for it also apply to another pod: they differ only in identity.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let who = |of: &Self| (of.key.clone(), of.uid.clone(), of.started.clone(), of.nominated_node.clone());
         let (mut key, uid, started, nominated_node) = who(other);

@@ -3,10 +3,9 @@ use crate::framework::{ClusterEvent, Filter, Hint, Score};
 use crate::plugins::PLUGINS;
 use crate::pod_info::PodInfo;
 
-/// How the pods of one `spec.schedulerName` are scheduled: which plug-ins have a say, in which order, and what they were
-/// told.
+/// How the pods of one `spec.schedulerName` are scheduled: the plug-ins, their order and their arguments.
 ///
-/// In Kubernetes: `KubeSchedulerProfile`, and `framework.Framework` made of it.
+/// In Kubernetes: `KubeSchedulerProfile`, and the `framework.Framework` made from it.
 #[derive(Debug)]
 pub struct Profile {
     /// The `spec.schedulerName` of its pods.
@@ -14,20 +13,20 @@ pub struct Profile {
     pub(crate) filters: Vec<Box<dyn Filter>>,
     /// With their weights.
     pub(crate) scores: Vec<(Box<dyn Score>, i64)>,
-    /// None if nobody makes room.
+    /// `None` disables preemption.
     pub(crate) preemption: Option<PreemptionArguments>,
     pub(crate) volume_binding: VolumeBindingArguments,
-    /// How many nodes that fit are enough, in percent; 0: by how many there are.
+    /// How many feasible nodes are enough, in percent; 0 for a value that depends on the cluster's size.
     pub(crate) percentage_of_nodes_to_score: usize,
-    /// Whether claims are bound before pods are.
+    /// Whether volume claims are bound before pods are.
     pub(crate) binds_volumes: bool,
-    /// Whether a pod that finds no place lets go of what was allocated for it alone.
+    /// Whether claims that are allocated only for an unschedulable pod are deallocated.
     pub(crate) deallocates: bool,
-    /// Whether claims on devices are met before pods are bound.
+    /// Whether ResourceClaims are allocated before pods are bound.
     pub(crate) binds_claims: bool,
-    /// Whether pods wait until their claims on devices are made.
+    /// Whether pods wait until their ResourceClaims exist.
     pub(crate) awaits_claims: bool,
-    /// Whether pods wait for their scheduling gates to go.
+    /// Whether pods wait until their scheduling gates are removed.
     pub(crate) heeds_gates: bool,
 }
 
@@ -38,7 +37,7 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// All plug-ins, as they are by default.
+    /// The default profile under a name.
     pub fn named(name: &str) -> Self {
         let arguments = Arguments::default();
         Self {
@@ -56,13 +55,13 @@ impl Profile {
         }
     }
 
-    /// What the filter called `name` thinks of an event, for a pod that it rejected.
+    /// The queueing hint of the filter `name` for a pod that it rejected.
     pub(crate) fn hint(&self, name: &str, pod: &PodInfo, event: &ClusterEvent) -> Hint {
         let filter = self.filters.iter().find(|filter| filter.name() == name);
         filter.map_or(Hint::Queue, |filter| filter.hint(pod, event))
     }
 
-    /// The filters that may change their minds about a pod when something of this sort happens.
+    /// The filters that registered for this type of event.
     pub(crate) fn who_care_for(&self, event: &ClusterEvent) -> impl Iterator<Item = &'static str> {
         self.filters.iter().filter(|filter| filter.cares_for(event)).map(|filter| filter.name())
     }

@@ -8,12 +8,12 @@ use tokio::time::Instant;
 use crate::framework::{ClusterEvent, Hint};
 use crate::in_flight::InFlightEvents;
 
-/// How long a pod waits after a failure.
+/// The back-off of a pod after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// After its first; doubles with each. In Kubernetes: `podInitialBackoffSeconds`.
+    /// After the first failure; doubles with each. In Kubernetes: `podInitialBackoffSeconds`.
     pub initial: Duration,
-    /// At the longest. In Kubernetes: `podMaxBackoffSeconds`.
+    /// The maximum. In Kubernetes: `podMaxBackoffSeconds`.
     pub longest: Duration,
 }
 
@@ -24,9 +24,9 @@ impl Default for Backoff {
     }
 }
 
-/// How long a pod may be left unscheduled although nothing happened that would help it.
+/// How long a pod may stay unschedulable without an event that may help it.
 pub(crate) const LONGEST_UNSCHEDULABLE: Duration = Duration::from_secs(5 * 60);
-/// How often pods that were left that long are looked for.
+/// How often the queue is checked for such pods.
 pub(crate) const FLUSH_UNSCHEDULABLE: Duration = Duration::from_secs(30);
 
 /// The pods that wait for a node.
@@ -38,28 +38,28 @@ pub(crate) const FLUSH_UNSCHEDULABLE: Duration = Duration::from_secs(30);
 ///    back-off over|  |event, not backing off   v                             v
 ///               backoff <---event, backing off--- unschedulable           backoff
 /// ```
-/// Invariant: a pod is in exactly one of the four places, and each place but the last is in the order in which pods leave
-/// it, so that nothing here looks at pods whose turn it is not. Pure: time is an argument, and nothing here waits.
-/// In Kubernetes: `PriorityQueue` in `pkg/scheduler/backend/queue`.
+/// Invariant: a pod is in exactly one of the four places. Each place except the last is sorted by the order in which
+/// pods leave it, so that no operation scans other pods. Pure: time is an argument, and nothing here waits. In
+/// Kubernetes: `PriorityQueue` in `pkg/scheduler/backend/queue`.
 #[derive(Debug, Default)]
 pub struct SchedulingQueue {
     backoff_times: Backoff,
     pods: BTreeMap<ObjectKey, QueuedPod>,
     active: BTreeSet<ActiveOrder>,
-    /// After a rejection: who is due first, of those the most important.
+    /// After a rejection: the earliest back-off end first, then the most important.
     backoff: BTreeSet<BackoffOrder>,
     /// After an error.
     error_backoff: BTreeSet<BackoffOrder>,
     unschedulable: BTreeSet<(Instant, u64, ObjectKey)>,
-    /// The unschedulable ones once more, by who rejected them.
+    /// An index of the unschedulable pods by the plug-ins that rejected them.
     rejected_by: BTreeMap<&'static str, BTreeSet<ObjectKey>>,
     events: InFlightEvents,
     sequence: u64,
 }
 
-/// Higher priority first, then who has waited longer, then who came first.
+/// Higher priority first, then longer waiting time, then order of arrival.
 type ActiveOrder = (Reverse<i32>, Instant, u64, ObjectKey);
-/// Who is due earlier, then as among active ones.
+/// Earlier back-off end first, then as for active pods.
 type BackoffOrder = (Instant, Reverse<i32>, u64, ObjectKey);
 
 /// One pod of the queue.
@@ -69,14 +69,14 @@ pub struct QueuedPod {
     pub key: ObjectKey,
     /// Its priority.
     pub priority: i32,
-    /// How often scheduling was tried.
+    /// The number of scheduling attempts.
     pub attempts: u32,
-    /// The plug-ins that rejected it last; none after an error.
+    /// The plug-ins that rejected it last; empty after an error.
     pub rejected_by: BTreeSet<&'static str>,
-    /// When it came into the queue.
+    /// When it was added to the queue.
     pub came_at: Instant,
     queued_at: Instant,
-    /// When it came, while it has not failed.
+    /// The time of the last failure; the time it was added before the first one.
     failed_at: Instant,
     rejections: u32,
     errors: u32,
@@ -92,14 +92,14 @@ enum Place {
     InFlight,
 }
 
-/// Where a pod waits, for those who ask from outside.
+/// Where a pod waits, for callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// Its turn comes.
+    /// In the active queue.
     Active,
-    /// It failed a moment ago.
+    /// In back-off.
     Backoff,
-    /// It waits for something to happen that helps it.
+    /// Waiting for an event that may help it.
     Unschedulable,
     /// It is being scheduled now.
     InFlight,
@@ -111,7 +111,7 @@ impl SchedulingQueue {
         Self { backoff_times: backoff, ..Self::default() }
     }
 
-    /// Takes in a pod that has no node yet; one that is already here keeps its place and gets the new priority.
+    /// Adds an unscheduled pod; one that is already queued keeps its place and gets the new priority.
     pub fn add(&mut self, key: ObjectKey, priority: i32, now: Instant) {
         if self.pods.contains_key(&key) {
             return;
@@ -134,14 +134,14 @@ impl SchedulingQueue {
         self.activate(&key);
     }
 
-    /// Forgets a pod: it is bound, gone, or no longer ours.
+    /// Removes a pod: it is bound, deleted, or belongs to another scheduler.
     pub fn remove(&mut self, key: &ObjectKey) {
         self.leave(key);
         self.pods.remove(key);
     }
 
-    /// The pod whose turn it is. With none active, an idle scheduler takes early one that only backs off from a
-    /// rejection (not from an error). The pod stays in flight until [`Self::remove`], [`Self::reject`] or [`Self::fail`].
+    /// The next pod. If none is active, a pod in back-off after a rejection (not after an error) is returned early.
+    /// The pod stays in flight until [`Self::remove`], [`Self::reject`] or [`Self::fail`].
     pub fn pop(&mut self, now: Instant) -> Option<QueuedPod> {
         self.flush(now);
         let (.., key) = match self.active.first() {
@@ -158,13 +158,14 @@ impl SchedulingQueue {
         Some(pod.clone())
     }
 
-    /// A node was chosen for the pod: whatever happens from now on, no plug-in rejects it any more, but binding it may
-    /// still [`Self::fail`]. In Kubernetes: `Done`.
+    /// A node was chosen for the pod: later events do not matter, because no plug-in rejects it any more, but its
+    /// binding may still [`Self::fail`]. In Kubernetes: `Done`.
     pub fn chosen(&mut self, key: &ObjectKey) {
         self.events.leave(key);
     }
 
-    /// No node fits: the pod waits until an event that, by `hint`, may help it. What happened while it was in flight counts.
+    /// No node fits: the pod waits for an event that may help it according to `hint`. Events while it was in flight
+    /// count.
     pub fn reject(
         &mut self,
         key: &ObjectKey,
@@ -190,7 +191,7 @@ impl SchedulingQueue {
         }
     }
 
-    /// Something went wrong that is nobody's rejection: the pod comes back after its back-off, whatever happens.
+    /// An error that is not a rejection: the pod is retried after its back-off, whatever happens.
     pub fn fail(&mut self, key: &ObjectKey, now: Instant) {
         self.leave(key);
         if let Some(pod) = self.pods.get_mut(key) {
@@ -203,8 +204,8 @@ impl SchedulingQueue {
         }
     }
 
-    /// Something happened in the cluster: pods that it may help leave the unschedulable ones. Asked are those alone that
-    /// were rejected by one of `plugins`, the ones that such an event may change the mind of.
+    /// Handles an event: pods that it may help leave the unschedulable pods. Only pods that one of `plugins` rejected
+    /// are considered; these are the plug-ins that registered for the event.
     pub fn on_event(
         &mut self,
         event: &ClusterEvent,
@@ -223,14 +224,14 @@ impl SchedulingQueue {
         }
     }
 
-    /// A pod changed itself in a way that may make it fit: it is tried again, after what is left of its back-off.
+    /// The pod changed in a way that may make it fit: it is retried after its remaining back-off.
     pub fn retry(&mut self, key: &ObjectKey, now: Instant) {
         if self.pods.get(key).is_some_and(|pod| pod.place == Place::Unschedulable) {
             self.leave_unschedulable(key, now);
         }
     }
 
-    /// When [`Self::pop`] would next find a pod that it does not find now, if nothing happens.
+    /// When [`Self::pop`] will next return a pod, if no event happens and it returns none now.
     pub fn next_wake(&self) -> Option<Instant> {
         let unschedulable = self.unschedulable.first().map(|(failed_at, ..)| *failed_at);
         let backoff =
@@ -238,7 +239,7 @@ impl SchedulingQueue {
         backoff.chain(unschedulable.map(|at| at + LONGEST_UNSCHEDULABLE + FLUSH_UNSCHEDULABLE)).min()
     }
 
-    /// Where the pod waits, if it is here.
+    /// Where the pod waits, if it is queued.
     pub fn waiting(&self, key: &ObjectKey) -> Option<Waiting> {
         self.pods.get(key).map(|pod| match pod.place {
             Place::Active => Waiting::Active,
@@ -248,22 +249,22 @@ impl SchedulingQueue {
         })
     }
 
-    /// How many pods are active, back off, and wait for something that helps.
+    /// The numbers of active pods, pods in back-off, and unschedulable pods.
     pub(crate) fn sizes(&self) -> [usize; 3] {
         [self.active.len(), self.backoff.len() + self.error_backoff.len(), self.unschedulable.len()]
     }
 
-    /// The pods that wait for something that helps, by the plug-ins that rejected them.
+    /// The unschedulable pods, by the plug-ins that rejected them.
     pub(crate) fn rejected(&self) -> impl Iterator<Item = (&'static str, &BTreeSet<ObjectKey>)> {
         self.rejected_by.iter().filter(|(_, pods)| !pods.is_empty()).map(|(plugin, pods)| (*plugin, pods))
     }
 
-    /// How many pods are here, in flight or waiting.
+    /// How many pods are queued or in flight.
     pub fn len(&self) -> usize {
         self.pods.len()
     }
 
-    /// Whether no pod is here.
+    /// Whether no pod is queued or in flight.
     pub fn is_empty(&self) -> bool {
         self.pods.is_empty()
     }
@@ -297,7 +298,7 @@ impl SchedulingQueue {
         self.active.insert(pod.active_order());
     }
 
-    /// Takes the pod out of the place where it waits; from then on it is in flight.
+    /// Removes the pod from its place; it is then in flight.
     fn leave(&mut self, key: &ObjectKey) {
         let Some(pod) = self.pods.get_mut(key) else { return };
         match pod.place {
@@ -323,7 +324,7 @@ impl SchedulingQueue {
 }
 
 impl QueuedPod {
-    /// In Kubernetes the windows of back-off are whole seconds, counted from the scheduler's start; here from the failure.
+    /// In Kubernetes back-off windows are whole seconds since the scheduler's start; here they start at the failure.
     fn back_off_until(&self, times: Backoff) -> Instant {
         let failures = if self.errors > 0 { self.errors } else { self.rejections };
         let back_off = match failures {
@@ -337,7 +338,7 @@ impl QueuedPod {
         (Reverse(self.priority), self.queued_at, self.sequence, self.key.clone())
     }
 
-    /// None while it does not back off.
+    /// `None` without a back-off.
     fn backoff_order(&self) -> Option<BackoffOrder> {
         let Place::Backoff { until, .. } = self.place else { return None };
         Some((until, Reverse(self.priority), self.sequence, self.key.clone()))

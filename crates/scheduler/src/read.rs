@@ -1,4 +1,4 @@
-//! From the objects of the API to what scheduling looks at.
+//! Converts API objects to the types that scheduling reads.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::pod_info::{
 use crate::resources::{Resources, with_assumed};
 use crate::taints::{Taint, Toleration};
 
-/// What scheduling looks at of a pod. `siblings` selects the pods of its owner and services.
+/// The scheduling view of a pod. `siblings` selects the pods of its owner and services.
 pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
     let spec = &pod.spec;
     let affinity = spec.affinity.as_deref();
@@ -73,7 +73,7 @@ pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
     }
 }
 
-/// What scheduling looks at of a node, without its pods.
+/// The scheduling view of a node, without its pods.
 pub fn node_info(node: &Node) -> NodeInfo {
     let images = node.status.images.iter();
     let images = images.flat_map(|image| image.names.iter().map(|name| (name.clone(), image.size_bytes)));
@@ -89,7 +89,7 @@ pub fn node_info(node: &Node) -> NodeInfo {
     }
 }
 
-/// The claims of a pod by name, and whether they are made for it.
+/// The claims of a pod by name, and whether they are those of ephemeral volumes.
 pub(crate) fn claims_of(pod: &Pod) -> impl Iterator<Item = (String, bool)> {
     pod.spec.volumes.iter().filter_map(|volume| match &volume.persistent_volume_claim {
         Some(source) => Some((source.claim_name.clone(), false)),
@@ -104,7 +104,7 @@ fn disk(volume: &core::Volume) -> Option<Disk> {
         return Some(disk("gce", &source.pd_name, source.read_only));
     }
     if let Some(source) = &volume.aws_elastic_block_store {
-        // Not even for reading.
+        // Read-only sharing is not allowed either.
         return Some(disk("aws", &source.volume_id, false));
     }
     if let Some(source) = &volume.iscsi {
@@ -125,7 +125,7 @@ fn resource_claims(pod: &Pod) -> PodClaims {
         }
         let made = pod.status.resource_claim_statuses.iter().find(|status| status.name == one.name);
         match (made, &one.resource_claim_template_name) {
-            // One that needs none says so without a name.
+            // A template may yield no claim; the status then has no name.
             (Some(made), Some(_)) => {
                 claims.names.extend(made.resource_claim_name.clone().map(|name| (name, true)));
             }
@@ -139,14 +139,14 @@ fn resource_claims(pod: &Pod) -> PodClaims {
     claims
 }
 
-/// What the pod asks for, and what it is taken to use.
+/// The pod's requests, without and with defaults.
 fn requests(pod: &Pod) -> (Resources, Resources) {
     let assumed = pod.requests_with(|container| with_assumed(with_limits(container)));
     (Resources::of(&pod.requests_with(with_limits)), Resources::of(&assumed))
 }
 
-/// Where only a limit is given, it is what is asked for. The API server sets that by default already; a mirror pod or an
-/// object from elsewhere may lack it.
+/// A limit without a request counts as the request. The API server already defaults it; a mirror pod or an imported
+/// object may lack it.
 fn with_limits(container: &Container) -> Amounts {
     let mut asked = container.resources.limits.clone();
     asked.extend(container.resources.requests.iter().map(|(name, amount)| (name.clone(), *amount)));
@@ -186,7 +186,7 @@ pub(crate) fn node_term(term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
     NodeSelectorTerm { expressions: all(&term.match_expressions), fields: all(&term.match_fields) }
 }
 
-/// Absent selects nothing, and so does one that cannot be read: the API server lets no such selector in.
+/// An absent selector selects nothing, and so does an invalid one, which the API server rejects.
 fn selector(selector: Option<&meta_v1::LabelSelector>) -> LabelSelector {
     meta_v1::LabelSelector::of_object(selector)
 }

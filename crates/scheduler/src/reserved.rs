@@ -5,21 +5,21 @@ use coracle_api::resource_v1::{AllocationResult, ResourceClaim};
 use crate::filters::Placed;
 use crate::pod_info::Unbound;
 
-/// What is done for a pod before it is bound to its node. In Kubernetes: what `Reserve` leaves for `PreBind`.
+/// What must be done for a pod before it is bound. In Kubernetes: what `Reserve` leaves for `PreBind`.
 #[derive(Clone, Debug, Default)]
 pub struct Reserved {
-    /// The claims on volumes that waited for it, and what each gets.
+    /// The volume claims that waited for the pod, with the choice for each.
     pub volumes: Vec<(Unbound, Placed)>,
-    /// The claims on devices that are not yet reserved for it.
+    /// The ResourceClaims that are not yet reserved for it.
     pub claims: Vec<ReservedClaim>,
 }
 
-/// A claim on devices that a pod is going to use.
+/// A ResourceClaim that a pod will use.
 #[derive(Clone, Debug)]
 pub struct ReservedClaim {
     /// The claim.
     pub claim: Arc<ResourceClaim>,
-    /// Its devices; none if it has them.
+    /// The new allocation; `None` if it is already allocated.
     pub allocation: Option<AllocationResult>,
 }
 

@@ -3,29 +3,29 @@ use std::collections::BTreeMap;
 use coracle_api::pod_resources::Amounts;
 use coracle_meta::Quantity;
 
-/// What a container that asks for no cpu is taken to use when nodes are compared, in thousandths.
+/// The assumed CPU request of a container without one, in millicores, for scores.
 const ASSUMED_MILLI_CPU: i64 = 100;
-/// What a container that asks for no memory is taken to use when nodes are compared, in bytes.
+/// The assumed memory request of a container without one, in bytes, for scores.
 const ASSUMED_MEMORY: i64 = 200 * 1024 * 1024;
 
-/// No amount counts for more: 9 PB. So the sum of a thousand pods is exact, and what is added can be taken away again.
+/// Amounts are capped at 9 PB, so that the sum of a thousand pods is exact and subtraction reverses addition.
 const MOST: i64 = i64::MAX >> 10;
 
-/// Amounts of what a node has and a pod asks for. In Kubernetes: `framework.Resource`.
+/// Resource amounts of nodes and pods. In Kubernetes: `framework.Resource`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// Processor time, in thousandths of a core.
+    /// CPU, in millicores.
     pub milli_cpu: i64,
     /// Memory, in bytes.
     pub memory: i64,
-    /// Local disk, in bytes.
+    /// Ephemeral storage, in bytes.
     pub ephemeral_storage: i64,
-    /// All others by name: huge pages and what devices offer.
+    /// All others by name: huge pages and extended resources.
     pub others: BTreeMap<String, i64>,
 }
 
 impl Resources {
-    /// From a map of quantities; names without meaning here (`pods`, storage of claims) are left out.
+    /// Converts quantities; names that do not matter here (`pods`, the storage of claims) are left out.
     pub fn of(amounts: &BTreeMap<String, Quantity>) -> Self {
         let mut resources = Self::default();
         for (name, amount) in amounts {
@@ -42,7 +42,7 @@ impl Resources {
         resources
     }
 
-    /// Adds, name by name.
+    /// Adds amounts by name.
     pub fn add(&mut self, more: &Self) {
         self.milli_cpu = self.milli_cpu.saturating_add(more.milli_cpu);
         self.memory = self.memory.saturating_add(more.memory);
@@ -53,7 +53,7 @@ impl Resources {
         }
     }
 
-    /// Takes away, name by name.
+    /// Subtracts amounts by name.
     pub fn subtract(&mut self, less: &Self) {
         self.milli_cpu = self.milli_cpu.saturating_sub(less.milli_cpu);
         self.memory = self.memory.saturating_sub(less.memory);
@@ -64,7 +64,7 @@ impl Resources {
         }
     }
 
-    /// How much there is of one; cpu in thousandths.
+    /// The amount of a resource; CPU in millicores.
     pub(crate) fn amount(&self, name: &ResourceName) -> i64 {
         match name {
             ResourceName::Cpu => self.milli_cpu,
@@ -74,13 +74,13 @@ impl Resources {
         }
     }
 
-    /// Whether nothing is asked for.
+    /// Whether all amounts are zero.
     pub fn is_empty(&self) -> bool {
         self.milli_cpu == 0 && self.memory == 0 && self.ephemeral_storage == 0 && self.others.values().all(|n| *n == 0)
     }
 }
 
-/// One thing of which there are amounts.
+/// The name of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ResourceName {
     Cpu,
@@ -99,13 +99,13 @@ impl ResourceName {
         }
     }
 
-    /// Whether it is not of the kind that every node has.
+    /// Whether it is not one of the standard resources of every node.
     pub(crate) fn is_scalar(&self) -> bool {
         matches!(self, Self::Other(_))
     }
 }
 
-/// What a container asks for, with an assumed amount of cpu and memory where it names none.
+/// The requests of a container, with assumed CPU and memory where they are missing.
 pub(crate) fn with_assumed(mut asked: Amounts) -> Amounts {
     asked.entry("cpu".to_owned()).or_insert(Quantity::of_milli(ASSUMED_MILLI_CPU));
     asked.entry("memory".to_owned()).or_insert(Quantity::of(ASSUMED_MEMORY));

@@ -3,7 +3,7 @@ use coracle_api::core_v1::{Pod, ReplicationController, Service};
 use coracle_informer::{InformerFactory, Lister};
 use coracle_meta::{LabelSelector, ObjectKey};
 
-/// Finds out which pods are of the same kind as one: those of its owner and of its services, which are spread by default.
+/// Finds the siblings of a pod: the pods of its owner and of its services, which are spread by default.
 ///
 /// In Kubernetes: `helper.DefaultSelector`.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ impl Siblings {
         }
     }
 
-    /// What selects the pod's siblings; none if it has neither owner nor service.
+    /// The selector of the pod's siblings; `None` without an owner and a service.
     pub(crate) fn selector(&self, pod: &Pod) -> Option<LabelSelector> {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let mut selector = LabelSelector::everything();

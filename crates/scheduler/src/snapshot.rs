@@ -12,13 +12,13 @@ use crate::owned_terms::{OwnedTerm, OwnedTerms};
 use crate::pod_info::{AffinityTerm, PodInfo};
 use crate::tally::{Interest, Namespaces, Tally};
 
-/// How many nodes all tallies together may speak of; beyond, those that were not asked for go.
+/// The maximum number of nodes in all tallies together; the least recently used tallies are dropped.
 const TALLIED_NODES: usize = 1_000_000;
 const REGION: &str = "topology.kubernetes.io/region";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// All nodes and pods at one moment: what one scheduling cycle sees. It grows by increments, and so does what was counted
-/// in it: a cycle looks at the nodes that it tries, and at those that changed since the same was counted last.
+/// All nodes and pods at one point in time: the view of one scheduling cycle. It is updated incrementally, and so are
+/// the tallies: a cycle visits the nodes that it checks, and those that changed since the same tally was last used.
 ///
 /// In Kubernetes: `Snapshot` and `nodeTree` of `pkg/scheduler/backend/cache`.
 #[derive(Debug)]
@@ -26,10 +26,10 @@ pub struct Snapshot {
     slots: Vec<Slot>,
     free: Vec<usize>,
     by_name: BTreeMap<Arc<str>, usize>,
-    /// The slots in the order in which nodes get their turn, until nodes come, go or move.
+    /// The slots in the order in which nodes are tried, cached until nodes are added, removed or moved.
     order: OnceLock<Vec<usize>>,
     namespaces: Namespaces,
-    /// Where room is being made for a pod.
+    /// The slot of each nominated pod.
     nominations: BTreeMap<ObjectKey, usize>,
     /// How many nodes have an image.
     images: BTreeMap<String, usize>,
@@ -40,19 +40,19 @@ pub struct Snapshot {
     claims: BTreeMap<ObjectKey, i64>,
     attachable: Attachable,
     inventory: Inventory,
-    /// The slots that changed, in order; what is before the first of these is forgotten.
+    /// The changed slots, in order; `forgotten` entries before the first were dropped.
     changes: VecDeque<usize>,
     forgotten: usize,
-    /// What was counted, the last that was asked for first. Remembered, not known: it says nothing that the rest does not.
+    /// The tallies, the most recently used first. A cache: it contains only derived data.
     tallies: Mutex<Vec<(usize, Arc<Tally>)>>,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     node: Option<Arc<NodeInfo>>,
-    /// The pods for which room is being made there.
+    /// The pods that are nominated to the node.
     nominated: Vec<Arc<PodInfo>>,
-    /// The lowest priority among those, and the node with all of them on it, once that was asked for.
+    /// The lowest priority among those, and the node including all of them, once computed.
     floor: i32,
     expected: OnceLock<Box<NodeInfo>>,
     changed: usize,
@@ -121,12 +121,12 @@ impl Snapshot {
         self.at(*self.by_name.get(name)?)
     }
 
-    /// The nodes by name.
+    /// The nodes, sorted by name.
     pub fn nodes(&self) -> impl Iterator<Item = &Arc<NodeInfo>> {
         self.by_name.values().filter_map(|slot| self.at(*slot))
     }
 
-    /// The nodes, one zone after the other, from the given one on.
+    /// The nodes, alternating between zones, from the given one on.
     pub(crate) fn nodes_from(&self, start: usize) -> impl Iterator<Item = &Arc<NodeInfo>> {
         let order = self.order.get_or_init(|| self.interleaved());
         let (before, after) = order.split_at(start % order.len().max(1));
@@ -137,23 +137,23 @@ impl Snapshot {
         self.slots.get(slot)?.node.as_ref()
     }
 
-    /// How much has changed so far.
+    /// The number of changes so far.
     pub(crate) fn now(&self) -> usize {
         self.forgotten + self.changes.len()
     }
 
-    /// When something changed last at a place, or as to who is to have room there.
+    /// When a slot, or a nomination to it, last changed.
     pub(crate) fn changed_at(&self, slot: usize) -> usize {
         self.slots.get(slot).map_or(usize::MAX, |slot| slot.changed)
     }
 
-    /// Where room is being made for a pod.
+    /// The slot of a pod's nominated node.
     pub(crate) fn nomination(&self, pod: &ObjectKey) -> Option<usize> {
         self.nominations.get(pod).copied()
     }
 
-    /// The node with the pods on it for which room is being made there, if they matter to `pod`: those of at least its
-    /// priority, but for itself. None if there are none. `own` is where room is being made for the pod.
+    /// The node including its nominated pods that matter to `pod`: those of at least its priority, without the pod
+    /// itself. `None` without such pods. `own` is the slot of the pod's own nominated node.
     pub(crate) fn expected(&self, node: &NodeInfo, pod: &PodInfo, own: Option<usize>) -> Option<Cow<'_, NodeInfo>> {
         let slot = self.slots.get(node.slot).filter(|slot| !slot.nominated.is_empty())?;
         let with = |pods: &mut dyn Iterator<Item = &Arc<PodInfo>>| {
@@ -170,7 +170,7 @@ impl Snapshot {
         Some(Cow::Owned(with(&mut nominated)))
     }
 
-    /// The labels of a namespace; none if it is not known.
+    /// The labels of a namespace; empty if it is unknown.
     pub fn namespace_labels(&self, namespace: &str) -> &BTreeMap<String, String> {
         self.namespaces.get(namespace).unwrap_or(&NO_LABELS)
     }
@@ -189,12 +189,12 @@ impl Snapshot {
         self.claims.get(claim).copied().unwrap_or(0)
     }
 
-    /// Which volumes of drivers are where.
+    /// The attached CSI volumes of nodes, and their limits.
     pub(crate) fn attachable(&self) -> &Attachable {
         &self.attachable
     }
 
-    /// Which devices there are, and who has them.
+    /// The devices, and their allocations.
     pub(crate) fn inventory(&self) -> &Inventory {
         &self.inventory
     }
@@ -207,37 +207,37 @@ impl Snapshot {
         &mut self.attachable
     }
 
-    /// The terms by which pods on nodes do not bear this one.
+    /// The anti-affinity terms of pods on nodes that match this pod.
     pub(crate) fn shunning(&self, pod: &PodInfo) -> Vec<&OwnedTerm> {
         self.anti_affinity.about(pod, self.namespace_labels(&pod.key.namespace))
     }
 
-    /// How many pods in the node's domain do not bear a pod by this term.
+    /// How many pods in the node's domain have this anti-affinity term.
     pub(crate) fn shunning_around(&self, term: &OwnedTerm, node: &NodeInfo) -> i64 {
         self.anti_affinity.around(term, node, self.at(node.slot).map(AsRef::as_ref))
     }
 
-    /// The terms by which pods on nodes like this one near, or away.
+    /// The preferred terms of pods on nodes that match this pod.
     pub(crate) fn liking(&self, pod: &PodInfo) -> Vec<&OwnedTerm> {
         self.likes.about(pod, self.namespace_labels(&pod.key.namespace))
     }
 
-    /// How much pods in the node's domain like a pod near by this term.
+    /// The weighted number of pods in the node's domain with this preferred term; negative for anti-affinity.
     pub(crate) fn liking_around(&self, term: &OwnedTerm, node: &NodeInfo) -> i64 {
         term.weight() * self.likes.around(term, node, self.at(node.slot).map(AsRef::as_ref))
     }
 
-    /// The terms by which pods on nodes need this one near.
+    /// The required affinity terms of pods on nodes that match this pod.
     pub(crate) fn needing(&self, pod: &PodInfo) -> Vec<&OwnedTerm> {
         self.needs.about(pod, self.namespace_labels(&pod.key.namespace))
     }
 
-    /// How many pods in the node's domain need a pod near by this term.
+    /// How many pods in the node's domain have this required affinity term.
     pub(crate) fn needing_around(&self, term: &OwnedTerm, node: &NodeInfo) -> i64 {
         self.needs.around(term, node, self.at(node.slot).map(AsRef::as_ref))
     }
 
-    /// What there is of an interest, as of now.
+    /// The up-to-date tally of an interest.
     pub(crate) fn tally(&self, interest: Interest) -> Arc<Tally> {
         let now = self.now();
         let mut tallies = self.tallies.lock();
@@ -245,7 +245,7 @@ impl Snapshot {
         let known = known.filter(|(seen, _)| *seen >= self.forgotten);
         let tally = match known {
             Some((seen, mut tally)) => {
-                // One that is held elsewhere would be copied here; nobody holds one longer than a cycle.
+                // A tally that is also held elsewhere would be copied here; tallies are not held beyond a cycle.
                 let changing = Arc::make_mut(&mut tally);
                 for (at, slot) in self.changes.iter().enumerate().skip(seen - self.forgotten) {
                     if self.slots[*slot].changed == self.forgotten + at {
@@ -267,7 +267,7 @@ impl Snapshot {
         tally
     }
 
-    /// Puts a node in, or in the place of the one of its name.
+    /// Adds a node, or replaces the one with its name.
     pub fn put(&mut self, mut node: NodeInfo) {
         let slot = match self.by_name.get(&node.name) {
             Some(slot) => *slot,
@@ -290,7 +290,7 @@ impl Snapshot {
         self.changed(slot);
     }
 
-    /// Takes a node out; gives it with its pods.
+    /// Removes a node; returns it with its pods.
     pub(crate) fn remove(&mut self, name: &str) -> Option<Arc<NodeInfo>> {
         let slot = self.by_name.remove(name)?;
         let node = std::mem::take(&mut self.slots[slot].node);
@@ -304,7 +304,7 @@ impl Snapshot {
         node
     }
 
-    /// Puts a pod on a node, in the place of one of its name; false if there is no such node.
+    /// Adds a pod to a node, or replaces the one with its key; false if the node does not exist.
     pub(crate) fn add_pod(&mut self, node: &str, pod: Arc<PodInfo>) -> bool {
         let Some(slot) = self.by_name.get(node).copied() else { return false };
         self.remove_pod(node, &pod.key);
@@ -318,7 +318,7 @@ impl Snapshot {
         true
     }
 
-    /// Takes a pod off a node.
+    /// Removes a pod from a node.
     pub(crate) fn remove_pod(&mut self, node: &str, key: &ObjectKey) {
         let Some(slot) = self.by_name.get(node).copied() else { return };
         let Some(node) = &mut self.slots[slot].node else { return };
@@ -334,7 +334,7 @@ impl Snapshot {
         self.changed(slot);
     }
 
-    /// Room is being made on a node for a pod (true), or no longer.
+    /// Adds (true) or removes the nomination of a pod to a node.
     pub(crate) fn nominate(&mut self, node: &str, pod: &Arc<PodInfo>, is_nominated: bool) {
         let Some(slot) = self.by_name.get(node).copied() else { return };
         let at = &mut self.slots[slot];
@@ -348,7 +348,7 @@ impl Snapshot {
         self.changed(slot);
     }
 
-    /// A namespace has these labels; none if it is gone.
+    /// Sets the labels of a namespace; `None` if it is deleted.
     pub(crate) fn set_namespace(&mut self, name: &str, labels: Option<BTreeMap<String, String>>) {
         match labels {
             Some(labels) if self.namespaces.get(name) == Some(&labels) => return,
@@ -362,7 +362,7 @@ impl Snapshot {
         self.slots[slot].expected = OnceLock::new();
         self.slots[slot].changed = self.forgotten + self.changes.len();
         self.changes.push_back(slot);
-        // Who has not followed for so long counts anew, which takes no longer.
+        // A tally that is this far behind is recounted, which takes no longer.
         if self.changes.len() > 2 * self.slots.len() + 64 {
             let half = self.changes.len() / 2;
             self.changes.drain(..half);

@@ -1,4 +1,4 @@
-//! What the scheduler writes into the status of pods.
+//! The status that the scheduler writes to pods.
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{Pod, PodCondition};
@@ -6,7 +6,8 @@ use coracle_client::Patch;
 use coracle_meta::format_time;
 use serde_json::{Value, json};
 
-/// The patch that says why a pod has no node; none if it says so already. `nominated` is the node where room is made.
+/// The patch with the reason why a pod was not scheduled; `None` if it is already set. `nominated` is the nominated
+/// node.
 ///
 /// In Kubernetes: `updatePod` of `schedule_one.go`.
 pub(crate) fn unscheduled_patch(
@@ -29,7 +30,7 @@ pub(crate) fn unscheduled_patch(
     Some(Patch::Strategic(patch))
 }
 
-/// The patch that says that a pod has to go for a more important one.
+/// The patch with the condition that a pod is preempted.
 pub(crate) fn disruption_patch(pod: &Pod, scheduler: &str, now: Timestamp) -> Patch {
     let message = format!("{scheduler}: preempting to accommodate a higher priority pod");
     let condition = condition(pod, "DisruptionTarget", "True", "PreemptionByScheduler", &message, now);

@@ -1,22 +1,22 @@
-/// What keeps pods off a node. In Kubernetes: `core/v1.Taint`.
+/// A taint of a node. In Kubernetes: `core/v1.Taint`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taint {
     /// The key.
     pub key: String,
     /// The value; may be empty.
     pub value: String,
-    /// What it does to pods that do not tolerate it.
+    /// Its effect on pods that do not tolerate it.
     pub effect: String,
 }
 
-/// What a pod does not mind. In Kubernetes: `core/v1.Toleration`.
+/// A toleration of a pod. In Kubernetes: `core/v1.Toleration`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toleration {
     /// The key; empty means every key.
     pub key: String,
-    /// Whether any value will do (`operator: Exists`).
+    /// Whether any value matches (`operator: Exists`).
     pub any_value: bool,
-    /// The value, unless any will do.
+    /// The value, unless any value matches.
     pub value: String,
     /// The effect; empty means every effect.
     pub effect: String,
@@ -28,14 +28,14 @@ impl Taint {
         Self { key: key.to_owned(), value: String::new(), effect: effect.to_owned() }
     }
 
-    /// Whether it keeps new pods off, and is more than a preference.
+    /// Whether its effect is `NoSchedule` or `NoExecute`.
     pub fn keeps_off(&self) -> bool {
         self.effect == "NoSchedule" || self.effect == "NoExecute"
     }
 }
 
 impl Toleration {
-    /// Whether this taint is tolerated.
+    /// Whether a taint is tolerated.
     pub fn tolerates(&self, taint: &Taint) -> bool {
         (self.effect.is_empty() || self.effect == taint.effect)
             && (self.key.is_empty() || self.key == taint.key)
@@ -43,7 +43,7 @@ impl Toleration {
     }
 }
 
-/// Whether all taints that keep pods off are tolerated.
+/// Whether all taints with effect `NoSchedule` or `NoExecute` are tolerated.
 pub(crate) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
     let is_tolerated = |taint: &Taint| tolerations.iter().any(|toleration| toleration.tolerates(taint));
     taints.iter().all(|taint| !taint.keeps_off() || is_tolerated(taint))

@@ -8,10 +8,10 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, PodInfo};
 use crate::taints::{Toleration, tolerated};
 
-/// Which pods to count, and over which domains.
+/// Which pods to count, and by which domain.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Interest {
-    /// The node label that names the domain.
+    /// The node label that defines the domain.
     pub(crate) topology_key: String,
     pub(crate) pods: CountedPods,
     pub(crate) nodes: CountedNodes,
@@ -20,20 +20,20 @@ pub(crate) struct Interest {
 /// The pods that count.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CountedPods {
-    /// Those of one namespace that a selector chooses and that are not ending.
+    /// Those in one namespace that match a selector and are not terminating.
     Chosen { namespace: String, selector: LabelSelector },
-    /// Those for which all of these hold.
+    /// Those that match all of these terms.
     Near(Vec<AffinityTerm>),
 }
 
 /// The nodes whose pods count towards their domain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CountedNodes {
-    /// Nodes without one of these labels do not.
+    /// Nodes without one of these labels do not count.
     pub(crate) labels: Vec<String>,
-    /// Nodes that this does not allow do not.
+    /// Nodes that this does not allow do not count.
     pub(crate) wanted: Option<Wanted>,
-    /// Nodes with a taint that is not among these do not.
+    /// Nodes with a taint that these do not tolerate do not count.
     pub(crate) tolerations: Option<Vec<Toleration>>,
 }
 
@@ -72,22 +72,21 @@ impl CountedNodes {
     }
 }
 
-/// How many of the pods that somebody is interested in there are on each node and in each domain; brought up to date node
-/// by node, as nodes change.
+/// How many counted pods there are on each node and in each domain; updated node by node, as nodes change.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     pub(crate) interest: Interest,
-    /// By the nodes' slots; none for a node without the label.
+    /// By slot; `None` for a node without the label.
     nodes: Vec<Option<Share>>,
     names: BTreeMap<Arc<str>, usize>,
     domains: Vec<Domain>,
     free: Vec<usize>,
-    /// How many domains have each sum, of those with a node that counts.
+    /// How many domains have each sum; only domains with a node that counts.
     sums: BTreeMap<i64, usize>,
     total: i64,
 }
 
-/// What one node adds.
+/// The contribution of one node.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     domain: usize,
@@ -109,7 +108,7 @@ impl Tally {
         Self { interest, nodes, names, domains, free, sums, total: 0 }
     }
 
-    /// Counts a node anew; none if the slot is empty.
+    /// Recounts a node; `None` if the slot is empty.
     pub(crate) fn visit(&mut self, slot: usize, node: Option<&NodeInfo>, namespaces: &Namespaces) {
         if self.nodes.len() <= slot {
             self.nodes.resize(slot + 1, None);
@@ -170,7 +169,7 @@ impl Tally {
         self.sums.values().sum()
     }
 
-    /// The domain of the node, as a number; none if it lacks the label.
+    /// The number of the node's domain; `None` without the label.
     pub(crate) fn domain_of(&self, node: &NodeInfo) -> Option<usize> {
         self.share(node).map(|share| share.domain)
     }
@@ -180,13 +179,13 @@ impl Tally {
         self.share(node).map_or(0, |share| share.count)
     }
 
-    /// How many pods there are in the node's domain; none if it lacks the label.
+    /// How many pods count in the node's domain; `None` without the label.
     pub(crate) fn around(&self, node: &NodeInfo, namespaces: &Namespaces) -> Option<i64> {
         let share = self.share(node)?;
         Some(self.domains[share.domain].sum + self.difference(node, share, namespaces))
     }
 
-    /// How many pods there are in the emptiest domain, with the node as it is given; none if there is no domain.
+    /// The count of the smallest domain; `node` replaces its version in the snapshot. `None` without domains.
     pub(crate) fn least(&self, node: &NodeInfo, namespaces: &Namespaces) -> Option<i64> {
         let share = self.share(node);
         let difference = share.map_or(0, |share| self.difference(node, share, namespaces));
@@ -199,7 +198,7 @@ impl Tally {
         Some(others.map_or(own + difference, |others| others.min(own + difference)))
     }
 
-    /// How many pods there are on all nodes with the label, with the node as it is given.
+    /// The count of all nodes with the label; `node` replaces its version in the snapshot.
     pub(crate) fn total(&self, node: &NodeInfo, namespaces: &Namespaces) -> i64 {
         self.total + self.share(node).map_or(0, |share| self.difference(node, share, namespaces))
     }
@@ -208,7 +207,7 @@ impl Tally {
         self.nodes.get(node.slot).copied().flatten()
     }
 
-    /// What a node that is not as it was counted adds to its domain.
+    /// The difference that a modified node makes for its domain.
     fn difference(&self, node: &NodeInfo, share: Share, namespaces: &Namespaces) -> i64 {
         if !node.is_supposed || !share.counts { 0 } else { self.interest.count(node, namespaces) - share.count }
     }

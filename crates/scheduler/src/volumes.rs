@@ -1,4 +1,4 @@
-//! The claims of pods: which pods wait for them, and which claims wait for a pod.
+//! The volume claims of pods: which pods wait for them, and which claims wait for a pod.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -23,7 +23,7 @@ use crate::watch_volumes::largest;
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
-/// What the scheduler knows of claims and volumes.
+/// The caches of claims and volumes.
 #[derive(Clone)]
 pub(crate) struct Volumes {
     claims: Lister<PersistentVolumeClaim>,
@@ -31,7 +31,7 @@ pub(crate) struct Volumes {
     classes: Lister<StorageClass>,
     drivers: Lister<CSIDriver>,
     capacities: Lister<CSIStorageCapacity>,
-    /// Wakes all that wait, in the order in which they began to, whenever a claim or a volume changes.
+    /// Notifies all waiting tasks, in the order in which they started, whenever a claim or a volume changes.
     changes: Arc<Notify>,
 }
 
@@ -53,7 +53,7 @@ impl Volumes {
         }
     }
 
-    /// The volumes of a pod as filters look at them, beside what claims are about to get.
+    /// The volumes of a pod for filters, given the assumed volumes of other claims.
     pub(crate) fn observe(&self, pod: &Pod, assumed: &Assumed) -> PodVolumes {
         let mut volumes = PodVolumes::default();
         volumes.refusal = self.look(pod, assumed, &mut volumes).err();
@@ -61,7 +61,7 @@ impl Volumes {
     }
 
     /// # Errors
-    /// Why no node at all comes into question.
+    /// Why no node can run the pod.
     fn look(&self, pod: &Pod, assumed: &Assumed, volumes: &mut PodVolumes) -> Result<(), String> {
         let mut found = Vec::new();
         for (name, is_made) in claims_of(pod) {
@@ -110,7 +110,7 @@ impl Volumes {
         Ok(claim)
     }
 
-    /// A claim that waits for its pod, with the volumes that it may get: a reserved one, or else the smallest first.
+    /// A claim that waits for its pod, with its candidate volumes: a reserved one, or else the smallest first.
     fn unbound(&self, claim: Arc<PersistentVolumeClaim>, class: &StorageClass, assumed: &Assumed) -> Unbound {
         let (selector, key) = (claim.volume_selector(), claim.key());
         let owner = |volume: &PersistentVolume| assumed.owner_of(volume.metadata.name.as_deref().unwrap_or_default());
@@ -152,7 +152,7 @@ impl Volumes {
         }
     }
 
-    /// Where there is room for volumes of a class, if its driver says so.
+    /// The storage capacity for a class, if its driver reports it.
     fn room(&self, class: &StorageClass) -> Option<Vec<(i64, LabelSelector)>> {
         let driver = self.drivers.get(&ObjectKey::cluster(class.provisioner.as_str()))?;
         driver.spec.storage_capacity.filter(|counts| *counts)?;
@@ -166,10 +166,10 @@ impl Volumes {
         Some(room.collect())
     }
 
-    /// Binds what waits for the pod, and waits until all of it is bound.
+    /// Binds the pod's claims, and waits until all of them are bound.
     ///
     /// # Errors
-    /// What to say of the pod.
+    /// The message for the pod.
     pub(crate) async fn bind(
         &self,
         client: &Client,
@@ -190,7 +190,7 @@ impl Volumes {
         }
         let bound = async {
             loop {
-                // It waits from here on, so that no change is missed while the claims are looked at.
+                // The wait is registered here, so that no change is missed while the claims are read.
                 let mut changed = pin!(self.changes.notified());
                 changed.as_mut().enable();
                 if self.is_bound(node, placed)? {
@@ -202,7 +202,7 @@ impl Volumes {
         timeout(patience, bound).await.unwrap_or_else(|_| Err("binding volumes: context deadline exceeded".to_owned()))
     }
 
-    /// Points a volume to its claim.
+    /// Sets the claim reference of a volume.
     async fn reserve(&self, client: &Client, name: &str, claim: &PersistentVolumeClaim) -> Result<(), String> {
         let Some(volume) = self.volumes.get(&ObjectKey::cluster(name)) else {
             return Err(format!("persistentvolume {name:?} not found"));
@@ -231,7 +231,7 @@ impl Volumes {
                 continue;
             }
             all = false;
-            // What was just written may not be shown yet.
+            // The cache may not show our own write yet.
             let is_shown = claim.metadata.resource_version != unbound.claim.metadata.resource_version;
             let selected = claim.metadata.annotations.get(SELECTED_NODE);
             if *how == Placed::Provisioned && is_shown && selected.is_none_or(|selected| selected != node) {
@@ -242,7 +242,7 @@ impl Volumes {
     }
 }
 
-/// The zones that a label names; none if it names none well. In Kubernetes: `LabelZonesToSet`.
+/// The zones in a label; `None` if the label is invalid. In Kubernetes: `LabelZonesToSet`.
 fn zones(volume: &PersistentVolume, label: &str) -> Option<BTreeSet<String>> {
     let zones = volume.metadata.labels.get(label)?.split("__").map(str::trim);
     let zones: Option<BTreeSet<_>> = zones.map(|zone| (!zone.is_empty()).then(|| zone.to_owned())).collect();

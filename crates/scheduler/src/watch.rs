@@ -1,4 +1,4 @@
-//! What the informers tell the scheduler: which pods wait, and what may help them.
+//! Informer handlers: which pods wait, and which events may help them.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use tokio::time::Instant;
 use crate::framework::ClusterEvent;
 use crate::state::State;
 
-/// What the handlers and the loop share.
+/// The state that handlers and the loop share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// Rings when a pod may be ready to be scheduled.
+    /// Notified when a pod may be ready to be scheduled.
     pub(crate) changed: Notify,
 }
 
@@ -29,14 +29,14 @@ impl Shared {
         self.state.lock()
     }
 
-    /// Tells the waiting pods what happened.
+    /// Passes an event to the waiting pods.
     pub(crate) fn happened(&self, event: &ClusterEvent) {
         self.lock().tell(event, Instant::now());
         self.changed.notify_one();
     }
 }
 
-/// Adds the scheduler's handlers.
+/// Registers the scheduler's handlers.
 pub(crate) fn watch(informers: &InformerFactory, shared: &Arc<Shared>) {
     let (pods, nodes, namespaces) = (shared.clone(), shared.clone(), shared.clone());
     informers.informer::<Namespace>().add_handler("scheduler", move |notification, _| {

@@ -1,4 +1,4 @@
-//! What the informers tell the scheduler of devices, their classes, and claims on them.
+//! Informer handlers for devices: ResourceSlices, DeviceClasses and ResourceClaims.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::framework::ClusterEvent;
 use crate::watch::Shared;
 
-/// Adds the scheduler's handlers.
+/// Registers the scheduler's handlers.
 pub(crate) fn watch_devices(informers: &InformerFactory, shared: &Arc<Shared>) {
     let (slices, classes, claims) = (shared.clone(), shared.clone(), shared.clone());
     informers.informer::<ResourceSlice>().add_handler("scheduler", move |notification, _| {

@@ -1,4 +1,4 @@
-//! What the informers tell the scheduler of volumes, claims, classes and drivers.
+//! Informer handlers for volumes, claims, classes and drivers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::filters::ZONE_LABELS;
 use crate::framework::ClusterEvent;
 use crate::watch::Shared;
 
-/// The volumes of each driver that a node takes.
+/// The volume limits of each driver on a node.
 fn limits(node: &CSINode) -> BTreeMap<String, i64> {
     let drivers = node.spec.drivers.iter();
     drivers.filter_map(|one| Some((one.name.clone(), i64::from(one.allocatable.as_ref()?.count?)))).collect()
@@ -23,7 +23,7 @@ fn takes_more(old: &CSINode, new: &CSINode) -> bool {
     limits(new).iter().any(|(driver, limit)| *limit > before.get(driver).copied().unwrap_or(0))
 }
 
-/// The largest volume that can be made there.
+/// The largest volume that can be provisioned.
 pub(crate) fn largest(capacity: &CSIStorageCapacity) -> Option<i64> {
     capacity.maximum_volume_size.or(capacity.capacity).map(|size| size.value())
 }
@@ -32,7 +32,7 @@ fn zones(volume: &PersistentVolume) -> [Option<&String>; 4] {
     ZONE_LABELS.map(|label| volume.metadata.labels.get(label))
 }
 
-/// Adds the scheduler's handlers.
+/// Registers the scheduler's handlers.
 pub(crate) fn watch_volumes(informers: &InformerFactory, shared: &Arc<Shared>) {
     watch_claims(informers, shared);
     watch_drivers(informers, shared);

@@ -1,4 +1,4 @@
-//! Approves what nodes ask for by themselves, if they may.
+//! Approves the certificate requests that kubelets make for themselves, if RBAC allows it.
 //!
 //! In Kubernetes: `pkg/controller/certificates/approver`.
 
@@ -19,7 +19,7 @@ use crate::Config;
 
 const NAME: &str = "csrapproving";
 
-/// The controller that approves.
+/// The approving controller.
 pub(crate) fn approving(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let requests = process.informers.informer::<CertificateSigningRequest>();
     let limits = RateLimiter::exponential(Duration::from_millis(200), Duration::from_secs(1000));
@@ -63,7 +63,7 @@ impl Reconciler for Approving {
     }
 }
 
-/// Whether whoever asks may be approved without anybody looking.
+/// Whether the requester may be approved automatically, by a SubjectAccessReview.
 async fn may(pass: &Pass, request: &CertificateSigningRequest, subresource: &str) -> Result<bool, ReconcileError> {
     let spec = &request.spec;
     let review = json!({

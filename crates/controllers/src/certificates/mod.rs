@@ -1,6 +1,6 @@
-//! Certificate signing requests: approved, signed and cleaned up, by a controller each.
+//! Certificate signing requests: one controller each approves, signs and cleans up.
 //!
-//! [`request`] reads what is asked for. In Kubernetes: `pkg/controller/certificates`.
+//! [`request`] parses the request. In Kubernetes: `pkg/controller/certificates`.
 
 mod approving;
 mod cleaning;

@@ -1,4 +1,4 @@
-//! What a certificate signing request asks for, and whether a kubelet may ask so.
+//! What a certificate signing request asks for, and whether a kubelet may ask for it.
 //!
 //! In Kubernetes: `pkg/apis/certificates/helpers.go`.
 
@@ -13,25 +13,25 @@ use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::x509::AttributeTypeAndValue;
 
-/// Signs certificates by which nodes speak to the API server.
+/// Signs client certificates of nodes for the API server.
 pub(super) const KUBELET_CLIENT: &str = "kubernetes.io/kube-apiserver-client-kubelet";
-/// Signs certificates by which nodes serve.
+/// Signs serving certificates of nodes.
 pub(super) const KUBELET_SERVING: &str = "kubernetes.io/kubelet-serving";
-/// Signs certificates by which anybody speaks to the API server.
+/// Signs client certificates of any client for the API server.
 pub(super) const CLIENT: &str = "kubernetes.io/kube-apiserver-client";
-/// Signs whatever is approved.
+/// Signs any approved request.
 pub(super) const LEGACY_UNKNOWN: &str = "kubernetes.io/legacy-unknown";
 
 const NODES: &str = "system:nodes";
 const NODE: &str = "system:node:";
 
-/// The content of a request.
+/// The content of a parsed request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) der: Vec<u8>,
     pub(super) common_name: String,
     organizations: Vec<String>,
-    /// How many alternative names of each sort it has.
+    /// How many subject alternative names of each type it has.
     dns_names: usize,
     addresses: usize,
     emails: usize,
@@ -54,7 +54,7 @@ impl Content {
         let subject = &request.certification_request_info.subject;
         let value = |attribute: &AttributeTypeAndValue<'_>| attribute.as_str().unwrap_or_default().to_owned();
         let mut content = Self {
-            // Of several common names the last counts, as in Go.
+            // Of several common names the last one wins, as in Go.
             common_name: subject.iter_common_name().last().map(value).unwrap_or_default(),
             organizations: subject.iter_organization().map(value).collect(),
             ..Self::default()
@@ -76,7 +76,7 @@ impl Content {
         Ok(content)
     }
 
-    /// Whether a node may ask so to speak to the API server. In Kubernetes: `ValidateKubeletClientCSR`.
+    /// Whether a node may request this client certificate. In Kubernetes: `ValidateKubeletClientCSR`.
     pub(super) fn check_kubelet_client(&self, usages: &[String]) -> Result<(), String> {
         if self.organizations != [NODES] {
             return Err("subject organization is not system:nodes".to_owned());
@@ -94,7 +94,7 @@ impl Content {
         check_usages(usages, "client auth")
     }
 
-    /// Whether a node may ask so to serve. In Kubernetes: `ValidateKubeletServingCSR`.
+    /// Whether a node may request this serving certificate. In Kubernetes: `ValidateKubeletServingCSR`.
     pub(super) fn check_kubelet_serving(&self, usages: &[String]) -> Result<(), String> {
         if self.organizations != [NODES] {
             return Err("subject organization is not system:nodes".to_owned());
@@ -118,7 +118,7 @@ impl Content {
     }
 }
 
-/// A key for signatures, or for keys as well, and the purpose.
+/// Usages must be digital signature, optionally key encipherment, and the purpose.
 fn check_usages(usages: &[String], purpose: &str) -> Result<(), String> {
     let given: BTreeSet<&str> = usages.iter().map(String::as_str).collect();
     let least = BTreeSet::from([purpose, "digital signature"]);
@@ -131,7 +131,7 @@ fn check_usages(usages: &[String], purpose: &str) -> Result<(), String> {
     Err(format!("usages did not match [{}]", all.join(" ")))
 }
 
-/// Whether anybody can ask so to speak to the API server. In Kubernetes: `validAPIServerClientUsages`.
+/// Whether these usages are allowed for any client certificate. In Kubernetes: `validAPIServerClientUsages`.
 pub(super) fn check_client_usages(usages: &[String]) -> Result<(), String> {
     let mut is_client = false;
     for usage in usages {
@@ -144,7 +144,7 @@ pub(super) fn check_client_usages(usages: &[String]) -> Result<(), String> {
     if is_client { Ok(()) } else { Err("missing required usage for client certificate: client auth".to_owned()) }
 }
 
-/// Whether a condition of this type is there and true.
+/// Whether a condition of this type exists and is true.
 pub(super) fn has(status: &CertificateSigningRequestStatus, type_: &str) -> bool {
     status.conditions.iter().any(|condition| condition.type_ == type_ && condition.status != "False")
 }

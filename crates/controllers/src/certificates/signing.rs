@@ -1,4 +1,4 @@
-//! Signs what is approved, for the four signers that Kubernetes has itself.
+//! Signs approved requests, for the four built-in signers of Kubernetes.
 //!
 //! In Kubernetes: `pkg/controller/certificates/signer`.
 
@@ -21,14 +21,14 @@ use crate::Config;
 use crate::keys::{CertificateKey, CertificateKeys, CertificateOrder};
 
 const NAME: &str = "csrsigning";
-/// A certificate counts from so long before it is made, for clocks that go late.
+/// A certificate is valid from this long before its creation, for clients whose clocks are behind.
 const BACKDATE: SignedDuration = SignedDuration::from_mins(5);
-/// The end of one that lasts less is not moved back with its beginning.
+/// The end of a certificate with a shorter lifetime is not moved back with its beginning.
 const SHORT: SignedDuration = SignedDuration::from_hours(8);
-/// None lasts less.
+/// The shortest lifetime.
 const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
 
-/// The controller that signs; without an authority there is none, as in Kubernetes.
+/// The signing controller. Without a certificate authority it does not run, as in Kubernetes.
 pub(crate) fn signing(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     if config.certificate_keys == CertificateKeys::default() {
         return std::future::ready(()).boxed();
@@ -103,7 +103,7 @@ impl Reconciler for Signing {
     }
 }
 
-/// The authority that signs for a signer; none for a signer that is not Kubernetes' own, or has none here.
+/// The authority of a signer; `None` for a signer that is not built in, or that has no authority here.
 fn authority<'a>(keys: &'a CertificateKeys, signer: &str) -> Option<&'a CertificateKey> {
     match signer {
         KUBELET_SERVING => keys.kubelet_serving.as_ref(),
@@ -124,7 +124,7 @@ fn check(content: &Content, signer: &str, usages: &[String]) -> Result<(), Strin
     }
 }
 
-/// From when to when a certificate counts.
+/// From when to when a certificate is valid.
 fn lifetime(asked: Option<i32>, longest: SignedDuration, now: Timestamp) -> (Timestamp, Timestamp) {
     let asked = asked.map(|seconds| SignedDuration::from_secs(i64::from(seconds)));
     let lasting = asked.map_or(longest, |asked| asked.max(SHORTEST).min(longest));

@@ -1,4 +1,4 @@
-//! Which time of a schedule is to be made up for, and which comes next.
+//! Which missed time of a schedule is still started, and which time is next.
 
 use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::batch_v1::CronJob;
@@ -6,26 +6,27 @@ use coracle_meta::cron::Schedule;
 use coracle_meta::parse_time;
 use jiff::SignedDuration;
 
-/// More missed times than these are said to be too many.
+/// More missed times than this are reported as too many.
 const MANY: i64 = 100;
 
-/// How much later than the time itself a CronJob is looked at, so that a clock that is a little behind sees it due.
+/// How long after the scheduled time a CronJob is processed, so that a clock that is slightly behind still finds it
+/// due.
 const LATER: SignedDuration = SignedDuration::from_millis(100);
 
-/// What of a schedule has been missed.
+/// The missed times of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Missed {
-    /// Since when times count.
+    /// The time after which scheduled times count.
     since: Timestamp,
-    /// The latest time that has come, if one has.
+    /// The latest time that has passed, if any.
     pub(super) latest: Option<Timestamp>,
-    /// About how many have.
+    /// Approximately how many have passed.
     count: i64,
 }
 
 impl Missed {
-    /// What has been missed at `now`; with `in_time`, only what may yet be started. Its error is that of a schedule that
-    /// never comes, such as the 31st of April.
+    /// The missed times at `now`; with `in_time`, only those within the starting deadline. Fails for a schedule that
+    /// never occurs, such as the 31st of April.
     ///
     /// In Kubernetes: `mostRecentScheduleTime`.
     pub(super) fn at(cron: &CronJob, now: Timestamp, schedule: &Schedule, in_time: bool) -> Result<Self, String> {
@@ -44,7 +45,7 @@ impl Missed {
         if now < second {
             return Ok(Self { since, latest: Some(first), count: 0 });
         }
-        // Counted roughly, as if all were as far apart as the first two, and looked at closely near the end.
+        // The estimate assumes that all times are as far apart as the first two; the last ones are computed exactly.
         let apart = second.duration_since(first).as_secs();
         if apart < 1 {
             return Err(NEVER.to_owned());
@@ -61,7 +62,7 @@ impl Missed {
     }
 }
 
-/// How long until the next time; none if there is no next one. In Kubernetes: `nextScheduleTimeDuration`.
+/// How long until the next scheduled time; `None` without one. In Kubernetes: `nextScheduleTimeDuration`.
 pub(super) fn until_next(cron: &CronJob, now: Timestamp, schedule: &Schedule) -> Option<SignedDuration> {
     let from = match Missed::at(cron, now, schedule, false) {
         Ok(Missed { latest: Some(latest), .. }) => latest,

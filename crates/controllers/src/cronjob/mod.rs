@@ -1,9 +1,9 @@
-//! Makes a Job at each time of a CronJob's schedule.
+//! Creates a Job at each scheduled time of a CronJob.
 //!
-//! Watches CronJobs and their Jobs. A CronJob is looked at when something happens to it, and a little after the next
-//! time of its schedule, [`due`]; what it knows of its Jobs is in [`status`].
-//! In Kubernetes: `pkg/controller/cronjob`. Unlike there, a Job of somebody else that has the name of the next one does
-//! not keep a CronJob from the times after that.
+//! Watches CronJobs and their Jobs. A CronJob is processed when it or one of its Jobs changes, and shortly after its
+//! next scheduled time ([`due`]). [`status`] computes its status from its Jobs. In Kubernetes:
+//! `pkg/controller/cronjob`. Unlike Kubernetes: a foreign Job with the name of the next Job does not block later
+//! times.
 
 mod due;
 mod status;
@@ -31,10 +31,10 @@ use crate::Config;
 use crate::again::again;
 use crate::index::{controlled_by, index_by_controller};
 
-/// Where a Job says for which time it was made.
+/// The annotation with the scheduled time of a Job.
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 
-/// The controller of CronJobs.
+/// The CronJob controller.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let crons = process.informers.informer::<CronJob>();
     let jobs = process.informers.informer::<Job>();
@@ -70,7 +70,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// The schedule where it has changed: it begins with its next time, and what it would have missed is not made up for.
+/// The new schedule, if it has changed. It starts with its next time; times that it would have missed are skipped.
 fn rescheduled(notification: &Notification<CronJob>) -> Option<Result<Schedule, String>> {
     let Notification::Updated { old, new } = notification else { return None };
     let is_same = old.spec.schedule == new.spec.schedule && old.spec.time_zone == new.spec.time_zone;
@@ -131,7 +131,7 @@ impl Run<'_> {
         self.events.event(self.cron, event_type, reason, message);
     }
 
-    /// Removes a Job with its pods; false if that failed.
+    /// Deletes a Job with its pods; false if that failed.
     async fn delete(&mut self, job: &Job) -> bool {
         let params = DeleteParams::propagating(Propagation::Background);
         match self.pass.delete_if_there::<Job>(&job.key(), &params).await {
@@ -149,7 +149,7 @@ impl Run<'_> {
         }
     }
 
-    /// Makes the Job that is due, if one is; gives how long until the next.
+    /// Creates the Job that is due, if any; returns how long until the next.
     async fn start(&mut self, jobs: &[Arc<Job>]) -> Result<Option<SignedDuration>, ReconcileError> {
         self.miss(jobs).await?;
         let Some(schedule) = self.schedule() else { return Ok(None) };
@@ -177,13 +177,13 @@ impl Run<'_> {
         Ok(next)
     }
 
-    /// Strikes off active Jobs that are gone.
+    /// Removes active Jobs that no longer exist from the status.
     async fn miss(&mut self, jobs: &[Arc<Job>]) -> Result<(), ReconcileError> {
         for active in self.status.active.clone() {
             if jobs.iter().any(|job| job.metadata.uid.as_ref() == Some(&active.uid)) {
                 continue;
             }
-            // Asked live: the cache may not have it yet.
+            // Read live: the cache may not have it yet.
             let key = ObjectKey::new(active.namespace.as_str(), active.name.as_str());
             let is_legible = !key.name.is_empty() && !key.namespace.is_empty();
             if !is_legible || self.pass.api::<Job>().find(&key).await?.is_none() {
@@ -194,7 +194,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The schedule, if the CronJob is to go by it at the moment and it can be read.
+    /// The schedule, if the CronJob is active and the schedule is valid.
     fn schedule(&self) -> Option<Schedule> {
         let spec = &self.cron.spec;
         if self.cron.metadata.is_terminating() {
@@ -225,7 +225,7 @@ impl Run<'_> {
         schedule.inspect_err(refuse).ok()
     }
 
-    /// The time for which a Job is to be made now.
+    /// The time for which a Job must be created now.
     fn due(&self, schedule: &Schedule) -> Option<Timestamp> {
         let spec = &self.cron.spec;
         let missed = match Missed::at(self.cron, self.now, schedule, true) {
@@ -269,12 +269,12 @@ impl Run<'_> {
         Some(time)
     }
 
-    /// Named by the time, so that none is made twice.
+    /// The name is derived from the time, so that no Job is created twice.
     fn name_of(&self, time: Timestamp) -> String {
         format!("{}-{}", self.cron.key().name, time.as_second() / 60)
     }
 
-    /// Makes the Job for a time; none if that is made by somebody else, or noted as active already.
+    /// Creates the Job for a time; `None` if a foreign Job has that name, or the Job is already listed as active.
     async fn create(&self, time: Timestamp) -> Result<Option<Job>, ReconcileError> {
         let template = &self.cron.spec.job_template;
         let mut job = Job { spec: template.spec.clone(), ..Job::default() };

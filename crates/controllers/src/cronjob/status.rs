@@ -1,4 +1,4 @@
-//! What a CronJob knows of its Jobs.
+//! The status of a CronJob, from its Jobs.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) fn forget(status: &mut CronJobStatus, job: &Job) {
     status.active.retain(|active| active.uid != uid(job));
 }
 
-/// Finished Jobs beyond what is to be kept, of those that succeeded and of those that failed: the oldest.
+/// Finished Jobs beyond the history limits, successful and failed ones: the oldest.
 ///
 /// In Kubernetes: `cleanupFinishedJobs`.
 pub(super) fn surplus(cron: &CronJob, jobs: &[Arc<Job>]) -> Vec<Arc<Job>> {
@@ -43,7 +43,7 @@ pub(super) fn surplus(cron: &CronJob, jobs: &[Arc<Job>]) -> Vec<Arc<Job>> {
     surplus
 }
 
-/// Takes in which of the Jobs run and which have ended.
+/// Updates the status with the Jobs that run and that have finished.
 pub(super) fn observe(status: &mut CronJobStatus, jobs: &[Arc<Job>]) -> Vec<Told> {
     let mut events = Vec::new();
     for job in jobs {

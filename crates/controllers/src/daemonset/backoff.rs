@@ -1,4 +1,4 @@
-//! How long the removal of failed pods waits, so that a node that refuses them is not asked without end.
+//! How long the deletion of failed pods is delayed, so that a node that rejects them gets no endless stream of pods.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 const FIRST: SignedDuration = SignedDuration::from_secs(1);
 const LONGEST: SignedDuration = SignedDuration::from_mins(15);
 
-/// The waits by set, generation and node: after each removal twice as long as before.
+/// The back-off by set, generation and node: it doubles with each deletion.
 ///
 /// In Kubernetes: `failedPodsBackoff`.
 #[derive(Debug, Default)]
@@ -17,9 +17,9 @@ pub(super) struct FailedPods {
 }
 
 impl FailedPods {
-    /// How long to wait yet; none if the time has come, and then the next one begins.
+    /// The remaining back-off; `None` if it has expired, which starts the next one.
     pub(super) fn wait(&mut self, uid: &str, generation: i64, node: &str, now: Timestamp) -> Option<SignedDuration> {
-        // What has been quiet for long begins anew.
+        // Entries that were unused for long are dropped, and start again with the shortest delay.
         self.entries.retain(|_, (_, since)| now.duration_since(*since) <= LONGEST * 2);
         let key = (uid.to_owned(), generation, node.to_owned());
         let entry = self.entries.get(&key).copied();

@@ -1,4 +1,4 @@
-//! Which pods a set needs next, and which have to go.
+//! Which pods a set needs next, and which must be deleted.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use super::template::HASH_LABEL;
 /// What a pass does.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// The nodes to make pods for.
+    /// The nodes to create pods for.
     pub(super) create: Vec<String>,
-    /// The pods to remove.
+    /// The pods to delete.
     pub(super) delete: Vec<Arc<Pod>>,
-    /// What to tell in events of the set before.
+    /// Events of the set, recorded before the writes.
     pub(super) events: Vec<(EventType, &'static str, String)>,
-    /// When to look again although nothing happened.
+    /// When to sync again if nothing changes before.
     pub(super) again: Option<SignedDuration>,
 }
 
-/// What to do about the pods. `back_off` says of the node of a failed pod how long to wait yet before it is removed;
-/// none if it may go, which counts as tried.
+/// What to do about the pods. `back_off` returns, for the node of a failed pod, how long its deletion must still
+/// wait; `None` if the pod may be deleted, which counts as an attempt.
 pub(super) fn plan(observed: &Observed, back_off: &mut dyn FnMut(&str) -> Option<SignedDuration>) -> Plan {
     let mut plan = Plan::default();
     for (node, placement) in &observed.placements {
@@ -39,7 +39,7 @@ pub(super) fn plan(observed: &Observed, back_off: &mut dyn FnMut(&str) -> Option
             (Placement::Leave, None) => {}
         }
     }
-    // Nobody else removes a pod that waits for a node that is gone: pod gc looks at bound ones.
+    // No other controller deletes an unbound pod whose node is gone: pod garbage collection handles bound pods only.
     let is_lost = |(node, _): &(&String, _)| !observed.placements.contains_key(*node);
     let lost = observed.pods.iter().filter(is_lost).flat_map(|(_, pods)| pods);
     plan.delete.extend(lost.filter(|pod| pod.node_name().is_none() && !pod.is_terminating()).cloned());
@@ -54,7 +54,7 @@ fn staying(pods: &[Arc<Pod>]) -> impl Iterator<Item = &Arc<Pod>> {
 }
 
 impl Plan {
-    /// One running pod on a node, or during an update with surge two; those that ended go.
+    /// One running pod on a node, or two during an update with surge; finished pods are deleted.
     fn keep_one(
         &mut self,
         observed: &Observed,
@@ -93,7 +93,7 @@ impl Plan {
         }
     }
 
-    /// The oldest of the new template and the oldest of the old ones, until the old one is not needed any more.
+    /// The oldest pod of the new template and the oldest of the old ones, until the old pod is not needed any more.
     fn keep_two(&mut self, observed: &Observed, running: &[&Arc<Pod>]) {
         let hash = |pod: &Pod| pod.metadata.labels.get(HASH_LABEL).cloned().unwrap_or_default();
         let (new, old): (Vec<&Arc<Pod>>, Vec<&Arc<Pod>>) =
@@ -107,7 +107,7 @@ impl Plan {
         }
     }
 
-    /// What was decided, for people.
+    /// The decision as a sentence, for the event log.
     pub(super) fn sentence(&self, observed: &Observed) -> String {
         let pods: usize = observed.pods.values().map(Vec::len).sum();
         let deed = match (self.create.len(), self.delete.len()) {

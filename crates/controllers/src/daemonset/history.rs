@@ -1,4 +1,4 @@
-//! The revisions of a set's template: the present one, with its hash, and the older ones.
+//! The revisions of a set's template: the current one, with its hash, and the older ones.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::revisions::{new_revision, next_number, renumber, sort, template_patch
 
 /// A set's revisions.
 pub(super) struct History {
-    /// The hash of the present template, which its pods carry.
+    /// The hash of the current template, which the pods carry as a label.
     pub(super) hash: String,
     /// The other revisions, from the oldest to the newest.
     pub(super) old: Vec<Arc<ControllerRevision>>,
 }
 
-/// Brings the revisions in order: each with its hash, one for the present template, and that with the highest number.
+/// Reconciles the revisions: each has its hash, and the current template has one, with the highest number.
 ///
 /// In Kubernetes: `constructHistory`.
 pub(super) async fn construct(
@@ -64,7 +64,7 @@ fn hash_of(revision: &ControllerRevision) -> &str {
     revision.metadata.labels.get(HASH_LABEL).map(String::as_str).unwrap_or_default()
 }
 
-/// Makes the revision of the present template; gives its hash. In Kubernetes: `snapshot`.
+/// Creates the revision of the current template; returns its hash. In Kubernetes: `snapshot`.
 async fn create(pass: &Pass, set: &DaemonSet, number: i64) -> Result<String, ReconcileError> {
     let collisions = set.status.collision_count;
     let hash = template_hash(&set.spec.template, collisions.map(i64::from));
@@ -80,7 +80,7 @@ async fn create(pass: &Pass, set: &DaemonSet, number: i64) -> Result<String, Rec
     if existing.data == Some(data) {
         return Ok(hash_of(&existing).to_owned());
     }
-    // The name is that of another template: the next pass hashes with another count.
+    // Hash collision with another template: the next pass hashes with a higher collision count.
     let mut fresh = pass.api::<DaemonSet>().get(&set.key()).await?;
     if fresh.status.collision_count == collisions {
         fresh.status.collision_count = Some(collisions.unwrap_or(0).wrapping_add(1));
@@ -89,7 +89,7 @@ async fn create(pass: &Pass, set: &DaemonSet, number: i64) -> Result<String, Rec
     Err(ReconcileError::Object(format!("the revision {key} is of another template")))
 }
 
-/// Of several revisions of one template one stays; the pods of the others become its own.
+/// Of several revisions of one template one is kept; the pods of the others are relabelled to it.
 async fn drop_twins(
     pass: &Pass,
     kept: &ControllerRevision,
@@ -109,7 +109,7 @@ async fn drop_twins(
     Ok(())
 }
 
-/// Removes the oldest revisions beyond the limit, but none that a pod has.
+/// Deletes the oldest revisions beyond the limit, except those that a pod uses.
 pub(super) async fn clean_up(
     pass: &Pass,
     set: &DaemonSet,

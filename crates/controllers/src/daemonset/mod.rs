@@ -1,9 +1,8 @@
-//! Keeps one pod of a DaemonSet on each node that it is for.
+//! Keeps one pod of a DaemonSet on each eligible node.
 //!
-//! Watches the sets, their pods and revisions, and nodes as far as a change of labels or taints brings a pod or takes
-//! one away. The scheduler binds the pods: each says by its affinity which node it is meant for.
-//! [`decide`](decide::plan) says where pods are missing and which have to go; the rest here carries that out.
-//! In Kubernetes: `pkg/controller/daemon`.
+//! Watches the sets, their pods and revisions, and nodes whose changes of labels or taints add or remove a pod. The
+//! scheduler binds the pods: each has a node affinity for its target node. [`decide`](decide::plan) computes which
+//! pods are missing and which must be deleted; this module carries that out. In Kubernetes: `pkg/controller/daemon`.
 
 mod backoff;
 mod decide;
@@ -39,10 +38,10 @@ use crate::index::{candidates_of, index_by_controller, index_by_node, on_node};
 use crate::pod_control::PodControl;
 use crate::selecting::Selecting;
 
-/// How many pods one sync makes or removes at most. In Kubernetes: `BurstReplicas`.
+/// How many pods one sync creates or deletes at most. In Kubernetes: `BurstReplicas`.
 const BURST: usize = 250;
 
-/// The controller of DaemonSets.
+/// The DaemonSet controller.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let sets = process.informers.informer::<DaemonSet>();
     let revisions = process.informers.informer::<ControllerRevision>();
@@ -69,7 +68,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         .client(config.client(process))
         .watches(&sets, key_of)
         .watches(&revisions, move |notification| match notification {
-            // The controller's own; whose it is, has been looked at when it was made.
+            // The controller created it itself, and checked its owner then.
             Notification::Added { object, .. } if object.metadata.controller().is_some() => Vec::new(),
             _ => of_revisions.concerned_by(notification, DaemonSet::KIND),
         })
@@ -79,7 +78,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// The sets that a node is to have a pod of, and has not, or the other way round; and those that count a pod there as
+/// The sets that should have a pod on the node and have none, or the reverse, and those that count a pod there as
 /// misplaced, which may have changed. In Kubernetes: `syncNodeUpdate`.
 fn moved_by(notification: &Notification<Node>, sets: &Lister<DaemonSet>, pods: &Lister<Pod>) -> Vec<ObjectKey> {
     let node = match notification {
@@ -125,7 +124,7 @@ impl Reconciler for Daemons {
             self.events.in_pass(pass).event(set.as_ref(), EventType::Warning, "SelectingAll", message);
             return pass.done(|| "it selects all pods: refuse it");
         }
-        // Its revisions may be gone before its pods, so that nothing can be said of them any more.
+        // Its revisions may be deleted before its pods, so the status cannot be computed any more.
         if set.metadata.is_terminating() {
             return pass.done(|| "it is going: nothing to do");
         }

@@ -1,4 +1,4 @@
-//! What a pass sees of a set.
+//! The observed state of a set.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::placement::{Placement, Placing};
 use super::template::{is_updated, target_node};
 use crate::pods::{Availability, availability};
 
-/// A set, its pods by node, and what it wants of each node.
+/// A set, its pods by node, and whether each node should run one.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) set: Arc<DaemonSet>,
     /// The hash of the template.
     pub(super) hash: String,
-    /// What the set wants of each node, by its name.
+    /// Whether each node, by name, should run a pod.
     pub(super) placements: BTreeMap<String, Placement>,
-    /// The set's pods, by the node that they run on or are meant for. Those that have finished and are being deleted
-    /// are nobody's concern any more.
+    /// The set's pods, by the node that they run on or are meant for. Finished pods that are being deleted are left
+    /// out.
     pub(super) pods: BTreeMap<String, Vec<Arc<Pod>>>,
     pub(super) now: Timestamp,
 }
@@ -43,7 +43,7 @@ impl Observed {
                 pods.entry(node.to_owned()).or_default().push(pod.clone());
             }
         }
-        // The bound ones first, then the oldest.
+        // Bound pods first, then the oldest.
         let order = |pod: &Arc<Pod>| {
             let meta = &pod.metadata;
             (pod.node_name().is_none(), meta.creation_timestamp.clone(), meta.name.clone())
@@ -52,7 +52,7 @@ impl Observed {
         Self { set, hash, placements, pods, now }
     }
 
-    /// How many nodes are to have a pod.
+    /// How many nodes should run a pod.
     pub(super) fn desired(&self) -> i32 {
         self.placements.values().filter(|placement| **placement == Placement::Run).count() as i32
     }
@@ -69,12 +69,12 @@ impl Observed {
         self.availability(pod) == Availability::Available
     }
 
-    /// How many nodes, of so many, may have a second pod during an update.
+    /// How many nodes, of `desired`, may have a second pod during an update.
     pub(super) fn surge(&self, desired: i32) -> i32 {
         self.of_update(desired, |update| update.max_surge.as_ref())
     }
 
-    /// On how many nodes, of so many, the pod may be unavailable during an update.
+    /// On how many nodes, of `desired`, the pod may be unavailable during an update.
     pub(super) fn max_unavailable(&self, desired: i32) -> i32 {
         self.of_update(desired, |update| update.max_unavailable.as_ref())
     }

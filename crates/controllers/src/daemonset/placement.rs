@@ -1,11 +1,11 @@
-//! On which nodes a daemon pod is to run, and where one may stay.
+//! Which nodes should run a daemon pod, and where an existing one may stay.
 
 use coracle_api::apps_v1::DaemonSet;
 use coracle_api::core_v1::{Node, PodSpec};
 
 use super::template::tolerating;
 
-/// What a set wants of a node.
+/// Whether a node should run a pod of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placement {
     /// A pod.
@@ -16,7 +16,7 @@ pub(super) enum Placement {
     Leave,
 }
 
-/// What the pods of a set ask of their nodes, made once for all nodes.
+/// The scheduling requirements of a set's pods, computed once for all nodes.
 ///
 /// In Kubernetes: `NodeShouldRunDaemonPod`.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use coracle_api::core_v1::Pod;
 use super::observed::Observed;
 use super::placement::Placement;
 
-/// Nodes to make pods for, and pods to remove. In Kubernetes: `rollingUpdate`.
+/// Nodes to create pods for, and pods to delete. In Kubernetes: `rollingUpdate`.
 pub(super) fn replace(observed: &Observed) -> (Vec<String>, Vec<Arc<Pod>>) {
     let desired = observed.desired();
     let surge = observed.surge(desired);
@@ -26,8 +26,8 @@ struct OnNode<'a> {
     old: Option<&'a Arc<Pod>>,
 }
 
-/// The nodes with pods or that are to have some; none for one that has several pods of one sort, which have to be
-/// fewer first.
+/// The nodes that have pods or should have one; `None` for a node with several pods of one template, whose surplus is
+/// deleted first.
 fn nodes(observed: &Observed) -> impl Iterator<Item = Option<OnNode<'_>>> {
     let wanted = observed.placements.iter().filter(|(_, placement)| **placement == Placement::Run);
     let names: BTreeSet<&String> = observed.pods.keys().chain(wanted.map(|(node, _)| node)).collect();
@@ -38,8 +38,8 @@ fn nodes(observed: &Observed) -> impl Iterator<Item = Option<OnNode<'_>>> {
     })
 }
 
-/// Removes old pods, so many that no more than `max_unavailable` nodes lack an available pod; new ones follow where
-/// there is none. An old pod that is not available is no loss and goes anyway.
+/// Deletes old pods, such that at most `max_unavailable` nodes lack an available pod; the next sync creates their
+/// replacements. An old pod that is not available is always deleted.
 fn one_for_one(observed: &Observed, max_unavailable: i32) -> Vec<Arc<Pod>> {
     let mut unavailable = 0;
     let (mut useless, mut candidates) = (Vec::new(), Vec::new());
@@ -61,8 +61,8 @@ fn one_for_one(observed: &Observed, max_unavailable: i32) -> Vec<Arc<Pod>> {
     useless
 }
 
-/// Makes new pods beside old ones, at most `max_surge` beside available ones; an old pod goes once the new one is
-/// available. On a node that is to have none any more it goes once there are enough elsewhere.
+/// Creates new pods next to old ones, at most `max_surge` next to available ones; an old pod is deleted once the new
+/// one is available. On a node that should not have a pod any more, it is deleted once enough others are available.
 fn side_by_side(observed: &Observed, max_surge: i32, desired: i32) -> (Vec<String>, Vec<Arc<Pod>>) {
     let (mut surge, mut available) = (0, 0);
     let (mut needed, mut candidates) = (Vec::new(), Vec::new());

@@ -5,7 +5,7 @@ use coracle_api::apps_v1::DaemonSetStatus;
 use super::observed::Observed;
 use super::placement::Placement;
 
-/// The numbers, in place of those that a status has.
+/// Copies the counts into a status.
 pub(super) fn put(counted: &DaemonSetStatus, status: &mut DaemonSetStatus) {
     *status = DaemonSetStatus {
         collision_count: status.collision_count,
@@ -15,7 +15,7 @@ pub(super) fn put(counted: &DaemonSetStatus, status: &mut DaemonSetStatus) {
     };
 }
 
-/// The numbers; of several pods on a node the first counts.
+/// The counts; of several pods on a node only the first counts.
 pub(super) fn counted(observed: &Observed) -> DaemonSetStatus {
     let observed_generation = observed.set.metadata.generation.unwrap_or(0);
     let mut status = DaemonSetStatus { observed_generation, ..DaemonSetStatus::default() };

@@ -1,4 +1,4 @@
-//! From a set's template to the pod of one node, and back to the node that a pod is for.
+//! Builds the pod for one node from a set's template, and finds the node that a pod is for.
 
 use coracle_api::apps_v1::DaemonSet;
 use coracle_api::core_v1::{
@@ -10,16 +10,16 @@ use crate::pods::new_pod;
 
 /// The label with the hash of a pod's or a revision's template.
 pub(super) const HASH_LABEL: &str = "controller-revision-hash";
-/// The older label, a number that the API server counts up.
+/// The older label, with a generation that the API server increments.
 const GENERATION_LABEL: &str = "pod-template-generation";
-/// Where a set keeps that number.
+/// The annotation of a set with that generation.
 const GENERATION: &str = "deprecated.daemonset.template.generation";
 
-/// The field by which an affinity names a node.
+/// The field by which an affinity selects a node by name.
 const NAME_FIELD: &str = "metadata.name";
 
-/// What daemon pods bear, in order: a node's failing does not evict them, and its pressures and a cordon do not keep
-/// them away.
+/// The tolerations of daemon pods, in order: a not-ready node does not evict them, and neither pressure taints nor a
+/// cordon keeps them off.
 const TOLERATED: [(&str, &str); 6] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -29,7 +29,7 @@ const TOLERATED: [(&str, &str); 6] = [
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 ];
 
-/// A pod that needs no network of its own may come before there is one.
+/// A pod with host networking may run before the pod network is available.
 const TOLERATED_ON_HOST_NETWORK: (&str, &str) = ("node.kubernetes.io/network-unavailable", "NoSchedule");
 
 /// A spec with the tolerations of daemon pods. In Kubernetes: `AddOrUpdateDaemonPodTolerations`.
@@ -42,7 +42,7 @@ pub(super) fn tolerating(mut spec: PodSpec) -> PodSpec {
             effect: effect.to_owned(),
             ..Toleration::default()
         };
-        // The same but for a limit in time is made to last for ever.
+        // The same toleration with a time limit becomes unlimited.
         let is_the_same = |one: &&mut Toleration| {
             one.key == wanted.key
                 && one.effect == wanted.effect
@@ -57,7 +57,7 @@ pub(super) fn tolerating(mut spec: PodSpec) -> PodSpec {
     spec
 }
 
-/// The pod of a set as all nodes have it, for [`for_node`].
+/// The pod of a set without its node, for [`for_node`].
 pub(super) fn daemon_pod(set: &DaemonSet, hash: &str) -> Result<Pod, ReconcileError> {
     let spec = tolerating(set.spec.template.spec.clone());
     let mut template = PodTemplateSpec { spec, ..set.spec.template.clone() };
@@ -68,7 +68,7 @@ pub(super) fn daemon_pod(set: &DaemonSet, hash: &str) -> Result<Pod, ReconcileEr
     new_pod(set, &template)
 }
 
-/// The pod for one node: the scheduler binds it, since its affinity allows no other.
+/// The pod for one node: its affinity allows only that node, and the scheduler binds it.
 ///
 /// In Kubernetes: `ReplaceDaemonSetPodNodeNameNodeAffinity`.
 pub(super) fn for_node(pod: &Pod, node: &str) -> Pod {
@@ -102,7 +102,7 @@ pub(super) fn target_node(pod: &Pod) -> Option<&str> {
     }
 }
 
-/// Whether a pod is of the template that the set has at the moment. In Kubernetes: `IsPodUpdated`.
+/// Whether a pod has the set's current template. In Kubernetes: `IsPodUpdated`.
 pub(super) fn is_updated(pod: &Pod, set: &DaemonSet, hash: &str) -> bool {
     let label = |name: &str| pod.metadata.labels.get(name);
     let has_hash = !hash.is_empty() && label(HASH_LABEL).is_some_and(|value| value == hash);

@@ -12,7 +12,7 @@ pub(super) const NEW_SET_AVAILABLE: &str = "NewReplicaSetAvailable";
 pub(super) const TIMED_OUT: &str = "ProgressDeadlineExceeded";
 pub(super) const PAUSED: &str = "DeploymentPaused";
 
-/// A condition as of now.
+/// A condition with the current time.
 pub(super) fn condition(
     type_: &str,
     status: &str,
@@ -31,7 +31,7 @@ pub(super) fn condition(
     }
 }
 
-/// A set's failure as the Deployment repeats it.
+/// A ReplicaSet's failure condition, copied to the Deployment.
 pub(super) fn repeated(condition: &ReplicaSetCondition) -> DeploymentCondition {
     DeploymentCondition {
         type_: condition.type_.clone(),
@@ -44,7 +44,7 @@ pub(super) fn repeated(condition: &ReplicaSetCondition) -> DeploymentCondition {
     }
 }
 
-/// After how many seconds without progress the Deployment says so; none if it never does.
+/// After how many seconds without progress the Deployment reports a failure; `None` if it never does.
 pub(super) fn progress_deadline(deployment: &Deployment) -> Option<i64> {
     deployment.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX).map(i64::from)
 }

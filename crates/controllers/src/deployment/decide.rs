@@ -1,4 +1,4 @@
-//! What a Deployment needs next: one step, after which it is looked at again.
+//! What a Deployment needs next: one step, after which it is processed again.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::conditions::{append, find};
 pub(super) struct Observed {
     /// The Deployment.
     pub(super) deployment: Arc<Deployment>,
-    /// The sets that belong to it.
+    /// The sets that the Deployment owns.
     pub(super) sets: Vec<Arc<ReplicaSet>>,
-    /// The pods of those sets, if it waits for their end.
+    /// The pods of those sets, if the Deployment waits for their termination.
     pub(super) pods: Vec<Arc<Pod>>,
 }
 
@@ -32,14 +32,14 @@ pub(super) struct Observed {
 pub(super) struct Plan {
     /// Writes to sets.
     pub(super) sets: Vec<SetWrite>,
-    /// The Deployment with the status (and revision) that it should have; none if it has it.
+    /// The Deployment with the desired status (and revision); `None` if it is up to date.
     pub(super) status: Option<Box<Deployment>>,
-    /// When to look again although nothing happened.
+    /// When to sync again if nothing changes before.
     pub(super) again: Option<SignedDuration>,
 }
 
 impl Plan {
-    /// What was decided, for people.
+    /// The decision as a sentence, for the event log.
     pub(super) fn sentence(&self, observed: &Observed) -> String {
         let want = observed.deployment.spec.replicas.unwrap_or(1);
         let see: Vec<String> = observed.sets.iter().map(|set| format!("{} {}", name(set), size(set))).collect();
@@ -73,11 +73,11 @@ fn name(set: &ReplicaSet) -> &str {
 /// A write to one set.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SetWrite {
-    /// Make it.
+    /// Create it.
     Create(Box<ReplicaSet>),
-    /// Change it; `from` is the size that it had.
+    /// Update it; `from` is its previous size.
     Update { set: Box<ReplicaSet>, from: i32 },
-    /// Remove it.
+    /// Delete it.
     Delete(ObjectKey),
 }
 
@@ -107,7 +107,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if deployment.spec.strategy.type_ == "Recreate" { rollout.recreate() } else { rollout.roll() }
 }
 
-/// What the Deployment asks for, in numbers: the surge is rounded up, the unavailability down.
+/// The limits of the Deployment as numbers: the surge is rounded up, the unavailability down.
 pub(super) fn bounds(deployment: &Deployment) -> Bounds {
     let replicas = deployment.spec.replicas.unwrap_or(1);
     let strategy = &deployment.spec.strategy;
@@ -129,7 +129,7 @@ struct Rollout<'a> {
 }
 
 impl Rollout<'_> {
-    /// Says that the Deployment is paused, or no longer.
+    /// Sets or clears the condition that the Deployment is paused.
     fn pause_or_resume(&self) -> Option<Plan> {
         progress_deadline(self.deployment)?;
         let progressing = find(&self.deployment.status.conditions, PROGRESSING);
@@ -147,7 +147,7 @@ impl Rollout<'_> {
         Some(Plan { status: Some(Box::new(deployment)), ..Plan::default() })
     }
 
-    /// Brings the new set, if there is one, and the Deployment to the right revision; none if they are.
+    /// Brings the new set, if it exists, and the Deployment to the right revision; `None` if they are up to date.
     ///
     /// In Kubernetes: the first half of `getNewReplicaSet`.
     fn up_to_date(&self) -> Option<Plan> {
@@ -170,7 +170,7 @@ impl Rollout<'_> {
         (deployment != **self.deployment).then(|| Plan { status: Some(Box::new(deployment)), ..Plan::default() })
     }
 
-    /// Makes the set for the template, as large as the strategy allows.
+    /// Creates the set for the template, as large as the strategy allows.
     fn create(&self) -> Plan {
         let revision = self.sets.next_revision();
         let mut new = new_set(self.deployment, revision);
@@ -192,7 +192,7 @@ impl Rollout<'_> {
         Plan { sets: vec![SetWrite::Create(Box::new(new))], status, again: None }
     }
 
-    /// Follows a change of the number of replicas, and nothing else.
+    /// Only the number of replicas changed: scales the sets.
     fn scale(&self) -> Plan {
         let mut writes = self.scale_writes();
         if self.deployment.spec.paused {
@@ -273,13 +273,13 @@ impl Rollout<'_> {
         reported || self.pods.iter().any(old_pod)
     }
 
-    /// Nothing is to be scaled: old sets beyond the history go, and the status follows.
+    /// No set needs scaling: old sets beyond the history limit are deleted, and the status is updated.
     fn finish(&self) -> Plan {
         let complete = is_complete(self.deployment, &self.deployment.status);
         self.rolled(if complete { self.surplus() } else { Vec::new() })
     }
 
-    /// Old sets beyond the history that hold nothing any more, those of the lowest revision first.
+    /// Empty old sets beyond the history limit, those with the lowest revision first.
     fn surplus(&self) -> Vec<SetWrite> {
         let Some(limit) = self.deployment.spec.revision_history_limit.filter(|limit| *limit != i32::MAX) else {
             return Vec::new();
@@ -305,7 +305,7 @@ impl Rollout<'_> {
         let mut plan = self.with_status(writes, status);
         let complete = is_complete(self.deployment, &self.deployment.status);
         if plan.status.is_none() && !complete {
-            // One second more, because times are written in whole ones.
+            // One second more, because times are written in whole seconds.
             let again = time_left(self.deployment, self.now).map(|left| left + SignedDuration::from_secs(1));
             plan.again = again.map(|again| again.max(SignedDuration::from_secs(1)));
         }
@@ -318,12 +318,12 @@ impl Rollout<'_> {
         Plan { sets, status, again: None }
     }
 
-    /// A write that gives a set another size; none if it has it.
+    /// A write that resizes a set; `None` if it has that size.
     fn resize(&self, set: &Arc<ReplicaSet>, to: i32) -> Option<SetWrite> {
         if size(set) == to { None } else { self.write(set, to) }
     }
 
-    /// A write that gives a set a size and notes what there is to be; none if that changes nothing.
+    /// A write that sets a set's size and its desired-replicas annotations; `None` if that changes nothing.
     fn write(&self, set: &Arc<ReplicaSet>, to: i32) -> Option<SetWrite> {
         let mut changed = ReplicaSet::clone(set);
         let noted = note_bounds(&mut changed, self.bounds);

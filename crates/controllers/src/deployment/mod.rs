@@ -1,9 +1,9 @@
-//! Rolls out what a Deployment asks for, by making ReplicaSets and changing their sizes.
+//! Rolls out a Deployment by creating ReplicaSets and scaling them.
 //!
-//! Watches Deployments and their ReplicaSets; of pods only the end matters, and only where old ones have to be gone
-//! before new ones are made (`Recreate`). A pass takes one step and waits for the change that it made.
-//! In Kubernetes: `pkg/controller/deployment`. Unlike there, the annotation
-//! `deprecated.deployment.rollback.rollback-to` is not followed: nothing writes it since `extensions/v1beta1` is gone.
+//! Watches Deployments and their ReplicaSets. Of pods only deletions matter, and only for `Recreate`, where old pods
+//! must be gone before new ones are created. A pass takes one step and waits for the resulting change. In Kubernetes:
+//! `pkg/controller/deployment`. Unlike Kubernetes: the annotation `deprecated.deployment.rollback.rollback-to` is
+//! ignored; nothing writes it since `extensions/v1beta1` was removed.
 
 mod conditions;
 mod decide;
@@ -37,10 +37,10 @@ use crate::conditions::append;
 use crate::index::{candidates_of, controlled_by, index_by_controller};
 use crate::selecting::Selecting;
 
-/// The strategy that makes new pods when no old one is left.
+/// The strategy that creates new pods when no old one is left.
 const RECREATE: &str = "Recreate";
 
-/// The controller of Deployments.
+/// The Deployment controller.
 pub(crate) fn deployments(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let deployments = process.informers.informer::<Deployment>();
     let sets = process.informers.informer::<ReplicaSet>();
@@ -68,7 +68,7 @@ pub(crate) fn deployments(process: &Process, config: &Config) -> BoxFuture<'stat
     Box::pin(controller.run())
 }
 
-/// The Deployment that may have waited for the end of a pod.
+/// The Deployment that may have waited for the deletion of a pod.
 fn recreated_by(
     notification: &Notification<Pod>,
     sets: &Lister<ReplicaSet>,
@@ -155,7 +155,8 @@ impl Deployments {
         }
     }
 
-    /// A set of that name is there already: ours after all, or somebody else's, whose name then has to be avoided.
+    /// A set of that name exists already: it is ours after all, or foreign, and then the collision count is
+    /// increased.
     async fn not_created(
         &self,
         pass: &Pass,
@@ -184,7 +185,7 @@ impl Deployments {
         Err(error.into())
     }
 
-    /// A selector that selects everything would take all pods of the namespace.
+    /// A selector that selects everything would adopt all pods of the namespace.
     async fn refuse(&self, pass: &Pass, deployment: &Deployment) -> Result<Action, ReconcileError> {
         pass.decided(|| "it selects all pods: refuse it");
         let message = "This deployment is selecting all pods. A non-empty selector is required.";

@@ -1,4 +1,4 @@
-//! Which set belongs to which revision, and the annotations that say so.
+//! Which set belongs to which revision, and the annotations that record it.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use coracle_controller_runtime::ownership::controller_reference;
 use super::rolling::Bounds;
 use crate::hash::template_hash;
 
-/// The label that tells the pods of one set from those of another.
+/// The label that distinguishes the pods of one set from those of another.
 pub(super) const HASH_LABEL: &str = "pod-template-hash";
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
 const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
 const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
-/// Annotations of the Deployment that its sets do not get.
+/// Annotations of the Deployment that are not copied to its sets.
 const NOT_COPIED: [&str; 6] = [
     "kubectl.kubernetes.io/last-applied-configuration",
     "deprecated.deployment.rollback.rollback-to",
@@ -25,12 +25,12 @@ const NOT_COPIED: [&str; 6] = [
     DESIRED_REPLICAS,
     MAX_REPLICAS,
 ];
-/// How long the list of earlier revisions of a set may get.
+/// The maximum length of a set's list of earlier revisions.
 const LONGEST_HISTORY: usize = 2000;
-/// The longest name of a set.
+/// The maximum length of a set's name.
 const LONGEST_NAME: usize = 253;
 
-/// The sets of a Deployment, told apart; each list from the oldest to the newest.
+/// The sets of a Deployment, new and old; each list from the oldest to the newest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sets {
     /// The oldest set with the Deployment's template.
@@ -40,7 +40,7 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Tells the sets apart.
+    /// Separates the new set from the old ones.
     pub(super) fn of(deployment: &Deployment, mut sets: Vec<Arc<ReplicaSet>>) -> Self {
         sets.sort_by(|a, b| by_age(a).cmp(&by_age(b)));
         let new = sets.iter().position(|set| same_template(&set.spec.template, &deployment.spec.template));
@@ -59,17 +59,17 @@ impl Sets {
     }
 }
 
-/// What orders sets by age: when they were made, then their names.
+/// The sort key of sets by age: creation time, then name.
 pub(super) fn by_age(set: &ReplicaSet) -> (Option<&str>, Option<&str>) {
     (set.metadata.creation_timestamp.as_deref(), set.metadata.name.as_deref())
 }
 
-/// How many replicas a set is to have.
+/// The desired number of replicas of a set.
 pub(super) fn size(set: &ReplicaSet) -> i32 {
     set.spec.replicas.unwrap_or(1)
 }
 
-/// Whether two templates ask for the same pods; the hash label does not count.
+/// Whether two templates describe the same pods; the hash label is ignored.
 fn same_template(a: &PodTemplateSpec, b: &PodTemplateSpec) -> bool {
     let without_hash = |template: &PodTemplateSpec| {
         let mut template = template.clone();
@@ -79,7 +79,7 @@ fn same_template(a: &PodTemplateSpec, b: &PodTemplateSpec) -> bool {
     a.spec == b.spec && without_hash(a) == without_hash(b)
 }
 
-/// Whether a set was made for this Deployment and template.
+/// Whether a set was created for this Deployment and template.
 pub(super) fn is_for(set: &ReplicaSet, deployment: &Deployment) -> bool {
     let owned = set.metadata.controller().is_some_and(|owner| Some(&owner.uid) == deployment.metadata.uid.as_ref());
     owned && same_template(&set.spec.template, &deployment.spec.template)
@@ -90,7 +90,7 @@ pub(super) fn revision_of(set: &ReplicaSet) -> i64 {
     set.metadata.annotations.get(REVISION).and_then(|revision| revision.parse().ok()).unwrap_or(0)
 }
 
-/// The set for the Deployment's template, without a size yet.
+/// The set for the Deployment's template, with no size yet.
 pub(super) fn new_set(deployment: &Deployment, revision: i64) -> ReplicaSet {
     let hash = template_hash(&deployment.spec.template, deployment.status.collision_count.map(i64::from));
     let mut template = deployment.spec.template.clone();
@@ -111,7 +111,7 @@ pub(super) fn new_set(deployment: &Deployment, revision: i64) -> ReplicaSet {
     set
 }
 
-/// Brings a set's annotations up to date; true if that changed any. Annotations that the Deployment no longer has stay.
+/// Updates a set's annotations; true if any changed. Annotations that the Deployment no longer has stay.
 ///
 /// In Kubernetes: `SetNewReplicaSetAnnotations`.
 pub(super) fn annotate(deployment: &Deployment, set: &mut ReplicaSet, revision: i64) -> bool {
@@ -139,7 +139,7 @@ pub(super) fn annotate(deployment: &Deployment, set: &mut ReplicaSet, revision: 
     before != *annotations
 }
 
-/// The list with one more revision, the oldest ones dropped where it gets too long; none if that does not help.
+/// The list with one more revision; the oldest ones are dropped if it gets too long. `None` if that does not suffice.
 fn append(history: &str, revision: &str) -> Option<String> {
     if history.is_empty() {
         return Some(revision.to_owned());
@@ -153,7 +153,7 @@ fn append(history: &str, revision: &str) -> Option<String> {
     (joined.len() <= LONGEST_HISTORY).then_some(joined)
 }
 
-/// Notes on a set how many replicas there are to be and may be; true if that changed anything.
+/// Records the desired and the maximum number of replicas on a set; true if that changed anything.
 pub(super) fn note_bounds(set: &mut ReplicaSet, bounds: Bounds) -> bool {
     let before = set.metadata.annotations.clone();
     let most = bounds.most();
@@ -162,12 +162,12 @@ pub(super) fn note_bounds(set: &mut ReplicaSet, bounds: Bounds) -> bool {
     before != set.metadata.annotations
 }
 
-/// How many replicas there were to be when the set was last scaled.
+/// The desired number of replicas when the set was last scaled.
 pub(super) fn desired_replicas(set: &ReplicaSet) -> Option<i32> {
     number(set, DESIRED_REPLICAS)
 }
 
-/// How many there might have been at most.
+/// The maximum number of replicas then.
 pub(super) fn max_replicas(set: &ReplicaSet) -> Option<i32> {
     number(set, MAX_REPLICAS)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What a rollout looks at of one ReplicaSet.
+/// The numbers of one ReplicaSet that a rollout reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SetSize {
     /// Its name.
@@ -13,24 +13,24 @@ pub(super) struct SetSize {
     pub(super) replicas: i32,
     /// `status.availableReplicas`
     pub(super) available: i32,
-    /// The annotation `deployment.kubernetes.io/max-replicas`: how many there were to be at most when it was last scaled.
+    /// The annotation `deployment.kubernetes.io/max-replicas`: the maximum when the set was last scaled.
     pub(super) max_replicas: Option<i32>,
 }
 
-/// What the Deployment asks for, in numbers.
+/// The limits of the Deployment as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// `spec.replicas`
     pub(super) replicas: i32,
-    /// How many more there may be for the time of the rollout.
+    /// How many extra replicas may exist during the rollout.
     pub(super) surge: i32,
     /// How many may be unavailable.
     pub(super) unavailable: i32,
 }
 
 impl Bounds {
-    /// From the two settings, each already a number: both zero would never get anywhere, so one may be unavailable.
-    /// In Kubernetes: `ResolveFenceposts`.
+    /// From the two settings as numbers. With both zero a rollout could never progress, so one replica may be
+    /// unavailable. In Kubernetes: `ResolveFenceposts`.
     pub(super) fn rolling(replicas: i32, surge: i32, unavailable: i32) -> Self {
         let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
         let unavailable = if replicas == 0 { 0 } else { unavailable.min(replicas) };
@@ -46,13 +46,13 @@ impl Bounds {
         self.replicas - self.unavailable
     }
 
-    /// How many there may be at most for the time of the rollout.
+    /// The maximum number of replicas during the rollout.
     pub(super) fn most(self) -> i32 {
         self.replicas.saturating_add(self.surge)
     }
 }
 
-/// What is counted may be more than there is room for; no set is larger than there is.
+/// Sums may exceed the range of a set's size; no single size does.
 fn narrow(count: i64) -> i32 {
     i32::try_from(count).unwrap_or(if count < 0 { i32::MIN } else { i32::MAX })
 }
@@ -61,7 +61,7 @@ fn sum(counts: impl Iterator<Item = i32>) -> i64 {
     counts.map(i64::from).sum()
 }
 
-/// The new set's size, given the sum of all sizes with its own.
+/// The new set's size, given the sum of all sizes including its own.
 pub(super) fn new_size(bounds: Bounds, new: i32, sum: i64) -> i32 {
     if new >= bounds.replicas {
         return bounds.replicas;
@@ -71,17 +71,17 @@ pub(super) fn new_size(bounds: Bounds, new: i32, sum: i64) -> i32 {
 }
 
 impl SetSize {
-    /// How many of its replicas are available and stay. A status from before the set was made smaller counts some that
-    /// are about to go.
+    /// How many of its available replicas stay. A status from before the set was scaled down counts some that are
+    /// about to be deleted.
     ///
-    /// Unlike Kubernetes: there such a status is an error of the sync, which is tried again.
+    /// Unlike Kubernetes: there such a status makes the sync fail, and it is retried.
     fn lasting(&self) -> i32 {
         self.available.min(self.replicas)
     }
 }
 
-/// One round of making the old sets smaller: first what is unhealthy in them, then what the availability spares, each
-/// time the oldest set first. Names only the sets that change.
+/// One round of scaling the old sets down: first their unhealthy pods, then as many as availability allows, in both
+/// cases the oldest set first. Returns only the sets that change.
 pub(super) fn shrink_old(bounds: Bounds, new: &SetSize, old: &[SetSize]) -> BTreeMap<String, i32> {
     let old_sum = sum(old.iter().map(|set| set.replicas));
     let budget = narrow(old_sum + i64::from(new.lasting()) - i64::from(bounds.min_available()));
@@ -97,7 +97,7 @@ pub(super) fn shrink_old(bounds: Bounds, new: &SetSize, old: &[SetSize]) -> BTre
     old.into_iter().filter(|set| before[&set.name] != set.replicas).map(|set| (set.name, set.replicas)).collect()
 }
 
-/// Takes up to `budget` replicas away, from each set in turn at most what `spare` allows.
+/// Removes up to `budget` replicas, from each set in turn at most what `spare` allows.
 fn take(sets: &mut [SetSize], budget: i32, spare: impl Fn(&SetSize) -> i32) {
     let mut left = budget;
     for set in sets {
@@ -107,9 +107,9 @@ fn take(sets: &mut [SetSize], budget: i32, spare: impl Fn(&SetSize) -> i32) {
     }
 }
 
-/// Shares a change of `spec.replicas` in the middle of a rollout among the sets that have replicas, in proportion to
-/// their sizes. `reported` is the Deployment's `status.replicas`, for sets that do not say how many they were to be.
-/// Names every set, changed or not, because their annotations are renewed too.
+/// Distributes a change of `spec.replicas` during a rollout over the sets that have replicas, in proportion to their
+/// sizes. `reported` is the Deployment's `status.replicas`, for sets without the annotation. Returns every set,
+/// changed or not, because their annotations are updated too.
 pub(super) fn in_proportion(bounds: Bounds, active: &[SetSize], reported: i32) -> BTreeMap<String, i32> {
     let most = if bounds.replicas > 0 { i64::from(bounds.replicas) + i64::from(bounds.surge) } else { 0 };
     let change = narrow(most - sum(active.iter().map(|set| set.replicas)));

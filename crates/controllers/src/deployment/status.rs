@@ -12,7 +12,7 @@ use super::revision::{Sets, size};
 use super::rolling::Bounds;
 use crate::conditions::{append, find, remove};
 
-/// The numbers, and whether enough is available.
+/// The counts, and the condition `Available`.
 pub(super) fn counted(deployment: &Deployment, sets: &Sets, bounds: Bounds, now: Timestamp) -> DeploymentStatus {
     let sum = |count: &dyn Fn(&ReplicaSet) -> i32| sets.all().map(|set| count(set)).fold(0_i32, i32::saturating_add);
     let available = sum(&|set| set.status.available_replicas);
@@ -37,14 +37,14 @@ pub(super) fn counted(deployment: &Deployment, sets: &Sets, bounds: Bounds, now:
     status
 }
 
-/// None as long as one set does not say how many of its pods are terminating; one that nobody looked at yet has none.
+/// `None` while a set does not report how many of its pods are terminating; a set without a status has none.
 fn terminating(sets: &Sets) -> Option<i32> {
     let counted =
         sets.all().filter(|set| set.status.observed_generation != 0 || set.status.terminating_replicas.is_some());
     counted.map(|set| set.status.terminating_replicas).try_fold(0_i32, |sum, own| Some(sum.saturating_add(own?)))
 }
 
-/// The status in the course of a rollout: the numbers, and whether it gets on.
+/// The status during a rollout: the counts, and the condition `Progressing`.
 ///
 /// In Kubernetes: `syncRolloutStatus`.
 pub(super) fn rolling_out(deployment: &Deployment, sets: &Sets, bounds: Bounds, now: Timestamp) -> DeploymentStatus {
@@ -68,7 +68,7 @@ pub(super) fn rolling_out(deployment: &Deployment, sets: &Sets, bounds: Bounds, 
             if let Some(before) = before.filter(|before| before.status == "True") {
                 next.last_transition_time.clone_from(&before.last_transition_time);
             }
-            // Taken out first, so that the same reason again renews the time of the last progress.
+            // Removed first, so that the same reason again updates the time of the last progress.
             remove(&mut status.conditions, PROGRESSING);
             append(&mut status.conditions, next);
         }
@@ -90,7 +90,7 @@ fn failure(sets: &Sets) -> Option<coracle_api::apps_v1::DeploymentCondition> {
     sets.new.as_deref().and_then(of).or_else(|| sets.all().find_map(|set| of(set)))
 }
 
-/// Whether the new template runs everywhere and everything is available. In Kubernetes: `DeploymentComplete`.
+/// Whether all pods have the new template and are available. In Kubernetes: `DeploymentComplete`.
 pub(super) fn is_complete(deployment: &Deployment, status: &DeploymentStatus) -> bool {
     let replicas = deployment.spec.replicas.unwrap_or(1);
     status.updated_replicas == replicas
@@ -107,7 +107,7 @@ fn progresses(before: &DeploymentStatus, after: &DeploymentStatus) -> bool {
         || after.available_replicas > before.available_replicas
 }
 
-/// How much time is left for progress; none if there is no deadline, or nothing to wait for.
+/// How much time is left for progress; `None` without a deadline, or with nothing to wait for.
 pub(super) fn time_left(deployment: &Deployment, now: Timestamp) -> Option<SignedDuration> {
     let deadline = SignedDuration::from_secs(progress_deadline(deployment)?);
     let progressing = find(&deployment.status.conditions, PROGRESSING)?;

@@ -12,27 +12,26 @@ use jiff::SignedDuration;
 
 use crate::conditions::put;
 
-/// How long an eviction may take to become a deletion, and how long a pod may be said to be disrupted before it is.
-/// In Kubernetes: `DeletionTimeout` and `stalePodDisruptionTimeout`.
+/// How long an eviction may take to become a deletion, and how long a pod may have the condition `DisruptionTarget`
+/// before it is deleted. In Kubernetes: `DeletionTimeout` and `stalePodDisruptionTimeout`.
 pub(super) const TIMEOUT: SignedDuration = SignedDuration::from_mins(2);
 
 const ALLOWED: &str = "DisruptionAllowed";
 
-/// How many pods there should be, and how many of them healthy.
+/// The expected number of pods, and how many of them must be healthy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Expected {
     pub(super) pods: i32,
     pub(super) healthy: i32,
 }
 
-/// Whether it takes the sizes of the pods' controllers to know what a budget expects: a number of available pods says it
-/// alone.
+/// Whether the sizes of the pods' controllers are needed: `minAvailable` as a number does not need them.
 pub(super) fn needs_scale(budget: &PodDisruptionBudget) -> bool {
     let spec = &budget.spec;
     spec.max_unavailable.is_some() || matches!(spec.min_available, Some(IntOrString::String(_)))
 }
 
-/// What a budget expects of so many pods; `scale` is what their controllers want together.
+/// What a budget expects of this number of pods; `scale` is the sum of their controllers' sizes.
 pub(super) fn expected(budget: &PodDisruptionBudget, pods: usize, scale: i32) -> Result<Expected, String> {
     let part = |of: &IntOrString| {
         let part = of.scaled(scale, Rounding::Up);
@@ -48,10 +47,10 @@ pub(super) fn expected(budget: &PodDisruptionBudget, pods: usize, scale: i32) ->
     })
 }
 
-/// The pods whose evictions are under way.
+/// The pods whose evictions are in progress.
 #[derive(Debug, Default)]
 pub(super) struct Disrupted {
-    /// By name, since when.
+    /// The time of each eviction, by pod name.
     pub(super) pods: BTreeMap<String, String>,
     /// Those that should have been deleted by now.
     pub(super) overdue: Vec<Arc<Pod>>,
@@ -59,7 +58,7 @@ pub(super) struct Disrupted {
     pub(super) recheck: Option<SignedDuration>,
 }
 
-/// Those pods of the budget's list that are still to be deleted.
+/// The pods of the budget's `disruptedPods` that are still to be deleted.
 pub(super) fn disrupted(budget: &PodDisruptionBudget, pods: &[Arc<Pod>], now: Timestamp) -> Disrupted {
     let mut found = Disrupted::default();
     for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
@@ -76,7 +75,7 @@ pub(super) fn disrupted(budget: &PodDisruptionBudget, pods: &[Arc<Pod>], now: Ti
     found
 }
 
-/// The status for what was seen.
+/// The status for the observed state.
 pub(super) fn status(
     budget: &PodDisruptionBudget,
     pods: &[Arc<Pod>],
@@ -87,7 +86,7 @@ pub(super) fn status(
     let is_healthy =
         |pod: &&Arc<Pod>| !pod.is_terminating() && pod.is_ready() && !disrupted.pods.contains_key(pod.name());
     let healthy = i32::try_from(pods.iter().filter(is_healthy).count()).unwrap_or(i32::MAX);
-    // Where no pod is expected none may go: the first ones may be there before the next status is.
+    // If no pods are expected none may be disrupted: the first ones may exist before the next status is written.
     let allowed = if expected.pods > 0 { healthy.saturating_sub(expected.healthy).max(0) } else { 0 };
     let mut status = PodDisruptionBudgetStatus {
         current_healthy: healthy,
@@ -103,7 +102,7 @@ pub(super) fn status(
     status
 }
 
-/// The status where nothing is known: nothing may go.
+/// The status if the state could not be determined: no disruption is allowed.
 pub(super) fn failed(budget: &PodDisruptionBudget, why: &str, now: Timestamp) -> PodDisruptionBudgetStatus {
     let mut status = PodDisruptionBudgetStatus { disruptions_allowed: 0, ..budget.status.clone() };
     put_condition(&mut status, "False", "SyncFailed", why, now);
@@ -123,14 +122,14 @@ fn put_condition(status: &mut PodDisruptionBudgetStatus, value: &str, reason: &s
     put(&mut status.conditions, condition);
 }
 
-/// What was decided, for people.
+/// The decision as a sentence, for the event log.
 pub(super) fn sentence(status: &PodDisruptionBudgetStatus) -> String {
     let PodDisruptionBudgetStatus { current_healthy, desired_healthy, disruptions_allowed, .. } = status;
     format!("want {desired_healthy} healthy, see {current_healthy}: allow {disruptions_allowed}")
 }
 
-/// Until when a pod that is said to be disrupted, and is not being deleted, is waited for; none if there is no such word
-/// or it is the kubelet's.
+/// How long to wait for the deletion of a pod with the condition `DisruptionTarget`; `None` if it has no such
+/// condition, or if the kubelet set it.
 pub(super) fn stale_in(pod: &Pod, now: Timestamp) -> Option<SignedDuration> {
     let condition = pod.condition("DisruptionTarget").filter(|condition| condition.status == "True")?;
     if pod.is_terminating() || pod.is_finished() || condition.reason == "TerminationByKubelet" {
@@ -142,7 +141,7 @@ pub(super) fn stale_in(pod: &Pod, now: Timestamp) -> Option<SignedDuration> {
     }))
 }
 
-/// The event about pods that no controller manages.
+/// The event about pods without a controller.
 pub(super) fn unmanaged(budget: &PodDisruptionBudget) -> String {
     format!(
         "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a result, the status of \

@@ -1,8 +1,8 @@
-//! Says how many pods of each disruption budget may be evicted now.
+//! Computes how many pods of each disruption budget may be evicted now.
 //!
-//! Watches budgets and pods: a pod concerns the budgets whose selectors choose it. [`scales`] asks how many pods their
-//! controllers want, [`decide`] counts. A pod that was said to be disrupted and is still there is said not to be, by
-//! [`stale`]. In Kubernetes: `pkg/controller/disruption`; evictions themselves are the API server's.
+//! Watches budgets and pods: a pod concerns the budgets whose selectors match it. [`scales`] looks up the sizes of
+//! the pods' controllers, [`decide`] counts. [`stale`] clears the condition `DisruptionTarget` of a pod that was not
+//! deleted. In Kubernetes: `pkg/controller/disruption`. The API server handles evictions themselves.
 
 mod decide;
 mod scales;
@@ -60,7 +60,7 @@ fn selector(budget: &PodDisruptionBudget) -> LabelSelector {
     meta_v1::LabelSelector::of_object(budget.spec.selector.as_deref())
 }
 
-/// The budgets whose selectors choose a pod. There should be one at most: with more, it is said so in an event.
+/// The budgets whose selectors match a pod. There should be at most one; several are reported in an event.
 fn concerned(notification: &Notification<Pod>, selecting: &Selecting, events: &EventRecorder) -> Vec<ObjectKey> {
     let pod = notification.object();
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
@@ -136,7 +136,7 @@ impl Disruption {
     }
 }
 
-/// Writes a status that is another than before. An eviction that came between has taken of the budget: then everything is
+/// Writes a status that has changed. On a conflict an eviction has used the budget meanwhile, and everything is
 /// counted again.
 async fn write(
     pass: &Pass,

@@ -1,4 +1,4 @@
-//! How many pods the controllers of pods want together.
+//! The sum of the sizes of the pods' controllers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use coracle_meta::{GroupVersion, ObjectKey, OwnerReference, Resource};
 
 use crate::scaled_kinds::ScaledKinds;
 
-/// The sizes of controllers: those of built-in kinds from caches, all others by their `scale`.
+/// The sizes of controllers: built-in kinds from caches, all others by their `scale` subresource.
 ///
 /// In Kubernetes: the finders of `DisruptionController`.
 pub(super) struct Scales {
@@ -23,7 +23,7 @@ pub(super) struct Scales {
     kinds: ScaledKinds,
 }
 
-/// What a controller is, by its uid, and how many pods it wants.
+/// The uid of a controller, and its desired number of pods.
 type Scale = (String, i32);
 
 impl Scales {
@@ -46,7 +46,7 @@ impl Scales {
             .reads(&process.informers.informer::<StatefulSet>())
     }
 
-    /// How many pods the controllers of these pods want together, and whether any of them has none.
+    /// The sum of the sizes of the pods' controllers, and whether any pod has none.
     pub(super) async fn of_pods(&self, pass: &Pass, pods: &[Arc<Pod>]) -> Result<(i32, bool), String> {
         let (mut scales, mut unmanaged) = (BTreeMap::new(), false);
         for pod in pods {
@@ -69,7 +69,7 @@ impl Scales {
         Ok((scales.values().copied().fold(0, i32::saturating_add), unmanaged))
     }
 
-    /// A controller of a built-in kind; for a set of a Deployment that is the Deployment.
+    /// A controller of a built-in kind; for a ReplicaSet of a Deployment this is the Deployment.
     fn cached(&self, owner: &OwnerReference, namespace: &str) -> Option<Scale> {
         let key = ObjectKey::new(namespace, owner.name.as_str());
         let group = GroupVersion::parse(&owner.api_version)?.group;
@@ -94,7 +94,7 @@ impl Scales {
         }
     }
 
-    /// A controller of any kind that can be scaled.
+    /// A controller of any other kind with a `scale` subresource.
     async fn asked(&self, pass: &Pass, owner: &OwnerReference, namespace: &str) -> Result<Option<Scale>, String> {
         let of = GroupVersion::parse(&owner.api_version)
             .ok_or_else(|| format!("unexpected GroupVersion string: {}", owner.api_version))?;
@@ -121,7 +121,7 @@ impl Scales {
     }
 }
 
-/// The object that is meant, and not another one of its name.
+/// The owner itself, not another object with its name.
 fn found<K: Resource>(lister: &Lister<K>, key: &ObjectKey, owner: &OwnerReference) -> Option<Arc<K>> {
     lister.get(key).filter(|found| found.meta().uid.as_deref() == Some(owner.uid.as_str()))
 }

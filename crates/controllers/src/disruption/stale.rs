@@ -1,4 +1,4 @@
-//! Takes back that a pod is disrupted, if it is not being deleted two minutes later.
+//! Clears the condition `DisruptionTarget` of a pod that is not being deleted two minutes later.
 //!
 //! In Kubernetes: `DisruptionController.syncStalePodDisruption`.
 

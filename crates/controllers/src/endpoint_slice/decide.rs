@@ -1,4 +1,4 @@
-//! Which endpoints a Service has, and what becomes of its slices.
+//! The endpoints of a Service, and the changes to its slices.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use crate::service_endpoints::{
     has_cluster_ip, has_host_name, key_of_endpoint, key_of_ports, parse_ip, slice_prefix, target_of,
 };
 
-/// Who the slices are managed by, as their labels have it.
+/// The value of the `managed-by` label of the slices.
 pub(super) const MANAGER: &str = "endpointslice-controller.k8s.io";
 
-/// What a sync sees beside the slices.
+/// What a sync sees in addition to the slices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed<'a> {
     pub(super) service: &'a Service,
-    /// The pods that its selector chooses.
+    /// The pods that the Service's selector matches.
     pub(super) pods: &'a [Arc<Pod>],
-    /// The nodes that are there, with their zones.
+    /// The existing nodes, with their zones.
     pub(super) nodes: &'a BTreeMap<String, Option<String>>,
-    /// How many endpoints a slice holds.
+    /// The maximum number of endpoints in a slice.
     pub(super) max_endpoints: usize,
 }
 
-/// What becomes of the slices of one family.
+/// The changes to the slices of one address family.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) writes: SliceWrites,
     /// Slices that stay as they are.
     pub(super) unchanged: Vec<Arc<EndpointSlice>>,
-    /// What went wrong on the way.
+    /// Errors while building endpoints.
     pub(super) failures: Vec<String>,
 }
 
 impl Plan {
-    /// Takes as unchanged what is neither changed nor deleted.
+    /// Records the slices that are neither changed nor deleted as unchanged.
     pub(super) fn consider_unchanged(&mut self, slices: &[Arc<EndpointSlice>]) {
         let is_written = |slice: &EndpointSlice| {
             let updates = self.writes.update.iter().map(|slice| &slice.metadata.name);
@@ -51,8 +51,8 @@ impl Plan {
         self.unchanged = slices.iter().filter(|slice| !is_written(slice)).cloned().collect();
     }
 
-    /// What to write: what would go is overwritten by what would come, all of it says when its cause happened, and a
-    /// Service on its way out gets nothing new.
+    /// The writes: slices to delete are reused for slices to create, each write carries the trigger time, and a
+    /// Service that is being deleted gets no new slices.
     pub(super) fn into_writes(self, service: &Service, trigger: Option<Timestamp>) -> SliceWrites {
         let mut writes = self.writes;
         writes.recycle(|slice| is_owned(slice, service));
@@ -70,7 +70,7 @@ impl Plan {
     }
 }
 
-/// The families that a Service has, with its slices; slices of other families come with none wanted.
+/// The address families of a Service, with its slices; for slices of other families no endpoints are wanted.
 pub(super) fn by_address_type(
     service: &Service,
     slices: &[Arc<EndpointSlice>],
@@ -94,7 +94,7 @@ fn families(service: &Service) -> Vec<&'static str> {
     }
 }
 
-/// What becomes of the slices of one family.
+/// The changes to the slices of one address family.
 pub(super) fn plan(observed: &Observed<'_>, address_type: &str, slices: &[Arc<EndpointSlice>]) -> Plan {
     let service = observed.service;
     let mut plan = Plan::default();
@@ -115,7 +115,7 @@ pub(super) fn plan(observed: &Observed<'_>, address_type: &str, slices: &[Arc<En
         plan.writes.delete.append(&mut writes.delete);
     }
     plan.writes.delete.extend(existing.into_values().flatten());
-    // A Service always has a slice, if only to say that nobody is behind it.
+    // A Service always has a slice, even without endpoints.
     if plan.writes.delete.len() == slices.len() && plan.writes.create.is_empty() {
         let placeholder = empty_slice(service, address_type, Vec::new());
         match plan.writes.delete.as_slice() {
@@ -126,7 +126,7 @@ pub(super) fn plan(observed: &Observed<'_>, address_type: &str, slices: &[Arc<En
     plan
 }
 
-/// The endpoints that are wanted, by their ports.
+/// The wanted endpoints, grouped by their ports.
 fn groups(
     observed: &Observed<'_>,
     address_type: &str,
@@ -174,7 +174,7 @@ fn endpoint_of(service: &Service, pod: &Pod, zone: Option<String>, address_type:
     }
 }
 
-/// The Service's ports as this pod has them.
+/// The Service's ports, resolved for this pod.
 fn ports_of(service: &Service, pod: &Pod) -> Vec<EndpointPort> {
     let port = |port: &coracle_api::core_v1::ServicePort| {
         Some(EndpointPort {
@@ -197,7 +197,7 @@ fn empty_slice(service: &Service, address_type: &str, ports: Vec<EndpointPort>) 
     slice
 }
 
-/// The Service's labels and those that are the controller's.
+/// The Service's labels, and the controller's own.
 fn labels(service: &Service) -> BTreeMap<String, String> {
     let mut labels = service.metadata.labels.clone();
     labels.remove(HEADLESS);
@@ -216,7 +216,7 @@ fn is_placeholder(slice: &EndpointSlice, placeholder: &EndpointSlice) -> bool {
         && slice.metadata.labels == placeholder.metadata.labels
 }
 
-/// Whether the slice is this Service's, and not one of an earlier Service of its name.
+/// Whether the slice belongs to this Service, and not to an earlier one of the same name.
 fn is_owned(slice: &EndpointSlice, service: &Service) -> bool {
     slice.metadata.owner_references.iter().any(|owner| {
         Some(&owner.uid) == service.metadata.uid.as_ref() && owner.kind == Service::KIND && owner.api_version == "v1"

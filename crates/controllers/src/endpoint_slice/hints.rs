@@ -1,4 +1,4 @@
-//! Who should rather use which endpoint: those of its zone or node.
+//! Topology hints: which zones or nodes should use an endpoint.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use coracle_api::discovery_v1::{Endpoint, EndpointHints, EndpointSlice, ForNode,
 
 use super::decide::Plan;
 
-/// How a Service asks for its traffic to be spread. In Kubernetes: `spec.trafficDistribution`.
+/// The traffic distribution of a Service. In Kubernetes: `spec.trafficDistribution`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Distribution {
     /// Over all endpoints.
     Everywhere,
-    /// Within a zone, while it has endpoints.
+    /// Within a zone, if it has endpoints.
     SameZone,
     /// Within a node, then within a zone.
     SameNode,
 }
 
-/// What the Service's field asks for.
+/// The traffic distribution that the Service's field requests.
 pub(super) fn distribution(service: &Service) -> Distribution {
     match service.spec.traffic_distribution.as_deref() {
         Some("PreferClose" | "PreferSameZone") => Distribution::SameZone,
@@ -27,7 +27,7 @@ pub(super) fn distribution(service: &Service) -> Distribution {
     }
 }
 
-/// Whether the Service asks, by its older annotation, for endpoints to be shared out by what zones can do.
+/// Whether the Service requests topology-aware routing, by its older annotation.
 pub(super) fn by_zone(service: &Service) -> bool {
     let annotation = |name| service.metadata.annotations.get(name);
     let mode = annotation("service.kubernetes.io/topology-aware-hints");
@@ -35,7 +35,8 @@ pub(super) fn by_zone(service: &Service) -> bool {
     mode.is_some_and(|mode| mode == "Auto" || mode == "auto")
 }
 
-/// Puts hints on what is written, and writes what has others. In Kubernetes: `trafficdist.ReconcileHints`.
+/// Sets hints on the slices that are written, and writes those whose hints differ. In Kubernetes:
+/// `trafficdist.ReconcileHints`.
 pub(super) fn prefer_close(distribution: Distribution, plan: &mut Plan) {
     let wanted = |endpoint: &Endpoint| {
         if distribution == Distribution::Everywhere {
@@ -57,7 +58,7 @@ pub(super) fn prefer_close(distribution: Distribution, plan: &mut Plan) {
     set(plan, wanted);
 }
 
-/// Puts the hints that `wanted` gives on what is written, and writes what has others.
+/// Sets the hints that `wanted` returns on the slices that are written, and writes those whose hints differ.
 pub(super) fn set(plan: &mut Plan, wanted: impl Fn(&Endpoint) -> Option<Box<EndpointHints>>) {
     let is_right = |slice: &Arc<EndpointSlice>| slice.endpoints.iter().all(|one| one.hints == wanted(one));
     let (right, wrong): (Vec<_>, Vec<_>) = std::mem::take(&mut plan.unchanged).into_iter().partition(is_right);

@@ -1,7 +1,8 @@
 //! Keeps the EndpointSlices of each Service with a selector: its pods, a hundred to a slice.
 //!
-//! Watches Services, pods, nodes and slices; a pod concerns the Services whose selectors choose it, before and after. A
-//! slice concerns its Service when somebody else changed it, and not before a second has passed.
+//! Watches Services, pods, nodes and slices. A pod concerns the Services whose selectors match it, before and after a
+//! change. A slice concerns its Service when another client changed it; those changes are batched for at least a
+//! second.
 //! ```text
 //! decide (what is wanted) -> placing (which slice holds what) -> hints, zones (who should use what) -> writes
 //! ```
@@ -35,7 +36,7 @@ use crate::service_endpoints::{
     slices_of,
 };
 
-/// A Service that could not be written waits longer than others: there may be much to write.
+/// A Service whose slices could not be written is retried more slowly than other keys: there may be many writes.
 fn limits() -> RateLimiter<ObjectKey> {
     RateLimiter::exponential(Duration::from_secs(1), Duration::from_secs(1000))
 }
@@ -78,7 +79,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// Whether zones have more or less to give now.
+/// Whether the capacity of zones changes.
 fn moves_zones(notification: &Notification<Node>) -> bool {
     match notification {
         Notification::Added { .. } | Notification::Deleted { .. } => true,
@@ -150,7 +151,7 @@ impl Reconciler for Slices {
 }
 
 impl Slices {
-    /// Says in the endpoints of one family who should use them, as the Service asks for it.
+    /// Sets the hints of one family's endpoints, as the Service requests.
     fn hint(
         &self,
         service: &Service,

@@ -1,4 +1,4 @@
-//! Which slice holds which endpoint: as few writes as can be, rather than as few slices.
+//! Which slice holds which endpoint: as few writes as possible, rather than as few slices.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(super) struct Group {
     pub(super) endpoints: BTreeMap<EndpointKey, Endpoint>,
 }
 
-/// Places `wanted` in the slices that are there, and in new ones.
+/// Places `wanted` in the existing slices, and in new ones.
 ///
 /// 1. Each slice keeps those of its endpoints that are still wanted; one without any is deleted.
 /// 2. What is left fills up the slices that change anyway, the fullest first.

@@ -1,4 +1,5 @@
-//! Endpoints shared out among zones by what the nodes there can compute: the older way, by an annotation of the Service.
+//! Topology-aware routing: distributes endpoints over zones by the CPU of their nodes. The older way, by an
+//! annotation of the Service.
 //!
 //! In Kubernetes: `k8s.io/endpointslice/topologycache`.
 
@@ -14,7 +15,7 @@ use parking_lot::Mutex;
 use super::decide::Plan;
 use super::hints;
 
-/// What is told of a Service.
+/// An event about a Service: type, reason, message.
 pub(super) type Event = (EventType, &'static str, String);
 
 /// How much more than its share an endpoint may get.
@@ -29,11 +30,11 @@ pub(super) struct Zones {
 #[derive(Debug, Default)]
 struct Hinted {
     by_family: BTreeMap<&'static str, BTreeMap<String, usize>>,
-    /// Whether people were told.
+    /// Whether an event reported the current state.
     is_told: bool,
 }
 
-/// How many endpoints a zone has to use, may use and should use.
+/// How many endpoints a zone has, may have and should have.
 #[derive(Debug)]
 struct Share {
     most: usize,
@@ -41,7 +42,7 @@ struct Share {
 }
 
 impl Zones {
-    /// Shares the endpoints of one family out.
+    /// Distributes the endpoints of one family.
     pub(super) fn hint(
         &self,
         service: &ObjectKey,
@@ -68,7 +69,7 @@ impl Zones {
         }
     }
 
-    /// Ends the sharing out of one family.
+    /// Removes the hints of one family.
     pub(super) fn stop(&self, service: &ObjectKey, family: &'static str) -> Vec<Event> {
         let mut all = self.hinted.lock();
         let Some(hinted) = all.get_mut(service) else { return Vec::new() };
@@ -81,12 +82,12 @@ impl Zones {
         was_told.then(|| (EventType::Warning, "TopologyAwareHintsDisabled", message())).into_iter().collect()
     }
 
-    /// Forgets a Service that is gone.
+    /// Forgets a deleted Service.
     pub(super) fn forget(&self, service: &ObjectKey) {
         self.hinted.lock().remove(service);
     }
 
-    /// The Services whose endpoints are not shared out well among these nodes.
+    /// The Services whose endpoints are not well distributed among these nodes.
     pub(super) fn overloaded(&self, nodes: &[Arc<Node>]) -> Vec<ObjectKey> {
         let all = self.hinted.lock();
         if all.is_empty() {
@@ -118,7 +119,7 @@ pub(super) fn zone_of(node: &Node) -> Option<&str> {
     zone.filter(|zone| !zone.is_empty())
 }
 
-/// The part of all that can be computed that each zone has; none if too little is known.
+/// Each zone's share of the total CPU; `None` if a zone or its CPU is unknown.
 fn ratios(nodes: &[Arc<Node>]) -> Option<BTreeMap<String, f64>> {
     let mut by_zone: BTreeMap<String, f64> = BTreeMap::new();
     for node in nodes {
@@ -136,7 +137,7 @@ fn ratios(nodes: &[Arc<Node>]) -> Option<BTreeMap<String, f64>> {
     (by_zone.len() >= 2).then(|| by_zone.into_iter().map(|(zone, cpu)| (zone, cpu / total)).collect())
 }
 
-/// Gives each ready endpoint to a zone; how many each zone has then, or why it cannot be done.
+/// Assigns each ready endpoint to a zone; returns how many each zone has then, or why it is not possible.
 fn share_out(nodes: &[Arc<Node>], plan: &mut Plan) -> Result<BTreeMap<String, usize>, String> {
     let written = plan.writes.create.iter().chain(&plan.writes.update);
     let all = written.chain(plan.unchanged.iter().map(AsRef::as_ref));
@@ -203,7 +204,7 @@ fn shares(nodes: &[Arc<Node>], total: usize) -> Result<BTreeMap<String, Share>, 
     Ok(ratios.into_iter().map(|(zone, ratio)| (zone, share(ratio))).collect())
 }
 
-/// What the endpoints of a slice are hinted to, if they can stay so.
+/// The existing hints of a slice's endpoints, if they can stay.
 fn hinted_so_far(
     slice: &EndpointSlice,
     by_zone: &BTreeMap<String, usize>,
@@ -223,7 +224,7 @@ fn hinted_so_far(
     hinted.iter().all(fits).then_some(hinted)
 }
 
-/// How many endpoints each zone gives to others, and gets of others.
+/// How many endpoints each zone gives to others, and gets from others.
 fn exchange(
     shares: &BTreeMap<String, Share>,
     by_zone: &BTreeMap<String, usize>,
@@ -233,7 +234,8 @@ fn exchange(
     };
     let mut over: BTreeMap<_, _> = shares.iter().map(over).collect();
     let (mut giving, mut receiving) = (BTreeMap::new(), BTreeMap::new());
-    // Ends after as many rounds as there are endpoints, each of which takes one from a zone that has more than its share.
+    // Ends after at most as many rounds as there are endpoints: each takes one from a zone that has more than its
+    // share.
     for _ in 0..by_zone.values().sum() {
         let most = |sign: f64| {
             let zones = over.iter().map(|(zone, over)| (zone, sign * over)).filter(|(_, left)| *left > 0.0);

@@ -1,4 +1,4 @@
-//! The slices that say what Endpoints say.
+//! The slices that mirror an Endpoints object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::service_endpoints::{
     is_as_wanted, key_of_endpoint, key_of_ports, parse_ip, repack, slice_prefix,
 };
 
-/// Who the slices are managed by, as their labels have it.
+/// The value of the `managed-by` label of the slices.
 pub(super) const MANAGER: &str = "endpointslicemirroring-controller.k8s.io";
-/// The label that keeps Endpoints from being mirrored.
+/// The label that excludes Endpoints from mirroring.
 const SKIP: &str = "endpointslice.kubernetes.io/skip-mirror";
 /// Annotations that are not copied.
 const NOT_COPIED: [&str; 2] = [LAST_CHANGE_TRIGGER_TIME, "kubectl.kubernetes.io/last-applied-configuration"];
 
-/// Whether Endpoints are to be mirrored, if their Service has no selector.
+/// Whether Endpoints are mirrored, if their Service has no selector.
 pub(super) fn is_mirrored(endpoints: &Endpoints) -> bool {
     let skips = endpoints.metadata.labels.get(SKIP).is_some_and(|value| value == "true");
     !skips && !endpoints.metadata.annotations.contains_key(LEADER)
 }
 
-/// What becomes of the slices.
+/// The changes to the slices.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) writes: SliceWrites,
-    /// What people are told: reason and message.
+    /// Warning events: reason and message.
     pub(super) warnings: Vec<(&'static str, String)>,
 }
 
@@ -40,7 +40,7 @@ struct Group {
     endpoints: BTreeMap<EndpointKey, Endpoint>,
 }
 
-/// One slice for the addresses of each family behind the same ports; slices that are there are overwritten.
+/// One slice for the addresses of each family with the same ports; existing slices are overwritten.
 pub(super) fn plan(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>], max: usize) -> Plan {
     let mut plan = Plan::default();
     let mut groups = groups(endpoints, max, &mut plan.warnings);
@@ -66,7 +66,7 @@ pub(super) fn plan(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>], max: us
     plan
 }
 
-/// The endpoints that are wanted, by family and ports; families and ports without any have slices to lose.
+/// The wanted endpoints, by family and ports. Families and ports without endpoints may have slices to delete.
 fn groups(
     endpoints: &Endpoints,
     max: usize,
@@ -132,7 +132,7 @@ fn port_of(port: &coracle_api::core_v1::EndpointPort) -> EndpointPort {
     }
 }
 
-/// Whether the slice is as it would be written.
+/// Whether the slice is up to date.
 fn says_that(slice: &EndpointSlice, endpoints: &Endpoints, wanted: &BTreeMap<EndpointKey, Endpoint>) -> bool {
     let is_wanted = |there: &Endpoint| wanted.get(&key_of_endpoint(there)).is_some_and(|one| is_as_wanted(one, there));
     let is_of_another = slice.metadata.owner_references.iter().any(|owner| {
@@ -147,7 +147,7 @@ fn says_that(slice: &EndpointSlice, endpoints: &Endpoints, wanted: &BTreeMap<End
         && !is_of_another
 }
 
-/// A slice of its own making: of the one that it overwrites only the name is kept.
+/// A new slice; only the name is taken from the slice that it overwrites.
 fn slice_of(
     endpoints: &Endpoints,
     group: Group,

@@ -1,4 +1,4 @@
-//! Mirrors Endpoints that people have written, for Services without a selector, to EndpointSlices.
+//! Mirrors user-written Endpoints of Services without a selector to EndpointSlices.
 //!
 //! Watches Endpoints, their Services and the slices made of them.
 //! In Kubernetes: `pkg/controller/endpointslicemirroring`.
@@ -21,7 +21,7 @@ use self::decide::{MANAGER, is_mirrored};
 use crate::Config;
 use crate::service_endpoints::{SliceTracker, SliceWrites, index_by_service, slices_of};
 
-/// What could not be written waits longer than usual: there may be much to write.
+/// A failed write is retried more slowly than elsewhere: there may be many writes.
 fn limits() -> RateLimiter<ObjectKey> {
     RateLimiter::exponential(Duration::from_secs(1), Duration::from_secs(100))
 }
@@ -52,13 +52,13 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// Endpoints that are to be mirrored, or were before the change.
+/// Endpoints that are mirrored, or were before the change.
 fn mirrored(notification: &Notification<Endpoints>) -> Vec<ObjectKey> {
     let mut both = notification.old().into_iter().chain([notification.object()]);
     both.any(|endpoints| is_mirrored(endpoints)).then(|| notification.object().key()).into_iter().collect()
 }
 
-/// A Service without a selector that comes or goes, and one that gets or loses its selector.
+/// A Service without a selector that is added or deleted, and one whose selector is added or removed.
 fn without_selector(notification: &Notification<Service>) -> Vec<ObjectKey> {
     let has_none = |service: &Service| service.spec.selector.is_empty();
     let concerned = match notification {

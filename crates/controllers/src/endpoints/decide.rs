@@ -1,4 +1,4 @@
-//! What the Endpoints of a Service say.
+//! The content of the Endpoints of a Service.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,12 +15,12 @@ use crate::service_endpoints::{
 /// The controller's name, in its events and in labels.
 pub(super) const MANAGER: &str = "endpoint-controller";
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
-/// Says that not all addresses are there.
+/// The annotation that addresses were left out.
 const OVER_CAPACITY: &str = "endpoints.kubernetes.io/over-capacity";
-/// How many addresses Endpoints hold.
+/// The maximum number of addresses in Endpoints.
 const CAPACITY: usize = 1000;
 
-/// The Endpoints to write; none if they are as they should be.
+/// The Endpoints to write; `None` if they are up to date.
 pub(super) fn wanted(
     service: &Service,
     pods: &[Arc<Pod>],
@@ -48,7 +48,7 @@ pub(super) fn wanted(
     Some(endpoints)
 }
 
-/// What was decided, for people.
+/// The decision as a sentence, for the event log.
 pub(super) fn sentence(pods: usize, wanted: Option<&Endpoints>) -> String {
     let Some(wanted) = wanted else { return format!("see {pods} pods: nothing to do") };
     let count = |of: fn(&EndpointSubset) -> usize| wanted.subsets.iter().map(of).sum::<usize>();
@@ -63,7 +63,7 @@ fn set(annotations: &mut BTreeMap<String, String>, name: &str, value: Option<Str
     }
 }
 
-/// The Service's labels and those that are the controller's.
+/// The Service's labels, and the controller's own.
 fn labels(service: &Service) -> BTreeMap<String, String> {
     let mut labels = service.metadata.labels.clone();
     set(&mut labels, HEADLESS, (!has_cluster_ip(service)).then(String::new));
@@ -71,7 +71,7 @@ fn labels(service: &Service) -> BTreeMap<String, String> {
     labels
 }
 
-/// One address and a port each; a headless Service may have no ports.
+/// One subset for each address and port; a headless Service may have no ports.
 fn subsets_of(service: &Service, pod: &Pod) -> Vec<EndpointSubset> {
     if !belongs(pod, service.spec.publish_not_ready_addresses) {
         return Vec::new();
@@ -99,7 +99,7 @@ fn subsets_of(service: &Service, pod: &Pod) -> Vec<EndpointSubset> {
     service.spec.ports.iter().filter_map(port).map(|port| subset(vec![port])).collect()
 }
 
-/// The pod's address of the family that the Service has first.
+/// The pod's address of the Service's first family.
 fn address_of(service: &Service, pod: &Pod) -> Option<EndpointAddress> {
     let wants_v6 = service.spec.ip_families.first().is_some_and(|family| family == "IPv6");
     let mut addresses = pod.status.pod_ips.iter().filter_map(|address| parse_ip(&address.ip));
@@ -113,7 +113,7 @@ fn address_of(service: &Service, pod: &Pod) -> Option<EndpointAddress> {
     })
 }
 
-/// Subsets as they are compared: in one layout, without the versions of pods.
+/// Subsets in the form for comparison: in one layout, without the resource versions of pods.
 fn canonical(subsets: &[EndpointSubset]) -> Vec<EndpointSubset> {
     let mut subsets = repack(subsets);
     for subset in &mut subsets {
@@ -131,7 +131,8 @@ fn canonical(subsets: &[EndpointSubset]) -> Vec<EndpointSubset> {
     subsets
 }
 
-/// Leaves no more addresses than Endpoints hold, ready ones first, each subset with its share; whether any had to go.
+/// Truncates to the maximum number of addresses, ready ones first, each subset in proportion; returns whether any
+/// were removed.
 fn truncate(subsets: &mut [EndpointSubset]) -> bool {
     let count = |of: fn(&EndpointSubset) -> usize| subsets.iter().map(of).sum::<usize>();
     let ready = count(|subset| subset.addresses.len());

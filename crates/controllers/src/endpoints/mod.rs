@@ -1,6 +1,7 @@
 //! Keeps the Endpoints of each Service with a selector: the addresses of its pods.
 //!
-//! Watches Services, pods and Endpoints; a pod concerns the Services whose selectors choose it, before and after.
+//! Watches Services, pods and Endpoints; a pod concerns the Services whose selectors match it, before and after a
+//! change.
 //! In Kubernetes: `pkg/controller/endpoint`.
 
 mod decide;
@@ -42,7 +43,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// Endpoints that somebody has deleted, and those that were there before the controller began: their Service may be gone.
+/// Deleted Endpoints, and those that existed before the controller started: their Service may be gone.
 fn gone_or_left_over(notification: &Notification<Endpoints>) -> Vec<ObjectKey> {
     match notification {
         Notification::Deleted { object, .. } => vec![object.key()],

@@ -13,10 +13,10 @@ use super::graph::{FOREGROUND, Graph, ORPHAN, Task, View};
 use super::identity::Identity;
 use super::objects::{Failure, Objects};
 
-/// How many dependents are looked at together, of owners that may have very many.
+/// How many dependents are processed at a time, for owners that may have very many.
 const TOGETHER: usize = 500;
 
-/// What the two kinds of workers share: the graph, and the queues of what is to be looked into.
+/// What the two kinds of workers share: the graph, and the queues of objects to examine.
 #[derive(Debug)]
 pub(crate) struct Collector {
     graph: Mutex<Graph>,
@@ -26,20 +26,20 @@ pub(crate) struct Collector {
     events: EventRecorder,
 }
 
-/// Decides whether an object is to be deleted. In Kubernetes: `attemptToDeleteWorker`.
+/// Decides whether an object must be deleted. In Kubernetes: `attemptToDeleteWorker`.
 #[derive(Clone, Debug)]
 pub(crate) struct Deleting(pub(crate) Arc<Collector>);
 
-/// Lets the dependents of an object go. In Kubernetes: `attemptToOrphanWorker`.
+/// Orphans the dependents of an object. In Kubernetes: `attemptToOrphanWorker`.
 #[derive(Clone, Debug)]
 pub(crate) struct Orphaning(pub(crate) Arc<Collector>);
 
-/// What an object's owner references amount to.
+/// The classified owner references of an object.
 #[derive(Debug, Default, PartialEq)]
 struct Owners {
     /// Owners that exist.
     solid: usize,
-    /// References to owners that do not.
+    /// References to owners that do not exist.
     dangling: Vec<String>,
     /// Owners that wait until this object is gone.
     waiting: Vec<String>,
@@ -50,7 +50,7 @@ impl Collector {
         Self { graph: Mutex::default(), objects: Objects::new(), to_delete, to_orphan, events }
     }
 
-    /// Enters a change of an object into the graph, and queues what it leads to.
+    /// Enters a change of an object into the graph, and queues the resulting tasks.
     pub(crate) fn notice(
         &self,
         kind: &GroupVersionKind,
@@ -132,7 +132,7 @@ impl Collector {
             pass.decided(|| "an owner waits until it is gone: delete it, what it owns first");
             let in_circle = self.graph.lock().has_waiting_dependents(&item.uid);
             if in_circle {
-                // A cycle of objects that wait for each other would wait for ever.
+                // A cycle of objects that wait for each other would never end.
                 self.objects.unblock_owners(client, item, &latest.metadata.owner_references).await?;
             }
             return self.objects.delete(client, item, &latest, Propagation::Foreground).await;
@@ -141,15 +141,15 @@ impl Collector {
         self.objects.delete(client, item, &latest, own_policy(&latest)).await
     }
 
-    /// An owner whose blocking dependents are gone may go; before that they are brought up. In Kubernetes:
-    /// `processDeletingDependentsItem`.
+    /// Removes the finalizer of an owner whose blocking dependents are gone; otherwise queues the dependents. In
+    /// Kubernetes: `processDeletingDependentsItem`.
     async fn finish_foreground(&self, pass: &Pass, view: &View) -> Result<(), Failure> {
         let uid = &view.identity.uid;
         if !self.graph.lock().is_blocked(uid) {
             pass.decided(|| "nothing that it waits for is left: let it go");
             return self.objects.remove_finalizer(pass.client(), &view.identity, FOREGROUND).await;
         }
-        // All were brought up when the owner began to wait, and each that goes brings the owner here again.
+        // All dependents were queued when the owner began to wait, and each deletion of one queues the owner again.
         let blocking = self.graph.lock().blocking(uid, TOGETHER);
         pass.decided(|| format!("it waits for {} that it owns", blocking.len()));
         for dependent in blocking {
@@ -158,7 +158,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Looks at each owner, live. In Kubernetes: `classifyReferences`.
+    /// Looks up each owner, live. In Kubernetes: `classifyReferences`.
     async fn classify(&self, pass: &Pass, item: &Identity, references: &[OwnerReference]) -> Result<Owners, Failure> {
         let mut owners = Owners::default();
         for reference in references {
@@ -171,7 +171,7 @@ impl Collector {
         Ok(owners)
     }
 
-    /// The owner that a reference means; `None` if there is none. In Kubernetes: `isDangling`.
+    /// The owner that a reference names; `None` if it does not exist. In Kubernetes: `isDangling`.
     async fn owner(
         &self,
         pass: &Pass,
@@ -221,7 +221,7 @@ impl Reconciler<Identity> for Deleting {
         match self.0.attempt(pass, &view).await {
             Err(Failure::NoNamespace) => Ok(Action::Done),
             Err(Failure::Again(error)) => Err(error),
-            // What exists and was only heard of so far will be seen soon; until then somebody has to look again.
+            // An existing virtual owner will be seen soon by an informer; until then the object is requeued.
             Ok(()) if self.0.graph.lock().is_virtual(&item.uid) => Ok(Action::Requeue),
             Ok(()) => Ok(Action::Done),
         }
@@ -238,7 +238,7 @@ impl Reconciler<Identity> for Orphaning {
     }
 }
 
-/// How an object is deleted that nobody owns any more: as its own finalizers say.
+/// The propagation policy for an object without owners: by its own finalizers.
 fn own_policy(object: &PartialObject) -> Propagation {
     let has = |finalizer: &str| object.metadata.finalizers.iter().any(|own| own == finalizer);
     if has(ORPHAN) {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, ObjectMeta, OwnerReference};
 
-/// How many owners are remembered to be absent.
+/// How many absent owners are remembered.
 const ABSENT_REMEMBERED: usize = 500;
 
-/// Which object: where it is, and that it is this one and no other of the name.
+/// An object's identity: where it is, and its uid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Identity {
     pub(crate) uid: Arc<str>,
@@ -26,7 +26,7 @@ impl fmt::Display for Identity {
 }
 
 impl Identity {
-    /// An object of this kind.
+    /// The identity of an object of this kind.
     pub(super) fn of(kind: &GroupVersionKind, meta: &ObjectMeta) -> Self {
         Self {
             uid: meta.uid.as_deref().unwrap_or_default().into(),
@@ -37,7 +37,7 @@ impl Identity {
         }
     }
 
-    /// What a reference says of its owner, if that is in this namespace.
+    /// The identity that a reference names, if the owner is in this namespace.
     pub(super) fn referred(reference: &OwnerReference, namespace: &str) -> Self {
         Self {
             uid: reference.uid.as_str().into(),
@@ -49,14 +49,14 @@ impl Identity {
     }
 }
 
-/// Words that many objects have in common, each kept once.
+/// Strings that many objects share, each kept once.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     known: BTreeSet<Arc<str>>,
 }
 
 impl Words {
-    /// The same word, shared with all others who have it.
+    /// The same string, shared with all its other users.
     fn share(&mut self, word: &mut Arc<str>) {
         match self.known.get(&**word) {
             Some(known) => word.clone_from(known),
@@ -64,7 +64,7 @@ impl Words {
         }
     }
 
-    /// The same object, sharing with others the words that are no name of its own.
+    /// The same identity, with shared strings except for the name.
     pub(super) fn shared(&mut self, mut identity: Identity) -> Identity {
         self.share(&mut identity.api_version);
         self.share(&mut identity.kind);
@@ -73,7 +73,7 @@ impl Words {
     }
 }
 
-/// Owners that are known not to exist, the latest ones.
+/// The most recent owners that do not exist.
 #[derive(Debug, Default)]
 pub(super) struct Absent {
     owners: BTreeSet<Identity>,

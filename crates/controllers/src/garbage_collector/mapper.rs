@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use coracle_client::ApiResource;
 use coracle_meta::{GroupVersion, GroupVersionKind, GroupVersionResource, Scope};
 
-/// Which resource serves the objects of a kind. In Kubernetes: `RESTMapper`.
+/// Maps kinds to resources. In Kubernetes: `RESTMapper`.
 #[derive(Debug, Default)]
 pub(crate) struct Mapper {
     resources: BTreeMap<(String, String), (GroupVersionResource, Scope)>,
@@ -13,7 +13,7 @@ impl Mapper {
     pub(crate) fn new(resources: &[ApiResource]) -> Self {
         let entry = |found: &ApiResource| {
             let GroupVersionKind { kind, .. } = &found.kind;
-            // Where a kind has several resources, the first one that can be read is meant.
+            // If a kind has several resources, the first readable one is used.
             let served = found.resource.group_version().to_string();
             found.supports(&["get"]).then(|| ((served, kind.clone()), (found.resource.clone(), found.scope)))
         };
@@ -24,7 +24,7 @@ impl Mapper {
         mapper
     }
 
-    /// The resource of a kind; the error is Kubernetes' own.
+    /// The resource of a kind; the error has Kubernetes' wording.
     pub(crate) fn resource(&self, api_version: &str, kind: &str) -> Result<(GroupVersionResource, Scope), String> {
         let known = GroupVersion::parse(api_version).is_some();
         let found = self.resources.get(&(api_version.to_owned(), kind.to_owned())).filter(|_| known).cloned();

@@ -1,12 +1,11 @@
-//! Deletes what nobody owns any more, and lets owners wait for their dependents or leave them behind.
+//! Deletes objects whose owners are gone, and lets owners wait for their dependents or orphan them.
 //!
 //! ```text
-//! informers of every kind --metadata--> Graph (who depends on whom) --Task--> queues --> Collector, which looks live
+//! informers of every kind --metadata--> Graph (ownership) --Task--> queues --> Collector, which reads live
 //! ```
-//! [`graph`] is pure: what is seen leads to tasks. [`collector`] carries them out. Which kinds there are is asked at
-//! the start and whenever a definition of kinds changes.
-//! In Kubernetes: `pkg/controller/garbagecollector`. Unlike Kubernetes: kinds are not asked for every 30 s, because the
-//! objects that define them are watched like all others.
+//! [`graph`] is pure: observed changes lead to tasks. [`collector`] carries them out. Discovery runs at the start,
+//! and whenever an object that defines kinds changes. In Kubernetes: `pkg/controller/garbagecollector`. Unlike
+//! Kubernetes: discovery does not run every 30 s, because the objects that define kinds are watched like all others.
 
 mod collector;
 mod graph;
@@ -50,7 +49,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(async move {
         let mut monitors = monitors;
         monitors.update().await;
-        // Nothing is judged before everything has been seen once.
+        // No object is judged before all caches are synced.
         monitors.process.informers.synced().await;
         let mut tasks = JoinSet::new();
         tasks.spawn(deleting.run());
@@ -66,7 +65,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     })
 }
 
-/// One informer for each kind that can be collected.
+/// One informer for each collectable kind.
 struct Monitors {
     kinds: ServedKinds,
     process: Process,
@@ -82,7 +81,7 @@ impl Monitors {
         }
     }
 
-    /// Monitors what is served now, and nothing else.
+    /// Monitors exactly the kinds that are served now.
     async fn update(&mut self) {
         let resources = self.kinds.now().await;
         self.collector.objects.served(Mapper::new(&resources));
@@ -107,7 +106,7 @@ impl Monitors {
     }
 }
 
-/// In Kubernetes: `GetDeletableResources`, without what is ignored by default: events.
+/// In Kubernetes: `GetDeletableResources`, without the kinds ignored by default: events.
 fn is_collectable(found: &ApiResource) -> bool {
     let is_event =
         found.resource.resource == "events" && ["", "events.k8s.io"].contains(&found.resource.group.as_str());

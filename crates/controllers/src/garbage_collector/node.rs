@@ -5,16 +5,16 @@ use coracle_meta::OwnerReference;
 
 use super::identity::Identity;
 
-/// An object of the graph, or an owner that was only heard of.
+/// An object of the graph, or a virtual owner.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) identity: Identity,
     pub(super) owners: Box<[Owner]>,
-    /// By their uids.
+    /// The uids of its dependents.
     pub(super) dependents: BTreeSet<Arc<str>>,
-    /// What dependents call it: the latest wording, which is nearly always that of all.
+    /// How dependents name it: the latest form, which nearly all use.
     named: Option<Arc<Named>>,
-    /// Waits for its dependents to be deleted.
+    /// Whether it waits for its dependents to be deleted.
     pub(super) deleting_dependents: bool,
     pub(super) being_deleted: bool,
     pub(super) is_virtual: bool,
@@ -24,11 +24,11 @@ pub(super) struct Node {
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
     pub(super) named: Arc<Named>,
-    /// Whether its deletion in the foreground waits for the dependent.
+    /// Whether the dependent blocks the owner's foreground deletion.
     pub(super) blocks: bool,
 }
 
-/// The words of an owner reference.
+/// The fields of an owner reference.
 #[derive(Debug)]
 pub(super) struct Named {
     pub(super) uid: Arc<str>,
@@ -50,7 +50,7 @@ impl Node {
         }
     }
 
-    /// This node as a reference names it, sharing the words with other dependents that use them.
+    /// This node as a reference names it; the strings are shared with other dependents that use them.
     pub(super) fn named_by(&mut self, reference: &OwnerReference) -> Owner {
         let named = match &self.named {
             Some(named) if named.says(reference) => named.clone(),
@@ -63,12 +63,12 @@ impl Node {
         Owner { named, blocks: reference.block_owner_deletion == Some(true) }
     }
 
-    /// What this node calls the owner of a uid.
+    /// The owner references of this node with a uid.
     pub(super) fn names(&self, uid: &str) -> impl Iterator<Item = &Owner> {
         self.owners.iter().filter(move |owner| *owner.named.uid == *uid)
     }
 
-    /// Whether the deletion of that owner in the foreground waits for this node.
+    /// Whether this node blocks the foreground deletion of that owner.
     pub(super) fn blocks(&self, uid: &str) -> bool {
         self.names(uid).any(|owner| owner.blocks)
     }
@@ -77,30 +77,30 @@ impl Node {
         !owner.namespace.is_empty() && owner.namespace != self.identity.namespace
     }
 
-    /// Whether this dependent means that owner. In Kubernetes: `partitionDependents`.
+    /// Whether this dependent names exactly that owner. In Kubernetes: `partitionDependents`.
     pub(super) fn means(&self, owner: &Identity) -> bool {
         !self.is_elsewhere(owner) && self.names(&owner.uid).any(|named| named.is(owner))
     }
 
-    /// Whether this dependent names the owner's uid with other words, or from another namespace.
+    /// Whether this dependent names the owner's uid with other fields, or from another namespace.
     pub(super) fn means_another(&self, owner: &Identity) -> bool {
         self.is_elsewhere(owner) || self.names(&owner.uid).any(|named| !named.is(owner))
     }
 }
 
 impl Owner {
-    /// An owner of which there is no node.
+    /// An owner without a node.
     pub(super) fn of(reference: &OwnerReference) -> Self {
         Node::of(Identity::referred(reference, "")).named_by(reference)
     }
 
-    /// Whether it means this object, wherever that is. In Kubernetes: `ownerReferenceMatchesCoordinates`.
+    /// Whether it names this object, in any namespace. In Kubernetes: `ownerReferenceMatchesCoordinates`.
     pub(super) fn is(&self, identity: &Identity) -> bool {
         let Named { uid, api_version, kind, name } = &*self.named;
         (uid, name, kind, api_version) == (&identity.uid, &identity.name, &identity.kind, &identity.api_version)
     }
 
-    /// The owner, if it is in this namespace.
+    /// The owner's identity, if it is in this namespace.
     pub(super) fn within(&self, namespace: &Arc<str>) -> Identity {
         let Named { uid, api_version, kind, name } = &*self.named;
         Identity {

@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 use super::identity::Identity;
 use super::mapper::Mapper;
 
-/// How often the removal of a finalizer is tried when somebody else writes the object at the same time.
+/// How often the removal of a finalizer is tried when another client writes the object at the same time.
 const MAX_CONFLICTS: usize = 5;
 
-/// The objects behind the graph, live: each is found by its kind, and changed only if it is still the same.
+/// The API access of the collector: objects are found by kind, and changed only if they still have the same uid.
 #[derive(Debug)]
 pub(crate) struct Objects {
     mapper: Mutex<Mapper>,
 }
 
-/// Why an object could not be looked at.
+/// Why an object could not be examined.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It is cluster-scoped, and what it names lives in namespaces: nobody can say which one is meant.
+    /// It is cluster-scoped and names a namespaced owner: the namespace is unknown.
     NoNamespace,
-    /// It failed; to be tried again.
+    /// It failed; to be retried.
     Again(ReconcileError),
 }
 
@@ -36,12 +36,12 @@ impl Objects {
         Self { mapper: Mutex::default() }
     }
 
-    /// Takes note of what the server serves.
+    /// Stores the result of discovery.
     pub(crate) fn served(&self, mapper: Mapper) {
         *self.mapper.lock() = mapper;
     }
 
-    /// The verbs of an object's kind, the key under which it is found, and its scope.
+    /// The verbs of an object's kind, its key, and its scope.
     pub(crate) fn find(
         &self,
         client: &Client,
@@ -53,7 +53,7 @@ impl Objects {
         Ok((Api::metadata(client, resource), ObjectKey::new(namespace, &*item.name), scope))
     }
 
-    /// The object as it is now; `None` if it is gone or another one has its name.
+    /// The object as it is now; `None` if it is gone or another object has its name.
     pub(crate) async fn get(&self, client: &Client, item: &Identity) -> Result<Option<PartialObject>, Failure> {
         let (api, key, scope) = self.find(client, item)?;
         if scope == Scope::Namespaced && key.namespace.is_empty() {
@@ -63,8 +63,8 @@ impl Objects {
         Ok(found.filter(|object| object.metadata.uid.as_deref() == Some(&item.uid)))
     }
 
-    /// Deletes the object if it is as it was looked at. If it changed meanwhile, but not its owners, it is deleted
-    /// nevertheless. In Kubernetes: `deleteObject`.
+    /// Deletes the object if it has not changed since it was read, or if its owners have not changed. In Kubernetes:
+    /// `deleteObject`.
     pub(crate) async fn delete(
         &self,
         client: &Client,
@@ -91,14 +91,14 @@ impl Objects {
         }
     }
 
-    /// Takes owners out of the object's references. In Kubernetes: `GenerateDeleteOwnerRefStrategicMergeBytes`.
+    /// Removes owners from the object's references. In Kubernetes: `GenerateDeleteOwnerRefStrategicMergeBytes`.
     pub(crate) async fn remove_owners(&self, client: &Client, item: &Identity, uids: &[String]) -> Result<(), Failure> {
         let references: Vec<_> = uids.iter().map(|uid| json!({"$patch": "delete", "uid": uid})).collect();
         let patch = json!({"metadata": {"ownerReferences": references, "uid": &*item.uid}});
         self.patch_owners(client, item, patch, |owners| owners.retain(|owner| !uids.contains(&owner.uid))).await
     }
 
-    /// Lets no owner wait for the object any more. In Kubernetes: `unblockOwnerReferencesStrategicMergePatch`.
+    /// Clears `blockOwnerDeletion` in all references. In Kubernetes: `unblockOwnerReferencesStrategicMergePatch`.
     pub(crate) async fn unblock_owners(
         &self,
         client: &Client,
@@ -114,7 +114,7 @@ impl Objects {
         self.patch_owners(client, item, patch, unblock_all).await
     }
 
-    /// Patches the owners: strategically, or, where the kind has no strategy (custom resources), as a whole list.
+    /// Patches the owners: with a strategic merge patch, or, for custom resources, with the whole list.
     async fn patch_owners(
         &self,
         client: &Client,
@@ -137,7 +137,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Removes a finalizer, so that the object can go.
+    /// Removes a finalizer.
     pub(crate) async fn remove_finalizer(
         &self,
         client: &Client,

@@ -1,4 +1,4 @@
-//! Reads measurements from the APIs that serve them, where somebody does.
+//! Reads metrics from the metrics APIs, if they are served.
 //!
 //! In Kubernetes: `podautoscaler/metrics`, with the clients of `metrics.k8s.io`, `custom.metrics.k8s.io` and
 //! `external.metrics.k8s.io`.
@@ -16,17 +16,17 @@ use super::replicas::{Sample, Samples};
 use crate::scaled_kinds::ScaledKinds;
 
 const CUSTOM: &str = "custom.metrics.k8s.io";
-/// How long a custom metric is measured, if it does not say. In Kubernetes: `metricServerDefaultMetricWindow`.
+/// The default window of a custom metric. In Kubernetes: `metricServerDefaultMetricWindow`.
 const DEFAULT_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
-/// Measurements, of whatever kind.
+/// A list of metrics of any kind.
 #[derive(Debug, Deserialize)]
 struct List {
     #[serde(default)]
     items: Vec<Value>,
 }
 
-/// What the pods of a selector use of a resource: all their containers, or the one of this name.
+/// The resource usage of the pods of a selector: of all their containers, or of the one with this name.
 pub(super) async fn of_resource(
     client: &Client,
     namespace: &str,
@@ -101,7 +101,7 @@ pub(super) async fn of_object(
     }
 }
 
-/// All values of a metric of nothing in the cluster, together.
+/// The sum of all values of an external metric.
 pub(super) async fn external(
     client: &Client,
     namespace: &str,
@@ -123,7 +123,7 @@ fn unable(which: &str, why: &str) -> String {
     format!("unable to fetch metrics from {which} metrics API: {why}")
 }
 
-/// What went wrong, as Kubernetes' client says it of what nobody serves.
+/// The error, in the wording of Kubernetes' client if the metrics API is not served.
 fn said(error: &Error, what: &str) -> String {
     match error.status() {
         Some(status) if status.code == 404 && status.reason.is_empty() => {
@@ -136,7 +136,7 @@ fn said(error: &Error, what: &str) -> String {
     }
 }
 
-/// Reads values of the version of custom metrics that is served.
+/// Reads values from the served version of the custom metrics API.
 async fn custom(client: &Client, place: &str, queries: &[(&str, &str)]) -> Result<List, String> {
     let group: Value = match client.get_path(&format!("/apis/{CUSTOM}")).await {
         Ok(group) => group,
@@ -160,13 +160,13 @@ async fn list(client: &Client, path: &str, queries: &[(&str, &str)]) -> Result<L
     client.get_path(&format!("{path}{separator}{}", queries.join("&"))).await
 }
 
-/// As a part of a query.
+/// Escapes text for a query.
 fn escape(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
-/// What a pod uses; none if it is not known of all its containers, or of the one that is asked for.
+/// The usage of a pod; `None` if it is not known for all its containers, or for the requested one.
 fn usage(metrics: &Value, resource: &str, container: &str) -> Option<i64> {
     let containers = metrics.list("containers");
     let mut chosen = containers.iter().filter(|one| container.is_empty() || one.text("name") == container).peekable();

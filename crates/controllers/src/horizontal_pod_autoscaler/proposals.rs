@@ -1,4 +1,4 @@
-//! What each metric of an autoscaler asks for, and what its status shows of it.
+//! The recommendation of each metric of an autoscaler, and its entry in the status.
 //!
 //! In Kubernetes: `computeReplicasForMetric`.
 
@@ -14,7 +14,7 @@ use super::metrics;
 use super::replicas::{Proposal, Target};
 use crate::scaled_kinds::ScaledKinds;
 
-/// What a metric asks for.
+/// The recommendation of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
     pub(super) replicas: i32,
@@ -23,13 +23,13 @@ pub(super) struct Asked {
     pub(super) status: MetricStatus,
 }
 
-/// Why a metric asks for nothing.
+/// Why a metric has no recommendation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// One word for it.
+    /// The reason of the condition.
     pub(super) reason: &'static str,
     pub(super) why: String,
-    /// The same, as it is told where several metrics are.
+    /// The message if there are several metrics.
     pub(super) told: String,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// What a metric asks for of a target.
+    /// The recommendation of a metric for a target.
     pub(super) async fn ask(&self, target: &Target, spec: &MetricSpec) -> Result<Asked, Failure> {
         let failure = |reason, what: String| {
             move |why: String| Failure { reason, told: format!("failed to get {what}: {why}"), why }
@@ -97,7 +97,7 @@ impl Source<'_> {
         Ok(Asked { replicas, name, status: MetricStatus { container_resource: Some(Box::new(status)), ..typed(spec) } })
     }
 
-    /// What pods use of a resource, against an amount or against what they request.
+    /// The resource usage of the pods, against an amount or against their requests.
     async fn usage(
         &self,
         target: &Target,
@@ -218,7 +218,7 @@ fn selector_of(metric: &MetricIdentifier) -> Result<String, String> {
     selector.to_selector().map(|selector| selector.to_string()).map_err(|error| error.to_string())
 }
 
-/// What was measured; memory in its own family of units.
+/// The measured value; memory in binary units.
 fn shown(proposal: Proposal, resource: &str) -> MetricValueStatus {
     let mut amount = Quantity::of_milli(proposal.usage);
     if resource == "memory" {

@@ -1,4 +1,4 @@
-//! How many replicas measurements ask for: arithmetic alone.
+//! Computes replicas from metrics: arithmetic alone.
 //!
 //! In Kubernetes: `ReplicaCalculator`. All amounts are in thousandths.
 
@@ -10,11 +10,11 @@ use coracle_api::core_v1::Pod;
 use coracle_meta::parse_time;
 use jiff::SignedDuration;
 
-/// What was measured of a pod.
+/// The metric of one pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
     pub(super) value: i64,
-    /// When the measuring ended, and how long it took.
+    /// The end of the measurement, and its window.
     pub(super) at: Timestamp,
     pub(super) window: SignedDuration,
 }
@@ -22,7 +22,7 @@ pub(super) struct Sample {
 /// Samples by the name of the pod.
 pub(super) type Samples = BTreeMap<String, Sample>;
 
-/// How far off a ratio may be before anything is done about it.
+/// The deviations from a ratio that are tolerated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tolerances {
     pub(super) down: f64,
@@ -35,13 +35,13 @@ impl Tolerances {
     }
 }
 
-/// What is to be scaled, as it is now.
+/// The target of an autoscaler in its current state.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     /// `spec.replicas` and `status.replicas` of its scale.
     pub(super) current: i32,
     pub(super) running: i32,
-    /// The pods that its selector chooses.
+    /// The pods that its selector matches.
     pub(super) pods: Vec<Arc<Pod>>,
     pub(super) tolerances: Tolerances,
     /// `--horizontal-pod-autoscaler-cpu-initialization-period`
@@ -51,11 +51,11 @@ pub(super) struct Target {
     pub(super) now: Timestamp,
 }
 
-/// What a measurement asks for, and what was measured.
+/// A recommendation, and the measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Proposal {
     pub(super) replicas: i32,
-    /// Of what the pods request, in percent, where that is the target.
+    /// As a percentage of the pods' requests, if the target is one.
     pub(super) utilization: Option<i32>,
     pub(super) usage: i64,
 }
@@ -63,7 +63,7 @@ pub(super) struct Proposal {
 const NO_PODS: &str = "no pods returned by selector while calculating replica count";
 
 impl Target {
-    /// So that pods use this part of what they request, in percent. In Kubernetes: `GetResourceReplicas`.
+    /// For an average utilization of the pods' requests, in percent. In Kubernetes: `GetResourceReplicas`.
     pub(super) fn by_utilization(
         &self,
         samples: Samples,
@@ -80,7 +80,7 @@ impl Target {
         Ok(Proposal { replicas, utilization: Some(utilization), usage })
     }
 
-    /// So that pods use this much each. In Kubernetes: `calcPlainMetricReplicas`.
+    /// For an average value per pod. In Kubernetes: `calcPlainMetricReplicas`.
     pub(super) fn by_average(&self, samples: Samples, resource: &str, target: i64) -> Result<Proposal, String> {
         let grouped = self.group(samples, resource)?;
         let usage = average(&grouped.samples);
@@ -89,7 +89,7 @@ impl Target {
         Ok(Proposal { replicas, utilization: None, usage })
     }
 
-    /// So that a value that all of them share comes to the target. In Kubernetes: `getUsageRatioReplicaCount`.
+    /// For a total value. In Kubernetes: `getUsageRatioReplicaCount`.
     pub(super) fn by_value(&self, usage: i64, target: i64) -> Result<Proposal, String> {
         let ratio = ratio(usage, target);
         let replicas = if self.current == 0 {
@@ -105,7 +105,7 @@ impl Target {
         Ok(Proposal { replicas, utilization: None, usage })
     }
 
-    /// So that a value that all of them share makes this much for each. In Kubernetes: `GetExternalPerPodMetricReplicas`.
+    /// For a total value divided by the number of pods. In Kubernetes: `GetExternalPerPodMetricReplicas`.
     pub(super) fn by_share(&self, usage: i64, target: i64) -> Proposal {
         let ratio = usage as f64 / (target as f64 * f64::from(self.running));
         let needed = (usage as f64 / target as f64).ceil() as i32;
@@ -113,7 +113,7 @@ impl Target {
         Proposal { replicas, utilization: None, usage: (usage as f64 / f64::from(self.running)).ceil() as i64 }
     }
 
-    /// Sorts out which samples count.
+    /// Decides which samples count.
     fn group(&self, samples: Samples, resource: &str) -> Result<Grouped, String> {
         if self.pods.is_empty() {
             return Err(NO_PODS.to_owned());
@@ -143,7 +143,7 @@ impl Target {
         Ok(grouped)
     }
 
-    /// Whether what a pod uses says nothing yet, because it starts.
+    /// Whether the usage of a pod is not meaningful yet, because the pod is starting.
     fn is_starting(&self, pod: &Pod, sample: &Sample) -> bool {
         let started = pod.status.start_time.as_deref().and_then(parse_time);
         let (Some(ready), Some(started)) = (pod.condition("Ready"), started) else { return true };
@@ -156,8 +156,8 @@ impl Target {
         }
     }
 
-    /// The number of replicas for a ratio. What is not known of some pods is taken so that it speaks against a change,
-    /// and where the change then goes the other way, nothing is changed.
+    /// The number of replicas for a ratio. For pods without metrics a value is assumed that counteracts the change;
+    /// if that reverses the direction, nothing is changed.
     fn settle(
         &self,
         mut grouped: Grouped,
@@ -220,7 +220,7 @@ fn utilization_ratio(samples: &Samples, requests: &BTreeMap<String, i64>, percen
     utilization(samples, requests, percent).map(|(ratio, ..)| ratio)
 }
 
-/// The ratio to the target, the utilization in percent, and what a pod uses on average.
+/// The ratio to the target, the utilization in percent, and the average usage of a pod.
 fn utilization(samples: &Samples, requests: &BTreeMap<String, i64>, percent: i32) -> Result<(f64, i32, i64), String> {
     let known: Vec<_> = samples.iter().filter_map(|(pod, sample)| Some((sample.value, *requests.get(pod)?))).collect();
     let used = sum(known.iter().map(|(value, _)| *value));
@@ -233,8 +233,8 @@ fn utilization(samples: &Samples, requests: &BTreeMap<String, i64>, percent: i32
     Ok((f64::from(utilization) / f64::from(percent), utilization, average))
 }
 
-/// What pods request of a resource, by name: as a whole where they say so, else all their containers or the one that is
-/// asked for.
+/// The pods' requests of a resource, by pod name: pod-level requests if they exist, else the sum of all containers or
+/// the requested container.
 fn requests(pods: &[Arc<Pod>], container: &str, resource: &str) -> Result<BTreeMap<String, i64>, String> {
     let of_pod = |pod: &Arc<Pod>| Ok((pod.name().to_owned(), request(pod, container, resource)?));
     pods.iter().map(of_pod).collect()

@@ -12,7 +12,7 @@ use crate::conditions::put;
 pub(super) const ABLE: &str = "AbleToScale";
 /// Whether there is a number to scale to.
 pub(super) const ACTIVE: &str = "ScalingActive";
-/// Whether a bound holds it back.
+/// Whether the wanted size was limited.
 pub(super) const LIMITED: &str = "ScalingLimited";
 
 /// The status so far.
@@ -27,7 +27,7 @@ impl Draft {
         Self { status: autoscaler.status.clone(), now }
     }
 
-    /// Sets a condition, in its place.
+    /// Sets a condition in place.
     pub(super) fn set(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
         let condition = HorizontalPodAutoscalerCondition {
             type_: type_.to_owned(),
@@ -40,17 +40,17 @@ impl Draft {
         put(&mut self.status.conditions, condition);
     }
 
-    /// How many replicas there were when the metrics were looked at, and how many there are to be, if that is known.
+    /// The number of replicas when the metrics were read, and the desired number if it is known.
     pub(super) fn sized(&mut self, current: i32, desired: Option<i32>) {
         self.status.current_replicas = current;
         if let Some(desired) = desired {
             self.status.desired_replicas = desired;
         }
-        // Nobody says of which generation this is.
+        // Kubernetes does not set it either.
         self.status.observed_generation = None;
     }
 
-    /// The target was scaled now.
+    /// Records that the target was scaled now.
     pub(super) fn rescaled(&mut self) {
         self.status.last_scale_time = Some(format_time(self.now));
     }

@@ -1,4 +1,4 @@
-//! How long a Job waits before it replaces what failed.
+//! How long a Job waits before it replaces failed pods.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// With pods that are seen ended for the first time. In Kubernetes: `newBackoffRecord`.
+    /// Adds pods whose termination is seen for the first time. In Kubernetes: `newBackoffRecord`.
     pub(super) fn after(self, succeeded: &[Arc<Pod>], failed: &[Arc<Pod>]) -> Self {
         let success = succeeded.iter().map(|pod| finished_at(pod)).max();
         let later = failed.iter().map(|pod| finished_at(pod)).filter(|at| success.is_none_or(|success| *at > success));
@@ -29,13 +29,13 @@ impl Failures {
         Self { count, last: later.into_iter().max().or(before.last) }
     }
 
-    /// How long to wait yet; none if there is nothing to wait for.
+    /// The remaining back-off; `None` without one.
     pub(super) fn left(self, now: Timestamp) -> Option<SignedDuration> {
         left(self.count, self.last?, now)
     }
 }
 
-/// The same for the one index that this pod, the last of it, failed.
+/// The same for one index, given its last failed pod.
 pub(super) fn left_for_index(last_failed: &Pod, now: Timestamp) -> Option<SignedDuration> {
     let count = u32::try_from(all_failures_before(last_failed)).unwrap_or(0).saturating_add(1);
     left(count, finished_at(last_failed), now)
@@ -43,7 +43,7 @@ pub(super) fn left_for_index(last_failed: &Pod, now: Timestamp) -> Option<Signed
 
 fn left(count: u32, last: Timestamp, now: Timestamp) -> Option<SignedDuration> {
     let doublings = count.checked_sub(1)?;
-    // Seven are more than the longest.
+    // Seven doublings exceed the longest back-off.
     let wait = (FIRST * (1 << doublings.min(7))).min(LONGEST);
     Some(wait.saturating_sub(now.duration_since(last))).filter(SignedDuration::is_positive)
 }

@@ -12,7 +12,7 @@ pub(super) const FAILURE_TARGET: &str = "FailureTarget";
 pub(super) const SUCCESS_CRITERIA_MET: &str = "SuccessCriteriaMet";
 pub(super) const SUSPENDED: &str = "Suspended";
 
-/// How a Job ends. It is said in two steps: that it ends, while its pods go, and that it has ended.
+/// How a Job ends, in two steps: an interim condition while its pods terminate, then the final one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ending {
     pub(super) succeeded: bool,
@@ -30,20 +30,20 @@ impl Ending {
         Self { succeeded: true, reason: "CompletionsReached".to_owned(), message: message.to_owned() }
     }
 
-    /// The condition that the Job ends.
+    /// The interim condition.
     pub(super) fn begun(&self, now: Timestamp) -> JobCondition {
         let type_ = if self.succeeded { SUCCESS_CRITERIA_MET } else { FAILURE_TARGET };
         condition(type_, "True", &self.reason, &self.message, now)
     }
 
-    /// The condition that it has ended.
+    /// The final condition.
     pub(super) fn done(&self, now: Timestamp) -> JobCondition {
         let type_ = if self.succeeded { COMPLETE } else { FAILED };
         condition(type_, "True", &self.reason, &self.message, now)
     }
 }
 
-/// Whether a Job has ended. In Kubernetes: `IsJobFinished`.
+/// Whether a Job has finished. In Kubernetes: `IsJobFinished`.
 pub(crate) fn is_finished(job: &Job) -> bool {
     is_true(&job.status.conditions, COMPLETE) || is_true(&job.status.conditions, FAILED)
 }
@@ -60,8 +60,8 @@ pub(super) fn condition(type_: &str, status: &str, reason: &str, message: &str, 
     }
 }
 
-/// Puts a condition in the place of one of its type, or at the end; true if that changed anything. That something is
-/// not so is said only where it was said to be so.
+/// Replaces the condition of the same type, or appends it; true if that changed anything. `False` is written only
+/// where the condition exists.
 ///
 /// In Kubernetes: `ensureJobConditionStatus`.
 pub(super) fn ensure(conditions: &mut Vec<JobCondition>, wanted: JobCondition) -> bool {

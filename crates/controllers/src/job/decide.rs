@@ -1,4 +1,4 @@
-//! What a Job needs next: pods made or removed, or its end.
+//! What a Job needs next: pods to create or delete, or its end.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::policy::{Verdict, fulfilled, verdict};
 use super::view::View;
 use crate::conditions::find;
 
-/// How many pods a pass makes or removes at most. In Kubernetes: `MaxPodCreateDeletePerSync`.
+/// How many pods a pass creates or deletes at most. In Kubernetes: `MaxPodCreateDeletePerSync`.
 const BURST: usize = 500;
 
-/// A wait is no shorter than what pods are gathered for.
+/// A requeue delay is at least as long as pod changes are batched.
 const SOONEST: SignedDuration = SignedDuration::from_secs(1);
 
 /// What a pass does.
@@ -26,25 +26,25 @@ pub(super) struct Plan {
     /// How the Job ends, if it does.
     pub(super) ending: Option<Ending>,
     pub(super) pods: Pods,
-    /// When to look again although nothing happened.
+    /// When to sync again if nothing changes before.
     pub(super) again: Option<SignedDuration>,
 }
 
 /// What to do about the pods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Pods {
-    /// Nothing, for the Job itself is being deleted.
+    /// Nothing, because the Job itself is being deleted.
     #[default]
     Leave,
     /// Nothing.
     Keep,
     /// Nothing until the back-off is over.
     Wait,
-    /// Make one for each, with its index if the Job gives indexes.
+    /// Create one for each entry, with its index if the Job is indexed.
     Create(Vec<Option<u64>>),
-    /// Remove those, and count them not.
+    /// Delete these, without counting them.
     Remove(Vec<Arc<Pod>>),
-    /// Remove those, and count them.
+    /// Delete these, and count them.
     End(Vec<Arc<Pod>>),
 }
 
@@ -60,7 +60,7 @@ pub(super) fn plan(view: &View) -> Plan {
     Plan { ending: None, pods, again: deadline.into_iter().chain(wait).min() }
 }
 
-/// How the Job ends by what is seen, all completions aside: those depend on what becomes of its pods.
+/// How the Job ends, except by completion: that depends on the pods of this pass.
 fn ending(view: &View) -> Option<Ending> {
     let job = &view.job;
     let said = |type_: &str| find(&job.status.conditions, type_).filter(|condition| condition.status == "True");
@@ -101,7 +101,7 @@ fn ending(view: &View) -> Option<Ending> {
     Some(Ending { succeeded: true, reason: "SuccessPolicy".to_owned(), message })
 }
 
-/// Containers that are restarted in place count as failures. In Kubernetes: `pastBackoffLimitOnFailure`.
+/// In-place container restarts count as failures. In Kubernetes: `pastBackoffLimitOnFailure`.
 fn restarts_exceed(view: &View) -> bool {
     if view.job.spec.template.spec.restart_policy != "OnFailure" {
         return false;
@@ -113,10 +113,10 @@ fn restarts_exceed(view: &View) -> bool {
     restarts >= view.job.spec.backoff_limit.unwrap_or(6).max(1)
 }
 
-/// How long the Job may yet be active, if that is limited.
+/// The remaining active deadline, if there is one.
 fn time_left(view: &View) -> Option<SignedDuration> {
     let seconds = view.job.spec.active_deadline_seconds.filter(|_| !view.is_suspended())?;
-    // One that begins with this pass has all its time.
+    // A Job that starts with this pass has its full deadline.
     let started = view.job.status.start_time.as_deref().and_then(parse_time).unwrap_or(view.now);
     Some(SignedDuration::from_secs(seconds).saturating_sub(view.now.duration_since(started)))
 }
@@ -168,7 +168,7 @@ fn manage(view: &View) -> (Pods, Option<SignedDuration>) {
     }
 }
 
-/// The first indexes that have no pod and have neither succeeded nor failed. In Kubernetes: `firstPendingIndexes`.
+/// The first indexes without a pod that have neither succeeded nor failed. In Kubernetes: `firstPendingIndexes`.
 fn pending(view: &View, count: usize) -> Vec<u64> {
     let busy = view.pods.iter().filter(|pod| pod.is_active() || (replaces_only_failed(&view.job) && is_ending(pod)));
     let taken = view.succeeded_indexes.union(&busy.filter_map(|pod| index(pod)).collect());
@@ -176,13 +176,13 @@ fn pending(view: &View, count: usize) -> Vec<u64> {
     taken.first_missing(count, completions(&view.job))
 }
 
-/// At least so many active pods to remove, the least useful first; with indexes, before them those that have none, or
-/// one that another has or that the Job has not. In Kubernetes: `activePodsForRemoval`.
+/// At least this many active pods to delete, the least useful first. With indexes: before them the pods without an
+/// index, with a duplicate index, or with an index that is out of range. In Kubernetes: `activePodsForRemoval`.
 fn superfluous(view: &View, at_least: usize) -> Vec<Arc<Pod>> {
     let mut left = view.active.clone();
     let mut remove = Vec::new();
     if is_indexed(&view.job) {
-        // The most useful of an index comes first and stays.
+        // The most useful pod of an index comes first and stays.
         left.sort_by_cached_key(|pod| (index(pod), std::cmp::Reverse(usefulness(pod))));
         let completions = completions(&view.job);
         let mut seen = BTreeSet::new();
@@ -196,7 +196,7 @@ fn superfluous(view: &View, at_least: usize) -> Vec<Arc<Pod>> {
 }
 
 impl Plan {
-    /// What was decided, for people.
+    /// The decision as a sentence, for the event log.
     pub(super) fn sentence(&self, view: &View) -> String {
         let seen = format!("see {} active, {} succeeded, {} failed", view.active.len(), view.succeeded, view.failed);
         let deed = match (&self.ending, &self.pods) {

@@ -7,7 +7,7 @@ use std::fmt;
 pub(super) struct Indexes(Vec<(u64, u64)>);
 
 impl Indexes {
-    /// Reads the indexes below `completions`; what cannot be read is left out.
+    /// Parses the indexes below `completions`; invalid parts are left out.
     pub(super) fn parse(text: &str, completions: u64) -> Self {
         let interval = |part: &str| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -44,7 +44,7 @@ impl Indexes {
         after > 0 && index <= self.0[after - 1].1
     }
 
-    /// How many both have.
+    /// The size of the intersection.
     pub(super) fn in_common(&self, other: &Self) -> u64 {
         let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
         let mut common = 0;

@@ -1,9 +1,9 @@
-//! Runs the pods of a Job until enough of them have succeeded, or too many failed.
+//! Runs the pods of a Job until enough of them have succeeded, or too many have failed.
 //!
-//! Watches Jobs, and their pods: these are gathered for a second, since they tend to end together. A pod has a finalizer
-//! until it has been counted, so that none is lost, [`tracking`]; [`orphans`] is for those that nobody will count.
-//! [`decide`](decide::plan) says which pods to make or remove, and how a Job ends; the rest here carries that out.
-//! In Kubernetes: `pkg/controller/job`.
+//! Watches Jobs and their pods. Pod changes are batched for a second, since pods tend to finish together. A pod has a
+//! finalizer until it has been counted, so that none is missed ([`tracking`]); [`orphans`] removes the finalizer of
+//! pods that no Job will count. [`decide`](decide::plan) decides which pods to create or delete, and how a Job ends;
+//! this module carries that out. In Kubernetes: `pkg/controller/job`.
 
 mod backoff;
 mod conditions;
@@ -48,10 +48,10 @@ use crate::index::{candidates_of, index_by_controller};
 use crate::pod_control::PodControl;
 use crate::selecting::Selecting;
 
-/// How long what happens to pods is gathered. In Kubernetes: `SyncJobBatchPeriod`.
+/// How long pod changes are batched. In Kubernetes: `SyncJobBatchPeriod`.
 const GATHERED: Duration = Duration::from_secs(1);
 
-/// The controller of Jobs.
+/// The Job controller.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let jobs = process.informers.informer::<Job>();
     let pods = process.informers.informer::<Pod>();
@@ -77,7 +77,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     })
 }
 
-/// Jobs of which something new is asked.
+/// Jobs whose spec changed.
 fn asked(notification: &Notification<Job>) -> Vec<ObjectKey> {
     match notification {
         Notification::Updated { old, new }
@@ -89,7 +89,7 @@ fn asked(notification: &Notification<Job>) -> Vec<ObjectKey> {
     }
 }
 
-/// Jobs of which nothing new is asked.
+/// Jobs whose spec did not change.
 fn changed(notification: &Notification<Job>) -> Vec<ObjectKey> {
     match notification {
         Notification::Updated { old, new }
@@ -111,7 +111,7 @@ struct Jobs {
     pods: Lister<Pod>,
     events: EventRecorder,
     clock: Clock,
-    /// The failures of each Job that runs, and its uid.
+    /// The failures of each running Job, and the Job's uid.
     failures: Mutex<BTreeMap<ObjectKey, (Option<String>, Failures)>>,
 }
 
@@ -149,7 +149,7 @@ impl Jobs {
         let selector = selector(job)?;
         let terms = ownership::Terms { selector: &selector, accepts: &|_| true, finalizer: Some(FINALIZER) };
         let pods = ownership::claim_by(pass, job, &terms, candidates_of(&self.pods, job)).await?;
-        // An adopted one was given the finalizer with its owner, which the cache does not show yet.
+        // An adopted pod got the finalizer together with its owner; the cache does not show it yet.
         let with_finalizer = |pod: Arc<Pod>| match pod.controller() {
             None if !has_finalizer(&pod) => {
                 let mut pod = Pod::clone(&pod);
@@ -167,14 +167,14 @@ impl Jobs {
         known.map_or_else(Failures::default, |(_, failures)| *failures)
     }
 
-    /// What has become of the pods, and the first error.
+    /// Creates and deletes pods; returns the result and the first error.
     async fn carry_out(&self, pass: &Pass, view: &View, plan: &Plan) -> (Done, Option<ReconcileError>) {
         let control = PodControl::new(pass, &self.events, view.job.as_ref());
         let mut done = Done::nothing(view);
         let mut failure = None;
         match &plan.pods {
             Pods::Leave | Pods::Keep => {}
-            // Nothing counts as active during the back-off.
+            // During the back-off no pod counts as active.
             Pods::Wait => done.active = 0,
             Pods::Create(indexes) => match pods_for(view, indexes) {
                 Ok(pods) => {
@@ -211,7 +211,7 @@ impl Jobs {
         (done, failure)
     }
 
-    /// Counts what ended, in two writes with the finalizers between.
+    /// Counts terminated pods, in two status writes with the removal of the finalizers between them.
     async fn track(&self, pass: &Pass, view: &View, mut tracking: Tracking) -> Result<(), ReconcileError> {
         let Some(job) = write(pass, view.job.as_ref(), &tracking).await? else { return Ok(()) };
         self.failures.lock().insert(job.key(), (job.metadata.uid.clone(), view.failures));
@@ -241,7 +241,7 @@ fn pods_for(view: &View, indexes: &[Option<u64>]) -> Result<Vec<Pod>, ReconcileE
     Ok(indexes.iter().map(pod_for).collect())
 }
 
-/// Writes the status, if it differs; gives the Job as it is then, if it is there.
+/// Writes the status, if it differs; returns the Job after the write, if it exists.
 async fn write(pass: &Pass, job: &Job, tracking: &Tracking) -> Result<Option<Job>, ReconcileError> {
     let mut changed = job.clone();
     changed.status = tracking.status.clone();

@@ -1,6 +1,7 @@
-//! Takes the finalizer off pods that no Job will count any more, so that they can go.
+//! Removes the finalizer of pods that no Job will count, so that they can be deleted.
 //!
-//! Watches pods that have it and no controller, or that go with a Job that has ended or is gone; and Jobs that end or go.
+//! Watches pods with the finalizer that have no controller, or whose Job has finished or is gone; and Jobs that
+//! finish or are deleted.
 //! In Kubernetes: the orphan queue of `pkg/controller/job`.
 
 use std::sync::Arc;
@@ -61,7 +62,7 @@ fn left_by(notification: &Notification<Job>, pods: &Lister<Pod>) -> Vec<ObjectKe
     pods.iter().filter(|pod| has_finalizer(pod)).map(|pod| pod.key()).collect()
 }
 
-/// The Job that controls a pod, if it is there.
+/// The Job that controls a pod, if it exists.
 fn counted_by(pod: &Pod, jobs: &Lister<Job>) -> Option<Arc<Job>> {
     let owner = pod.controller()?;
     let job = jobs.get(&ObjectKey::new(pod.key().namespace, owner.name.as_str()))?;

@@ -1,4 +1,4 @@
-//! What is asked of a Job and of its pods.
+//! Properties of a Job and of its pods.
 
 use std::cmp::Reverse;
 
@@ -10,13 +10,13 @@ use jiff::SignedDuration;
 
 use crate::pods::{max_restarts, ready_since};
 
-/// What holds a pod until it has been counted.
+/// The finalizer of a pod until it has been counted.
 pub(super) const FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 /// The annotation and label with a pod's completion index.
 pub(super) const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// How many pods of the index failed before this one.
 pub(super) const FAILURES: &str = "batch.kubernetes.io/job-index-failure-count";
-/// How many failed and were ignored.
+/// How many of them failed and were ignored.
 pub(super) const IGNORED_FAILURES: &str = "batch.kubernetes.io/job-index-ignored-failure-count";
 
 /// Whether the Job gives each pod an index.
@@ -24,7 +24,7 @@ pub(super) fn is_indexed(job: &Job) -> bool {
     job.spec.completion_mode.as_deref() == Some("Indexed")
 }
 
-/// Whether a Job is another controller's. In Kubernetes: `managedByExternalController`.
+/// Whether another controller manages the Job. In Kubernetes: `managedByExternalController`.
 pub(super) fn is_managed_elsewhere(job: &Job) -> bool {
     job.spec.managed_by.as_deref().is_some_and(|controller| controller != "kubernetes.io/job-controller")
 }
@@ -34,7 +34,7 @@ pub(super) fn completions(job: &Job) -> u64 {
     job.spec.completions.and_then(|completions| u64::try_from(completions).ok()).unwrap_or(0)
 }
 
-/// Whether a pod is replaced only when it has ended, not when it is on its way.
+/// Whether a pod is replaced only after it has terminated, not while it is terminating.
 pub(super) fn replaces_only_failed(job: &Job) -> bool {
     job.spec.pod_replacement_policy.as_deref() == Some("Failed") || job.spec.pod_failure_policy.is_some()
 }
@@ -47,17 +47,17 @@ pub(super) fn uid(pod: &Pod) -> &str {
     pod.metadata.uid.as_deref().unwrap_or_default()
 }
 
-/// A pod's completion index, if it has a legible one.
+/// A pod's completion index, if it has a valid one.
 pub(super) fn index(pod: &Pod) -> Option<u64> {
     pod.metadata.annotations.get(INDEX)?.parse::<i64>().ok().and_then(|index| u64::try_from(index).ok())
 }
 
-/// The index of a pod of an indexed Job, if the Job has that many.
+/// The index of a pod of an indexed Job, if it is in range.
 pub(super) fn valid_index(pod: &Pod, job: &Job) -> Option<u64> {
     index(pod).filter(|index| *index < completions(job))
 }
 
-/// How many pods of its index failed before it: those that count, and those that do not.
+/// How many pods of its index failed before it: counted and ignored ones.
 pub(super) fn failures_before(pod: &Pod) -> (i32, i32) {
     let number = |name: &str| {
         let text = pod.metadata.annotations.get(name);
@@ -71,17 +71,18 @@ pub(super) fn all_failures_before(pod: &Pod) -> i32 {
     counted.saturating_add(ignored)
 }
 
-/// Whether a pod has failed, as its Job sees it: one that somebody deletes counts, unless it is to end first.
+/// Whether a pod counts as failed for its Job: a pod that is being deleted does, unless the Job replaces only failed
+/// pods.
 pub(super) fn has_failed(pod: &Pod, job: &Job) -> bool {
     pod.phase() == "Failed" || (!replaces_only_failed(job) && pod.is_terminating() && pod.phase() != "Succeeded")
 }
 
-/// Whether a pod is on its way out and still runs. In Kubernetes: `controller.IsPodTerminating`.
+/// Whether a pod is being deleted and still runs. In Kubernetes: `controller.IsPodTerminating`.
 pub(super) fn is_ending(pod: &Pod) -> bool {
     pod.is_terminating() && !pod.is_finished()
 }
 
-/// When a pod ended, as well as can be told. In Kubernetes: `getFinishedTime`.
+/// When a pod terminated, as precisely as its status shows. In Kubernetes: `getFinishedTime`.
 pub(super) fn finished_at(pod: &Pod) -> Timestamp {
     let from_containers = || latest_end(latest_end(None, pod.status.container_statuses.iter()), sidecars(pod));
     let from_readiness = || {
@@ -105,7 +106,7 @@ fn sidecars(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     pod.status.init_container_statuses.iter().filter(is_sidecar)
 }
 
-/// The latest end; none as soon as one has not ended.
+/// The latest termination time; `None` as soon as one container has not terminated.
 fn latest_end<'a>(before: Option<Timestamp>, statuses: impl Iterator<Item = &'a ContainerStatus>) -> Option<Timestamp> {
     let ended_at = |status: &ContainerStatus| {
         status.state.terminated.as_deref().and_then(|terminated| terminated.finished_at.as_deref().and_then(parse_time))
@@ -114,7 +115,7 @@ fn latest_end<'a>(before: Option<Timestamp>, statuses: impl Iterator<Item = &'a 
     ends?.into_iter().chain(before).max()
 }
 
-/// The order in which superfluous pods go: the least useful first. In Kubernetes: `controller.ActivePods`.
+/// The order in which surplus pods are deleted: the least useful first. In Kubernetes: `controller.ActivePods`.
 pub(super) fn usefulness(pod: &Pod) -> impl Ord + use<> {
     let phase = match pod.phase() {
         "Pending" | "" => 0,

@@ -1,4 +1,4 @@
-//! What a Job's failure policy says of a failed pod, and its success policy of what has succeeded.
+//! A Job's pod failure policy and success policy.
 
 use coracle_api::batch_v1::{Job, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyOnPodConditionsPattern};
 use coracle_api::core_v1::{ContainerStatus, Pod, PodCondition};
@@ -6,14 +6,14 @@ use coracle_api::core_v1::{ContainerStatus, Pod, PodCondition};
 use super::indexes::Indexes;
 use super::pod::completions;
 
-/// What becomes of a failure.
+/// What the failure policy decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It counts.
     Count,
     /// It does not.
     Ignore,
-    /// Its index is not tried again.
+    /// Its index is not retried.
     FailIndex,
     /// The whole Job has failed, with this message.
     FailJob(String),
@@ -25,7 +25,7 @@ impl Verdict {
     }
 }
 
-/// The first rule that fits decides. In Kubernetes: `matchPodFailurePolicy`.
+/// The first matching rule decides. In Kubernetes: `matchPodFailurePolicy`.
 pub(super) fn verdict(job: &Job, pod: &Pod) -> Verdict {
     let rules = job.spec.pod_failure_policy.as_deref().map(|policy| policy.rules.as_slice()).unwrap_or_default();
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn verdict(job: &Job, pod: &Pod) -> Verdict {
     decided.unwrap_or(Verdict::Count)
 }
 
-/// The container that ended with such a code, and the code.
+/// The container that exited with one of the codes, and the code.
 fn exited<'a>(pod: &'a Pod, codes: &PodFailurePolicyOnExitCodesRequirement) -> Option<(&'a str, i32)> {
     let fits = |status: &'a ContainerStatus| {
         let code = status.state.terminated.as_deref()?.exit_code;
@@ -74,7 +74,7 @@ fn has_condition<'a>(pod: &'a Pod, patterns: &[PodFailurePolicyOnPodConditionsPa
     pod.status.conditions.iter().find(fits)
 }
 
-/// The message of the first rule that is fulfilled. In Kubernetes: `matchSuccessPolicy`.
+/// The message of the first rule that is met. In Kubernetes: `matchSuccessPolicy`.
 pub(super) fn fulfilled(job: &Job, succeeded: &Indexes) -> Option<String> {
     let policy = job.spec.success_policy.as_deref().filter(|_| succeeded.total() > 0)?;
     let is_enough = |count: Option<i32>, number: u64| {

@@ -1,4 +1,4 @@
-//! Letting go of pods.
+//! Removes the finalizer of a Job's pods.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::pod::{FINALIZER, has_finalizer};
 
-/// Takes the finalizer off a pod, if it has it; one that is gone has none.
+/// Removes the finalizer of a pod, if it has it; a deleted pod is not an error.
 pub(super) async fn release(pass: &Pass, pod: &Pod) -> Result<(), ReconcileError> {
     if has_finalizer(pod) {
         let patch = json!({"metadata": {"$deleteFromPrimitiveList/finalizers": [FINALIZER]}});
@@ -20,7 +20,7 @@ pub(super) async fn release(pass: &Pass, pod: &Pod) -> Result<(), ReconcileError
     Ok(())
 }
 
-/// How soon what failed is tried again; slower than elsewhere. In Kubernetes: `DefaultJobApiBackOff`.
+/// The retry delays; slower than elsewhere. In Kubernetes: `DefaultJobApiBackOff`.
 pub(super) fn retries() -> RateLimiter<ObjectKey> {
     RateLimiter::exponential(Duration::from_secs(1), Duration::from_secs(60))
 }

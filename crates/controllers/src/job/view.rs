@@ -1,4 +1,4 @@
-//! What a pass sees of a Job and its pods.
+//! The observed state of a Job and its pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use super::policy::{Verdict, verdict};
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) job: Arc<Job>,
-    /// The Job's pods; with indexes, in their order.
+    /// The Job's pods; with indexes, ordered by index.
     pub(super) pods: Vec<Arc<Pod>>,
-    /// Those that neither have ended nor are on their way out.
+    /// Those that have neither terminated nor are being deleted.
     pub(super) active: Vec<Arc<Pod>>,
-    /// How many are on their way out.
+    /// How many are being deleted and still run.
     pub(super) ending: i32,
     /// How many of the active ones are ready.
     pub(super) ready: i32,
-    /// How many succeeded in all; with indexes, how many of these.
+    /// How many succeeded in total; with indexes, how many of these.
     pub(super) succeeded: u64,
-    /// How many failed in all.
+    /// How many failed in total.
     pub(super) failed: i32,
-    /// The indexes that had succeeded when the status was written, and those that have.
+    /// The indexes that had succeeded when the status was written, and those that have succeeded now.
     pub(super) succeeded_before: Indexes,
     pub(super) succeeded_indexes: Indexes,
-    /// The indexes that are not tried again, where each has a limit.
+    /// The indexes that are not retried, with a limit per index.
     pub(super) failed_indexes: Option<Indexes>,
-    /// By index, where each has a limit, the failed pod that stays until there is another to carry its count.
+    /// With a limit per index: the failed pod of each index that is kept until its replacement continues its count.
     pub(super) kept: BTreeMap<u64, Arc<Pod>>,
     pub(super) failures: Failures,
     pub(super) now: Timestamp,
 }
 
 impl View {
-    /// `failures` are those before the pods that are seen ended for the first time.
+    /// `failures` are those before the pods whose termination is seen for the first time.
     pub(super) fn of(job: Arc<Job>, mut pods: Vec<Arc<Pod>>, failures: Failures, now: Timestamp) -> Self {
         if is_indexed(&job) {
             pods.sort_by_key(|pod| index(pod));

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use coracle_api::core_v1::NamespaceCondition;
 use coracle_meta::{GroupVersion, GroupVersionResource};
 
-/// The conditions of a namespace that is being deleted, in their order, with what they say while all is well.
+/// The conditions of a namespace that is being deleted, in their order, with their reasons and messages if there is
+/// no problem.
 const CONDITIONS: [(&str, &str, &str); 5] = [
     ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
     ("NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions", "All legacy kube types successfully parsed"),
@@ -19,7 +20,7 @@ const CONDITIONS: [(&str, &str, &str); 5] = [
 /// What a round of deletion found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Findings {
-    /// Why the kinds that there are could not be told.
+    /// Why discovery failed.
     pub(crate) discovery_failure: Option<String>,
     /// What could not be deleted.
     pub(crate) failures: Vec<String>,
@@ -27,12 +28,12 @@ pub(crate) struct Findings {
     pub(crate) remaining: BTreeMap<GroupVersionResource, usize>,
     /// How many of them each finalizer holds.
     pub(crate) finalizers: BTreeMap<String, usize>,
-    /// After how many seconds what is left may be gone.
+    /// After how many seconds the remaining objects may be gone.
     pub(crate) estimate: u64,
 }
 
 impl Findings {
-    /// What was found, for people.
+    /// The findings as a sentence, for the event log.
     pub(crate) fn sentence(&self) -> String {
         let objects: usize = self.remaining.values().sum();
         match (self.error().is_some(), objects, self.estimate) {
@@ -43,13 +44,13 @@ impl Findings {
         }
     }
 
-    /// Everything that went wrong, in one sentence.
+    /// All errors in one sentence.
     pub(crate) fn error(&self) -> Option<String> {
         let errors: Vec<_> = self.discovery_failure.iter().chain(&self.failures).map(String::as_str).collect();
         (!errors.is_empty()).then(|| errors.join(", "))
     }
 
-    /// What a condition has to say, if not that all is well: reason and message.
+    /// The reason and message of a condition that reports a problem.
     fn trouble(&self, condition: &str) -> Option<(&'static str, String)> {
         match condition {
             "NamespaceDeletionDiscoveryFailure" => Some(("DiscoveryFailed", self.discovery_failure.clone()?)),
@@ -77,7 +78,7 @@ impl Findings {
     }
 }
 
-/// What is said of groups whose servers do not answer; nothing if there are none.
+/// The message about API groups whose servers do not answer; `None` without such groups.
 ///
 /// In Kubernetes: `ErrGroupDiscoveryFailed`, with `ErrStaleGroupVersion` of each.
 pub(super) fn stale_groups(stale: &[GroupVersion]) -> Option<String> {
@@ -93,7 +94,7 @@ fn sorted(texts: impl Iterator<Item = String>) -> String {
     texts.join(", ")
 }
 
-/// Writes what was found into the conditions; says whether anything changed.
+/// Writes the findings into the conditions; returns whether anything changed.
 ///
 /// In Kubernetes: `namespaceConditionUpdater.Update`.
 pub(crate) fn update(conditions: &mut Vec<NamespaceCondition>, findings: &Findings, now: &str) -> bool {

@@ -1,14 +1,14 @@
-//! Which block is next.
+//! Which block is allocated next.
 
 use crate::address_block::AddressBlock;
 
-/// The addresses of the cluster, cut into blocks for nodes.
+/// The pod CIDR of the cluster, split into blocks for nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Range {
     block: AddressBlock,
-    /// The prefix of a node's block.
+    /// The mask size of a node's block.
     prefix: u8,
-    /// Where to look next: a block that was freed is given out again as late as can be.
+    /// Where to search next: a released block is reused as late as possible.
     next: u128,
 }
 
@@ -17,7 +17,7 @@ impl Range {
         Self { block, prefix, next: 0 }
     }
 
-    /// The next block that shares no address with those taken; none if there is none.
+    /// The next block that does not overlap with an allocated one; `None` if the range is exhausted.
     pub(super) fn next(&mut self, taken: &[AddressBlock]) -> Option<AddressBlock> {
         let count = self.block.count(self.prefix)?;
         let mut places: Vec<_> = taken.iter().filter_map(|block| self.block.places(*block, self.prefix)).collect();

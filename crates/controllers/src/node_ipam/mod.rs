@@ -1,8 +1,8 @@
-//! Gives each node a block of addresses for its pods, of each family that the cluster has.
+//! Allocates a pod CIDR to each node, of each family that the cluster has.
 //!
-//! Off unless asked for, and then off without a block of the cluster. Which blocks are taken is read from the nodes; those
-//! that were given out a moment ago, which a cache may not show yet, are remembered.
-//! In Kubernetes: `pkg/controller/nodeipam`, with its `RangeAllocator`.
+//! Off by default, and off without a cluster CIDR. Allocated blocks are read from the nodes; recent allocations,
+//! which the cache may not show yet, are remembered. In Kubernetes: `pkg/controller/nodeipam`, with its
+//! `RangeAllocator`.
 
 mod decide;
 
@@ -42,7 +42,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     controller.run().boxed()
 }
 
-/// A node that has no addresses, and one that is gone.
+/// A node without pod CIDRs, and a deleted one.
 fn without(notification: &Notification<Node>) -> Vec<ObjectKey> {
     let node = notification.object();
     let concerned = node.spec.pod_cidrs.is_empty() || matches!(notification, Notification::Deleted { .. });
@@ -52,9 +52,9 @@ fn without(notification: &Notification<Node>) -> Vec<ObjectKey> {
 struct NodeAddresses {
     nodes: Lister<Node>,
     ranges: Mutex<Vec<Range>>,
-    /// Those of Services, which no node gets.
+    /// Service CIDRs, which are not allocated to nodes.
     reserved: Vec<AddressBlock>,
-    /// What was given to nodes that may not show it yet.
+    /// Allocations that the cache may not show yet.
     given: Mutex<BTreeMap<ObjectKey, Vec<AddressBlock>>>,
     events: EventRecorder,
 }
@@ -70,7 +70,7 @@ impl Reconciler for NodeAddresses {
             Ok(blocks) => blocks,
             Err(error) => {
                 let message = format!("Node {} status is now: CIDRNotAvailable", key.name);
-                // In Kubernetes, too, it names no version.
+                // In Kubernetes, too, the reference has no version.
                 let reference = ObjectReference {
                     api_version: String::new(),
                     resource_version: String::new(),
@@ -89,7 +89,7 @@ impl Reconciler for NodeAddresses {
 }
 
 impl NodeAddresses {
-    /// A block of each range that nobody has.
+    /// A free block of each range.
     fn take(&self, key: &ObjectKey) -> Result<Vec<AddressBlock>, ReconcileError> {
         let mut given = self.given.lock();
         let nodes = self.nodes.list();

@@ -1,4 +1,4 @@
-//! What is to be done about one node: its taints, and whether it has been silent for too long.
+//! Decides about one node: its taints, and whether its heartbeat is overdue.
 
 use coracle_ambient::Timestamp;
 use coracle_api::coordination_v1::Lease;
@@ -12,7 +12,7 @@ pub(super) const NOT_READY: &str = "node.kubernetes.io/not-ready";
 pub(super) const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
-/// Which taint `NoSchedule` says what a condition says: type, status, taint.
+/// The `NoSchedule` taint of each condition: type, status, taint.
 const TAINTS_OF_CONDITIONS: [(&str, &str, &str); 6] = [
     ("Ready", "False", NOT_READY),
     ("Ready", "Unknown", UNREACHABLE),
@@ -22,10 +22,10 @@ const TAINTS_OF_CONDITIONS: [(&str, &str, &str); 6] = [
     ("PIDPressure", "True", "node.kubernetes.io/pid-pressure"),
 ];
 
-/// The conditions that a kubelet has to renew.
+/// The conditions that a kubelet must renew.
 const RENEWED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/// The node's taints with those that follow from its conditions; none if they are right.
+/// The node's taints, including those that follow from its conditions; `None` if they are up to date.
 pub(super) fn no_schedule_taints(node: &Node, now: Timestamp) -> Option<Vec<Taint>> {
     let holds = |type_: &str, status: &str| node.condition(type_).is_some_and(|condition| condition.status == status);
     let mut wanted: Vec<&str> = TAINTS_OF_CONDITIONS
@@ -50,7 +50,7 @@ pub(super) fn no_schedule_taints(node: &Node, now: Timestamp) -> Option<Vec<Tain
     swapped(node, &add, &remove, now)
 }
 
-/// The node's taints without some and with others; none if that changes nothing.
+/// The node's taints after removing some and adding others; `None` if that changes nothing.
 pub(super) fn swapped(
     node: &Node,
     add: &[(&str, &str)],
@@ -72,10 +72,10 @@ pub(super) fn swapped(
     (taints != node.spec.taints).then_some(taints)
 }
 
-/// When a node was last heard of.
+/// The last heartbeat of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Health {
-    /// `status` of its condition `Ready`, as it was last seen or set; none while it has none.
+    /// `status` of its condition `Ready`, as last seen or set; `None` without that condition.
     pub(super) ready: Option<String>,
     heartbeat: Option<String>,
     renewed: Option<String>,
@@ -84,8 +84,8 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// What is known of a node after another look at it and its Lease, whose last renewal was seen at `renewed_at`. A sign of life counts
-    /// from when it is seen, since clocks of nodes need not agree.
+    /// The health of a node after another check of it and its Lease, whose last renewal was seen at `renewed_at`. A
+    /// heartbeat counts from the time it is seen, since the clocks of nodes may differ.
     pub(super) fn observe(
         before: Option<&Self>,
         node: &Node,
@@ -113,7 +113,7 @@ impl Health {
         }
     }
 
-    /// Whether the node has been silent for too long; one that has not said anything yet has `startup`.
+    /// Whether the node's heartbeat is overdue; a node without any heartbeat yet has `startup`.
     pub(super) fn is_silent(&self, grace: SignedDuration, startup: SignedDuration, now: Timestamp) -> bool {
         let grace = if self.ready.is_some() { grace } else { startup };
         now.duration_since(self.heard) > grace
@@ -128,7 +128,7 @@ fn later(time: Option<&str>, than: Option<&str>) -> bool {
     }
 }
 
-/// The conditions of a silent node; none if they say so already.
+/// The conditions of an unreachable node; `None` if they are set already.
 pub(super) fn unknown_conditions(node: &Node, now: Timestamp) -> Option<Vec<NodeCondition>> {
     let mut conditions = node.status.conditions.clone();
     for type_ in RENEWED {
@@ -154,7 +154,7 @@ pub(super) fn unknown_conditions(node: &Node, now: Timestamp) -> Option<Vec<Node
     (conditions != node.status.conditions).then_some(conditions)
 }
 
-/// The taint `NoExecute` that a node of this readiness gets, and the one that it then must not have.
+/// The `NoExecute` taint for this value of `Ready`, and the one that must be removed then.
 pub(super) fn no_execute(ready: &str) -> Option<(&'static str, &'static str)> {
     match ready {
         "False" => Some((NOT_READY, UNREACHABLE)),
@@ -163,7 +163,7 @@ pub(super) fn no_execute(ready: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// In which zone a node is: region and zone, both empty if it does not say.
+/// The zone of a node: region and zone, both empty without labels.
 pub(super) fn zone_of(node: &Node) -> String {
     let label = |names: [&str; 2]| names.iter().find_map(|name| node.metadata.labels.get(*name)).cloned();
     let region = label(["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"]);
@@ -174,7 +174,7 @@ pub(super) fn zone_of(node: &Node) -> String {
     }
 }
 
-/// The old names of a node's labels, where they do not say what the new ones say.
+/// The old names of a node's labels, where they differ from the new ones.
 pub(super) fn missing_labels(node: &Node) -> Vec<(&'static str, String)> {
     let pairs = [("kubernetes.io/os", "beta.kubernetes.io/os"), ("kubernetes.io/arch", "beta.kubernetes.io/arch")];
     let labels = &node.metadata.labels;

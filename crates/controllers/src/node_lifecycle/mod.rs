@@ -1,11 +1,12 @@
-//! Says of nodes what their kubelets cannot say themselves: that they are silent; and keeps pods off those that are not well.
+//! Reports nodes whose kubelets are unreachable, and keeps pods off unhealthy nodes.
 //!
 //! ```text
 //! a Node changes ----> taints NoSchedule that follow from its conditions, old names of labels     (TaintNodes)
 //! ticks of 5 s -------> silent? conditions Unknown, pods not ready; taint NoExecute, by zone        (Monitor)
 //! a pod gets a node -> if that is not ready, neither is the pod                                     (MarkPods)
 //! ```
-//! In Kubernetes: `pkg/controller/nodelifecycle`. Who has to leave a tainted node is decided in `taint_eviction`.
+//! In Kubernetes: `pkg/controller/nodelifecycle`. Which pods must leave a tainted node is decided in
+//! `taint_eviction`.
 
 mod decide;
 mod monitor;
@@ -35,7 +36,7 @@ use self::signs::Signs;
 use crate::Config;
 use crate::index::index_by_node;
 
-/// The controller of nodes.
+/// The node lifecycle controller.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let nodes = process.informers.informer::<Node>();
     let pods = process.informers.informer::<Pod>();
@@ -82,7 +83,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     })
 }
 
-/// What is known of each node's health, by name.
+/// The health of each node, by name.
 type HealthMap = Mutex<BTreeMap<String, Health>>;
 
 struct TaintNodes {
@@ -112,10 +113,10 @@ impl Reconciler for TaintNodes {
     }
 }
 
-/// Gives a node these taints, if nobody changed it since.
+/// Sets a node's taints, unless the node was changed since.
 async fn patch_taints(api: &Api<Node>, node: &Node, taints: &[Taint]) -> Result<(), coracle_client::Error> {
     let version = &node.metadata.resource_version;
-    // An empty list would be left out, and null says that there are none.
+    // An empty list would be omitted from the patch; null removes the field.
     let taints = if taints.is_empty() { serde_json::Value::Null } else { json!(taints) };
     let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"taints": taints}});
     api.patch(&node.key(), &Patch::Strategic(patch)).await.map(drop)
@@ -155,7 +156,7 @@ impl Reconciler for MarkPods {
     }
 }
 
-/// Says of a pod that it is not ready, because its node is not.
+/// Sets a pod to not ready, because its node is not ready.
 async fn mark_not_ready(
     api: &Api<Pod>,
     pod: &Pod,

@@ -19,17 +19,17 @@ use super::{HealthMap, mark_not_ready, patch_taints};
 use crate::Config;
 use crate::index::on_node;
 
-/// Where the Leases of nodes are.
+/// The namespace of node Leases.
 const LEASES: &str = "kube-node-lease";
-/// Nodes with this label do not count when a zone is judged.
+/// Nodes with this label do not count for the state of a zone.
 const EXCLUDED: &str = "node.kubernetes.io/exclude-disruption";
-/// How often a write to a node that changed meanwhile is tried.
+/// How often a write to a concurrently changed node is tried.
 const TRIES: usize = 5;
 
-/// Looks at all nodes when there may be something to see: who is silent, and which zones are well.
+/// Checks all nodes when something may have changed: which are unreachable, and the state of the zones.
 ///
-/// In Kubernetes: a look every five seconds. Unlike Kubernetes: only at those of these moments at which a node has
-/// changed, or could have been silent for too long.
+/// In Kubernetes: a check every five seconds. Unlike Kubernetes: only at those of these times at which a node has
+/// changed, or a heartbeat may be overdue.
 pub(super) struct Monitor {
     pub(super) actor: String,
     pub(super) client: Client,
@@ -43,16 +43,16 @@ pub(super) struct Monitor {
     pub(super) clock: Clock,
 }
 
-/// What the monitor remembers between two looks, beside the nodes' health.
+/// What the monitor remembers between two checks, in addition to the nodes' health.
 #[derive(Debug)]
 struct Memory {
     looked: Ticks,
-    /// Whether something could not be done, so that the next look is the next tick.
+    /// Whether something failed, so that the next check is at the next tick.
     is_unsettled: bool,
     /// The nodes by name, with their uids.
     known: BTreeMap<String, String>,
     zones: Zones,
-    /// Nodes whose pods could not all be marked.
+    /// Nodes with pods that could not be marked.
     retry: BTreeSet<String>,
 }
 
@@ -87,7 +87,7 @@ impl Monitor {
         Ticks { began: Instant::now(), time: self.clock.now(), period: self.config.node_monitor_period }
     }
 
-    /// When there is something to see unless a node changes: a node may have been silent for too long.
+    /// The next time at which a heartbeat may be overdue, if no node changes before.
     fn next_look(&self, memory: &Memory) -> Option<Instant> {
         if memory.is_unsettled || !memory.retry.is_empty() {
             return Some(memory.looked.at_or_after(Instant::now()));
@@ -98,13 +98,13 @@ impl Monitor {
             None => self.config.node_startup_grace_period,
         };
         let health = self.health.lock();
-        // Of a node that is silent nothing more can be found out.
+        // A node that is already unknown cannot become overdue.
         let speaking = health.values().filter(|health| health.ready.as_deref() != Some("Unknown"));
         let left = speaking.map(|health| grace(health).saturating_sub(now.duration_since(health.heard).unsigned_abs()));
         Some(memory.looked.at_or_after(Instant::now() + left.min()?))
     }
 
-    /// One look at all nodes. In Kubernetes: `monitorNodeHealth`.
+    /// Checks all nodes. In Kubernetes: `monitorNodeHealth`.
     async fn look(&self, memory: &mut Memory) {
         let nodes = self.nodes.list();
         self.welcome(memory, &nodes).await;
@@ -137,7 +137,7 @@ impl Monitor {
         }
     }
 
-    /// Takes in new nodes and forgets those that are gone.
+    /// Adds new nodes and forgets deleted ones.
     async fn welcome(&self, memory: &mut Memory, nodes: &[Arc<Node>]) {
         let present: BTreeSet<String> = nodes.iter().map(|node| node.key().name).collect();
         for node in nodes {
@@ -162,7 +162,7 @@ impl Monitor {
         self.events.event_on(reference(name, uid), EventType::Normal, reason, format!("Node {name} event: {event}"));
     }
 
-    /// Judges one node and does what follows; gives how ready it is.
+    /// Checks one node and acts on the result; returns its readiness.
     async fn judge(&self, memory: &mut Memory, node: &Node) -> Result<Option<String>, Error> {
         let name = node.key().name;
         let said = node.condition("Ready").map_or_else(|| "Unknown".to_owned(), |condition| condition.status.clone());
@@ -194,7 +194,7 @@ impl Monitor {
         Ok(Some(ready))
     }
 
-    /// Says of a silent node that nothing is known of it; gives how ready it is then.
+    /// Sets the conditions of an unreachable node to `Unknown`; returns its readiness then.
     async fn check_silence(&self, memory: &Memory, node: &Node) -> Result<Option<String>, Error> {
         let (name, now) = (node.key().name, self.clock.now());
         let lease = self.leases.get(&ObjectKey::new(LEASES, name.as_str()));
@@ -215,7 +215,7 @@ impl Monitor {
         Ok(health.ready)
     }
 
-    /// A node that is well, or must be taken to be, loses the taints that drive pods out.
+    /// Removes the `NoExecute` taints of a healthy node, or of one that must be treated as healthy.
     async fn reachable(&self, memory: &mut Memory, node: &Node) {
         let name = node.key().name;
         memory.zones.zone(&zone_of(node), &self.config, Instant::now()).remove(&name);
@@ -228,7 +228,7 @@ impl Monitor {
         }
     }
 
-    /// Gives the nodes whose turn it is the taint that drives their pods out.
+    /// Taints the nodes whose turn it is with `NoExecute`.
     async fn taint_waiting(&self, memory: &mut Memory) {
         let names: Vec<String> = memory.zones.by_name.keys().cloned().collect();
         for zone in names {
@@ -245,7 +245,7 @@ impl Monitor {
         }
     }
 
-    /// Changes a node's taints; a node that changed meanwhile is read again.
+    /// Changes a node's taints; a concurrently changed node is read again.
     async fn swap(&self, name: &str, add: &[(&str, &str)], remove: &[(&str, &str)]) -> Result<(), Error> {
         let api = self.api(name);
         let key = ObjectKey::cluster(name);
@@ -279,7 +279,7 @@ impl Monitor {
     }
 }
 
-/// A node as this controller's events name it.
+/// The reference to a node in this controller's events.
 fn reference(name: &str, uid: &str) -> ObjectReference {
     ObjectReference {
         api_version: "v1".to_owned(),

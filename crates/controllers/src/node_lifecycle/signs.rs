@@ -11,25 +11,25 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// The last sign of one node.
+/// The last heartbeat of one node.
 #[derive(Debug, Default)]
 struct Sign {
     /// When its Lease was last seen to change.
     renewed: Option<Timestamp>,
-    /// What the event log has of it.
+    /// Its entries in the event log.
     causes: Vec<EntryId>,
 }
 
-/// What was heard of nodes since the monitor looked last.
+/// Changes of nodes and Leases since the monitor's last check.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
     by_node: Mutex<BTreeMap<String, Sign>>,
-    /// Rings when a Node has come, changed or gone.
+    /// Notified when a Node was added, changed or deleted.
     changed: Notify,
 }
 
 impl Signs {
-    /// Listens to these informers.
+    /// Registers handlers with these informers.
     pub(super) fn listen(
         actor: &str,
         nodes: &SharedInformer<Node>,
@@ -61,7 +61,7 @@ impl Signs {
         self.by_node.lock().get(node)?.renewed
     }
 
-    /// The entries of the event log that say what was last heard of the node.
+    /// The event log entries of the node's last heartbeat.
     pub(super) fn causes(&self, node: &str) -> Vec<EntryId> {
         self.by_node.lock().get(node).map(|sign| sign.causes.clone()).unwrap_or_default()
     }
@@ -70,7 +70,7 @@ impl Signs {
         self.by_node.lock().remove(node);
     }
 
-    /// Waits until a node changes, or until `due`; says whether a node has changed.
+    /// Waits until a node changes, or until `due`; returns whether a node has changed.
     pub(super) async fn node_changed_before(&self, due: Option<Instant>) -> bool {
         match due {
             None => {

@@ -2,22 +2,23 @@ use coracle_ambient::{TimeShift, Timestamp};
 use jiff::SignedDuration;
 use tokio::time::{Duration, Instant};
 
-/// The moments at which the monitor may look: every `period` after a look, as in Kubernetes, where it looks at each.
+/// The times at which the monitor may run: every `period` after the last check. In Kubernetes it runs at each of
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticks {
-    /// When the last look ended, on both clocks.
+    /// When the last check ended, on both clocks.
     pub(super) began: Instant,
     pub(super) time: Timestamp,
     pub(super) period: Duration,
 }
 
 impl Ticks {
-    /// The first tick not before `moment`, and after the last look.
+    /// The first tick not before `moment`, and after the last check.
     pub(super) fn at_or_after(&self, moment: Instant) -> Instant {
         self.began.later(self.until(moment.duration_since(self.began)))
     }
 
-    /// The first tick not before `time`, and after the last look.
+    /// The first tick not before `time`, and after the last check.
     pub(super) fn time_at_or_after(&self, time: Timestamp) -> Timestamp {
         let since = Duration::try_from(time.duration_since(self.time)).unwrap_or_default();
         let until = SignedDuration::try_from(self.until(since)).unwrap_or(SignedDuration::MAX);

@@ -1,4 +1,5 @@
-//! How fast the nodes of a zone get the taint that drives their pods out, given how many of the zone's nodes are well.
+//! The rate at which unhealthy nodes of a zone are tainted with `NoExecute`, given how many of the zone's nodes are
+//! healthy.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,16 +8,16 @@ use tokio::time::{Duration, Instant};
 
 use crate::Config;
 
-/// How well a zone is.
+/// The state of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ZoneState {
-    /// Nobody has looked yet.
+    /// It has not been checked yet.
     Initial,
-    /// Most nodes are well.
+    /// Most nodes are healthy.
     Normal,
-    /// Many nodes are not, so that it may be the zone itself.
+    /// Many nodes are not, so the zone itself may be the cause.
     Partial,
-    /// No node is well, so that it is rather the network, or us.
+    /// No node is healthy, so the network or the control plane may be the cause.
     Full,
 }
 
@@ -30,7 +31,7 @@ pub(super) fn state_of(ready: usize, not_ready: usize, threshold: f64) -> ZoneSt
     }
 }
 
-/// The nodes of a zone that wait for their taint, one at a time.
+/// The nodes of a zone that are queued for their taint, rate-limited.
 #[derive(Debug)]
 pub(super) struct Zone {
     pub(super) state: ZoneState,
@@ -45,14 +46,14 @@ impl Zone {
         Self { state: ZoneState::Initial, waiting: VecDeque::new(), rate, tokens: 1.0, filled: now }
     }
 
-    /// A node waits for its taint.
+    /// Queues a node.
     pub(super) fn add(&mut self, node: &str) {
         if !self.waiting.iter().any(|waiting| waiting == node) {
             self.waiting.push_back(node.to_owned());
         }
     }
 
-    /// A node no longer does.
+    /// Removes a node from the queue.
     pub(super) fn remove(&mut self, node: &str) {
         self.waiting.retain(|waiting| waiting != node);
     }
@@ -67,7 +68,7 @@ impl Zone {
         self.waiting.pop_front()
     }
 
-    /// When [`Self::next`] would give one; none if nobody waits, or for ever.
+    /// When [`Self::next`] would return a node; `None` if none is queued, or the rate is zero.
     pub(super) fn next_at(&self, now: Instant) -> Option<Instant> {
         if self.waiting.is_empty() || self.rate <= 0.0 {
             return None;
@@ -85,7 +86,7 @@ impl Zone {
     fn set_rate(&mut self, rate: f64, now: Instant) {
         if self.rate != rate {
             self.fill(now);
-            // A zone that had a taint to give keeps it; one that was stopped begins anew.
+            // An available token is kept; a zone that was stopped starts with a full one.
             self.tokens = if self.rate <= 0.0 { 1.0 } else { self.tokens };
             self.rate = rate;
         }
@@ -98,14 +99,14 @@ pub(super) struct Zones {
     pub(super) by_name: BTreeMap<String, Zone>,
 }
 
-/// What a change of the zones asks for.
+/// How the state of all zones changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Disruption {
-    /// Nothing beyond the rates.
+    /// No change of the whole cluster.
     None,
-    /// Everything is down: all taints `NoExecute` are taken back.
+    /// All zones are disrupted: all `NoExecute` taints are removed.
     Begins,
-    /// Not everything is down any more: silence counts anew for every node.
+    /// Not all zones are disrupted any more: the grace period of every node starts again.
     Ends,
 }
 
@@ -115,7 +116,7 @@ impl Zones {
         self.by_name.entry(name.to_owned()).or_insert_with(|| Zone::new(config.node_eviction_rate, now))
     }
 
-    /// Takes over how many nodes are ready and not, by zone. In Kubernetes: `handleDisruption`.
+    /// Updates the numbers of ready and not-ready nodes, by zone. In Kubernetes: `handleDisruption`.
     pub(super) fn update(
         &mut self,
         counts: &BTreeMap<String, (usize, usize)>,

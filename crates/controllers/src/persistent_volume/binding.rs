@@ -1,4 +1,4 @@
-//! Binding, step by step: what fails is taken up again where it stopped.
+//! Binding in steps: the next sync continues where a failed one stopped.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use coracle_controller_runtime::{Pass, ReconcileError, reference_to};
 
 use crate::volumes::{BIND_COMPLETED, BOUND_BY_CONTROLLER, STORAGE};
 
-/// The size of a volume that is being resized, before that.
+/// The size of a volume before its current resize.
 const PRE_RESIZE_CAPACITY: &str = "volume.alpha.kubernetes.io/pre-resize-capacity";
 
-/// Binds: the volume first, since that is what two claims may want.
+/// Binds: the volume first, since two claims may compete for it.
 pub(super) async fn bind(
     pass: &Pass,
     volume: &PersistentVolume,
@@ -31,7 +31,7 @@ pub(super) async fn bind(
     set_claim_status(pass, &bound, "Bound", Some(&volume)).await
 }
 
-/// Points the volume to the claim; says so if nobody had reserved it.
+/// Sets the volume's claim reference; annotates that the controller did so, unless a user had reserved it.
 fn reserve(volume: &mut PersistentVolume, claim: &PersistentVolumeClaim) {
     let annotations = &volume.metadata.annotations;
     if !volume.is_for(claim) && !annotations.contains_key(BOUND_BY_CONTROLLER) {
@@ -44,7 +44,7 @@ fn reserve(volume: &mut PersistentVolume, claim: &PersistentVolumeClaim) {
     }
 }
 
-/// Points the claim to the volume; says so if its owner had not.
+/// Sets the claim's volume; annotates that the controller did so, unless its owner had.
 fn complete(claim: &mut PersistentVolumeClaim, volume: &PersistentVolume) {
     let name = volume.metadata.name.clone().unwrap_or_default();
     let annotations = &mut claim.metadata.annotations;
@@ -55,7 +55,7 @@ fn complete(claim: &mut PersistentVolumeClaim, volume: &PersistentVolume) {
     annotations.entry(BIND_COMPLETED.to_owned()).or_insert_with(|| "yes".to_owned());
 }
 
-/// Takes the volume back from its claim; one that a person reserved stays reserved.
+/// Removes the claim reference of the volume; a reservation by a user stays.
 pub(super) fn release(volume: &mut PersistentVolume) {
     if volume.metadata.annotations.remove(BOUND_BY_CONTROLLER).is_some() {
         volume.spec.claim_ref = None;
@@ -64,7 +64,7 @@ pub(super) fn release(volume: &mut PersistentVolume) {
     }
 }
 
-/// Writes a volume's phase, if it is another.
+/// Writes a volume's phase, if it differs.
 pub(super) async fn set_phase(
     pass: &Pass,
     mut volume: PersistentVolume,
@@ -79,7 +79,7 @@ pub(super) async fn set_phase(
     Ok(pass.api().update_status(&volume).await?)
 }
 
-/// Writes a claim's status, if it is another: with what its volume gives, or with nothing.
+/// Writes a claim's status, if it differs: with its volume's properties, or empty.
 pub(super) async fn set_claim_status(
     pass: &Pass,
     claim: &PersistentVolumeClaim,

@@ -15,34 +15,34 @@ pub(super) struct Observed<'a> {
     pub(super) claim: &'a PersistentVolumeClaim,
     pub(super) volumes: &'a [Arc<PersistentVolume>],
     pub(super) classes: &'a [Arc<StorageClass>],
-    /// The names of pods that use it and have no node.
+    /// The names of the pods that use it and are not scheduled.
     pub(super) waiting_pods: &'a [String],
 }
 
-/// What people are told: whether it is as it should be, reason, message.
+/// An event: type, reason, message.
 pub(super) type Told = (EventType, &'static str, String);
 
 /// What to do for a claim.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// Bind it to this volume, or finish that.
+    /// Bind it to this volume, or complete the binding.
     Bind(Arc<PersistentVolume>),
-    /// Give it the class of those that say nothing.
+    /// Set the default class.
     Assign(String),
-    /// Let this provisioner make a volume.
+    /// Let this provisioner create a volume.
     Provision(String),
-    /// Say that it waits, and why.
+    /// Set it to pending, and report why.
     Wait(Option<Told>),
-    /// Say why nothing can be done, and leave the claim as it is.
+    /// Report why it cannot be processed, and leave it unchanged.
     Refuse(Told),
-    /// Say that its volume is lost, if it is not said yet.
+    /// Set its phase to lost, unless it is already.
     Lose(&'static str, &'static str),
 }
 
 /// What to do for a claim.
 ///
 /// # Errors
-/// If the claim or its class is mangled.
+/// If the claim or its class is malformed.
 pub(super) fn step(observed: &Observed<'_>) -> Result<Step, String> {
     let claim = observed.claim;
     let name = claim.spec.volume_name.as_str();
@@ -84,7 +84,7 @@ fn requested(claim: &PersistentVolumeClaim, volume: Option<&Arc<PersistentVolume
         return Step::Bind(volume.clone());
     }
     let told = (EventType::Warning, "FailedBinding", format!("volume {name:?} already bound to a different claim."));
-    // A claim that the controller bound cannot have come here; it is not touched then.
+    // A claim that the controller itself has bound should never get here, so it is left unchanged.
     if claim.metadata.annotations.contains_key(BOUND_BY_CONTROLLER) {
         Step::Refuse(told)
     } else {
@@ -92,7 +92,7 @@ fn requested(claim: &PersistentVolumeClaim, volume: Option<&Arc<PersistentVolume
     }
 }
 
-/// The claim leaves the choice to the controller.
+/// The claim does not name a volume, so the controller chooses.
 fn choose(observed: &Observed<'_>) -> Result<Step, String> {
     let claim = observed.claim;
     let name = claim.storage_class();
@@ -137,7 +137,7 @@ fn waits_for_pods(pods: &[String]) -> Told {
     (EventType::Normal, reason, message)
 }
 
-/// Kubernetes itself makes no volumes any more.
+/// In-tree provisioners do not exist any more.
 fn provision(provisioner: &str) -> Step {
     if let Some(driver) = csi_name(provisioner) {
         return Step::Provision(driver.to_owned());
@@ -159,7 +159,7 @@ fn fail(message: String) -> Step {
     Step::Refuse((EventType::Warning, "ProvisioningFailed", message))
 }
 
-/// What was decided, for people.
+/// The decision as a sentence, for the event log.
 pub(super) fn sentence(step: &Step) -> String {
     match step {
         Step::Bind(volume) => format!("bind to {}", volume.metadata.name.as_deref().unwrap_or_default()),

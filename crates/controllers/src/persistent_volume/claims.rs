@@ -19,7 +19,7 @@ pub(super) struct Claims {
     pub(super) classes: Lister<StorageClass>,
     pub(super) pods: Lister<Pod>,
     pub(super) events: EventRecorder,
-    /// How often a claim that waits is looked at.
+    /// How often a pending claim is processed.
     pub(super) period: Duration,
 }
 
@@ -82,14 +82,14 @@ impl Reconciler for Claims {
 }
 
 impl Claims {
-    /// The pods that use the claim, have not ended and have no node.
+    /// The unfinished pods that use the claim and are not scheduled.
     fn waiting_pods(&self, claim: &ObjectKey) -> Vec<String> {
         let pods = pods_using(&self.pods, claim);
         let waiting = pods.iter().filter(|pod| pod.node_name().is_none() && !pod.is_finished());
         waiting.map(|pod| pod.name().to_owned()).collect()
     }
 
-    /// Names the driver that does what the claim's provisioner did before.
+    /// Annotates the CSI driver that replaces the claim's in-tree provisioner.
     async fn migrate(
         &self,
         pass: &Pass,

@@ -1,4 +1,4 @@
-//! Which volume is for which claim.
+//! Which volume suits which claim.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use coracle_meta::LabelSelector;
 /// The access modes in their order.
 const MODES: [&str; 4] = ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"];
 
-/// The volume for a claim, if there is one. Volumes are looked at by their sets of access modes, those with the fewest
-/// first: within the first set that has one, a volume that is reserved for the claim, or else the smallest that will do.
-/// While binding is `delayed`, only a reserved one.
+/// The volume for a claim, if there is one. Volumes are searched by their sets of access modes, those with the fewest
+/// modes first. Within the first set with a match it is a volume that is reserved for the claim, or else the smallest
+/// sufficient one. While binding is `delayed`, only a reserved one.
 ///
 /// # Errors
-/// If the claim's selector is none.
+/// If the claim's selector is invalid.
 pub(super) fn find(
     claim: &PersistentVolumeClaim,
     volumes: &[Arc<PersistentVolume>],
@@ -44,7 +44,7 @@ pub(super) fn find(
     Ok(by_modes.into_values().find_map(best))
 }
 
-/// Why a volume that the claim names cannot be its, if so. In Kubernetes: `checkVolumeSatisfyClaim`.
+/// Why a claim cannot use the volume that it names, if so. In Kubernetes: `checkVolumeSatisfyClaim`.
 pub(super) fn mismatch(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<String> {
     if volume.metadata.is_terminating() {
         let name = volume.metadata.name.as_deref().unwrap_or_default();

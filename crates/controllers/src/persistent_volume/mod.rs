@@ -1,10 +1,10 @@
-//! Binds claims to volumes, and says what becomes of volumes whose claims are gone.
+//! Binds claims to volumes, and reclaims volumes whose claims are deleted.
 //!
-//! Claims and volumes have a queue and a worker each. A claim that waits is looked at again from time to time, because
-//! what it waits for is not told apart from what it does not. What is decided ([`claim`], [`volume`]) is a step;
-//! [`binding`] carries it out, each write on what the one before gave.
-//! In Kubernetes: `pkg/controller/volume/persistentvolume`. Unlike there, volumes are never recycled by a pod of ours, and
-//! nothing on a disk is deleted with a hostPath volume: nodes are simulated.
+//! Claims and volumes have a queue and a worker each. A pending claim is also processed periodically, because the
+//! changes that could unblock it are not tracked individually. The decision ([`claim`], [`volume`]) is a step;
+//! [`binding`] carries it out, each write based on the result of the previous one. In Kubernetes:
+//! `pkg/controller/volume/persistentvolume`. Unlike Kubernetes: volumes are never recycled by a pod, and deleting a
+//! hostPath volume deletes nothing on a disk, because nodes are simulated.
 
 mod binding;
 mod claim;
@@ -63,14 +63,14 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     })
 }
 
-/// The claim whose volume is gone.
+/// The claim whose volume was deleted.
 fn claim_of_deleted(notification: &Notification<PersistentVolume>) -> Vec<ObjectKey> {
     let Notification::Deleted { object, .. } = notification else { return Vec::new() };
     let claim = object.spec.claim_ref.iter();
     claim.map(|claim| ObjectKey::new(claim.namespace.as_str(), claim.name.as_str())).collect()
 }
 
-/// The volume whose claim is gone.
+/// The volume whose claim was deleted.
 fn volume_of_deleted(notification: &Notification<PersistentVolumeClaim>) -> Vec<ObjectKey> {
     let Notification::Deleted { object, .. } = notification else { return Vec::new() };
     let name = Some(object.spec.volume_name.as_str()).filter(|name| !name.is_empty());

@@ -1,13 +1,13 @@
-//! What becomes of a volume whose claim is gone.
+//! What happens to a volume whose claim is deleted.
 
 use coracle_api::core_v1::PersistentVolume;
 
 use crate::volumes::{IN_TREE_PREFIX, MIGRATED_TO, PROVISIONED_BY, csi_name};
 
-/// What becomes of a volume whose claim is gone.
+/// What happens to a volume whose claim is deleted.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reclaim {
-    /// It stays, or somebody else deletes it.
+    /// It is kept, or an external provisioner deletes it.
     Keep,
     /// It is deleted.
     Delete,
@@ -15,12 +15,12 @@ pub(super) enum Reclaim {
     Fail(&'static str, String),
 }
 
-/// The finalizer of volumes that Kubernetes itself deletes.
+/// The finalizer of volumes that an in-tree plugin deletes.
 const IN_TREE_FINALIZER: &str = "kubernetes.io/pv-controller";
-/// The finalizer of volumes that a driver deletes.
+/// The finalizer of volumes that a CSI driver deletes.
 const DRIVER_FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
 
-/// What becomes of a volume. In Kubernetes: `reclaimVolume`, `findDeletablePlugin`.
+/// What happens to a volume. In Kubernetes: `reclaimVolume`, `findDeletablePlugin`.
 pub(super) fn reclaim(volume: &PersistentVolume) -> Reclaim {
     let annotations = &volume.metadata.annotations;
     if annotations.get(MIGRATED_TO).is_some_and(|driver| !driver.is_empty()) {
@@ -44,7 +44,7 @@ pub(super) fn reclaim(volume: &PersistentVolume) -> Reclaim {
     }
 }
 
-/// Only directories on a node are deleted here, and only those that nobody else needs.
+/// Only hostPath volumes are deleted here, and only those below `/tmp`.
 fn delete(volume: &PersistentVolume) -> Reclaim {
     let spec = &volume.spec;
     match &spec.host_path {
@@ -67,8 +67,8 @@ fn fail(message: String) -> Reclaim {
     Reclaim::Fail("VolumeFailedDelete", message)
 }
 
-/// Names the driver that does what the volume's provisioner did before, and holds volumes by the finalizer of who deletes
-/// them. In Kubernetes: `updateVolumeMigrationAnnotationsAndFinalizers`.
+/// Annotates the CSI driver that replaces the volume's in-tree provisioner, and sets the finalizer of the component
+/// that deletes it. In Kubernetes: `updateVolumeMigrationAnnotationsAndFinalizers`.
 pub(super) fn migrate(volume: &mut PersistentVolume) {
     let meta = &mut volume.metadata;
     let Some(provisioner) = meta.annotations.get(PROVISIONED_BY) else { return };
@@ -96,7 +96,7 @@ pub(super) fn migrate(volume: &mut PersistentVolume) {
     }
 }
 
-/// Takes off the finalizer of a volume that is deleted.
+/// Removes the finalizer of a deleted volume.
 pub(super) fn let_go(volume: &mut PersistentVolume) {
     volume.metadata.finalizers.retain(|finalizer| finalizer != IN_TREE_FINALIZER);
 }

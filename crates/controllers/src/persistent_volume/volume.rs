@@ -8,19 +8,19 @@ use crate::volumes::PROVISIONED_BY;
 /// What to do for a volume.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// Say that it is in this phase.
+    /// Set this phase.
     Phase(&'static str),
-    /// Let its claim be looked at, which has to take it.
+    /// Queue its claim, which completes the binding.
     Claim,
-    /// Say that the two cannot go together.
+    /// Report that claim and volume are incompatible.
     Mismatch,
-    /// Take it back from a claim that has another.
+    /// Remove the reference to a claim that is bound to another volume.
     Release,
-    /// Its claim is gone.
+    /// Its claim is deleted.
     Reclaim(Reclaim),
 }
 
-/// What to do for a volume. `claim` is the one that it is bound to, if that is still there.
+/// What to do for a volume. `claim` is the bound claim, if it still exists.
 pub(super) fn step(volume: &PersistentVolume, claim: Option<&PersistentVolumeClaim>) -> Step {
     if volume.spec.claim_ref.as_ref().is_none_or(|reference| reference.uid.is_empty()) {
         return Step::Phase("Available");
@@ -40,7 +40,7 @@ pub(super) fn step(volume: &PersistentVolume, claim: Option<&PersistentVolumeCla
     }
 }
 
-/// What was decided, for people.
+/// The decision as a sentence, for the event log.
 pub(super) fn sentence(step: &Step) -> String {
     match step {
         Step::Phase(phase) => format!("it is {phase}"),

@@ -52,7 +52,7 @@ impl Reconciler for Volumes {
 }
 
 impl Volumes {
-    /// The claim that a volume is bound to. Before one is taken for gone it is looked for live.
+    /// The claim that a volume is bound to. A claim that is missing in the cache is read live.
     async fn claim_of(
         &self,
         pass: &Pass,
@@ -87,7 +87,7 @@ impl Volumes {
         events.event(claim, EventType::Warning, reason, message);
     }
 
-    /// Says that the volume is released, and deletes it if nobody else will.
+    /// Sets the volume to released, and deletes it unless an external provisioner does.
     async fn reclaim(&self, pass: &Pass, volume: PersistentVolume, reclaim: Reclaim) -> Result<(), ReconcileError> {
         let mut volume = match volume.status.phase.as_str() {
             "Released" | "Failed" => volume,

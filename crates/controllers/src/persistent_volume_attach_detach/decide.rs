@@ -8,10 +8,10 @@ use std::time::Duration;
 use coracle_api::core_v1::Pod;
 use sha2::{Digest, Sha256};
 
-/// How long a driver may take to attach a volume before people are told, each time again.
+/// How long a driver may take to attach a volume before an event reports it, and between such events.
 pub(super) const ATTACH_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long a volume stays with a node that is silent and may still use it.
-/// In Kubernetes: `ReconcilerMaxWaitForUnmountDuration`.
+/// How long a volume stays attached to an unreachable node that may still use it. In Kubernetes:
+/// `ReconcilerMaxWaitForUnmountDuration`.
 pub(super) const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(360);
 
 /// What a pass sees of a volume.
@@ -20,55 +20,55 @@ pub(super) struct Observed {
     /// The volume's name.
     pub(super) name: String,
     pub(super) driver: String,
-    /// What the driver calls it.
+    /// The driver's volume handle.
     pub(super) handle: String,
-    /// What nodes call it.
+    /// The name in the node's status.
     pub(super) unique_name: String,
-    /// Whether several nodes may have it at once.
+    /// Whether several nodes may attach it at once.
     pub(super) is_shared: bool,
     /// The pods that use it, by node.
     pub(super) wanted: BTreeMap<String, Vec<Arc<Pod>>>,
-    /// What its driver was asked for, by node.
+    /// Its VolumeAttachments, by node.
     pub(super) asked: BTreeMap<String, Asked>,
-    /// What is known of those nodes; nothing of those that are gone.
+    /// The state of those nodes; deleted nodes are missing.
     pub(super) nodes: BTreeMap<String, NodeState>,
 }
 
-/// What a VolumeAttachment says.
+/// The state of a VolumeAttachment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
     pub(super) attached: bool,
     pub(super) terminating: bool,
-    /// Why the driver could not.
+    /// The driver's error.
     pub(super) error: Option<String>,
 }
 
-/// What a node says.
+/// The state of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct NodeState {
     pub(super) ready: bool,
-    /// Whether it uses the volume.
+    /// Whether the node uses the volume.
     pub(super) in_use: bool,
-    /// Whether a person has said that it will not come back.
+    /// Whether a user tainted the node as out of service.
     pub(super) out_of_service: bool,
 }
 
 /// What to do on a node.
 #[derive(Debug, PartialEq)]
 pub(super) enum Deed {
-    /// Ask the driver to attach it.
+    /// Create a VolumeAttachment.
     Ask { node: String },
     /// Wait for the driver.
     Wait { node: String },
-    /// Say that the driver could not, or has not so far.
+    /// Report that the driver failed, or has not finished yet.
     Fail { node: String, why: String },
-    /// Say that another node has it: a text for each pod.
+    /// Report that another node has it: a message for each pod.
     Refuse { node: String, why: Vec<String> },
     /// Say that it is attached.
     Attached { node: String },
-    /// Leave it with a node that may still use it.
+    /// Keep it attached to a node that may still use it.
     Keep { node: String },
-    /// Ask the driver to detach it.
+    /// Delete the VolumeAttachment.
     Detach { node: String },
 }
 
@@ -86,10 +86,10 @@ impl Deed {
     }
 }
 
-/// For how long detachment has been wanted and attachment waited for, by node.
+/// How long detachment has been wanted, and attachment awaited, by node.
 pub(super) type Times = BTreeMap<String, (Option<Duration>, Option<Duration>)>;
 
-/// What to do, first where it goes, then where it comes; and when to look again at the latest.
+/// The actions, detachments first; and when to sync again at the latest.
 pub(super) fn deeds(volume: &Observed, times: &Times, forces_on_timeout: bool) -> (Vec<Deed>, Option<Duration>) {
     let (mut deeds, mut again) = (Vec::new(), None::<Duration>);
     let mut look_after = |left: Duration| again = Some(again.map_or(left, |again| again.min(left)));
@@ -97,7 +97,7 @@ pub(super) fn deeds(volume: &Observed, times: &Times, forces_on_timeout: bool) -
         let state = volume.nodes.get(node).copied();
         let waited = times.get(node).and_then(|times| times.0).unwrap_or_default();
         let node = node.clone();
-        // A node that is gone may be running all the same.
+        // A deleted node may still be running.
         let may_use_it = state.is_none_or(|state| state.in_use);
         let is_silent = state.is_none_or(|state| !state.ready);
         let is_out = state.is_some_and(|state| state.out_of_service);
@@ -116,7 +116,7 @@ pub(super) fn deeds(volume: &Observed, times: &Times, forces_on_timeout: bool) -
         let node = node.clone();
         deeds.push(match volume.asked.get(&node) {
             Some(Asked { attached: true, terminating: false, .. }) => Deed::Attached { node },
-            // It comes again when the driver has let go.
+            // It is attached again after the driver has detached it.
             Some(Asked { terminating: true, .. }) => Deed::Wait { node },
             Some(Asked { error: Some(error), .. }) => {
                 Deed::Fail { node, why: format!("AttachVolume.Attach failed for volume {:?} : {error}", volume.name) }
@@ -149,7 +149,8 @@ fn timed_out(volume: &Observed) -> String {
     )
 }
 
-/// What a pod is told of those who have its volume; of pods of other namespaces it is told only how many.
+/// The message for a pod about the pods that have its volume; of pods in other namespaces it contains only the
+/// number.
 fn held_by_others(volume: &Observed, nodes: &[&String], pod: &Pod) -> String {
     let users: Vec<_> = nodes.iter().filter_map(|node| volume.wanted.get(*node)).flatten().collect();
     let (near, far): (Vec<&Arc<Pod>>, Vec<_>) =
@@ -175,7 +176,7 @@ pub(super) fn attachment_name(handle: &str, driver: &str, node: &str) -> String 
     })
 }
 
-/// What was decided, for people.
+/// The decision as a sentence, for the event log.
 pub(super) fn sentence(deeds: &[Deed]) -> String {
     let say = |deed: &Deed| match deed {
         Deed::Ask { node } => format!("{node}: ask for it"),

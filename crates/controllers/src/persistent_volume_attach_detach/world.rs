@@ -1,4 +1,4 @@
-//! What concerns a volume, and what is seen of it.
+//! The caches of the controller: which volumes a change concerns, and the observed state of a volume.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::decide::{Asked, NodeState, Observed};
 use crate::index::{index_by_node, on_node};
 use crate::volumes::{claims_of, index_by_claim, pods_using};
 
-/// Says that volumes are attached to the node by this controller.
+/// The annotation of a node whose volumes this controller attaches.
 const MANAGED: &str = "volumes.kubernetes.io/controller-managed-attach-detach";
 const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
-/// The indices of attachments.
+/// The indexes of attachments.
 const BY_VOLUME: &str = "volume";
 const BY_NODE: &str = "node";
 
@@ -69,7 +69,7 @@ impl World {
         self.nodes.get(&ObjectKey::cluster(name))
     }
 
-    /// What is seen of a volume of a driver; none of any other.
+    /// The observed state of a CSI volume; `None` for other volumes.
     pub(super) fn observe(&self, key: &ObjectKey) -> Option<Observed> {
         let volume = self.volumes.get(key)?;
         let source = volume.spec.csi.as_deref()?;
@@ -92,13 +92,13 @@ impl World {
         })
     }
 
-    /// Whether the driver says that its volumes need not be attached.
+    /// Whether the driver does not require attachment.
     fn is_attached_by_nobody(&self, driver: &str) -> bool {
         let driver = self.drivers.get(&ObjectKey::cluster(driver));
         driver.is_some_and(|driver| driver.spec.attach_required == Some(false))
     }
 
-    /// The pods that use the volume and have not ended, by node, on nodes that leave attaching to this controller.
+    /// The unfinished pods that use the volume, by node, on nodes whose volumes this controller attaches.
     fn wanted(&self, volume: &PersistentVolume) -> BTreeMap<String, Vec<Arc<Pod>>> {
         let mut wanted: BTreeMap<String, Vec<Arc<Pod>>> = BTreeMap::new();
         let Some(reference) = &volume.spec.claim_ref else { return wanted };
@@ -169,7 +169,7 @@ fn volume_of(claim: &PersistentVolumeClaim) -> Option<ObjectKey> {
     Some(claim.spec.volume_name.as_str()).filter(|name| !name.is_empty()).map(ObjectKey::cluster)
 }
 
-/// Whether no container of the pod runs any more or will. In Kubernetes: `volumeutil.IsPodTerminated`.
+/// Whether no container of the pod runs any more, or ever will. In Kubernetes: `volumeutil.IsPodTerminated`.
 fn has_ended(pod: &Pod) -> bool {
     let runs = |status: &coracle_api::core_v1::ContainerStatus| {
         status.state.terminated.is_none() && status.state.waiting.is_none()

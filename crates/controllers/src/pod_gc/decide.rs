@@ -4,7 +4,7 @@ use std::sync::Arc;
 use coracle_api::core_v1::{Node, Pod};
 use coracle_meta::{ObjectKey, Resource};
 
-/// Why a pod is removed by force.
+/// Why a pod is force-deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
     /// There are too many finished pods.
@@ -18,7 +18,7 @@ pub(super) enum Why {
 }
 
 impl Why {
-    /// The reason in words.
+    /// The reason as a word.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Finished => "there are too many finished ones",
@@ -29,8 +29,8 @@ impl Why {
     }
 }
 
-/// The pods to remove, each once. `gone` are nodes that are known to be gone; at most `keep` finished pods stay (0 for
-/// all).
+/// The pods to delete, without duplicates. `gone` are nodes that no longer exist; at most `keep` finished pods stay
+/// (0 for all).
 pub(super) fn victims(
     pods: &[Arc<Pod>],
     nodes: &BTreeMap<String, Arc<Node>>,
@@ -56,7 +56,7 @@ fn why(pod: &Pod, nodes: &BTreeMap<String, Arc<Node>>, gone: &BTreeSet<String>) 
     (pod.is_terminating() && out_of_service && !node.is_ready()).then_some(Why::OutOfService)
 }
 
-/// In Kubernetes: `isPodTerminated`, for which a phase that nobody wrote is an end, too.
+/// In Kubernetes: `isPodTerminated`, for which an empty phase counts as terminated, too.
 fn is_finished(pod: &Pod) -> bool {
     !matches!(pod.phase(), "Pending" | "Running" | "Unknown")
 }

@@ -1,8 +1,8 @@
-//! Removes by force the pods that nobody else will: those of nodes that are gone, and the oldest finished ones when
+//! Force-deletes the pods that no other component will: those of deleted nodes, and the oldest finished ones when
 //! there are too many.
 //!
-//! It looks at all pods when one of them or a node has changed, at most every 20 seconds; [`decide`] says which to remove.
-//! In Kubernetes: `pkg/controller/podgc`, which looks every 20 seconds.
+//! Checks all pods when a pod or a node has changed, at most every 20 seconds; [`decide`] selects the pods. In
+//! Kubernetes: `pkg/controller/podgc`, which checks every 20 seconds.
 
 mod decide;
 
@@ -26,9 +26,9 @@ use tokio::time::Instant;
 use self::decide::Why;
 use crate::Config;
 
-/// How often it looks at most. In Kubernetes: `gcCheckPeriod`.
+/// The minimum time between two checks. In Kubernetes: `gcCheckPeriod`.
 const PERIOD: Duration = Duration::from_secs(20);
-/// How long a node has to be missing. In Kubernetes: `quarantineTime`.
+/// How long a node must be missing. In Kubernetes: `quarantineTime`.
 const QUARANTINE: Duration = Duration::from_secs(40);
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -52,10 +52,10 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// What there is one of to look at: all pods.
+/// The only key: all pods.
 const ALL: &str = "pods";
 
-/// A handler that lets the collector look at the next of its moments.
+/// A handler that triggers the next periodic check.
 fn at_next_look<T: ApiObject>(
     began: Instant,
     queue: WorkQueue<&'static str>,
@@ -72,7 +72,7 @@ struct PodCollector {
     nodes: Lister<Node>,
     clock: Clock,
     keep: usize,
-    /// Nodes that pods name and nobody knows, and when they are looked for.
+    /// Nodes that pods name and that do not exist, and the time of their live lookup.
     missing: Mutex<BTreeMap<String, Instant>>,
 }
 
@@ -106,7 +106,7 @@ impl Reconciler<&'static str> for PodCollector {
 }
 
 impl PodCollector {
-    /// The nodes that have been missing for long enough, and are not there when looked for.
+    /// The nodes that have been missing for long enough, and are not found by a live lookup.
     async fn gone(&self, pass: &Pass, pods: &[Arc<Pod>], nodes: &BTreeMap<String, Arc<Node>>) -> BTreeSet<String> {
         let live = pass.api::<Node>();
         let mut gone = BTreeSet::new();

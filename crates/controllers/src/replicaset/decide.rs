@@ -1,4 +1,4 @@
-//! What a set of replicas needs next.
+//! What a ReplicaSet or ReplicationController needs next.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::pods::{Availability, availability};
 /// How many pods one sync creates or deletes at most. In Kubernetes: `BurstReplicas`.
 pub(super) const BURST: usize = 500;
 
-/// The condition that says that pods could not be made or removed.
+/// The condition that pods could not be created or deleted.
 const REPLICA_FAILURE: &str = "ReplicaFailure";
 
-/// What a sync sees of a set and its pods.
+/// The observed state of a set and its pods.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     /// `spec.replicas`
@@ -28,13 +28,14 @@ pub(super) struct Observed {
     pub(super) template_labels: LabelSelector,
     /// `metadata.generation`
     pub(super) generation: i64,
-    /// Whether the set's own deletion has begun.
+    /// Whether the set is being deleted.
     pub(super) deleting: bool,
     /// Its active pods.
     pub(super) pods: Vec<Arc<Pod>>,
     /// How many of its pods are being deleted and have not finished.
     pub(super) terminating: usize,
-    /// The active pods of all sets with the same controller, its own among them; none are needed unless it has too many.
+    /// The active pods of all sets with the same controller, including its own; read only if the set has too many
+    /// pods.
     pub(super) related: Vec<Arc<Pod>>,
 }
 
@@ -43,20 +44,20 @@ pub(super) struct Observed {
 pub(super) enum Plan {
     /// Nothing.
     Keep,
-    /// Make so many.
+    /// Create this many.
     Create(usize),
-    /// Remove these.
+    /// Delete these.
     Delete(Vec<Arc<Pod>>),
 }
 
-/// The status that a set should have; the same for both kinds.
+/// The desired status of a set; the same for both kinds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SetStatus {
     pub(super) replicas: i32,
     pub(super) fully_labeled_replicas: i32,
     pub(super) ready_replicas: i32,
     pub(super) available_replicas: i32,
-    /// None for a kind that does not say it.
+    /// `None` for a kind without this field.
     pub(super) terminating_replicas: Option<i32>,
     pub(super) observed_generation: i64,
     pub(super) conditions: Vec<ReplicaSetCondition>,
@@ -74,7 +75,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
 }
 
-/// What was decided, for people.
+/// The decision as a sentence, for the event log.
 pub(super) fn sentence(observed: &Observed, plan: &Plan) -> String {
     let Observed { replicas, pods, .. } = observed;
     let deed = match plan {
@@ -86,7 +87,7 @@ pub(super) fn sentence(observed: &Observed, plan: &Plan) -> String {
     format!("want {replicas}, see {}: {deed}", pods.len())
 }
 
-/// The status for what was seen; `failure` is the error of carrying out the plan.
+/// The status for the observed state; `failure` is the error of carrying out the plan.
 pub(super) fn status(
     observed: &Observed,
     before: &[ReplicaSetCondition],
@@ -116,7 +117,7 @@ pub(super) fn status(
     }
 }
 
-/// The first failure's message stays until a sync succeeds.
+/// The message of the first failure stays until a sync succeeds.
 fn conditions(
     observed: &Observed,
     before: &[ReplicaSetCondition],
@@ -142,7 +143,7 @@ fn conditions(
     }
 }
 
-/// After how long a ready pod will be available, if one is not yet.
+/// How long until the next ready pod becomes available; `None` without one.
 pub(super) fn next_available(observed: &Observed, now: Timestamp) -> Option<SignedDuration> {
     observed.pods.iter().filter_map(|pod| availability(pod, observed.min_ready_seconds, now).left()).min()
 }

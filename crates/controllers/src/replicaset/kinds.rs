@@ -9,27 +9,27 @@ use coracle_meta::{LabelSelector, Resource};
 
 use super::decide::SetStatus;
 
-/// A set of pods that are all alike.
+/// A set of identical pods.
 pub(super) trait ReplicaOwner: Resource + PartialEq {
-    /// Who speaks in the events of this kind.
+    /// The component in the events of this kind.
     const COMPONENT: &'static str;
 
-    /// How many pods there are to be.
+    /// The desired number of pods.
     fn replicas(&self) -> i32;
 
-    /// How long a pod has to be ready before it counts as available.
+    /// How long a pod must be ready before it counts as available.
     fn min_ready_seconds(&self) -> i32;
 
-    /// Which pods may belong to the set; nothing where the selector cannot be read.
+    /// Which pods may belong to the set; matches nothing if the selector is invalid.
     fn selector(&self) -> LabelSelector;
 
-    /// What its pods are made from.
+    /// The template of its pods.
     fn template(&self) -> Option<&PodTemplateSpec>;
 
-    /// What its status says.
+    /// Its status.
     fn status(&self) -> SetStatus;
 
-    /// Gives the set another status.
+    /// Sets its status.
     fn set_status(&mut self, status: SetStatus);
 }
 
@@ -116,7 +116,7 @@ impl ReplicaOwner for ReplicationController {
             fully_labeled_replicas: self.status.fully_labeled_replicas,
             ready_replicas: self.status.ready_replicas,
             available_replicas: self.status.available_replicas,
-            // The older kind does not say how many are terminating.
+            // The older kind does not report how many are terminating.
             terminating_replicas: None,
             observed_generation: self.status.observed_generation,
             conditions: conditions.collect(),

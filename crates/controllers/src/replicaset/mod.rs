@@ -1,9 +1,9 @@
-//! Keeps as many pods of a ReplicaSet or ReplicationController as it asks for.
+//! Keeps the desired number of pods of a ReplicaSet or ReplicationController.
 //!
-//! Watches the sets and the pods: a pod concerns its controller, before and after a change; one without a controller
-//! concerns the sets that it matches, when it appears and when its labels or owners change.
-//! [`decide`](decide::plan) says how many pods to make or which to remove; the rest here carries that out.
-//! In Kubernetes: `pkg/controller/replicaset`, which serves both kinds as well.
+//! Watches the sets and the pods. A pod concerns its controller, before and after a change. A pod without a
+//! controller concerns the sets that match it, when it is added and when its labels or owners change.
+//! [`decide`](decide::plan) decides how many pods to create or which to delete; this module carries that out. In
+//! Kubernetes: `pkg/controller/replicaset`, which also serves both kinds.
 
 mod decide;
 mod kinds;
@@ -32,12 +32,12 @@ use crate::pod_control::PodControl;
 use crate::pods::new_pod;
 use crate::selecting::Selecting;
 
-/// The controller of ReplicaSets.
+/// The ReplicaSet controller.
 pub(crate) fn replica_sets(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     controller::<ReplicaSet>(process, config, "replicaset")
 }
 
-/// The controller of ReplicationControllers.
+/// The ReplicationController controller.
 pub(crate) fn replication_controllers(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     controller::<ReplicationController>(process, config, "replicationcontroller")
 }
@@ -67,7 +67,7 @@ fn controller<K: ReplicaOwner>(process: &Process, config: &Config, name: &str) -
     Box::pin(controller.run())
 }
 
-/// How many pods a set has, or is to have.
+/// The larger of the actual and the desired number of pods.
 fn size(set: &impl ReplicaOwner) -> usize {
     usize::try_from(set.replicas().max(set.status().replicas)).unwrap_or(0)
 }
@@ -107,7 +107,7 @@ impl<K: ReplicaOwner> Reconciler for Replicas<K> {
 }
 
 impl<K: ReplicaOwner> Replicas<K> {
-    /// Claims the pods that belong to the set; those that have finished or are being deleted are left as they are.
+    /// Claims the pods that belong to the set; finished pods, and those being deleted, are left as they are.
     async fn observe(&self, pass: &Pass, set: &K) -> Result<Observed, ReconcileError> {
         let selector = set.selector();
         let candidates = candidates_of(&self.pods, set);

@@ -1,4 +1,4 @@
-//! Which pods go first when there are too many.
+//! Which pods are deleted first when there are too many.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use coracle_meta::parse_time;
 
 use crate::pods::{max_restarts, ready_since};
 
-/// The annotation by which a pod says how gladly it would be spared; the lowest goes first.
+/// The annotation with the cost of deleting a pod; the lowest is deleted first.
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 /// The `count` pods to delete, in order. `related` are the active pods of all sets with the same controller: of two
-/// pods, the one with more of those beside it on its node goes first.
+/// pods, the one whose node has more of those is deleted first.
 ///
 /// In Kubernetes: `getPodsToDelete` and `controller.ActivePodsWithRanks`.
 pub(super) fn victims(pods: &[Arc<Pod>], related: &[Arc<Pod>], count: usize, now: Timestamp) -> Vec<Arc<Pod>> {
@@ -31,7 +31,7 @@ pub(super) fn victims(pods: &[Arc<Pod>], related: &[Arc<Pod>], count: usize, now
     victims
 }
 
-/// `Less` means that `a` goes before `b`.
+/// `Less` means that `a` is deleted before `b`.
 fn compare(a: &Pod, b: &Pod, rank: &impl Fn(&Pod) -> usize, now: Timestamp) -> Ordering {
     let uid = |pod: &Pod| pod.metadata.uid.clone();
     let by_state = (a.node_name().is_some().cmp(&b.node_name().is_some()))

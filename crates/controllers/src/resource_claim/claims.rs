@@ -7,10 +7,10 @@ use coracle_meta::ObjectKey;
 
 use super::decide::{is_done, owning_pod};
 
-/// Keeps a claim while something is allocated to it. In Kubernetes: `resourceapi.Finalizer`.
+/// The finalizer of an allocated claim. In Kubernetes: `resourceapi.Finalizer`.
 const FINALIZER: &str = "resource.kubernetes.io/delete-protection";
 
-/// The pods that claims are reserved for.
+/// The worker of claims: the pods that they are reserved for.
 pub(super) struct Claims {
     pub(super) pods: Lister<Pod>,
     pub(super) claims: Lister<ResourceClaim>,
@@ -38,7 +38,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Whether a pod is there and may still use what is reserved for it. One that is not in the cache may be too new for it.
+    /// Whether a pod exists and may still use its reservation. A pod that is missing in the cache is read live.
     async fn uses(
         &self,
         pass: &Pass,
@@ -53,7 +53,7 @@ impl Claims {
         }
     }
 
-    /// Takes the reservations away that count no more, and with the last of them what is allocated.
+    /// Removes obsolete reservations, and the allocation with the last of them.
     async fn free(
         &self,
         pass: &Pass,
@@ -73,7 +73,7 @@ impl Claims {
             changed.status.allocation = None;
         }
         changed.status.reserved_for = valid;
-        // As it was seen: a reservation that was made meanwhile must not be lost.
+        // Based on the observed version: a concurrent reservation must not be lost.
         let mut current = claim.clone();
         if changed != *claim {
             current = pass.api().update_status(&changed).await?;
@@ -85,7 +85,8 @@ impl Claims {
         Ok(())
     }
 
-    /// Whether a claim was made for a pod that will not use it. One whose pod is not known is the garbage collector's.
+    /// Whether a claim was created for a pod that will not use it. If that pod is unknown, the garbage collector
+    /// deletes the claim.
     fn is_abandoned(&self, claim: &ResourceClaim) -> bool {
         let namespace = claim.metadata.namespace.as_deref().unwrap_or_default();
         let Some(owner) = owning_pod(claim) else { return false };

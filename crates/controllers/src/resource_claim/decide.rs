@@ -1,25 +1,25 @@
-//! What pods and their claims on resources mean for each other.
+//! How pods and their ResourceClaims relate.
 
 use coracle_api::core_v1::{Pod, PodResourceClaim};
 use coracle_api::resource_v1::{ResourceClaim, ResourceClaimConsumerReference, ResourceClaimTemplate};
 use coracle_controller_runtime::ownership::controller_reference;
 use coracle_meta::{ObjectKey, OwnerReference};
 
-/// Names, on a claim that was made for a pod, the entry of the pod that it was made for.
+/// The annotation of a generated claim with the name of the pod's entry that it was created for.
 const POD_CLAIM: &str = "resource.kubernetes.io/pod-claim-name";
-/// How long the fixed part of a generated name may be.
+/// The maximum length of the fixed part of a generated name.
 const LONGEST: usize = 57;
 
-/// Which claim an entry of a pod means.
+/// The claim of a pod's entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meant {
-    /// One that its user has made.
+    /// One that a user created.
     Named(String),
-    /// One that was made for the pod.
+    /// One that was generated for the pod.
     Made(String),
-    /// None: it was found that none is needed.
+    /// None: the pod's status records that none is needed.
     Unneeded,
-    /// One that is not made yet.
+    /// One that has not been created yet.
     Missing,
 }
 
@@ -43,7 +43,7 @@ impl Meant {
         }
     }
 
-    /// Whether a claim of that name may be used by the pod.
+    /// Whether the pod may use a claim of that name.
     pub(super) fn fits(&self, pod: &Pod, claim: &ResourceClaim) -> bool {
         !matches!(self, Self::Made(_)) || is_made_for(pod, claim)
     }
@@ -53,14 +53,14 @@ fn is_made_for(pod: &Pod, claim: &ResourceClaim) -> bool {
     claim.metadata.controller().map(|owner| &owner.uid) == pod.metadata.uid.as_ref()
 }
 
-/// What is said of a claim that was made for another pod.
+/// The message about a claim that was generated for another pod.
 pub(super) fn not_for(pod: &Pod, name: &str) -> String {
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
     let of = format!("{namespace}/{}", pod.name());
     format!("ResourceClaim {namespace}/{name} was not created for pod {of} (pod is not owner)")
 }
 
-/// The claims that a pod means, as far as they are made.
+/// The existing claims of a pod.
 pub(super) fn claims_of(pod: &Pod) -> Vec<ObjectKey> {
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
     let meant = pod.spec.resource_claims.iter().map(|entry| Meant::of(pod, entry));
@@ -74,10 +74,10 @@ pub(super) fn is_done(pod: &Pod) -> bool {
     pod.is_finished() || pod.is_terminating() && pod.node_name().is_none()
 }
 
-/// Whether there is something to do about a pod's claims.
+/// Whether a pod's claims need processing.
 ///
-/// In Kubernetes: `podNeedsWork`. Unlike Kubernetes: nothing for a pod that has ended, whose claims would be made again as
-/// soon as they are deleted.
+/// In Kubernetes: `podNeedsWork`. Unlike Kubernetes: a finished pod needs none; otherwise its deleted claims would be
+/// created again.
 pub(super) fn needs_work<'a>(pod: &Pod, find: impl Fn(&str) -> Option<std::sync::Arc<ResourceClaim>> + 'a) -> bool {
     if pod.is_terminating() || is_done(pod) {
         return false;
@@ -91,7 +91,7 @@ pub(super) fn needs_work<'a>(pod: &Pod, find: impl Fn(&str) -> Option<std::sync:
         };
         match find(name) {
             None => return entry.resource_claim_template_name.is_some(),
-            // The pod cannot go on before that claim is gone.
+            // The pod cannot proceed before that claim is deleted.
             Some(claim) if !meant.fits(pod, &claim) => return false,
             Some(claim) if is_to_be_reserved(pod, &claim) => return true,
             Some(_) => {}
@@ -100,7 +100,7 @@ pub(super) fn needs_work<'a>(pod: &Pod, find: impl Fn(&str) -> Option<std::sync:
     false
 }
 
-/// Whether a pod runs with a claim that does not know of it: somebody has bound it without the scheduler.
+/// Whether a pod is bound and its claim is not reserved for it: it was bound without the scheduler.
 pub(super) fn is_to_be_reserved(pod: &Pod, claim: &ResourceClaim) -> bool {
     let uid = pod.metadata.uid.as_deref().unwrap_or_default();
     pod.node_name().is_some()
@@ -108,7 +108,7 @@ pub(super) fn is_to_be_reserved(pod: &Pod, claim: &ResourceClaim) -> bool {
         && claim.status.reserved_for.iter().all(|consumer| consumer.uid != uid)
 }
 
-/// The pod as a claim names it that is reserved for it.
+/// The entry of a pod in a claim's `reservedFor`.
 pub(super) fn consumer(pod: &Pod) -> ResourceClaimConsumerReference {
     ResourceClaimConsumerReference {
         resource: "pods".to_owned(),
@@ -118,17 +118,17 @@ pub(super) fn consumer(pod: &Pod) -> ResourceClaimConsumerReference {
     }
 }
 
-/// Whether a claim was made for this entry of the pod.
+/// Whether a claim was generated for this entry of the pod.
 pub(super) fn is_made_of(claim: &ResourceClaim, entry: &PodResourceClaim) -> bool {
     claim.metadata.annotations.get(POD_CLAIM) == Some(&entry.name)
 }
 
-/// The pod that a claim was made for: its name and its uid.
+/// The pod that a claim was generated for: its name and its uid.
 pub(super) fn owning_pod(claim: &ResourceClaim) -> Option<&OwnerReference> {
     claim.metadata.controller().filter(|owner| owner.api_version == "v1" && owner.kind == "Pod")
 }
 
-/// The claim that a template asks for, for an entry of a pod.
+/// The claim to create from a template, for an entry of a pod.
 pub(super) fn made(pod: &Pod, entry: &PodResourceClaim, template: &ResourceClaimTemplate) -> ResourceClaim {
     let mut claim = ResourceClaim { spec: template.spec.spec.clone(), ..ResourceClaim::default() };
     let metadata = &mut claim.metadata;
@@ -141,7 +141,7 @@ pub(super) fn made(pod: &Pod, entry: &PodResourceClaim, template: &ResourceClaim
     claim
 }
 
-/// What the names of a pod's claims begin with; of what is too long, both parts are cut in proportion.
+/// The prefix of the names of a pod's claims; if it is too long, both parts are shortened in proportion.
 fn base_name(pod: &str, entry: &str) -> String {
     let whole = format!("{pod}-{entry}-");
     if whole.len() <= LONGEST {

@@ -1,12 +1,12 @@
-//! Makes the claims on resources that pods ask for by templates, and frees those that no pod uses any more.
+//! Creates the ResourceClaims that pods request by templates, and frees those that no pod uses any more.
 //!
 //! ```text
-//! a pod with claims --> Pod key:   claims of templates made, told in the pod's status; reserved if the pod is bound
+//! a pod with claims --> Pod key:   claims from templates, recorded in the pod's status; reserved if the pod is bound
 //! a pod that ends  --> Claim keys: reservations of pods that are done or gone removed; the last one frees what was
 //! a claim changes  --> Claim key   allocated, and a claim that was made for such a pod is deleted
 //! ```
-//! In Kubernetes: `pkg/controller/resourceclaim`. Unlike Kubernetes: pods that are gone are not remembered, so that one that
-//! is not in the cache is looked for, live; and the status keeps the claims that it told of before.
+//! In Kubernetes: `pkg/controller/resourceclaim`. Unlike Kubernetes: deleted pods are not remembered, so a pod that
+//! is missing in the cache is read live; and the pod's status keeps the claims that it listed before.
 
 mod claims;
 mod decide;
@@ -60,7 +60,7 @@ fn index(pods: &SharedInformer<Pod>, claims: &SharedInformer<ResourceClaim>) {
     claims.add_index(BY_POD, |claim| decide::owning_pod(claim).map(|owner| owner.uid.clone()).into_iter().collect());
 }
 
-/// What is looked at: the claims of a pod, or a claim.
+/// A queue key: the claims of a pod, or a claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Pod(ObjectKey),
@@ -76,7 +76,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// What a pod that has come, changed or gone asks for. In Kubernetes: `enqueuePod`.
+/// The keys for an added, changed or deleted pod. In Kubernetes: `enqueuePod`.
 fn of_pod(pod: &Pod, is_gone: bool, claims: &Lister<ResourceClaim>) -> Vec<Key> {
     if pod.spec.resource_claims.is_empty() && pod.status.extended_resource_claim_status.is_none() {
         return Vec::new();
@@ -92,7 +92,7 @@ fn of_pod(pod: &Pod, is_gone: bool, claims: &Lister<ResourceClaim>) -> Vec<Key> 
     keys
 }
 
-/// What a claim that has come, changed or gone asks for, of itself and of the pods that mean it.
+/// The keys for an added, changed or deleted claim: itself, and the pods that use it.
 fn of_claim(change: &Notification<ResourceClaim>, pods: &Lister<Pod>, claims: &Lister<ResourceClaim>) -> Vec<Key> {
     let key = change.object().key();
     let users = pods.by_index(BY_CLAIM, &key.to_string());

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::decide::{self, Meant};
 
-/// The index of claims by the uid of the pod that they were made for.
+/// The index of claims by the uid of the pod that they were generated for.
 pub(super) const BY_POD: &str = "owning pod";
 
-/// The claims that pods ask for.
+/// The worker of pods: the claims that they request.
 pub(super) struct Pods {
     pub(super) pods: Lister<Pod>,
     pub(super) claims: Lister<ResourceClaim>,
@@ -41,11 +41,11 @@ impl Pods {
             }
         }
         let pod = if made.is_empty() { pod } else { Arc::new(self.tell(pass, &pod, made).await?) };
-        // Of a pod without a node, the scheduler reserves the claims.
+        // For an unscheduled pod the scheduler reserves the claims.
         if pod.node_name().is_some() { self.reserve(pass, &pod).await } else { Ok(()) }
     }
 
-    /// Makes the claim of an entry that has none; gives the name of one that the pod does not tell of yet.
+    /// Creates the claim of an entry without one; returns its name if the pod's status does not list it yet.
     async fn make(&self, pass: &Pass, pod: &Pod, entry: &PodResourceClaim) -> Result<Option<String>, String> {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let meant = Meant::of(pod, entry);
@@ -57,7 +57,7 @@ impl Pods {
             return Ok(None);
         }
         let Some(template) = &entry.resource_claim_template_name else { return Ok(None) };
-        // One may have been made before, without the pod having been told.
+        // One may exist already, without being listed in the pod's status.
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let orphans = self.claims.by_index(BY_POD, uid);
         if let Some(orphan) = orphans.iter().find(|claim| decide::is_made_of(claim, entry)) {
@@ -75,7 +75,7 @@ impl Pods {
         Ok(Some(name))
     }
 
-    /// Tells in the pod's status which claims were made for it.
+    /// Records in the pod's status which claims were created for it.
     async fn tell(&self, pass: &Pass, pod: &Pod, made: Vec<(String, String)>) -> Result<Pod, ReconcileError> {
         let mut statuses = pod.status.resource_claim_statuses.clone();
         statuses.retain(|status| made.iter().all(|(entry, _)| *entry != status.name));
@@ -98,7 +98,7 @@ impl Pods {
         for entry in &pod.spec.resource_claims {
             let meant = Meant::of(pod, entry);
             let Some(name) = meant.name() else { continue };
-            // One that was just made is allocated to nobody yet.
+            // A claim that was just created is not allocated yet.
             let Some(claim) = self.claims.get(&ObjectKey::new(namespace, name)) else { return Ok(()) };
             if !meant.fits(pod, &claim) {
                 return Err(ReconcileError::Object(decide::not_for(pod, name)));

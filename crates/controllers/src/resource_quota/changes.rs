@@ -1,4 +1,4 @@
-//! Which changes of an object free something of a quota, so that it has to be counted again.
+//! Which changes of an object reduce the usage of a quota, so that it must be recalculated.
 //!
 //! In Kubernetes: `quota/install.DefaultUpdateFilter`.
 
@@ -7,7 +7,7 @@ use coracle_api::core_v1::{ContainerStatus, PersistentVolumeClaim, Pod, Service}
 use coracle_api::quota_usage;
 use serde_json::json;
 
-/// It ended, its scope is another, or its containers got other resources.
+/// It finished, its scope changed, or the resources of its containers changed.
 pub(super) fn of_pod(old: &Pod, new: &Pod, now: Timestamp) -> bool {
     let has_deadline = |pod: &Pod| pod.spec.active_deadline_seconds.is_some_and(|seconds| seconds >= 0);
     let resized = |old: &[ContainerStatus], new: &[ContainerStatus]| {
@@ -20,7 +20,7 @@ pub(super) fn of_pod(old: &Pod, new: &Pod, now: Timestamp) -> bool {
         || resized(&old.status.init_container_statuses, &new.status.init_container_statuses)
 }
 
-/// All by which a pod ceases to count, but time.
+/// The fields that end a pod's counting, except time.
 fn ending(pod: &Pod) -> (&str, Option<&str>, Option<i64>) {
     let meta = &pod.metadata;
     (pod.phase(), meta.deletion_timestamp.as_deref(), meta.deletion_grace_period_seconds)
@@ -37,7 +37,7 @@ fn counts(pod: &Pod, now: Timestamp) -> bool {
     quota_usage::pod_counts(&ended_or_deleted, now)
 }
 
-/// Its type is another one of those that are counted.
+/// Its type changed to or from one that is counted.
 pub(super) fn of_service(old: &Service, new: &Service) -> bool {
     let counted = |service: &Service| match service.spec.type_.as_str() {
         "NodePort" => 1,
@@ -47,7 +47,7 @@ pub(super) fn of_service(old: &Service, new: &Service) -> bool {
     counted(old) != counted(new)
 }
 
-/// It was given more or less, or other attributes.
+/// Its size or its attributes changed.
 pub(super) fn of_claim(old: &PersistentVolumeClaim, new: &PersistentVolumeClaim) -> bool {
     let classes = |claim: &PersistentVolumeClaim| {
         let (spec, status) = (&claim.spec, &claim.status);

@@ -1,24 +1,24 @@
-//! What a quota should say about what is used of it.
+//! The status of a quota, from counted usage.
 
 use coracle_api::core_v1::{ResourceQuota, ResourceQuotaStatus};
 use coracle_api::pod_resources::{Amounts, add};
 use coracle_api::quota_usage;
 use coracle_meta::{GroupResource, Quantity};
 
-/// What is used of those limits of a quota that a resource has to do with: nothing of each, and what its objects add.
+/// The limits of a quota that concern a resource, all zero, to which its objects are added.
 pub(super) fn nothing_of(resource: &GroupResource, quota: &ResourceQuota) -> Amounts {
     let names = quota.spec.hard.keys().filter(|name| quota_usage::tracks(resource, name));
     names.map(|name| (name.clone(), Quantity::default())).collect()
 }
 
-/// Adds what one object uses, of the limits that are counted.
+/// Adds the usage of one object, for the counted limits.
 pub(super) fn count_in(counted: &mut Amounts, usage: &Amounts) {
     let limited = usage.iter().filter(|(name, _)| counted.contains_key(*name));
     let limited: Amounts = limited.map(|(name, amount)| (name.clone(), *amount)).collect();
     add(counted, &limited);
 }
 
-/// The status after a count, if it is another than before. A limit that nobody could count keeps what it had.
+/// The status after a count, if it changed. A limit that could not be counted keeps its value.
 pub(super) fn status(quota: &ResourceQuota, counts: &Amounts) -> Option<ResourceQuotaStatus> {
     let (hard, before) = (&quota.spec.hard, &quota.status);
     let used: Amounts = hard
@@ -30,7 +30,7 @@ pub(super) fn status(quota: &ResourceQuota, counts: &Amounts) -> Option<Resource
     changed.then(|| ResourceQuotaStatus { hard: hard.clone(), used, ..before.clone() })
 }
 
-/// What was decided, for people.
+/// The result as a sentence, for the event log.
 pub(super) fn sentence(quota: &ResourceQuota, status: &ResourceQuotaStatus) -> String {
     let changed = status.used.iter().filter(|(name, amount)| quota.status.used.get(*name) != Some(amount));
     let parts: Vec<_> = changed

@@ -1,8 +1,8 @@
-//! Counts what the objects of a namespace use of its quotas.
+//! Calculates the usage of a namespace's quotas.
 //!
-//! Admission counts what is created; here everything is counted anew when a quota changes, when something that it tracks
-//! goes or ends, and every five minutes. [`monitors`] keeps a cache of every kind that can be counted; [`decide`] adds up.
-//! In Kubernetes: `pkg/controller/resourcequota`.
+//! Admission counts created objects. This controller recalculates all usage when a quota changes, when a tracked
+//! object is deleted or finishes, and every five minutes. [`monitors`] keeps a cache of every countable kind;
+//! [`decide`] computes the sums. In Kubernetes: `pkg/controller/resourcequota`.
 
 mod changes;
 mod decide;
@@ -23,7 +23,7 @@ use crate::Config;
 use crate::served_kinds::ServedKinds;
 
 const NAME: &str = "resourcequota";
-/// How long after others have changed the usage it is looked at: together with what they change meanwhile.
+/// How long changes of the usage by others are batched before a recalculation.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -56,7 +56,8 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     })
 }
 
-/// Only the limits ask for a count: the status is written here and by admission, which has counted.
+/// Only changed limits need a recalculation: the status is written by this controller and by admission, which has
+/// counted.
 fn when_limits_change(notification: &Notification<ResourceQuota>) -> Vec<ObjectKey> {
     match notification {
         Notification::Updated { old, new } if old.spec.hard == new.spec.hard => Vec::new(),
@@ -65,7 +66,8 @@ fn when_limits_change(notification: &Notification<ResourceQuota>) -> Vec<ObjectK
     }
 }
 
-/// What admission has added may have gone before the addition was seen here, when there was nothing to take off yet.
+/// An object that admission counted may have been deleted before its usage was seen here, when there was nothing to
+/// subtract yet.
 fn when_usage_changes(notification: &Notification<ResourceQuota>) -> Vec<ObjectKey> {
     match notification {
         Notification::Updated { old, new } if old.status.used != new.status.used => vec![new.key()],
@@ -88,7 +90,7 @@ impl Reconciler for Counting {
             pass.decided(|| decide::sentence(&quota, &status));
             let mut counted = ResourceQuota::clone(&quota);
             counted.status = status;
-            // Where admission has counted meanwhile, this count is too old: everything is counted again.
+            // On a conflict admission has counted meanwhile, so this count is outdated: everything is counted again.
             unless_gone(pass.api().update_status(&counted).await)?;
         } else {
             pass.decided(|| "it is used as it says: nothing to do");

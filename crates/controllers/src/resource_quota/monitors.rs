@@ -1,4 +1,4 @@
-//! A cache of every kind that can be counted, and what its changes mean for quotas.
+//! A cache of every countable kind; its changes queue quotas.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ use serde_json::Value;
 
 use super::{changes, decide};
 
-/// The objects that are counted.
+/// The counted objects.
 pub(super) struct Tracked {
-    /// Kinds whose objects are measured; of all others it counts how many there are.
+    /// Kinds whose objects are measured; for all others only the number of objects counts.
     measured: Vec<(GroupResource, AnyInformer, Box<Objects>)>,
     counted: Mutex<BTreeMap<GroupVersionResource, AnyInformer>>,
 }
@@ -39,7 +39,7 @@ impl Tracked {
         Self { measured, counted: Mutex::default() }
     }
 
-    /// What is used of a quota, and the name of a kind that cannot be counted yet.
+    /// The usage of a quota, and the name of a kind that cannot be counted yet.
     pub(super) fn count(&self, quota: &ResourceQuota, now: Timestamp) -> (Amounts, Option<String>) {
         let namespace = quota.metadata.namespace.as_deref().unwrap_or_default();
         let (mut sums, mut unknown) = (Amounts::new(), None);
@@ -63,7 +63,7 @@ impl Tracked {
             }
             sums.append(&mut sum);
         }
-        // Objects without scopes are in none.
+        // Objects of other kinds match no scope.
         let has_scopes = !quota.spec.scopes.is_empty() || quota.spec.scope_selector.is_some();
         for (resource, informer) in self.counted.lock().iter() {
             let resource = resource.group_resource();
@@ -90,7 +90,7 @@ fn measured<K: Resource>(process: &Process) -> (GroupResource, AnyInformer, Box<
     (K::resource().group_resource(), informer.any().clone(), Box::new(objects))
 }
 
-/// Watches what can be counted.
+/// Watches the countable kinds.
 pub(super) struct Monitors {
     process: Process,
     actor: String,
@@ -116,7 +116,7 @@ impl Monitors {
         monitors
     }
 
-    /// Waits until what is counted now is known.
+    /// Waits until the caches are synced.
     pub(super) async fn synced(&self) {
         let informers: Vec<_> = self.tracked.counted.lock().values().cloned().collect();
         for informer in informers.iter().chain(self.tracked.measured.iter().map(|(_, informer, _)| informer)) {
@@ -124,7 +124,7 @@ impl Monitors {
         }
     }
 
-    /// Watches the kinds that are served, and forgets the others.
+    /// Watches the served kinds, and stops watching the others.
     pub(super) fn update(&mut self, served: &[ApiResource]) {
         let mut before = std::mem::take(&mut *self.tracked.counted.lock());
         let mut now = BTreeMap::new();
@@ -133,7 +133,7 @@ impl Monitors {
             if self.tracked.measured.iter().any(|(measured, ..)| *measured == resource.group_resource()) {
                 continue;
             }
-            // One that was forgotten by somebody else is of no use any more.
+            // An informer that another user has stopped is started again.
             let known = before.remove(resource).filter(|informer| !informer.is_stopped());
             now.insert(resource.clone(), known.unwrap_or_else(|| self.count(resource)));
         }
@@ -143,7 +143,7 @@ impl Monitors {
         *self.tracked.counted.lock() = now;
     }
 
-    /// Begins to watch how many objects of a resource there are.
+    /// Starts to count the objects of a resource.
     fn count(&self, resource: &GroupVersionResource) -> AnyInformer {
         let informer = self.process.informers.any(resource);
         let recount = self.recount(resource.group_resource());
@@ -155,7 +155,7 @@ impl Monitors {
         informer
     }
 
-    /// Watches objects that are measured; `matters` says of which changes quotas have to know.
+    /// Watches measured objects; `matters` decides which changes concern quotas.
     fn watch<K: Resource>(&self, matters: impl Fn(&K, &K) -> bool + Send + 'static) {
         let recount = self.recount(K::resource().group_resource());
         self.process.informers.informer::<K>().add_handler(&self.actor, move |notification, causes| {
@@ -170,7 +170,7 @@ impl Monitors {
         });
     }
 
-    /// Queues the quotas of a namespace that have to do with a resource.
+    /// Queues the quotas of a namespace that concern a resource.
     fn recount(&self, resource: GroupResource) -> impl Fn(&str, &[EntryId]) + Send + 'static {
         let (quotas, queue) = (self.quotas.clone(), self.queue.clone());
         move |namespace, causes| {
@@ -183,7 +183,7 @@ impl Monitors {
     }
 }
 
-/// In Kubernetes: `GetQuotableResources`, without what is ignored by default: events.
+/// In Kubernetes: `GetQuotableResources`, without the kinds ignored by default: events.
 fn is_counted(found: &ApiResource) -> bool {
     found.preferred
         && found.scope == Scope::Namespaced

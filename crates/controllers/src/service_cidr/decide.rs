@@ -1,4 +1,4 @@
-//! Whether a ServiceCIDR may go.
+//! Whether a ServiceCIDR may be deleted.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use coracle_meta::parse_time;
 
 use crate::address_block::AddressBlock;
 
-/// How long a range is kept after its deletion, so that nobody takes addresses of it in the meantime.
+/// How long a range is kept after its deletion, so that concurrent allocations from it complete.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// What to do for a range.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// Protect it, and say that it is ready.
+    /// Add the finalizer, and set it to ready.
     Ready,
-    /// Say that it is still needed.
+    /// Report that it is still in use.
     Keep,
-    /// Look again after this time.
+    /// Sync again after this time.
     Wait(Duration),
-    /// Let it go.
+    /// Remove the finalizer.
     LetGo,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn step(
     }
 }
 
-/// What was decided, for people.
+/// The decision as a sentence, for the event log.
 pub(super) fn sentence(step: &Step) -> &'static str {
     match step {
         Step::Ready => "it is ready",
@@ -61,12 +61,12 @@ pub(super) fn sentence(step: &Step) -> &'static str {
     }
 }
 
-/// The blocks of a range.
+/// The CIDR blocks of a range.
 pub(super) fn blocks(range: &ServiceCIDR) -> Vec<AddressBlock> {
     range.spec.cidrs.iter().filter_map(|cidr| cidr.parse().ok()).collect()
 }
 
-/// The address, if the API server took it for a Service.
+/// The address, if the API server allocated it for a Service.
 pub(super) fn allocated(address: &IPAddress) -> Option<IpAddr> {
     let manager = address.metadata.labels.get("ipaddress.kubernetes.io/managed-by");
     manager.filter(|manager| *manager == "ipallocator.k8s.io")?;

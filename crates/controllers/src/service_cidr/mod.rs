@@ -1,6 +1,7 @@
-//! Says that ServiceCIDRs are ready, and keeps those that are deleted until no address of theirs would be left alone.
+//! Sets ServiceCIDRs to ready, and keeps deleted ones until another range covers each of their allocated addresses.
 //!
-//! Watches ServiceCIDRs and IPAddresses; a new one concerns those that it overlaps, an address those that hold it.
+//! Watches ServiceCIDRs and IPAddresses; a new range concerns those that it overlaps, an address those that contain
+//! it.
 //! In Kubernetes: `pkg/controller/servicecidrs`.
 
 mod decide;
@@ -43,7 +44,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// The range itself, and when it comes those that it overlaps: they may go now.
+/// The range itself, and, if it is added, those that it overlaps: they may be deletable now.
 fn concerned(notification: &Notification<ServiceCIDR>, all: &Lister<ServiceCIDR>) -> Vec<ObjectKey> {
     let range = notification.object();
     let mut keys = vec![range.key()];
@@ -55,7 +56,7 @@ fn concerned(notification: &Notification<ServiceCIDR>, all: &Lister<ServiceCIDR>
     keys
 }
 
-/// The ranges that hold an address that comes or goes.
+/// The ranges that contain an added or deleted address.
 fn held_by(notification: &Notification<IPAddress>, ranges: &Lister<ServiceCIDR>) -> Vec<ObjectKey> {
     if matches!(notification, Notification::Updated { .. }) {
         return Vec::new();
@@ -110,7 +111,7 @@ impl Reconciler for ServiceCidrs {
 }
 
 impl ServiceCidrs {
-    /// Writes the condition `Ready`, if it is another.
+    /// Writes the condition `Ready`, if it differs.
     async fn say(
         &self,
         pass: &Pass,

@@ -1,6 +1,6 @@
 use std::net::{IpAddr, Ipv4Addr};
 
-/// An address, however it is written: with leading zeros, too. An IPv4 address in the guise of an IPv6 one is the former.
+/// Parses an address, also with leading zeros. An IPv4-mapped IPv6 address becomes IPv4.
 ///
 /// In Kubernetes: `netutils.ParseIPSloppy`.
 pub(crate) fn parse_ip(text: &str) -> Option<IpAddr> {

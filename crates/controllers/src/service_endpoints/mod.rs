@@ -1,4 +1,4 @@
-//! What the controllers of Endpoints and of EndpointSlices share: who is behind a Service, and how that is laid out.
+//! What the controllers of Endpoints and of EndpointSlices share: the pods behind a Service, and their layout.
 //!
 //! In Kubernetes: `k8s.io/endpointslice` and `pkg/api/v1/endpoints`.
 

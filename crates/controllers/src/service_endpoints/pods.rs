@@ -21,13 +21,13 @@ pub(crate) fn chosen_pods(pods: &Lister<Pod>, service: &Service) -> Vec<Arc<Pod>
     pods
 }
 
-/// Whether a pod is among the endpoints of its Services at all. In Kubernetes: `ShouldPodBeInEndpoints`.
+/// Whether a pod may be an endpoint at all. In Kubernetes: `ShouldPodBeInEndpoints`.
 pub(crate) fn belongs(pod: &Pod, with_terminating: bool) -> bool {
     let has_address = !pod.status.pod_ip.is_empty() || !pod.status.pod_ips.is_empty();
     !pod.is_finished() && has_address && (with_terminating || !pod.is_terminating())
 }
 
-/// Names the pod that an address leads to.
+/// The reference to the pod of an address.
 pub(crate) fn target_of(pod: &Pod) -> ObjectReference {
     ObjectReference {
         kind: "Pod".to_owned(),
@@ -38,13 +38,13 @@ pub(crate) fn target_of(pod: &Pod) -> ObjectReference {
     }
 }
 
-/// Whether the pod's own name is known in the domain of the Service.
+/// Whether the pod's host name resolves in the domain of the Service.
 pub(crate) fn has_host_name(pod: &Pod, service: &Service) -> bool {
     let is_domain = Some(&pod.spec.subdomain) == service.metadata.name.as_ref();
     !pod.spec.hostname.is_empty() && is_domain && service.metadata.namespace == pod.metadata.namespace
 }
 
-/// The port of a pod that a port of a Service leads to. A name is looked for in containers, then in sidecars.
+/// The pod's port for a port of a Service. A name is searched in containers, then in sidecars.
 pub(crate) fn find_port(pod: &Pod, port: &ServicePort) -> Option<i32> {
     let name = match port.target_port.as_ref()? {
         IntOrString::Int(number) => return Some(*number),
@@ -56,7 +56,7 @@ pub(crate) fn find_port(pod: &Pod, port: &ServicePort) -> Option<i32> {
     ports.find(|known| known.name == *name && known.protocol == port.protocol).map(|known| known.container_port)
 }
 
-/// The Services whose endpoints a change of a pod may change.
+/// The Services whose endpoints a change of a pod may affect.
 ///
 /// In Kubernetes: `GetPodUpdateProjectionKey` and `GetServicesToUpdate`.
 pub(crate) fn concerned_services(selecting: &Selecting, notification: &Notification<Pod>) -> Vec<ObjectKey> {
@@ -68,7 +68,7 @@ pub(crate) fn concerned_services(selecting: &Selecting, notification: &Notificat
     };
     let moved = old.metadata.labels != new.metadata.labels
         || (&old.spec.hostname, &old.spec.subdomain) != (&new.spec.hostname, &new.spec.subdomain);
-    // What happens to a pod that is ending may be its end.
+    // Any change of a terminating pod may be its termination.
     let changed = new.is_terminating()
         || old.is_ready() != new.is_ready()
         || old.status.pod_ips.len() != new.status.pod_ips.len()

@@ -11,12 +11,12 @@ use coracle_meta::{ObjectKey, Resource};
 use super::labels::{MANAGED_BY, SERVICE_NAME};
 use super::tracker::SliceTracker;
 
-/// What makes an endpoint the same one: addresses, host name, namespace and name of what it leads to.
+/// The identity of an endpoint: addresses, host name, namespace and name of its target.
 pub(crate) type EndpointKey = (Vec<String>, Option<String>, Option<(String, String)>);
-/// What makes slices alike: their ports, in any order.
+/// The ports that slices are grouped by, in a fixed order.
 pub(crate) type PortsKey = Vec<(Option<String>, Option<i32>, Option<String>, Option<String>)>;
 
-/// What makes an endpoint the same one, whatever its state.
+/// The identity of an endpoint, whatever its state.
 pub(crate) fn key_of_endpoint(endpoint: &Endpoint) -> EndpointKey {
     let mut addresses = endpoint.addresses.clone();
     addresses.sort();
@@ -24,7 +24,7 @@ pub(crate) fn key_of_endpoint(endpoint: &Endpoint) -> EndpointKey {
     (addresses, endpoint.hostname.clone().filter(|name| !name.is_empty()), target)
 }
 
-/// The ports of a slice, in any order.
+/// The ports of a slice, in a fixed order.
 pub(crate) fn key_of_ports(ports: &[EndpointPort]) -> PortsKey {
     let key = |port: &EndpointPort| (port.name.clone(), port.port, port.protocol.clone(), port.app_protocol.clone());
     let mut key: PortsKey = ports.iter().map(key).collect();
@@ -32,7 +32,7 @@ pub(crate) fn key_of_ports(ports: &[EndpointPort]) -> PortsKey {
     key
 }
 
-/// Whether an endpoint that is there is in the state that is wanted. In Kubernetes: `EndpointsEqualBeyondHash`.
+/// Whether an existing endpoint has the wanted state. In Kubernetes: `EndpointsEqualBeyondHash`.
 pub(crate) fn is_as_wanted(wanted: &Endpoint, there: &Endpoint) -> bool {
     let target = |endpoint: &Endpoint| {
         let target = endpoint.target_ref.as_deref();
@@ -47,7 +47,7 @@ pub(crate) fn count_of(slices: &Lister<EndpointSlice>, manager: &str, service: &
     slices.count_by_index(BY_SERVICE, &format!("{manager}/{}/{}", service.namespace, service.name))
 }
 
-/// The index of slices by who manages them for which Service.
+/// The index of slices by manager and Service.
 const BY_SERVICE: &str = "service";
 
 /// Indexes slices by their manager and Service.
@@ -60,14 +60,14 @@ pub(crate) fn index_by_service(slices: &SharedInformer<EndpointSlice>) {
     });
 }
 
-/// The slices that `manager` keeps for a Service, without those whose deletion has begun.
+/// The slices that `manager` keeps for a Service, without those being deleted.
 pub(crate) fn slices_of(slices: &Lister<EndpointSlice>, manager: &str, service: &ObjectKey) -> Vec<Arc<EndpointSlice>> {
     let mut found = slices.by_index(BY_SERVICE, &format!("{manager}/{}/{}", service.namespace, service.name));
     found.retain(|slice| !slice.metadata.is_terminating());
     found
 }
 
-/// What is to be written.
+/// The pending writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SliceWrites {
     /// Slices without a name.
@@ -77,7 +77,7 @@ pub(crate) struct SliceWrites {
 }
 
 impl SliceWrites {
-    /// Overwrites slices that would go, if `may_take` says that they can be had, with those that would come.
+    /// Reuses slices to delete, if `may_take` allows it, for slices to create.
     pub(crate) fn recycle(&mut self, may_take: impl Fn(&EndpointSlice) -> bool) {
         let mut kept = Vec::new();
         for old in std::mem::take(&mut self.delete) {
@@ -100,7 +100,7 @@ impl SliceWrites {
         self.create.is_empty() && self.update.is_empty() && self.delete.is_empty()
     }
 
-    /// What will be written, for people.
+    /// The writes as a sentence, for the event log.
     pub(crate) fn sentence(&self) -> String {
         match (self.create.len(), self.update.len(), self.delete.len()) {
             (0, 0, 0) => "nothing to do".to_owned(),
@@ -108,8 +108,8 @@ impl SliceWrites {
         }
     }
 
-    /// Writes. `of` says whose slices they are in errors: `Service default/web`. In a namespace that goes away nothing is
-    /// made, which is no error.
+    /// Carries out the writes. `of` names the owner of the slices in errors: `Service default/web`. In a terminating
+    /// namespace nothing is created, which is not an error.
     pub(crate) async fn carry_out(self, pass: &Pass, tracker: &SliceTracker, of: &str) -> Result<(), ReconcileError> {
         let slices = pass.api::<EndpointSlice>();
         for slice in self.create {
@@ -146,7 +146,7 @@ fn failure(message: String) -> ReconcileError {
     ReconcileError::Object(message)
 }
 
-/// Groups slices by what makes them alike.
+/// Groups slices by their ports.
 pub(crate) fn by_ports(slices: &[Arc<EndpointSlice>]) -> BTreeMap<PortsKey, Vec<Arc<EndpointSlice>>> {
     let mut groups: BTreeMap<PortsKey, Vec<Arc<EndpointSlice>>> = BTreeMap::new();
     for slice in slices {

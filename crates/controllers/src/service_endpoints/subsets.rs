@@ -2,16 +2,17 @@ use std::collections::BTreeMap;
 
 use coracle_api::core_v1::{EndpointAddress, EndpointPort, EndpointSubset};
 
-/// What makes an address: two pods may share the address of their node.
+/// The identity of an address: two pods may share the address of their node.
 type AddressKey = (String, String);
-/// What makes a port; without one, that of a headless Service.
+/// The identity of a port; `None` for a headless Service without ports.
 type PortKey = Option<(String, String, i32, Option<String>)>;
 
-/// The same addresses and ports with as few subsets as can be: ports that all the same addresses have stand together.
-/// An address that is ready and not ready for a port is not ready. Addresses stand in their order, ports in that of the
+/// The same addresses and ports with as few subsets as possible: ports with the same addresses share a subset. An
+/// address that is both ready and not ready for a port counts as not ready. Addresses keep their order; ports have
+/// the order of the first address that has them.
 /// first address that has them.
 ///
-/// In Kubernetes: `endpoints.RepackSubsets`. Unlike there, subsets stand in the order of their ports instead of that of
+/// In Kubernetes: `endpoints.RepackSubsets`. Unlike Kubernetes: subsets are ordered by their ports instead of by
 /// their hashes.
 pub(crate) fn repack(subsets: &[EndpointSubset]) -> Vec<EndpointSubset> {
     let mut addresses: BTreeMap<AddressKey, &EndpointAddress> = BTreeMap::new();

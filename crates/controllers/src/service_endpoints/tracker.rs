@@ -9,15 +9,16 @@ use parking_lot::Mutex;
 
 use super::labels::{MANAGED_BY, SERVICE_NAME};
 
-/// By uid: the Service, and the generation that was written; none once it was deleted.
+/// By uid: the Service, and the generation that was written; `None` once the slice was deleted.
 type Written = BTreeMap<String, (ObjectKey, Option<i64>)>;
 
-/// The slices as a controller left them: what changes beyond that, somebody else did, and only that is looked at again.
+/// The slices as the controller last wrote them. Any other version was written by another client, and only that
+/// triggers a sync.
 ///
 /// In Kubernetes: `EndpointSliceTracker`.
 #[derive(Clone, Debug)]
 pub(crate) struct SliceTracker {
-    /// Who the slices are managed by.
+    /// The manager of the slices.
     manager: &'static str,
     written: Arc<Mutex<Written>>,
 }
@@ -28,25 +29,25 @@ impl SliceTracker {
         Self { manager, written: Arc::default() }
     }
 
-    /// How long changes of slices are gathered at least. In Kubernetes: `endpointSliceChangeMinSyncDelay`.
+    /// The minimum time for which changes of slices are batched. In Kubernetes: `endpointSliceChangeMinSyncDelay`.
     pub(crate) const MIN_DELAY: Duration = Duration::from_secs(1);
 
-    /// Notes that the controller wrote this.
+    /// Records a write of the controller.
     pub(crate) fn wrote(&self, slice: &EndpointSlice) {
         let Some(service) = service_of(slice) else { return };
         let uid = slice.metadata.uid.clone().unwrap_or_default();
         self.written.lock().insert(uid, (service, Some(slice.metadata.generation.unwrap_or_default())));
     }
 
-    /// Notes that the controller deleted this.
+    /// Records a deletion by the controller.
     pub(crate) fn deleted(&self, slice: &EndpointSlice) {
         if let Some((_, generation)) = self.written.lock().get_mut(slice.metadata.uid.as_deref().unwrap_or_default()) {
             *generation = None;
         }
     }
 
-    /// Whether a slice that the controller wrote for a Service is not among these any more, though it was not deleted:
-    /// somebody has taken it over.
+    /// Whether a slice that the controller wrote for a Service is missing here without having been deleted: another
+    /// manager has taken it over.
     pub(crate) fn misses_one(&self, service: &ObjectKey, slices: &[Arc<EndpointSlice>]) -> bool {
         self.written.lock().iter().any(|(uid, (of, generation))| {
             generation.is_some()
@@ -55,12 +56,12 @@ impl SliceTracker {
         })
     }
 
-    /// Forgets the slices of a Service, which is gone.
+    /// Forgets the slices of a deleted Service.
     pub(crate) fn forget(&self, service: &ObjectKey) {
         self.written.lock().retain(|_, (of, _)| of != service);
     }
 
-    /// The Services whose slices somebody else has changed.
+    /// The Services whose slices another client has changed.
     pub(crate) fn concerned_services(&self, notification: &Notification<EndpointSlice>) -> Vec<ObjectKey> {
         let is_managed =
             |slice: &EndpointSlice| slice.metadata.labels.get(MANAGED_BY).map(String::as_str) == Some(self.manager);
@@ -95,7 +96,7 @@ impl SliceTracker {
     }
 }
 
-/// The Service that a slice says it belongs to.
+/// The Service that a slice's label names.
 fn service_of(slice: &EndpointSlice) -> Option<ObjectKey> {
     let name = slice.metadata.labels.get(SERVICE_NAME).filter(|name| !name.is_empty())?;
     Some(ObjectKey::new(slice.metadata.namespace.as_deref().unwrap_or_default(), name.as_str()))

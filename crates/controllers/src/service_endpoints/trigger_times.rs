@@ -8,17 +8,17 @@ use parking_lot::Mutex;
 
 use crate::pods::ready_changed;
 
-/// When what a sync sees of a Service and its pods happened, so that readers can tell how long news took.
+/// The times of the changes that a sync of a Service sees, so that readers can measure the latency.
 ///
 /// In Kubernetes: `TriggerTimeTracker`.
 #[derive(Debug, Default)]
 pub(crate) struct TriggerTimes {
-    /// For each Service the times of its pods, as the last sync saw them.
+    /// For each Service the times of its pods, as of the last sync.
     seen: Mutex<BTreeMap<ObjectKey, BTreeMap<String, Timestamp>>>,
 }
 
 impl TriggerTimes {
-    /// The first of the times that are new since the last sync; for a Service not seen before that of its creation.
+    /// The earliest time that is new since the last sync; for a new Service the time of its creation.
     pub(crate) fn observe(&self, service: &Service, pods: &[Arc<Pod>]) -> Option<Timestamp> {
         let time = |pod: &Arc<Pod>| Some((pod.name().to_owned(), ready_changed(pod)?));
         let times: BTreeMap<_, _> = pods.iter().filter_map(time).collect();
@@ -32,7 +32,7 @@ impl TriggerTimes {
         }
     }
 
-    /// Forgets a Service that is gone.
+    /// Forgets a deleted Service.
     pub(crate) fn forget(&self, service: &ObjectKey) {
         self.seen.lock().remove(service);
     }

@@ -12,15 +12,15 @@ use crate::address_block::AddressBlock;
 pub(super) enum Step {
     /// Nothing.
     Keep,
-    /// Give it this address.
+    /// Allocate this address.
     Give(IpAddr),
-    /// Take its address back.
+    /// Release its address.
     TakeBack,
-    /// Say why it gets none.
+    /// Report why it gets none.
     Refuse(String),
 }
 
-/// Whether the Service asks for an address, and asks nobody else.
+/// Whether the Service requests a load balancer, and names no class of another controller.
 pub(super) fn wants_one(service: &Service) -> bool {
     service.spec.type_ == "LoadBalancer"
         && service.spec.load_balancer_class.is_none()
@@ -65,7 +65,7 @@ pub(super) fn step(service: &Service, range: AddressBlock, taken: &BTreeSet<IpAd
     }
 }
 
-/// What was decided, for people.
+/// The decision as a sentence, for the event log.
 pub(super) fn sentence(step: &Step) -> String {
     match step {
         Step::Keep => "nothing to do".to_owned(),

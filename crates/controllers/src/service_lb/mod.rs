@@ -1,8 +1,9 @@
-//! Gives Services of type LoadBalancer an address of a range, where no cloud does.
+//! Allocates addresses to Services of type LoadBalancer, where no cloud provider does.
 //!
-//! Off without a range. An address is a Service's as long as its status names it; one that was given a moment ago, which a
-//! cache may not show yet, is remembered. A Service of a class is left to whom the class belongs to.
-//! Not in Kubernetes, where clouds do this; events are those of `k8s.io/cloud-provider`'s service controller.
+//! Off without a range. An address is allocated as long as the Service's status lists it; recent allocations, which
+//! the cache may not show yet, are remembered. A Service with a load balancer class is left to the controller of that
+//! class. Not in Kubernetes, where cloud providers do this; events are those of `k8s.io/cloud-provider`'s service
+//! controller.
 
 mod decide;
 
@@ -39,7 +40,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     controller.run().boxed()
 }
 
-/// The Service; when one gives an address back, those, too, that wait for one.
+/// The Service; if one releases an address, also those that wait for one.
 fn concerned(notification: &Notification<Service>, all: &Lister<Service>) -> Vec<ObjectKey> {
     let service = notification.object();
     let had_one = notification.old().is_some_and(|old| wants_one(old)) || !addresses(service).is_empty();

@@ -1,10 +1,10 @@
-//! Who owns the claims of a StatefulSet's pods, as `persistentVolumeClaimRetentionPolicy` has it.
+//! The owners of the claims of a StatefulSet's pods, by `persistentVolumeClaimRetentionPolicy`.
 //!
 //! ```text
 //! whenScaled  whenDeleted   a pod that stays    a pod beyond the replicas
-//! Retain      Retain        nobody              nobody
+//! Retain      Retain        none                none
 //! Retain      Delete        the set             the set
-//! Delete      Retain        nobody              the pod
+//! Delete      Retain        none                the pod
 //! Delete      Delete        the set             the pod
 //! ```
 
@@ -13,26 +13,26 @@ use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
 use coracle_controller_runtime::ownership::controller_reference;
 use coracle_meta::{OwnerReference, Resource};
 
-/// What is to become of the owners of a claim.
+/// The desired owners of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Owners {
-    /// They are as they should be, or are nobody's business here.
+    /// No change, or the owners are not managed here.
     AsTheyAre,
-    /// They become these.
+    /// These owners.
     Become(Vec<OwnerReference>),
 }
 
-/// Whether a claim goes when the set gets smaller.
+/// Whether a claim is deleted when the set is scaled down.
 fn goes_when_scaled(set: &StatefulSet) -> bool {
     set.spec.persistent_volume_claim_retention_policy.as_ref().is_some_and(|policy| policy.when_scaled == "Delete")
 }
 
-/// Whether a claim goes with the set.
+/// Whether a claim is deleted with the set.
 fn goes_when_deleted(set: &StatefulSet) -> bool {
     set.spec.persistent_volume_claim_retention_policy.as_ref().is_some_and(|policy| policy.when_deleted == "Delete")
 }
 
-/// What is to become of the owners of a claim of `pod`; `stays` says whether the pod is within the set's replicas.
+/// The desired owners of a claim of `pod`; `stays` is whether the pod is within the set's replicas.
 ///
 /// In Kubernetes: `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod`.
 pub(super) fn owners(claim: &PersistentVolumeClaim, set: &StatefulSet, pod: &Pod, stays: bool) -> Owners {
@@ -54,7 +54,7 @@ pub(super) fn owners(claim: &PersistentVolumeClaim, set: &StatefulSet, pod: &Pod
     if is_same { Owners::AsTheyAre } else { Owners::Become(after) }
 }
 
-/// Whether somebody else manages a claim that the policy would give to the set or the pod.
+/// Whether another controller manages a claim that the policy would give to the set or the pod.
 pub(super) fn has_other_controller(claim: &PersistentVolumeClaim, set: &StatefulSet, pod: &Pod) -> bool {
     let owners = &claim.metadata.owner_references;
     let is_other =
@@ -62,14 +62,14 @@ pub(super) fn has_other_controller(claim: &PersistentVolumeClaim, set: &Stateful
     (goes_when_scaled(set) || goes_when_deleted(set)) && owners.iter().any(is_other)
 }
 
-/// Whether a claim still belongs to an earlier pod of this name, and is about to go with it.
+/// Whether a claim still belongs to an earlier pod of this name, and is about to be deleted with it.
 ///
 /// In Kubernetes: `PodClaimIsStale`.
 pub(super) fn belongs_to_earlier(claim: &PersistentVolumeClaim, set: &StatefulSet, pod: &Pod) -> bool {
     goes_when_scaled(set) && is_stale(claim, pod)
 }
 
-/// Whether a claim names an owner like this one, of another uid.
+/// Whether a claim has an owner of this name with another uid.
 fn is_stale<O: Resource>(claim: &PersistentVolumeClaim, owner: &O) -> bool {
     let uid = owner.meta().uid.as_deref().unwrap_or_default();
     claim.metadata.owner_references.iter().any(|one| refers_to(one, owner) && one.uid != uid)

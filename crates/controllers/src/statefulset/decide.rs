@@ -21,55 +21,55 @@ use super::history::{Revision, Revisions};
 use super::members::{claims, identify, member, numbers, ordinal, revision_of};
 use crate::pods::{Availability, availability};
 
-/// How many pods one sync makes or removes at most.
+/// How many pods one sync creates or deletes at most.
 const BURST: usize = 500;
 
-/// Finds a claim, if it is there.
+/// Looks up a claim.
 pub(super) type FindClaim<'a> = dyn Fn(&ObjectKey) -> Option<Arc<PersistentVolumeClaim>> + Send + Sync + 'a;
 
 /// What a pass sees.
 #[derive(Clone)]
 pub(super) struct Observed<'a> {
     pub(super) set: &'a StatefulSet,
-    /// The pods that belong to it.
+    /// The pods of the set.
     pub(super) pods: Vec<Arc<Pod>>,
     pub(super) claim: &'a FindClaim<'a>,
     pub(super) revisions: Revisions,
 }
 
-/// One thing to do.
+/// One action.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Make the claims that are missing, then the pod.
+    /// Create the missing claims, then the pod.
     Create { pod: Box<Pod>, claims: Vec<PersistentVolumeClaim> },
-    /// Make the claims that a pending pod waits for.
+    /// Create the claims that a pending pod waits for.
     Claim { pod: Arc<Pod>, claims: Vec<PersistentVolumeClaim> },
-    /// Give claims other owners.
+    /// Change the owners of claims.
     Own { claims: Vec<(Arc<PersistentVolumeClaim>, Vec<OwnerReference>)> },
-    /// Give a pod its identity, its volumes and the owners of its claims back; `pod` is as it should be.
+    /// Restore a pod's identity, its volumes and the owners of its claims; `pod` is the desired state.
     Repair {
         pod: Box<Pod>,
         claims: Vec<(Arc<PersistentVolumeClaim>, Vec<OwnerReference>)>,
         missing: Vec<PersistentVolumeClaim>,
     },
-    /// Remove a pod.
+    /// Delete a pod.
     Delete(Arc<Pod>),
 }
 
-/// What to do, in this order: the steps of a phase together where the set allows it, and no phase after one that failed.
+/// The actions in phases: those of a phase run in parallel where the set allows it, and a failed phase ends the sync.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Plan {
     pub(super) phases: Vec<Vec<Step>>,
-    /// Claims that somebody else manages, though the policy is to delete them.
+    /// Claims that another controller manages, though the policy is to delete them.
     pub(super) contested: Vec<String>,
-    /// What nothing is done before.
+    /// What the sync waits for before it continues.
     pub(super) waits_for: Option<String>,
-    /// How many pods of the current revision are removed to be made anew.
+    /// How many pods of the current revision are deleted to be created again.
     pub(super) replaced_current: usize,
 }
 
 impl Plan {
-    /// What was decided, for people.
+    /// The decision as a sentence, for the event log.
     pub(super) fn sentence(&self, observed: &Observed<'_>) -> String {
         let deed = |step: &Step| match step {
             Step::Create { pod, .. } => Some(format!("create {}", pod.name())),
@@ -103,12 +103,12 @@ pub(super) fn plan(observed: &Observed<'_>, now: Timestamp) -> Result<Plan, Reco
     Ok(planning.plan)
 }
 
-/// Whether the pods may be made and removed all at once.
+/// Whether pods may be created and deleted in parallel.
 pub(super) fn is_parallel(set: &StatefulSet) -> bool {
     set.spec.pod_management_policy == "Parallel"
 }
 
-/// Pods by their numbers.
+/// Pods by their ordinals.
 type Members = BTreeMap<i64, Arc<Pod>>;
 
 struct Planning<'a> {
@@ -119,7 +119,7 @@ struct Planning<'a> {
 }
 
 impl Planning<'_> {
-    /// The pods that are to stay, and the others from the highest number down.
+    /// The pods within the replicas, and the others from the highest ordinal down.
     fn tell_apart(&self) -> (Members, Vec<Arc<Pod>>) {
         let set = self.observed.set;
         let numbered = self.observed.pods.iter().filter_map(|pod| Some((ordinal(set, pod)?, pod.clone())));
@@ -127,7 +127,7 @@ impl Planning<'_> {
         (members, surplus.into_values().rev().collect())
     }
 
-    /// Makes what is missing, and removes what has ended; false if nothing else is to be done in this pass.
+    /// Creates missing pods, and deletes finished ones; false if this pass must do nothing else.
     fn replicas(&mut self, members: &Members) -> Result<bool, ReconcileError> {
         let mut steps = Vec::new();
         let mut goes_on = true;
@@ -158,7 +158,7 @@ impl Planning<'_> {
         Ok(false)
     }
 
-    /// Whether a new pod of this number is still made from what was rolled out before.
+    /// Whether a new pod of this ordinal is still created from the current revision.
     fn is_of_current(&self, number: i64) -> bool {
         let set = self.observed.set;
         let start = numbers(set).start;
@@ -171,7 +171,7 @@ impl Planning<'_> {
         }
     }
 
-    /// Whether the next number may be looked at.
+    /// Whether the next ordinal may be processed.
     fn existing(&mut self, number: i64, pod: &Arc<Pod>, steps: &mut Vec<Step>) -> bool {
         if pod.is_finished() {
             if !pod.is_terminating() {
@@ -204,7 +204,7 @@ impl Planning<'_> {
         true
     }
 
-    /// Removes pods beyond the replicas; false if the update has to wait.
+    /// Deletes pods beyond the replicas; false if the update has to wait.
     fn surplus(&mut self, members: &Members, surplus: &[Arc<Pod>]) -> bool {
         let set = self.observed.set;
         let numbered = surplus.iter().filter_map(|pod| Some((ordinal(set, pod)?, pod)));
@@ -234,8 +234,8 @@ impl Planning<'_> {
         goes_on
     }
 
-    /// Removes pods of another revision, from the highest number down to the partition: as many as may be unavailable,
-    /// or, where the set does not say how many, one whenever those above it are well.
+    /// Deletes pods of another revision, from the highest ordinal down to the partition: as many as may be
+    /// unavailable, or, without `maxUnavailable`, one whenever those above it are healthy.
     ///
     /// In Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
     fn update(&mut self, members: &Members) {
@@ -270,7 +270,7 @@ impl Planning<'_> {
         self.plan.phases.push(replaced.into_iter().map(Step::Delete).collect());
     }
 
-    /// Whether the update removes a pod.
+    /// Whether the update replaces a pod.
     fn is_replaced(&self, pod: &Pod) -> bool {
         revision_of(pod) != self.observed.revisions.update.name && !pod.is_terminating()
     }
@@ -312,7 +312,7 @@ fn is_available(set: &StatefulSet, pod: &Pod, now: Timestamp) -> bool {
     availability(pod, set.spec.min_ready_seconds, now) == Availability::Available
 }
 
-/// The status for what was seen, before what this pass does shows.
+/// The status for the observed state, before the effects of this pass.
 ///
 /// In Kubernetes: `updateStatus` and `completeRollingUpdate`.
 pub(super) fn status(observed: &Observed<'_>, plan: &Plan, now: Timestamp) -> StatefulSetStatus {
@@ -342,7 +342,7 @@ pub(super) fn status(observed: &Observed<'_>, plan: &Plan, now: Timestamp) -> St
     status
 }
 
-/// After how long a ready pod will be available, if one is not yet.
+/// How long until the next ready pod becomes available; `None` without one.
 pub(super) fn next_available(observed: &Observed<'_>, now: Timestamp) -> Option<SignedDuration> {
     observed.pods.iter().filter_map(|pod| availability(pod, observed.set.spec.min_ready_seconds, now).left()).min()
 }

@@ -1,4 +1,4 @@
-//! The revisions that the pods of a StatefulSet are made from: the one that was rolled out, and the one to come.
+//! The revisions that the pods of a StatefulSet are created from: the current one and the update.
 
 use std::sync::Arc;
 
@@ -14,35 +14,35 @@ use crate::revisions::{new_revision, next_number, renumber, template_patch};
 /// The label of a revision with its hash.
 const HASH: &str = "controller.kubernetes.io/hash";
 
-/// A revision that pods are made from.
+/// A revision that pods are created from.
 #[derive(Clone, Debug)]
 pub(super) struct Revision {
     pub(super) name: String,
     pub(super) template: PodTemplateSpec,
 }
 
-/// The two revisions of a set, and how many names were taken already.
+/// The two revisions of a set, and the number of hash collisions.
 #[derive(Clone, Debug)]
 pub(super) struct Revisions {
-    /// What was rolled out last.
+    /// The revision that was rolled out last.
     pub(super) current: Revision,
-    /// What the set asks for.
+    /// The revision of the set's template.
     pub(super) update: Revision,
     pub(super) collision_count: i32,
 }
 
-/// How the revision that a set asks for is come by.
+/// How the update revision is obtained.
 #[derive(Clone, Debug, PartialEq)]
 enum Update<'a> {
-    /// It is the latest.
+    /// It is the latest one.
     Latest(&'a Arc<ControllerRevision>),
-    /// It is an earlier one, which gets the next number.
+    /// It is an earlier one, which gets the next number (a rollback).
     Back(&'a Arc<ControllerRevision>),
-    /// It is none so far.
+    /// It does not exist yet.
     New,
 }
 
-/// Finds the two revisions; makes the one that the set asks for, if there is none. `revisions` are sorted.
+/// Finds the two revisions; creates the update revision if it does not exist. `revisions` are sorted.
 ///
 /// In Kubernetes: `getStatefulSetRevisions`.
 pub(super) async fn revisions_of(
@@ -75,7 +75,7 @@ fn update_of<'a>(revisions: &'a [Arc<ControllerRevision>], data: &Value) -> Upda
     }
 }
 
-/// Makes a revision; a name that somebody else has is avoided. Gives its name.
+/// Creates a revision, under another name if the first one is taken. Returns its name.
 async fn create(
     pass: &Pass,
     set: &StatefulSet,

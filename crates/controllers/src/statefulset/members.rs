@@ -1,4 +1,4 @@
-//! The pods of a StatefulSet: each has a number, and from it a name, labels, a host name and claims of its own.
+//! The pods of a StatefulSet: each has an ordinal, and from it a name, labels, a host name and claims.
 
 use std::ops::Range;
 
@@ -11,18 +11,18 @@ use crate::pods::new_pod;
 
 /// The label with a pod's own name.
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
-/// The label with a pod's number.
+/// The label with a pod's ordinal.
 const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
-/// The label with the name of the revision that a pod was made from.
+/// The label with the name of the revision that a pod was created from.
 const REVISION: &str = "controller-revision-hash";
 
-/// The numbers that the pods of a set are to have.
+/// The ordinals of a set's pods.
 pub(super) fn numbers(set: &StatefulSet) -> Range<i64> {
     let start = i64::from(set.spec.ordinals.as_ref().map_or(0, |ordinals| ordinals.start));
     start..start + i64::from(set.spec.replicas.unwrap_or(1))
 }
 
-/// The number of a pod; none if its name is not one that the set gives.
+/// The ordinal of a pod; `None` if its name is not one of the set's.
 ///
 /// In Kubernetes: `getParentNameAndOrdinal`.
 pub(super) fn ordinal(set: &StatefulSet, pod: &Pod) -> Option<i64> {
@@ -31,12 +31,12 @@ pub(super) fn ordinal(set: &StatefulSet, pod: &Pod) -> Option<i64> {
     is_number.then(|| digits.parse::<i32>().ok().map(i64::from)).flatten()
 }
 
-/// The name of the revision that a pod was made from; empty if it does not say.
+/// The name of the revision that a pod was created from; empty without the label.
 pub(super) fn revision_of(pod: &Pod) -> &str {
     pod.metadata.labels.get(REVISION).map_or("", String::as_str)
 }
 
-/// The pod of a number, from a template.
+/// The pod of an ordinal, from a template.
 pub(super) fn member(
     set: &StatefulSet,
     template: &PodTemplateSpec,
@@ -53,7 +53,7 @@ pub(super) fn member(
     Ok(pod)
 }
 
-/// Gives a pod the labels and volumes that its number asks for, where it has not got them.
+/// Sets the labels and volumes of a pod's ordinal, where they are missing.
 ///
 /// In Kubernetes: `updateIdentity` and `updateStorage`.
 pub(super) fn identify(set: &StatefulSet, pod: &mut Pod, ordinal: i64) {
@@ -82,7 +82,7 @@ pub(super) fn identify(set: &StatefulSet, pod: &mut Pod, ordinal: i64) {
     }
 }
 
-/// The claims of a number, as the set's templates have them. In Kubernetes: `getPersistentVolumeClaims`.
+/// The claims of an ordinal, from the set's templates. In Kubernetes: `getPersistentVolumeClaims`.
 pub(super) fn claims(set: &StatefulSet, ordinal: i64) -> impl Iterator<Item = PersistentVolumeClaim> {
     set.spec.volume_claim_templates.iter().map(move |template| {
         let mut claim = template.clone();

@@ -1,8 +1,7 @@
-//! Keeps the numbered pods of a StatefulSet, each with its name and its claims.
+//! Keeps the ordered pods of a StatefulSet, each with its name and its claims.
 //!
-//! Watches the sets and the pods, and reads claims and revisions. [`decide`] says what a set needs next; the rest here
-//! carries that out.
-//! In Kubernetes: `pkg/controller/statefulset`.
+//! Watches the sets and the pods, and reads claims and revisions. [`decide`] decides what a set needs next; this
+//! module carries that out. In Kubernetes: `pkg/controller/statefulset`.
 
 mod claims;
 mod decide;
@@ -120,7 +119,7 @@ impl StatefulSets {
         Ok(Observed { set, pods, claim, revisions })
     }
 
-    /// Forgets the oldest revisions that no pod is made from.
+    /// Deletes the oldest revisions that no pod uses.
     async fn trim(
         &self,
         pass: &Pass,
@@ -135,7 +134,7 @@ impl StatefulSets {
     }
 }
 
-/// What one pass writes.
+/// The writes of one pass.
 struct Effects<'a> {
     pass: &'a Pass,
     set: &'a StatefulSet,
@@ -144,7 +143,7 @@ struct Effects<'a> {
 }
 
 impl Effects<'_> {
-    /// Carries steps out: one after the other, or gently all at once where the set allows it.
+    /// Carries out the actions: one after the other, or in growing batches where the set allows it.
     async fn carry_out(&self, phases: &[Vec<Step>]) -> Result<(), ReconcileError> {
         for steps in phases {
             if decide::is_parallel(self.set) {
@@ -183,7 +182,7 @@ impl Effects<'_> {
         }
     }
 
-    /// Makes what is missing of a pod's claims; those that are there must not be on their way out.
+    /// Creates the missing claims of a pod; existing ones must not be terminating.
     async fn make_claims(&self, pod: &Pod, missing: &[PersistentVolumeClaim]) -> Result<(), ReconcileError> {
         let mut errors = Vec::new();
         for claim in missing {
@@ -240,7 +239,7 @@ impl Effects<'_> {
         self.told("Update", pod, repaired)
     }
 
-    /// Tells what was done to a pod, or could not be.
+    /// Records an event about the result of an action on a pod.
     fn told(&self, verb: &str, pod: &Pod, done: Result<(), ReconcileError>) -> Result<(), ReconcileError> {
         let (pod, set) = (pod.name(), self.set.name());
         let (event_type, reason, message) = match &done {

@@ -1,4 +1,4 @@
-//! When a pod has to leave a tainted node.
+//! When a pod must leave a tainted node.
 
 use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::core_v1::{Taint, Toleration};
@@ -7,30 +7,30 @@ use jiff::SignedDuration;
 
 use crate::taints::matching;
 
-/// A pod whose eviction has been decided on.
+/// A pod whose eviction is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
-    /// It has to go at this time.
+    /// It is evicted at this time.
     Running(Timestamp),
-    /// It has been told to go.
+    /// It has been evicted.
     Fired,
 }
 
 /// What to do about a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// It may stay, and a timer that runs is cancelled.
+    /// It may stay; a running timer is cancelled.
     Stay,
-    /// It may stay until then; a timer that runs goes on.
+    /// It may stay until then; a running timer continues.
     StayUntil(Timestamp),
-    /// It has to go now.
+    /// It is evicted now.
     Leave,
-    /// It has been told to go already.
+    /// It has been evicted already.
     Done,
 }
 
 impl Decision {
-    /// What was decided, for people.
+    /// The decision as a sentence, for the event log.
     pub(super) fn sentence(&self) -> String {
         match self {
             Self::Stay => "it may stay".to_owned(),
@@ -41,7 +41,7 @@ impl Decision {
     }
 }
 
-/// What to do about a pod with these tolerations on a node with these taints `NoExecute`.
+/// What to do about a pod with these tolerations on a node with these `NoExecute` taints.
 ///
 /// In Kubernetes: `processPodOnNode`.
 pub(super) fn decide(tolerations: &[Toleration], taints: &[Taint], timer: Option<Timer>, now: Timestamp) -> Decision {
@@ -62,7 +62,7 @@ pub(super) fn decide(tolerations: &[Toleration], taints: &[Taint], timer: Option
     }
 }
 
-/// The shortest time that tolerations grant; none if it is without end.
+/// The shortest time that the tolerations grant; `None` if it is unlimited.
 fn shortest(tolerations: &[&Toleration]) -> Option<SignedDuration> {
     if tolerations.is_empty() {
         return Some(SignedDuration::ZERO);

@@ -1,6 +1,7 @@
-//! Sends pods away from nodes with a taint `NoExecute` that they do not tolerate, at once or after the time they have.
+//! Evicts pods from nodes with a `NoExecute` taint that they do not tolerate, at once or after their toleration time.
 //!
-//! Watches pods (when they appear, get a node, or tolerate otherwise) and nodes (when their taints `NoExecute` change).
+//! Watches pods (when they are added, scheduled, or their tolerations change) and nodes (when their `NoExecute`
+//! taints change).
 //! In Kubernetes: `pkg/controller/tainteviction`.
 
 mod decide;
@@ -25,7 +26,7 @@ use self::decide::{Decision, Timer, decide};
 use crate::Config;
 use crate::index::{index_by_node, on_node};
 
-/// The controller that evicts by taints.
+/// The taint eviction controller.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let nodes = process.informers.informer::<Node>();
     let pods = process.informers.informer::<Pod>();
@@ -47,7 +48,8 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// The pod, if its node has taints that send pods away, or if it was to leave. Of taints that come later the node tells.
+/// The pod, if its node has taints that evict pods, or if an eviction was scheduled. Later taints queue it through
+/// its node.
 fn of_pod(notification: &Notification<Pod>, nodes: &Lister<Node>, timers: &Timers) -> Vec<ObjectKey> {
     let same =
         |old: &Pod, new: &Pod| old.spec.tolerations == new.spec.tolerations && old.spec.node_name == new.spec.node_name;
@@ -63,7 +65,7 @@ fn of_pod(notification: &Notification<Pod>, nodes: &Lister<Node>, timers: &Timer
     concerned.then_some(key).into_iter().collect()
 }
 
-/// When pods are to leave.
+/// The scheduled evictions.
 type Timers = Mutex<BTreeMap<ObjectKey, Timer>>;
 
 fn of_node(notification: &Notification<Node>, pods: &Lister<Pod>) -> Vec<ObjectKey> {
@@ -71,7 +73,7 @@ fn of_node(notification: &Notification<Node>, pods: &Lister<Pod>) -> Vec<ObjectK
     let concerned = match notification {
         Notification::Added { .. } => !no_execute(node).is_empty(),
         Notification::Updated { old, new } => no_execute(old) != no_execute(new),
-        // The pods of a node that is gone are nobody's to evict.
+        // Pods of a deleted node are not evicted here.
         Notification::Deleted { .. } => false,
     };
     if !concerned {
@@ -158,7 +160,7 @@ impl TaintEviction {
         }
     }
 
-    /// The pod is named without its uid, as the real controller does.
+    /// The reference has no uid, as in Kubernetes.
     fn tell(&self, pass: &Pass, key: &ObjectKey, message: String) {
         let pod = ObjectReference {
             api_version: "v1".to_owned(),

@@ -8,10 +8,10 @@ use coracle_expression::{
 };
 use coracle_meta::{GroupVersion, GroupVersionKind};
 
-/// For how many kinds a policy is checked by one of its rules.
+/// The maximum number of kinds that a policy is checked for.
 const MOST_KINDS: usize = 10;
 
-/// The kinds that a policy is about, as far as its rules name them. In Kubernetes: `TypeChecker.typesToCheck`.
+/// The kinds that a policy's rules match, as far as they name them. In Kubernetes: `TypeChecker.typesToCheck`.
 pub(super) fn kinds(policy: &ValidatingAdmissionPolicy, served: &[ApiResource]) -> Vec<GroupVersionKind> {
     let rules = policy.spec.match_constraints.iter().flat_map(|constraints| &constraints.resource_rules);
     let mut kinds = BTreeSet::new();
@@ -47,7 +47,7 @@ pub(super) fn parameter_kind(policy: &ValidatingAdmissionPolicy) -> Option<Group
     Some(GroupVersion::parse(&kind.api_version)?.kind(&kind.kind))
 }
 
-/// What is wrong with the expressions of a policy, by their fields. In Kubernetes: `TypeChecker.Check`.
+/// Type errors in the expressions of a policy, by field. In Kubernetes: `TypeChecker.Check`.
 pub(super) fn warnings(
     policy: &ValidatingAdmissionPolicy,
     types: &[(GroupVersionKind, Arc<Schema>)],
@@ -78,7 +78,7 @@ pub(super) fn warnings(
     warnings
 }
 
-/// What expressions see of an object of a kind.
+/// The variables that expressions see for an object of a kind.
 fn environment(
     policy: &ValidatingAdmissionPolicy,
     object: &Arc<Schema>,

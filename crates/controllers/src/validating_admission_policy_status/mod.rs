@@ -1,4 +1,5 @@
-//! Says in the status of admission policies what is wrong with their expressions for the kinds that they are about.
+//! Type-checks the expressions of admission policies against the kinds that they match, and reports errors in their
+//! status.
 //!
 //! Watches policies. In Kubernetes: `pkg/controller/validatingadmissionpolicystatus`, with the `TypeChecker` of
 //! `apiserver/pkg/admission/plugin/policy/validating`.

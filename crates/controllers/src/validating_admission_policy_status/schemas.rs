@@ -7,8 +7,8 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, GroupVersionKind};
 use serde_json::Value;
 
-/// The schemas of kinds, off the documents that the server publishes, each of which is read once.
-/// In Kubernetes: `resolver.ClientDiscoveryResolver`.
+/// The schemas of kinds, from the OpenAPI documents that the server publishes; each is read once. In Kubernetes:
+/// `resolver.ClientDiscoveryResolver`.
 pub(super) struct Schemas<'c> {
     client: &'c Client,
     documents: BTreeMap<GroupVersion, Value>,
@@ -19,7 +19,7 @@ impl<'c> Schemas<'c> {
         Self { client, documents: BTreeMap::new() }
     }
 
-    /// The schema of a kind; `None` if nothing is published of it.
+    /// The schema of a kind; `None` if none is published.
     pub(super) async fn of(&mut self, kind: &GroupVersionKind) -> Result<Option<Arc<Schema>>, Error> {
         let version = GroupVersion::new(kind.group.as_str(), kind.version.as_str());
         if !self.documents.contains_key(&version) {
@@ -37,7 +37,7 @@ impl<'c> Schemas<'c> {
     }
 }
 
-/// The schema of a kind in a document of OpenAPI v3. In Kubernetes: `common.SchemaDeclType`.
+/// The schema of a kind in an OpenAPI v3 document. In Kubernetes: `common.SchemaDeclType`.
 pub(super) fn schema_in(document: &Value, kind: &GroupVersionKind) -> Option<Schema> {
     let is_kind = |named: &Value| {
         (named.text("group"), named.text("version"), named.text("kind"))
@@ -54,7 +54,7 @@ pub(super) fn schema_in(document: &Value, kind: &GroupVersionKind) -> Option<Sch
 
 struct Reader<'d> {
     schemas: &'d Value,
-    /// The schemas that are being read, by name: one that refers to itself ends there.
+    /// The names of the schemas being read: recursion ends at a schema that refers to itself.
     within: Vec<&'d str>,
 }
 
@@ -125,7 +125,7 @@ fn field(key: &str, schema: Schema) -> Field {
     Field { key: key.to_owned(), schema: Arc::new(schema), is_required: false }
 }
 
-/// The name of the schema that a schema stands for, perhaps with a description of its own around it.
+/// The name of the schema that a `$ref` refers to, possibly wrapped with a description.
 fn reference(schema: &Value) -> Option<&str> {
     let own = schema.get("$ref").and_then(Value::as_str);
     let mut wrapped = schema.list("allOf").iter().filter_map(|schema| schema.get("$ref").and_then(Value::as_str));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coracle_api::storage_v1::StorageClass;
 
-/// The class for claims that say nothing of theirs: of several the newest. In Kubernetes: `GetDefaultClass`.
+/// The default class; the newest of several. In Kubernetes: `GetDefaultClass`.
 pub(crate) fn default_class(classes: &[Arc<StorageClass>]) -> Option<&Arc<StorageClass>> {
     let is_true =
         |annotations: &BTreeMap<String, String>, name: &str| annotations.get(name).is_some_and(|value| value == "true");

@@ -1,9 +1,9 @@
 use coracle_api::core_v1::PersistentVolumeSpec;
 
-/// How the names of what Kubernetes itself brings begin.
+/// The prefix of the names of in-tree plugins.
 pub(crate) const IN_TREE_PREFIX: &str = "kubernetes.io/";
 
-/// The drivers that do what parts of Kubernetes did before. In Kubernetes: `k8s.io/csi-translation-lib`.
+/// The CSI drivers that replace in-tree plugins. In Kubernetes: `k8s.io/csi-translation-lib`.
 const MIGRATED: [(&str, &str); 7] = [
     ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
     ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
@@ -14,12 +14,12 @@ const MIGRATED: [(&str, &str); 7] = [
     ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
 ];
 
-/// The driver that stands for a provisioner of Kubernetes' own, if one does.
+/// The CSI driver that replaces an in-tree provisioner, if any.
 pub(crate) fn csi_name(provisioner: &str) -> Option<&'static str> {
     MIGRATED.iter().find(|(name, _)| *name == provisioner).map(|(_, driver)| *driver)
 }
 
-/// The part of Kubernetes that did the work for a volume before a driver did. In Kubernetes: `GetInTreePluginNameFromSpec`.
+/// The in-tree plugin of a volume. In Kubernetes: `GetInTreePluginNameFromSpec`.
 pub(crate) fn in_tree_name(spec: &PersistentVolumeSpec) -> Option<&'static str> {
     let known = [
         ("kubernetes.io/aws-ebs", spec.aws_elastic_block_store.is_some()),

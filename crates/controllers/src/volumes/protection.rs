@@ -4,12 +4,12 @@ use coracle_api::core_v1::Pod;
 use coracle_controller_runtime::{Pass, ReconcileError};
 use coracle_meta::{ObjectMeta, Resource};
 
-/// Whether the finalizer is to be put on, or may have to be taken off: what else happens to the object is no concern.
+/// Whether the finalizer is missing or may have to be removed; other changes of the object do not matter.
 pub(crate) fn is_concerned(meta: &ObjectMeta, finalizer: &str) -> bool {
     meta.finalizers.iter().any(|one| one == finalizer) == meta.is_terminating()
 }
 
-/// Puts the finalizer on an object that stays, and takes it off one that goes and that nobody uses.
+/// Adds the finalizer to an object, and removes it from a deleted object that is not in use.
 pub(crate) async fn protect<K: Resource>(
     pass: &Pass,
     object: &K,
@@ -35,7 +35,7 @@ pub(crate) async fn protect<K: Resource>(
     Ok(())
 }
 
-/// Whether the kubelet is done with a pod, which only its finalizers hold, or the pod was deleted by force.
+/// Whether the kubelet is done with a deleted pod that only finalizers hold, or the pod was force-deleted.
 pub(crate) fn is_shut_down(pod: &Pod) -> bool {
     pod.is_terminating() && pod.metadata.deletion_grace_period_seconds == Some(0)
 }

@@ -7,7 +7,7 @@ use coracle_meta::ObjectKey;
 /// The index of pods by the claims that they use.
 const BY_CLAIM: &str = "claim";
 
-/// Indexes pods by their claims, those made for them among them.
+/// Indexes pods by their claims, including those of ephemeral volumes.
 pub(crate) fn index_by_claim(pods: &SharedInformer<Pod>) {
     pods.add_index(BY_CLAIM, |pod| {
         claims_of(pod).iter().map(|claim| format!("{}/{}", claim.namespace, claim.name)).collect()
@@ -26,7 +26,7 @@ pub(crate) fn claims_of(pod: &Pod) -> Vec<ObjectKey> {
     claims.map(|claim| ObjectKey::new(namespace, claim)).collect()
 }
 
-/// The claim that a volume of a pod stands for.
+/// The claim that a volume of a pod refers to.
 fn claim_of(pod: &Pod, volume: &Volume) -> Option<String> {
     match &volume.persistent_volume_claim {
         Some(source) => Some(source.claim_name.clone()),
@@ -34,7 +34,7 @@ fn claim_of(pod: &Pod, volume: &Volume) -> Option<String> {
     }
 }
 
-/// The name of the claim that is made for an ephemeral volume of a pod.
+/// The name of the claim of a pod's ephemeral volume.
 pub(crate) fn ephemeral_claim(pod: &Pod, volume: &Volume) -> String {
     format!("{}-{}", pod.name(), volume.name)
 }

@@ -1,18 +1,18 @@
-//! A YAML file as a tree that knows on which lines its parts are.
+//! A parsed YAML file as a tree whose nodes know their lines.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
-/// A value and where it is.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) line: u64,
     pub(super) value: Value,
 }
 
-/// What YAML can say.
+/// The types of YAML values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Null,
@@ -31,7 +31,7 @@ impl PartialEq for Node {
 }
 
 impl fmt::Display for Value {
-    /// As it is shown to whom it displeases.
+    /// The form in error messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),

@@ -1,10 +1,10 @@
-//! A scheduler's configuration as a file.
+//! Reads a scheduler configuration file.
 //!
 //! ```text
 //! text --> document: a tree with lines --> reader: strict fields --> profiles, plug-in sets, arguments --> Config
 //! ```
-//! Start at [`Configuration::read`]. What cannot be read, or asks for what is not built, is refused with line and path.
-//! In Kubernetes: `kubescheduler.config.k8s.io/v1` and `pkg/scheduler/apis/config/validation`.
+//! Start at [`Configuration::read`]. Unreadable or unsupported settings are rejected, with line and path. In
+//! Kubernetes: `kubescheduler.config.k8s.io/v1` and `pkg/scheduler/apis/config/validation`.
 
 mod document;
 mod node_affinity;
@@ -29,24 +29,24 @@ pub use self::reader::ConfigurationError;
 const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";
 const KIND: &str = "KubeSchedulerConfiguration";
 
-/// What a file says.
+/// The content of a configuration file.
 #[derive(Clone, Debug)]
 pub struct Configuration {
-    /// What the scheduler is told; it stands for election if the file says so.
+    /// The configuration; leader election is on if the file enables it.
     pub config: Config,
-    /// How it would stand for election; none if the file forbids it.
+    /// The leader election timings; `None` if the file disables leader election.
     pub leader_election: Option<LeaderTimings>,
     /// How to reach the API server (`clientConnection.kubeconfig`).
     pub kubeconfig: Option<String>,
-    /// What is taken and has no meaning here, a sentence each.
+    /// Settings that are accepted without effect, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Configuration {
-    /// Reads the text of a file, which is called `file` in what is said of it.
+    /// Reads the text of a file; `file` is its name in messages.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// All errors in the file.
     pub fn read(file: &str, text: &str) -> Result<Self, ConfigurationError> {
         let root: Node = serde_saphyr::from_str(text).map_err(|error| {
             let line = error.location().map_or(1, |place| place.line());
@@ -147,7 +147,7 @@ fn percentage_of_nodes(reader: &mut Reader, at: Option<&At<'_>>) -> Option<usize
     usize::try_from(percentage).ok()
 }
 
-/// What the file says of standing for election, how, and for which Lease.
+/// Whether leader election is set, its timings, and its Lease.
 fn leader_election(reader: &mut Reader, at: Option<&At<'_>>) -> (Option<bool>, LeaderTimings, ObjectKey) {
     let mut timings = LeaderTimings::default();
     let known = [
@@ -166,7 +166,7 @@ fn leader_election(reader: &mut Reader, at: Option<&At<'_>>) -> (Option<bool>, L
         ("renewDeadline", &mut timings.renew_deadline),
         ("retryPeriod", &mut timings.retry),
     ] {
-        // Zero stands for the default, as in Kubernetes.
+        // Zero selects the default, as in Kubernetes.
         if let Some(span) = reader.duration(fields.get(field)).filter(|span| !span.is_zero()) {
             *timing = span;
         }

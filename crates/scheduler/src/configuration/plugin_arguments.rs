@@ -15,11 +15,11 @@ use crate::framework::MAX_SCORE;
 use crate::plugins::{OFF, Plugin, REMOVED};
 use crate::resources::ResourceName;
 
-/// The highest score of a shape's point. In Kubernetes: `MaxCustomPriorityScore`.
+/// The highest score in a shape. In Kubernetes: `MaxCustomPriorityScore`.
 const MOST_OF_SHAPE: i64 = 10;
 const INT32: i64 = i32::MAX as i64;
 
-/// What plug-ins are told; the defaults where nothing is said.
+/// The arguments of plug-ins; the defaults where a field is missing.
 pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>) -> Arguments {
     let mut arguments = Arguments::default();
     let mut seen = BTreeSet::new();
@@ -160,7 +160,7 @@ fn resource_specs<'a>(reader: &mut Reader, at: Option<&At<'a>>) -> Vec<(String, 
     for at in reader.list(at) {
         let fields = reader.fields(&at, &["name", "weight"]);
         let name = reader.text(fields.get("name")).unwrap_or_default();
-        // Zero stands for one, as in Kubernetes.
+        // Zero means one, as in Kubernetes.
         let weight = reader.integer(fields.get("weight")).filter(|weight| *weight != 0).unwrap_or(1);
         specs.push((name, weight, at));
     }

@@ -3,15 +3,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::reader::{At, Fields, Reader};
 use crate::plugins::{OFF, PLUGINS, Plugin, Point, REMOVED};
 
-/// Which plug-ins have a say where, in order, and what their scores weigh.
+/// Which plug-ins run at which extension point, in order, and the weights of their scores.
 pub(super) struct PluginSets {
     by_point: BTreeMap<Point, Vec<&'static Plugin>>,
     weights: BTreeMap<&'static str, i64>,
-    /// What was asked for as to the order of the queue; profiles have to agree about it.
+    /// The configured `queueSort`; all profiles must agree on it.
     pub(super) queue_sort: (Vec<String>, Vec<String>),
 }
 
-/// One of the sets of the file. In Kubernetes: `PluginSet`.
+/// One plug-in set of the file. In Kubernetes: `PluginSet`.
 #[derive(Default)]
 struct Set {
     enabled: Vec<(&'static Plugin, Option<i64>)>,
@@ -42,7 +42,7 @@ impl PluginSets {
             let expanded = expand(&set, &everywhere, point);
             if point == Point::Score {
                 let all = set.enabled.iter().chain(&everywhere).filter(|(one, _)| one.points.contains(&point));
-                // Zero stands for one, as in Kubernetes; what the point itself says comes first.
+                // Zero means one, as in Kubernetes; the extension point's own entry takes precedence.
                 for (plugin, weight) in all {
                     weights.entry(plugin.name).or_insert(weight.filter(|weight| *weight != 0).unwrap_or(1));
                 }
@@ -138,7 +138,7 @@ fn name_of(reader: &mut Reader, at: &At<'_>, fields: &Fields<'_>) -> Option<Stri
 }
 
 /// # Errors
-/// Why it cannot be enabled there.
+/// Why the plug-in cannot be enabled there.
 fn find(name: &str, point: Option<Point>) -> Result<&'static Plugin, String> {
     if REMOVED.contains(&name) {
         return Err(format!("Invalid value: {name:?}: was invalid in version \"kubescheduler.config.k8s.io/v1\""));
@@ -154,7 +154,7 @@ fn find(name: &str, point: Option<Point>) -> Result<&'static Plugin, String> {
     }
 }
 
-/// The default plug-ins that are not disabled, as they are reconfigured, and after them the others that are enabled.
+/// The default plug-ins that are not disabled, with their new weights, followed by the other enabled ones.
 fn everywhere(set: &Set) -> Vec<(&'static Plugin, Option<i64>)> {
     let mut plugins = Vec::new();
     if !set.disabled.contains("*") {
@@ -168,7 +168,8 @@ fn everywhere(set: &Set) -> Vec<(&'static Plugin, Option<i64>)> {
     plugins
 }
 
-/// Those of a point that reconfigure what is everywhere, then the others of those, then what only the point has.
+/// The plug-ins of an extension point: first `multiPoint` plug-ins that the point reconfigures, then the other
+/// `multiPoint` plug-ins, then the point's own.
 fn expand(set: &Set, everywhere: &[(&'static Plugin, Option<i64>)], point: Point) -> Vec<&'static Plugin> {
     let own = set.enabled.iter().map(|(plugin, _)| *plugin);
     if set.disabled.contains("*") {

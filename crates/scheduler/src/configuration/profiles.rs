@@ -7,7 +7,7 @@ use super::{percentage_of_nodes, plugin_arguments};
 use crate::plugins::Point;
 use crate::profile::Profile;
 
-/// The profiles of a configuration; the default one if it names none.
+/// The profiles of a configuration; the default one if there are none.
 pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>, percentage: usize) -> Vec<Arc<Profile>> {
     let given = reader.list(at);
     if given.is_empty() {

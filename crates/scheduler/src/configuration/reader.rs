@@ -1,4 +1,4 @@
-//! Strict reading: a field that nobody knows, and a value of another sort, are said with line and path, all at once.
+//! Strict reading: unknown fields and values of wrong types are reported with line and path, all at once.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use super::document::{Node, Value};
 
-/// What is wrong with a scheduler configuration, a line each: `FILE:LINE: PATH: WHY`.
+/// The errors in a scheduler configuration, a line each: `FILE:LINE: PATH: WHY`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationError {
     pub(super) problems: Vec<Problem>,
 }
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) file: String,
@@ -34,7 +34,7 @@ impl fmt::Display for ConfigurationError {
 
 impl std::error::Error for ConfigurationError {}
 
-/// Part of a document, and the way there.
+/// A part of a document, and its path.
 #[derive(Clone, Debug)]
 pub(super) struct At<'a> {
     pub(super) node: &'a Node,
@@ -50,7 +50,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// Reads, and collects what is wrong.
+/// Reads a document, and collects the errors.
 pub(super) struct Reader {
     file: String,
     problems: Vec<Problem>,
@@ -62,7 +62,7 @@ impl Reader {
         Self { file: file.to_owned(), problems: Vec::new(), notes: Vec::new() }
     }
 
-    /// Something is wrong at a place.
+    /// Records an error at a position.
     pub(super) fn refuse(&mut self, at: &At<'_>, why: impl Into<String>) {
         self.refuse_at(at.node.line, at.path.clone(), why);
     }
@@ -71,17 +71,17 @@ impl Reader {
         self.problems.push(Problem { file: self.file.clone(), line, path, why: why.into() });
     }
 
-    /// A value is wrong. In Kubernetes: `field.Invalid`.
+    /// Records an invalid value. In Kubernetes: `field.Invalid`.
     pub(super) fn invalid(&mut self, at: &At<'_>, why: &str) {
         self.refuse(at, format!("Invalid value: {}: {why}", at.node.value));
     }
 
-    /// Something is taken and has no meaning.
+    /// Records a setting without effect.
     pub(super) fn note(&mut self, at: &At<'_>, why: &str) {
         self.notes.push(format!("{}:{}: {}: {why}", self.file, at.node.line, at.path));
     }
 
-    /// What was noted, if nothing was wrong.
+    /// The settings without effect, if there were no errors.
     pub(super) fn finish(mut self) -> Result<Vec<String>, ConfigurationError> {
         if self.problems.is_empty() {
             return Ok(self.notes);
@@ -90,7 +90,7 @@ impl Reader {
         Err(ConfigurationError { problems: self.problems })
     }
 
-    /// The fields of an object, all of which have to be known.
+    /// The fields of an object; all of them must be known.
     pub(super) fn fields<'a>(&mut self, at: &At<'a>, known: &[&str]) -> Fields<'a> {
         let Value::Map(map) = &at.node.value else {
             self.refuse(at, format!("is to be an object, and is {}", at.node.value));
@@ -109,7 +109,7 @@ impl Reader {
         fields
     }
 
-    /// The elements of a list; none if it is not there.
+    /// The elements of a list; empty if it is missing.
     pub(super) fn list<'a>(&mut self, at: Option<&At<'a>>) -> Vec<At<'a>> {
         let Some(at) = at else { return Vec::new() };
         let Value::List(list) = &at.node.value else {
@@ -138,7 +138,7 @@ impl Reader {
         Some(*value)
     }
 
-    /// A whole number from `least` to `most`, which is said as Kubernetes says it of this field.
+    /// An integer from `least` to `most`; `why` is Kubernetes' message for this field.
     pub(super) fn within(&mut self, at: Option<&At<'_>>, least: i64, most: i64, why: &str) -> Option<i64> {
         let value = self.integer(at)?;
         if value < least || value > most {

@@ -9,7 +9,7 @@ use crate::pod_info::SpreadConstraint;
 
 const INT32: i64 = i32::MAX as i64;
 
-/// How pods are spread that name no constraint. In Kubernetes: `ValidatePodTopologySpreadArgs`.
+/// The spread constraints of pods without any. In Kubernetes: `ValidatePodTopologySpreadArgs`.
 pub(super) fn read(reader: &mut Reader, at: &At<'_>, fields: &Fields<'_>) -> SpreadDefaults {
     let mut constraints = Vec::new();
     let mut seen = BTreeSet::new();

@@ -18,7 +18,7 @@ impl Found<'_> {
     }
 }
 
-/// The devices of a pool, as far as a node reaches them.
+/// The devices of a pool that a node can access.
 pub(super) fn devices(pool: &Pool) -> impl Iterator<Item = Found<'_>> {
     let slices = pool.slices.iter();
     slices.flat_map(move |slice| slice.spec.devices.iter().map(move |device| Found { pool, slice, device }))

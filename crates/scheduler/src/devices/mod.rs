@@ -1,10 +1,10 @@
-//! Devices that pods claim: structured parameters.
+//! Dynamic resource allocation (DRA) with structured parameters.
 //!
 //! ```text
 //! ResourceSlices, DeviceClasses, ResourceClaims --> Inventory --pools of a node--> Search --picks--> AllocationResult
 //! ```
-//! Start at [`Inventory::allocate`]: claims and a node in, allocations out; the same in gives the same out.
-//! In Kubernetes: `k8s.io/dynamic-resource-allocation/structured`, of which the stable allocator is meant.
+//! Start at [`Inventory::allocate`]: claims and a node in, allocations out; the same input gives the same output. In
+//! Kubernetes: `k8s.io/dynamic-resource-allocation/structured`, in the stable variant.
 
 mod found;
 mod inventory;
@@ -16,7 +16,7 @@ mod selectors;
 
 pub(crate) use inventory::{Inventory, is_available, is_reserved};
 
-/// A device by the names that make it known.
+/// The identity of a device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DeviceId {
     pub(crate) driver: String,

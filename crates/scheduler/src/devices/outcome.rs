@@ -6,10 +6,10 @@ use coracle_api::resource_v1::{
 use super::request::Ask;
 use super::search::Picked;
 
-/// What is written into the status of a claim.
+/// The allocation for the status of a claim.
 ///
 /// # Errors
-/// Why it cannot be said on which nodes the devices are.
+/// Why the nodes of the devices cannot be determined.
 pub(super) fn outcome(
     claim: &ResourceClaim,
     asks: &[Vec<Ask<'_>>],
@@ -46,7 +46,7 @@ pub(super) fn outcome(
     Ok(result)
 }
 
-/// What classes say, once for all requests of a class.
+/// The configuration from classes, once for all requests of a class.
 fn configure_by_class(asks: &[Vec<Ask<'_>>], picked: &Picked<'_>, config: &mut Vec<DeviceAllocationConfiguration>) {
     let mut known: Vec<(&str, std::ops::Range<usize>)> = Vec::new();
     for (at, alternatives) in asks.iter().enumerate() {
@@ -67,7 +67,7 @@ fn configure_by_class(asks: &[Vec<Ask<'_>>], picked: &Picked<'_>, config: &mut V
     }
 }
 
-/// The nodes that reach all the devices; none if all do. In Kubernetes: `createNodeSelector`.
+/// The nodes that can access all the devices; `None` for all nodes. In Kubernetes: `createNodeSelector`.
 fn nodes(picked: &Picked<'_>) -> Result<Option<core::NodeSelector>, String> {
     let mut term = core::NodeSelectorTerm::default();
     for pick in &picked.picks {

@@ -5,22 +5,22 @@ use coracle_meta::Resource;
 
 use super::found::Found;
 
-/// One way to meet a request.
+/// One alternative of a request.
 #[derive(Debug)]
 pub(super) struct Ask<'a> {
-    /// How results name it: the request, and after a slash which of the alternatives.
+    /// Its name in results: the request, and after a slash the alternative.
     pub(super) reference: String,
-    /// The request, which constraints may name, too.
+    /// The name of the request, which constraints may use, too.
     pub(super) request: &'a str,
     pub(super) class: &'a DeviceClass,
     pub(super) selectors: &'a [DeviceSelector],
     pub(super) is_admin: bool,
-    /// How many devices; all of these where all are asked for.
+    /// How many devices; with allocation mode `All`, the number of these.
     pub(super) count: usize,
     pub(super) all: Option<Vec<Found<'a>>>,
 }
 
-/// What a request, or one of its alternatives, says.
+/// The fields of a request, or of one of its alternatives.
 pub(super) struct Said<'a> {
     pub(super) reference: String,
     pub(super) request: &'a str,
@@ -33,10 +33,10 @@ pub(super) struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// The ways to meet a request, the best first.
+    /// The alternatives of a request, the preferred ones first.
     ///
     /// # Errors
-    /// What it asks for that is not built.
+    /// The unsupported field.
     pub(super) fn of(claim: &ResourceClaim, request: &'a DeviceRequest) -> Result<Vec<Self>, String> {
         let off = |feature: &str, what: &str| {
             let key = claim.key();

@@ -7,29 +7,29 @@ use parking_lot::Mutex;
 
 use super::DeviceId;
 
-/// What expressions that choose devices said, remembered until devices change.
+/// The cached results of CEL device selectors, valid until devices change.
 #[derive(Debug, Default)]
 pub(super) struct Selectors {
     compiled: Mutex<BTreeMap<String, Arc<Result<Expression, String>>>>,
     said: Mutex<BTreeMap<String, Said>>,
 }
 
-/// By device: whether it is chosen, or what went wrong.
+/// By device: whether the expression selects it, or the error.
 type Said = BTreeMap<DeviceId, Result<bool, String>>;
 
-/// How many texts are remembered.
+/// How many expressions are cached.
 const MOST: usize = 1000;
 
 impl Selectors {
-    /// Devices are others than before.
+    /// Clears the cache, because devices have changed.
     pub(super) fn forget(&mut self) {
         self.said.get_mut().clear();
     }
 
-    /// Whether an expression chooses a device.
+    /// Whether an expression selects a device.
     ///
     /// # Errors
-    /// What is wrong with the expression, or went wrong.
+    /// The compile error or the runtime error of the expression.
     pub(super) fn choose(&self, text: &str, id: &DeviceId, device: &api::Device) -> Result<bool, String> {
         if let Some(said) = self.said.lock().get(text).and_then(|said| said.get(id)) {
             return said.clone();

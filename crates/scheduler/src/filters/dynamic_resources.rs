@@ -8,7 +8,7 @@ use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Sends a pod where the devices that it claims are, or can be had.
+/// Rejects nodes where the devices of the pod's claims are not accessible or not available.
 #[derive(Debug)]
 struct DynamicResources;
 
@@ -16,7 +16,7 @@ pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
     Box::new(DynamicResources)
 }
 
-/// The claims that have nothing yet.
+/// The claims without an allocation.
 pub(crate) fn to_allocate(claims: &[Arc<ResourceClaim>]) -> Vec<Arc<ResourceClaim>> {
     claims.iter().filter(|claim| claim.status.allocation.is_none()).cloned().collect()
 }
@@ -40,7 +40,7 @@ impl Filter for DynamicResources {
         }
         let claims = snapshot.inventory().claims_of(pod).unwrap_or_default();
         let wanting = to_allocate(&claims);
-        // In Kubernetes what cannot be asked for is an error of the attempt, here it is one of the node.
+        // In Kubernetes an invalid request fails the attempt; here it makes the node unresolvable.
         let unresolvable = |why: String| Verdict::Unresolvable([why].into_iter().collect());
         Some(Box::new(move |node| {
             if !wanting.is_empty() {

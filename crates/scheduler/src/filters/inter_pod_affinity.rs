@@ -7,7 +7,7 @@ use crate::pod_info::{AffinityTerm, PodInfo};
 use crate::snapshot::Snapshot;
 use crate::tally::{CountedNodes, CountedPods, Interest};
 
-/// Puts pods near those that they need, and away from those that they, or the others, do not bear.
+/// Enforces required pod affinity, and anti-affinity of the pod and of existing pods.
 #[derive(Debug)]
 struct InterPodAffinity;
 
@@ -17,13 +17,13 @@ pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
 
 const NOT_NEAR: &str = "node(s) didn't match pod affinity rules";
 
-/// The pods for which all of these terms hold, over the domains of a label.
+/// The pods that match all of these terms, by domain of a label.
 fn near(terms: Vec<AffinityTerm>, topology_key: &str) -> Interest {
     let topology_key = topology_key.to_owned();
     Interest { topology_key, pods: CountedPods::Near(terms), nodes: CountedNodes::default() }
 }
 
-/// The pods that one term means.
+/// The pods that match one term.
 pub(crate) fn meant(term: &AffinityTerm) -> Interest {
     near(vec![term.clone()], &term.topology_key)
 }
@@ -42,7 +42,7 @@ impl Filter for InterPodAffinity {
         if pod.affinity.is_empty() && pod.anti_affinity.is_empty() && shunning.is_empty() {
             return None;
         }
-        // An affinity counts a pod only if it meets all terms; each anti-affinity counts by itself.
+        // A pod counts for affinity only if it matches all terms; each anti-affinity term counts by itself.
         let keys: BTreeSet<_> = pod.affinity.iter().map(|term| &term.topology_key).collect();
         let near: Vec<_> = keys.into_iter().map(|key| snapshot.tally(near(pod.affinity.clone(), key))).collect();
         let away: Vec<_> = pod.anti_affinity.iter().map(|term| snapshot.tally(meant(term))).collect();
@@ -57,7 +57,7 @@ impl Filter for InterPodAffinity {
                     Some(pods) => is_alone |= pods <= 0,
                 }
             }
-            // The first pod of a group that wants to be near itself has nobody to be near yet.
+            // The first pod of a group with affinity to itself has no other pod to be near.
             let is_first = || is_near_itself && near.iter().all(|tally| tally.total(node, namespaces) <= 0);
             if is_alone && !is_first() {
                 return Verdict::unresolvable(NOT_NEAR);
@@ -80,7 +80,7 @@ impl Filter for InterPodAffinity {
         let terms = || pod.affinity.iter().chain(&pod.anti_affinity);
         let selects = |terms: &[AffinityTerm], other: &PodInfo| {
             terms.iter().any(|term| {
-                // Which namespaces a namespace selector means is not known here, so it counts as meaning all.
+                // The namespaces of a namespace selector are not known here, so it counts as matching all.
                 let in_namespace = term.namespace_selector.is_some() || term.namespaces.contains(&other.key.namespace);
                 in_namespace && term.selector.matches(&other.labels)
             })

@@ -5,7 +5,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Holds a pod to its node selector, its required node affinity, and what the configuration adds to those.
+/// Enforces a pod's node selector and required node affinity, and the configuration's added affinity.
 #[derive(Debug)]
 struct NodeAffinity(AddedAffinity);
 
@@ -14,7 +14,7 @@ pub(crate) fn make(arguments: &Arguments) -> Box<dyn Filter> {
 }
 
 impl NodeAffinity {
-    /// Whether what the configuration adds allows a node.
+    /// Whether the configuration's added affinity allows a node.
     fn adds(&self, node: &NodeInfo) -> bool {
         self.0.required.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
     }

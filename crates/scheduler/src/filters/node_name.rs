@@ -3,7 +3,7 @@ use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Holds a pod to the node that it names.
+/// Enforces `spec.nodeName`.
 #[derive(Debug)]
 struct NodeName;
 

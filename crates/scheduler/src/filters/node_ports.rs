@@ -4,7 +4,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Gives a port of a node to one pod only.
+/// Prevents host port conflicts.
 #[derive(Debug)]
 struct NodePorts;
 

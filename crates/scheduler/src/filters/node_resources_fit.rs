@@ -7,7 +7,7 @@ use crate::pod_info::PodInfo;
 use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
-/// Never gives out more of a node than it has.
+/// Rejects nodes without enough free resources.
 #[derive(Debug)]
 struct NodeResourcesFit(FitArguments);
 
@@ -16,7 +16,7 @@ pub(crate) fn make(arguments: &Arguments) -> Box<dyn Filter> {
 }
 
 impl FitArguments {
-    /// Whether somebody else looks after this resource.
+    /// Whether another component manages this resource.
     fn ignores(&self, name: &str) -> bool {
         let group = || name.split_once('/').map_or(name, |(group, _)| group);
         (!self.ignored.is_empty() || !self.ignored_groups.is_empty())
@@ -29,7 +29,7 @@ fn verdict(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo) -> Verdict 
     verdict_beside(arguments, pod, node, &node.requested, node.pods.len() as i64)
 }
 
-/// Whether the pod fits if there are as many `pods` on the node that ask for `used` together.
+/// Whether the pod fits on a node with `pods` pods that request `used` in total.
 fn verdict_beside(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
     let mut reasons = Reasons::default();
     let mut resolvable = true;

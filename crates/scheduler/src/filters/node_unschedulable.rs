@@ -5,7 +5,7 @@ use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 use crate::taints::Taint;
 
-/// Leaves cordoned nodes alone, unless the pod tolerates that.
+/// Rejects cordoned nodes, unless the pod tolerates that.
 #[derive(Debug)]
 struct NodeUnschedulable;
 

@@ -3,7 +3,7 @@ use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Gives a node no more volumes of a driver than it says that it takes.
+/// Enforces the limits of attached volumes that a node reports for each driver.
 #[derive(Debug)]
 struct NodeVolumeLimits;
 

@@ -18,7 +18,7 @@ pub(crate) fn make(arguments: &Arguments) -> Box<dyn Filter> {
 }
 
 impl SpreadDefaults {
-    /// The constraints of a pod that names none, required ones or others; the system's say nothing of what is required.
+    /// The constraints of a pod, or the defaults for a pod without any; the system defaults require nothing.
     pub(crate) fn of(&self, pod: &PodInfo, required: bool) -> Vec<SpreadConstraint> {
         let (Self::List(list), Some(siblings)) = (self, &pod.siblings) else { return Vec::new() };
         let meant = list.iter().filter(|constraint| constraint.required == required);
@@ -39,7 +39,7 @@ impl PodTopologySpread {
 
 /// What a constraint counts; nodes without one of `labels` are left out.
 pub(crate) fn interest(constraint: &SpreadConstraint, pod: &PodInfo, labels: &[String]) -> Interest {
-    // A selector that chooses everything counts nothing here. In Kubernetes: `countPodsMatchSelector`.
+    // A selector that selects everything counts nothing here. In Kubernetes: `countPodsMatchSelector`.
     let counts_any = !constraint.selector.is_everything();
     let selector = if counts_any { constraint.selector.clone() } else { LabelSelector::nothing() };
     Interest {

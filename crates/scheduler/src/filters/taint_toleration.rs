@@ -5,7 +5,7 @@ use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 use crate::taints::tolerated;
 
-/// Keeps a pod off nodes with taints that it does not tolerate.
+/// Rejects nodes with taints that the pod does not tolerate.
 #[derive(Debug)]
 struct TaintToleration;
 

@@ -8,7 +8,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::{PodInfo, PodVolumes, Unbound, VolumeInfo};
 use crate::snapshot::Snapshot;
 
-/// Leaves nodes alone from which the pod's volumes cannot be reached, and those for which no volume can be had.
+/// Rejects nodes from which the pod's volumes are not accessible, or for which no volume can be found or provisioned.
 #[derive(Debug)]
 struct VolumeBinding;
 
@@ -23,7 +23,7 @@ const VOLUME_GONE: &str = "node(s) unavailable due to one or more pvc(s) bound t
 
 fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> Verdict {
     let mut reasons = Vec::new();
-    // The first bound claim that has something to say ends the look at bound ones.
+    // The check of bound claims ends at the first one with a reason.
     let mut bound = volumes.bound.iter().map(|bound| bound.volume.as_ref());
     match bound.find(|volume| volume.is_none_or(|volume| !reaches(volume, node))) {
         Some(None) => reasons.push(VOLUME_GONE),
@@ -40,28 +40,28 @@ fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> Verdict {
     if reasons.is_empty() { Verdict::Fits } else { Verdict::Unresolvable(reasons.into_iter().collect()) }
 }
 
-/// What is done for each unbound claim if the pod gets this node.
+/// How an unbound claim gets a volume if the pod gets this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// It is bound to this volume.
     Volume(String),
-    /// Its provisioner makes a volume.
+    /// Its provisioner creates a volume.
     Provisioned,
 }
 
 /// Why a claim gets no volume on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// There is none for it, and nobody makes one there.
+    /// No existing volume matches, and none can be provisioned there.
     Volume,
-    /// There is no room for making one.
+    /// The storage capacity is too small.
     Room,
 }
 
-/// A volume for each claim that waits for the pod, the smallest claims first.
+/// The choice for each unbound claim, the smallest claims first.
 ///
 /// # Errors
-/// What one of them lacks.
+/// The reason for the first claim without a volume.
 pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Result<Vec<(Unbound, Placed)>, Lack> {
     let is_elsewhere = |unbound: &Unbound| unbound.selected_node.as_ref().is_some_and(|node_| **node_ != *node.name);
     if volumes.unbound.iter().any(is_elsewhere) {
@@ -99,7 +99,7 @@ fn has_room(unbound: &Unbound, node: &NodeInfo) -> bool {
     room.iter().any(|(most, nodes)| *most >= wanted && nodes.matches(&node.labels))
 }
 
-/// Whether the node is in one of the topologies; in any if there are none.
+/// Whether the node is in one of the topologies; true if the list is empty.
 fn is_in(topologies: &[LabelSelector], node: &NodeInfo) -> bool {
     topologies.is_empty() || topologies.iter().any(|topology| topology.matches(&node.labels))
 }
@@ -146,7 +146,7 @@ impl Filter for VolumeBinding {
     }
 }
 
-/// Whether a volume can be reached from a node.
+/// Whether a volume is accessible from a node.
 fn reaches(volume: &VolumeInfo, node: &NodeInfo) -> bool {
     volume.nodes.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
 }

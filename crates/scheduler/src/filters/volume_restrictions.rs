@@ -6,7 +6,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Keeps pods apart that cannot use the same disk at once, and gives a claim for one pod to one pod.
+/// Rejects nodes where another pod uses the same disk exclusively, and enforces `ReadWriteOncePod`.
 #[derive(Debug)]
 struct VolumeRestrictions;
 
@@ -26,7 +26,7 @@ fn users_on(node: &NodeInfo, claim: &ObjectKey) -> i64 {
     node.pods.iter().filter(|pod| pod.has_claim(claim)).count() as i64
 }
 
-/// How many pods use a claim, with the node as it is given.
+/// How many pods use a claim; `node` replaces its version in the snapshot.
 fn users(snapshot: &Snapshot, claim: &ObjectKey, node: &NodeInfo) -> i64 {
     let known = snapshot.users_of_claim(claim);
     match snapshot.at(node.slot).filter(|_| node.is_supposed) {

@@ -3,7 +3,7 @@ use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// The labels that say where a volume is, the older ones first.
+/// The topology labels of volumes, the deprecated ones first.
 pub(crate) const ZONE_LABELS: [&str; 4] = [
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
@@ -11,7 +11,7 @@ pub(crate) const ZONE_LABELS: [&str; 4] = [
     "topology.kubernetes.io/region",
 ];
 
-/// Keeps a pod in the zones and regions that the labels of its volumes name.
+/// Enforces the zones and regions in the labels of the pod's volumes.
 #[derive(Debug)]
 struct VolumeZone;
 
@@ -19,7 +19,7 @@ pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
     Box::new(VolumeZone)
 }
 
-/// The label by which nodes say the same.
+/// The node label that corresponds to a deprecated label.
 fn newer(label: &str) -> &str {
     match label {
         "failure-domain.beta.kubernetes.io/zone" => "topology.kubernetes.io/zone",

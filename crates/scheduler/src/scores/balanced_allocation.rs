@@ -4,7 +4,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Prefers the nodes whose resources, cpu and memory by default, would be used to the same degree.
+/// Prefers nodes whose resources, CPU and memory by default, would have similar utilization.
 #[derive(Debug)]
 struct BalancedAllocation(BalancedArguments);
 
@@ -27,7 +27,7 @@ impl Score for BalancedAllocation {
             parts.clear();
             for (name, wants) in &wants {
                 let has = node.allocatable.amount(name);
-                // What devices offer matters to those alone who want some.
+                // Extended resources count only for pods that request them.
                 if has != 0 && (*wants > 0 || !name.is_scalar()) {
                     parts.push((node.requested.amount(name).saturating_add(*wants) as f64 / has as f64).min(1.0));
                 }

@@ -6,10 +6,10 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// How many alternatives a request can have. In Kubernetes: `FirstAvailableDeviceRequestMaxSize`.
+/// The maximum number of alternatives of a request. In Kubernetes: `FirstAvailableDeviceRequestMaxSize`.
 const MOST_ALTERNATIVES: i64 = 8;
 
-/// Prefers the nodes where the earlier alternatives of requests can be had.
+/// Prefers nodes where earlier alternatives of requests are available.
 #[derive(Debug)]
 struct DynamicResources;
 

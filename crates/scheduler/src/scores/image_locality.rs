@@ -6,10 +6,10 @@ use crate::snapshot::Snapshot;
 
 /// Images smaller than this, in bytes, do not count.
 const LEAST: i64 = 23 * 1024 * 1024;
-/// Above this many bytes for each container nothing is gained.
+/// More than this many bytes per container do not raise the score.
 const MOST: i64 = 1000 * 1024 * 1024;
 
-/// Prefers the nodes that have the pod's images already.
+/// Prefers nodes that already have the pod's images.
 #[derive(Debug)]
 struct ImageLocality;
 
@@ -24,7 +24,7 @@ impl Score for ImageLocality {
 
     fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {
         let all = snapshot.len() as f64;
-        // An image that few nodes have counts less, so that pods do not pile up on those.
+        // An image on few nodes counts less, so that pods do not concentrate on those nodes.
         let spread = |image: &String| snapshot.nodes_with_image(image) as f64 / all;
         let spreads: Vec<f64> = pod.images.iter().map(spread).collect();
         if spreads.iter().all(|spread| *spread == 0.0) {

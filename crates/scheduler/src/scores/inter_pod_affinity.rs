@@ -5,7 +5,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Prefers nodes near pods that are liked, by either side, and away from those that are not.
+/// Prefers nodes by preferred pod affinity and anti-affinity, of the pod and of existing pods.
 #[derive(Debug)]
 struct InterPodAffinity(PodAffinityArguments);
 

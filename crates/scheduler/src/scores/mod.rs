@@ -1,4 +1,4 @@
-//! The scores, a file each; a node's total is the sum of each score times its weight.
+//! The score plug-ins, one per file; a node's total is the sum of each score times its weight.
 
 pub(crate) mod balanced_allocation;
 pub(crate) mod dynamic_resources;

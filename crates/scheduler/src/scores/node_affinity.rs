@@ -5,7 +5,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Prefers the nodes that the pod prefers, or the configuration for it.
+/// Prefers nodes that match the pod's preferred node affinity, or the configuration's added affinity.
 #[derive(Debug)]
 struct NodeAffinity(AddedAffinity);
 

@@ -5,7 +5,7 @@ use crate::pod_info::PodInfo;
 use crate::resources::ResourceName;
 use crate::snapshot::Snapshot;
 
-/// Prefers the nodes that would have most left, by default, or least, or as a shape says.
+/// Prefers the least utilized nodes by default, or the most utilized ones, or by a shape.
 #[derive(Debug)]
 struct NodeResourcesFit(FitArguments);
 
@@ -30,7 +30,7 @@ impl NodeResourcesFit {
         let (mut sum, mut weights) = (0, 0);
         for (name, weight, wants) in wants {
             let has = node.allocatable.amount(name);
-            // What devices offer matters to those alone who want some.
+            // Extended resources count only for pods that request them.
             if has == 0 || (*wants == 0 && name.is_scalar()) {
                 continue;
             }
@@ -49,7 +49,7 @@ impl NodeResourcesFit {
 }
 
 impl ScoringStrategy {
-    /// For one resource.
+    /// The score of one resource.
     fn score(&self, used: i64, has: i64) -> i64 {
         match self {
             Self::LeastAllocated => has.saturating_sub(used).clamp(0, has) * MAX_SCORE / has,

@@ -10,8 +10,8 @@ use crate::snapshot::Snapshot;
 const HOSTNAME: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Prefers the domains with fewer pods of the same kind; without constraints, by host and zone among the pods of the
-/// same owner and services.
+/// Prefers domains with fewer matching pods; without constraints, by host and zone among the pods of the same owner
+/// and services.
 #[derive(Debug)]
 struct PodTopologySpread(SpreadDefaults);
 
@@ -49,7 +49,8 @@ impl Score for PodTopologySpread {
         if constraints.is_empty() {
             return None;
         }
-        // By default a node counts that lacks a label; what somebody asks for, has to be there.
+        // With the system defaults, a node without a label counts too; with explicit constraints, all labels are
+        // required.
         let all_labels = pod.names_spread || self.0 != SpreadDefaults::System;
         let labelled = |node: &NodeInfo| {
             !all_labels || constraints.iter().all(|constraint| node.labels.contains_key(&constraint.topology_key))
@@ -66,7 +67,7 @@ impl Score for PodTopologySpread {
             } else {
                 among().map(|node| tally.domain_of(node)).collect::<BTreeSet<_>>().len()
             };
-            // With more domains each pod more in one of them weighs more.
+            // With more domains, each additional pod in one of them weighs more.
             let weight = ((size + 2) as f64).ln();
             for ((node, labelled), total) in nodes.iter().zip(&candidates).zip(&mut totals) {
                 let count = tally.around(node, snapshot.namespaces()).filter(|_| *labelled);
@@ -79,7 +80,7 @@ impl Score for PodTopologySpread {
     }
 }
 
-/// Fewer is better; nodes without the labels get nothing.
+/// Fewer is better; nodes without the labels get zero.
 fn reverse(labelled: &[bool], totals: &[f64]) -> Vec<i64> {
     let totals: Vec<i64> = totals.iter().map(|total| total.round() as i64).collect();
     let counted = || totals.iter().zip(labelled).filter(|(_, labelled)| **labelled).map(|(total, _)| *total);

@@ -5,7 +5,7 @@ use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Prefers nodes with fewer taints `PreferNoSchedule` that the pod does not tolerate.
+/// Prefers nodes with fewer `PreferNoSchedule` taints that the pod does not tolerate.
 #[derive(Debug)]
 struct TaintToleration;
 

@@ -14,12 +14,12 @@ use crate::reserved::ReservedClaim;
 use crate::snapshot::Snapshot;
 
 impl State {
-    /// Which devices there are.
+    /// The devices.
     pub(crate) fn inventory_mut(&mut self) -> &mut Inventory {
         self.cache.inventory_mut()
     }
 
-    /// A claim on devices is new, changed or gone; `old` is how it was, if it was known.
+    /// A ResourceClaim was added, changed or deleted; `old` is its previous version, if known.
     pub fn resource_claim(
         &mut self,
         old: Option<&ResourceClaim>,
@@ -35,7 +35,7 @@ impl State {
         if !is_gone && (is_news || is_freed) {
             self.tell(&ClusterEvent::ResourceClaim { key: key.clone(), is_freed }, now);
         }
-        // Who waited for it to be made comes into the queue.
+        // Pods that waited for its creation are queued.
         let of_namespace = self.gated.values().filter(|pod| pod.metadata.namespace.as_deref() == Some(&key.namespace));
         for pod in of_namespace.cloned().collect::<Vec<_>>() {
             self.pod(None, &pod, &[], now);
@@ -43,14 +43,14 @@ impl State {
     }
 }
 
-/// The pod's claims on devices that are to be met, or reserved for it, before it is bound.
+/// The pod's ResourceClaims that must be allocated, or reserved for it, before it is bound.
 pub(super) fn claims_to_bind(info: &PodInfo, snapshot: &Snapshot, node: &NodeInfo) -> Vec<ReservedClaim> {
     if !info.claims_devices() {
         return Vec::new();
     }
     let claims = snapshot.inventory().claims_of(info).unwrap_or_default();
     let wanting = to_allocate(&claims);
-    // A node was chosen because this came to an end with what is there now.
+    // The node was chosen because this allocation succeeded with the current state.
     let found = snapshot.inventory().allocate(&wanting, node).ok().flatten().unwrap_or_default();
     let mut allocations = found.into_iter();
     let unreserved = claims.into_iter().filter(|claim| !is_reserved(claim, info));
