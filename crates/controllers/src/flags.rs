@@ -8,41 +8,41 @@ pub enum FlagError {
     /// kube-controller-manager has no flag of this name.
     #[error("`{0}` is not a flag of the controller-manager")]
     Unknown(String),
-    /// The value is not one of the flag's.
+    /// The flag does not accept the value.
     #[error("`{name}`: `{value}` is not {expected}")]
     Value {
         /// The flag.
         name: String,
-        /// What it was set to.
+        /// The value.
         value: String,
-        /// What it takes.
+        /// The values that the flag accepts.
         expected: &'static str,
     },
     /// kube-controller-manager has no controller of this name.
     #[error("`--controllers`: {name:?} is not in the list of known controllers: {all}")]
     NoController {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The names of those that are built.
+        /// The names of the implemented controllers.
         all: String,
     },
-    /// The controller is known, and not built.
+    /// The controller exists in Kubernetes, but is not implemented here.
     #[error("`--controllers`: {name} is not built; these are: {all}")]
     NotBuilt {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names of those that are built.
+        /// The names of the implemented controllers.
         all: String,
     },
-    /// The files of keys do not go together.
+    /// The key files are inconsistent.
     #[error("{0}")]
     Keys(String),
-    /// The flag is one of a controller that is built, and would have no effect.
+    /// The flag belongs to an implemented controller, but has no effect here.
     #[error("`{0}` is not supported: it would change a controller that is built, and does not")]
     NotSupported(String),
 }
 
-/// Flags that ask for more or fewer workers, which here change nothing that can be seen.
+/// Flags for numbers of workers and polling periods, which have no visible effect here.
 const REFUSED: &[&str] = &[
     "concurrent-replicaset-syncs",
     "concurrent-rc-syncs",
@@ -69,7 +69,7 @@ const REFUSED: &[&str] = &[
 ];
 
 impl Config {
-    /// Reads flags of kube-controller-manager, without their dashes. Files that they name are not looked at.
+    /// Parses flags of kube-controller-manager, without their dashes. The files that they name are not read.
     pub fn from_flags(flags: impl IntoIterator<Item = (String, String)>) -> Result<Self, FlagError> {
         let mut config = Self::default();
         for (name, value) in flags {
@@ -149,7 +149,7 @@ impl Config {
                 "terminated-pod-gc-threshold" => config.terminated_pod_gc_threshold = count()?,
                 other if REFUSED.contains(&other) => return Err(FlagError::NotSupported(name)),
                 other => match config.key_files.of_flag(other) {
-                    // In Kubernetes, too, an empty name is none.
+                    // In Kubernetes, too, an empty file name means no file.
                     Some(file) => *file = Some(PathBuf::from(&value)).filter(|_| !value.is_empty()),
                     None => return Err(FlagError::Unknown(name)),
                 },
@@ -164,7 +164,7 @@ impl Config {
     }
 }
 
-/// Reads the value of `--controllers`.
+/// Parses the value of `--controllers`.
 fn controllers(value: &str) -> Result<Vec<String>, FlagError> {
     let words: Vec<_> = value.split(',').map(|word| word.trim().to_owned()).collect();
     for word in words.iter().filter(|word| *word != "*") {
@@ -173,7 +173,7 @@ fn controllers(value: &str) -> Result<Vec<String>, FlagError> {
         let all = || crate::names().collect::<Vec<_>>().join(", ");
         match names::find(name) {
             None => return Err(FlagError::NoController { name: name.to_owned(), all: all() }),
-            // What is not there need not be switched off.
+            // A controller that is not implemented may be switched off.
             Some(found) if !is_off && !crate::names().any(|built| built == found.name) => {
                 return Err(FlagError::NotBuilt { name: name.to_owned(), all: all() });
             }

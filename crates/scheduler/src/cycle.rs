@@ -13,9 +13,9 @@ use crate::pod_info::PodInfo;
 use crate::profile::Profile;
 use crate::snapshot::Snapshot;
 
-/// Up to this many nodes all are looked at; above, only so many that enough fit.
+/// With up to this many nodes all are checked; with more, the search stops when enough nodes fit.
 const LEAST_NODES_TO_FIND: usize = 100;
-/// How many nodes a choice names with their scores.
+/// How many nodes a choice reports with their scores.
 const SCORES_TOLD: usize = 5;
 
 /// Which node a pod gets.
@@ -23,31 +23,32 @@ const SCORES_TOLD: usize = 5;
 pub struct Choice {
     /// The node.
     pub node: String,
-    /// How many nodes were looked at.
+    /// How many nodes were checked.
     pub evaluated: usize,
     /// How many of those fit.
     pub feasible: usize,
-    /// What all plug-ins together gave the node and those that came next, five at most; empty where there was nothing to choose from.
+    /// The total scores of the chosen node and the next best ones, five at most; empty if there was only one
+    /// candidate.
     pub scores: BTreeMap<String, i64>,
 }
 
 /// Why a pod gets no node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// There is no node at all; no plug-in rejected the pod, so only time brings it back.
+    /// There are no nodes; no plug-in rejected the pod, so it is retried only after some time.
     NoNodes,
     /// No node fits.
     Unfit(Box<Unfit>),
 }
 
-/// No node fits: what to say, whom to ask again, and where preemption may help.
+/// No node fits: the message, the plug-ins that rejected the pod, and the nodes where preemption may help.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unfit {
-    /// What to say.
+    /// The message.
     pub error: FitError,
     /// The filters that rejected nodes.
     pub rejected_by: BTreeSet<&'static str>,
-    /// The nodes where the pod might fit if others went away, by their places in the snapshot.
+    /// The slots of the nodes where preemption may help.
     pub(crate) resolvable: Vec<usize>,
 }
 
@@ -60,10 +61,10 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Chooses a node for a pod. `start` says with which node to begin, so that in a large cluster all get their turn.
+/// Chooses a node for a pod. `start` is the node to begin with, so that in a large cluster all nodes get their turn.
 ///
 /// # Errors
-/// Why it gets none.
+/// Why the pod gets no node.
 pub fn schedule(
     profile: &Arc<Profile>,
     pod: &PodInfo,
@@ -74,7 +75,7 @@ pub fn schedule(
     schedule_with(&mut Memo::default(), profile, pod, (snapshot, start), random)
 }
 
-/// As [`schedule`], with what is remembered of the pods before.
+/// As [`schedule`], with the memo of previous pods.
 pub(crate) fn schedule_with(
     memo: &mut Memo,
     profile: &Arc<Profile>,
@@ -145,7 +146,7 @@ pub(crate) fn schedule_with(
 }
 
 impl Unfit {
-    /// No node comes into question at all, as a filter says.
+    /// A filter excludes all nodes.
     fn refused(by: &'static str, nodes: usize, why: String) -> Self {
         let error = FitError { nodes, pre_filter: Some(why), ..FitError::default() };
         Self { error, rejected_by: BTreeSet::from([by]), resolvable: Vec::new() }
@@ -163,7 +164,7 @@ impl Unfit {
         }
     }
 
-    /// A node got a verdict by its number; what it says is counted at the end.
+    /// Records the number of a node's verdict; its reasons are counted at the end.
     fn number(&mut self, memo: &Memo, number: u32, counts: &mut Vec<usize>, node: &NodeInfo) {
         let at = number as usize;
         if counts.len() <= at {
@@ -184,19 +185,19 @@ impl Unfit {
         }
     }
 
-    /// The pod itself excludes nodes by name.
+    /// The pod itself selects nodes by name, which excludes the others.
     fn excluded(&mut self, by: &'static str, nodes: usize) {
         self.rejected_by.insert(by);
         self.error.count_nodes(nodes, format!("node(s) didn't satisfy plugin(s) [{by}]"));
     }
 }
 
-/// The names of the only nodes that come into question, and the filter that says so.
+/// The only possible nodes, by name, and the filter that restricts them.
 fn only_nodes(profile: &Profile, pod: &PodInfo) -> Option<(&'static str, BTreeSet<String>)> {
     profile.filters.iter().find_map(|filter| Some((filter.name(), filter.only_nodes(pod)?.into_iter().collect())))
 }
 
-/// How many nodes that fit are enough. In Kubernetes: `numFeasibleNodesToFind`.
+/// How many feasible nodes are enough. In Kubernetes: `numFeasibleNodesToFind`.
 fn nodes_to_find(all: usize, percentage: usize) -> usize {
     if all <= LEAST_NODES_TO_FIND {
         return all;
@@ -205,7 +206,7 @@ fn nodes_to_find(all: usize, percentage: usize) -> usize {
     (all * percentage / 100).max(LEAST_NODES_TO_FIND)
 }
 
-/// What all plug-ins together give each node.
+/// The total score of each node.
 fn totals(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Vec<i64> {
     let mut totals = vec![0; nodes.len()];
     for (plugin, weight) in &profile.scores {
@@ -216,7 +217,7 @@ fn totals(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeI
     totals
 }
 
-/// The place of the highest total; of one of the highest, at random.
+/// The index of the highest total; a random one of several.
 fn best(totals: &[i64], random: &Random) -> usize {
     let highest = totals.iter().copied().max().unwrap_or(0);
     let mut best = totals.iter().enumerate().filter(|(_, total)| **total == highest);
@@ -224,7 +225,7 @@ fn best(totals: &[i64], random: &Random) -> usize {
     best.nth(random.below(how_many as u64) as usize).expect("one of them is the best").0
 }
 
-/// The chosen node and those with the highest totals beside it, with these; of the same total, the first by their names.
+/// The chosen node and those with the next highest totals, with their totals; ties are ordered by name.
 fn highest(nodes: &[&NodeInfo], totals: &[i64], chosen: usize) -> BTreeMap<String, i64> {
     let ranked = nodes.iter().zip(totals).enumerate();
     let mut told: Vec<_> =

@@ -8,21 +8,22 @@ use crate::pod_info::PodInfo;
 use crate::profile::Profile;
 use crate::snapshot::Snapshot;
 
-/// What was found out about nodes for one pod, for the next pods that are like it: pods of one owner come one after the
-/// other. It holds for a node until something changes there, and says nothing that asking anew would not say.
+/// Caches verdicts about nodes for one pod, for the next pods that are identical: pods of one owner are often
+/// scheduled one after the other. A verdict is valid until its node changes, and equals what a new check would
+/// return.
 ///
-/// In Kubernetes: `OpportunisticBatching`, which remembers an order of nodes instead.
+/// In Kubernetes: `OpportunisticBatching`, which caches an order of nodes instead.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
     like: Option<(Arc<Profile>, PodInfo)>,
-    /// Each verdict once, with the filter whose it is; by number.
+    /// The distinct verdicts, each with its filter; the index is the number of the verdict.
     verdicts: Vec<(&'static str, Verdict)>,
     /// By slot.
     nodes: Vec<Option<Known>>,
     victims: Vec<Option<(usize, Found)>>,
 }
 
-/// Which verdict a node got, and when.
+/// The verdict of a node, and when it was computed.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     at: usize,
@@ -33,8 +34,8 @@ struct Known {
 pub(crate) const FITS: u32 = u32::MAX;
 
 impl Memo {
-    /// What is known for pods like this one; nothing, if it is not like the one before. None if what holds for one such pod
-    /// need not hold for the next.
+    /// The cache for pods like this one; it is cleared if the previous pod was different. `None` if the verdicts
+    /// depend on which pods were scheduled before.
     pub(crate) fn of<'m>(
         memo: &'m mut Self,
         profile: &Arc<Profile>,
@@ -78,12 +79,12 @@ impl Memo {
         u32::try_from(at).unwrap_or(FITS - 1)
     }
 
-    /// The verdicts that were given.
+    /// The distinct verdicts.
     pub(crate) fn verdicts(&self) -> &[(&'static str, Verdict)] {
         &self.verdicts
     }
 
-    /// Who would have to go on a node.
+    /// The victims on a node.
     pub(crate) fn victims(&mut self, node: &NodeInfo, snapshot: &Snapshot, find: impl FnOnce() -> Found) -> &Found {
         let slot = node.slot;
         if self.victims.len() <= slot {
@@ -96,7 +97,7 @@ impl Memo {
         &self.victims[slot].get_or_insert_with(|| (snapshot.now(), find())).1
     }
 
-    /// Who would have to go on a node that was asked about a moment ago.
+    /// The victims on a node for which [`Self::victims`] was just called.
     pub(crate) fn known_victims(&self, node: &NodeInfo) -> Option<&Candidate> {
         self.victims.get(node.slot)?.as_ref()?.1.as_ref().ok()
     }

@@ -18,7 +18,7 @@ use crate::snapshot::Snapshot;
 
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
-/// How many pods of a selection may still be disrupted. In Kubernetes: a PodDisruptionBudget.
+/// How many pods of a selector may still be disrupted. In Kubernetes: a PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
     /// The namespace of the pods.
@@ -29,20 +29,19 @@ pub struct Budget {
     pub allowed: i64,
 }
 
-/// Room on a node, and who has to go for it.
+/// The node that preemption chose, and the victims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Victims {
     /// The node.
     pub node: String,
-    /// Who has to go, the most important first.
+    /// The victims, the most important first.
     pub pods: Vec<Arc<PodInfo>>,
 }
 
-/// Whether preemption makes room for a pod, and if not, what to say about it. Of many nodes a part is tried that is enough
-/// to choose from, from a random one on.
+/// Finds victims whose deletion makes room for a pod. With many nodes only some are tried, starting at a random one.
 ///
 /// # Errors
-/// What to say where nobody makes room.
+/// The message if preemption does not help.
 pub fn preempt(
     profile: &Arc<Profile>,
     pod: &PodInfo,
@@ -54,7 +53,7 @@ pub fn preempt(
     preempt_with(&mut Memo::default(), profile, pod, (snapshot, unfit, budgets), random)
 }
 
-/// As [`preempt`], with what is remembered of the pods before.
+/// As [`preempt`], with the memo of previous pods.
 pub(crate) fn preempt_with(
     memo: &mut Memo,
     profile: &Arc<Profile>,
@@ -76,7 +75,7 @@ pub(crate) fn preempt_with(
     let offset = if tried > enough { random.below(tried as u64) as usize } else { 0 };
     let (before, after) = unfit.resolvable.split_at(offset);
     let find = if checks.look_at_pods() { victims_by_trial } else { victims_by_sums };
-    // What budgets allow changes with each pod that goes.
+    // What budgets allow changes with each victim.
     let mut memo = Memo::of(memo, profile, pod, &checks).filter(|_| budgets.is_empty());
     let mut candidates: Vec<Cow<'_, Candidate>> = Vec::new();
     let mut remembered: Vec<&NodeInfo> = Vec::new();
@@ -115,13 +114,14 @@ pub(crate) fn preempt_with(
     })
 }
 
-/// Somebody of lower priority is already ending on the node where room was made.
+/// Whether a pod of lower priority on the nominated node is already being deleted.
 fn waits_for_a_victim(pod: &PodInfo, snapshot: &Snapshot) -> bool {
     let node = pod.nominated_node.as_ref().and_then(|name| snapshot.node(name));
     node.is_some_and(|node| node.pods.iter().any(|other| other.terminating && other.priority < pod.priority))
 }
 
-/// Where only sums matter: as [`victims_by_trial`], without trying: what goes is taken off the sum, what stays is added.
+/// As [`victims_by_trial`], for filters that read sums only: victims are subtracted from the sum instead of being
+/// removed from a copy.
 fn victims_by_sums(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets: &[Budget]) -> Found {
     let expected = checks.expected(node);
     let full = expected.as_deref().unwrap_or(node);
@@ -154,8 +154,8 @@ fn victims_by_sums(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets:
     Ok(give_back(node, lower_than(pod, node), budgets, stays))
 }
 
-/// The fewest and least important pods whose going makes room: all of lower priority are taken off, and given back one
-/// by one where the pod still fits, those that a budget protects and the most important first.
+/// The fewest and least important victims: all pods of lower priority are removed, and then added back one by one if
+/// the pod still fits, those protected by a budget and the most important ones first.
 fn victims_by_trial(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets: &[Budget]) -> Found {
     let lower = lower_than(pod, node);
     if lower.is_empty() {
@@ -179,7 +179,7 @@ fn victims_by_trial(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets
     Ok(give_back(node, lower, budgets, stays))
 }
 
-/// Those of lower priority, the most important first.
+/// The pods of lower priority, the most important first.
 fn lower_than<'a>(pod: &PodInfo, node: &'a NodeInfo) -> Vec<&'a Arc<PodInfo>> {
     let are_all = node.by_priority.last().is_none_or(|equals| equals.priority < pod.priority);
     let mut lower: Vec<_> = node.pods.iter().filter(|other| are_all || other.priority < pod.priority).collect();
@@ -204,14 +204,14 @@ fn give_back(
     Candidate { node: node.name.clone(), pods: pods.into_iter().cloned().collect(), violations }
 }
 
-/// Smaller is more important: higher priority, then longer running; then it is by the key, as pods of a node are.
+/// Smaller is more important: higher priority, then earlier start, then the order by key.
 fn importance(pod: &PodInfo) -> (Reverse<i32>, bool, Option<&str>) {
     (Reverse(pod.priority), pod.started.is_none(), pod.started.as_deref())
 }
 
 type Split<'a> = (Vec<&'a Arc<PodInfo>>, Vec<&'a Arc<PodInfo>>);
 
-/// Those whose going would break a budget, and the others, each in the order given.
+/// The pods whose deletion would violate a budget, and the others, each in the given order.
 fn split_by_budgets<'a>(pods: Vec<&'a Arc<PodInfo>>, budgets: &[Budget]) -> Split<'a> {
     if budgets.is_empty() {
         return (Vec::new(), pods);

@@ -33,14 +33,15 @@ use crate::watch::{Shared, watch};
 use crate::watch_devices::watch_devices;
 use crate::watch_volumes::watch_volumes;
 
-/// Who records in the event log.
+/// The actor in the event log.
 const ACTOR: &str = "scheduler";
 
-/// Runs the scheduler until `shutdown`, or until it is dropped; it may be called again afterwards. With leader election, it
-/// places pods only while this process holds the Lease (`kube-system/kube-scheduler` by default).
+/// Runs the scheduler until `shutdown`, or until the future is dropped; it may be called again afterwards. With
+/// leader election, it schedules pods only while this process holds the Lease (`kube-system/kube-scheduler` by
+/// default).
 ///
 /// # Panics
-/// If a task of the scheduler does.
+/// If a task of the scheduler panics.
 pub async fn run(
     config: Config,
     client: Client,
@@ -83,7 +84,7 @@ pub async fn run(
     lead(election, shutdown, work).await
 }
 
-/// The loop around [`State`] and what it needs. Deciding is synchronous; what follows from it is a task of its own.
+/// The loop around [`State`]. Decisions are synchronous; the resulting API calls run in tasks of their own.
 #[derive(Clone)]
 struct Scheduler {
     client: Client,
@@ -97,7 +98,7 @@ struct Scheduler {
     events: BTreeMap<String, SeriesRecorder>,
 }
 
-/// What the informers' caches know beside nodes and pods.
+/// The informer caches other than nodes and pods.
 #[derive(Clone)]
 struct Around {
     siblings: Siblings,
@@ -119,7 +120,7 @@ impl Surroundings for Around {
     }
 }
 
-/// A pod that was decided upon, and the entry of the event log that says so.
+/// A pod with a decision, and its entry in the event log.
 #[derive(Clone)]
 struct Attempt {
     pod: Arc<Pod>,
@@ -148,12 +149,12 @@ impl Scheduler {
                 }
                 None => self.wait().await,
             }
-            // One pod at a time, so that others of this process get their turn between.
+            // Yields after each pod, so that other tasks of this process can run.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Waits until something happens or a back-off is over.
+    /// Waits for an event, or until a back-off ends.
     async fn wait(&self) {
         let wake = self.shared.lock().next_wake();
         let changed = pin!(self.shared.changed.notified());
@@ -165,7 +166,7 @@ impl Scheduler {
         }
     }
 
-    /// Has the API server told what was decided, beside the next decisions.
+    /// Starts the API calls for a decision, concurrently with the next decisions.
     fn follow(&self, attempt: state::Attempt, began_at: Instant, tasks: &mut JoinSet<()>) {
         let cause = self.record(&attempt);
         let state::Attempt { pod, info, profile, decision, tries, came_at, .. } = attempt;
@@ -224,7 +225,7 @@ impl Scheduler {
         Api::of(&self.client.on_behalf_of(self.origin(attempt)))
     }
 
-    /// Has the pod's claims bound first, if they wait for that; meanwhile the pod says where it is going.
+    /// Binds the pod's claims first if necessary; meanwhile the pod's nominated node is set.
     async fn place(self, attempt: Attempt, node: String, reserved: Reserved) {
         let key = attempt.info.key.clone();
         let client = self.client.on_behalf_of(self.origin(&attempt));
@@ -275,7 +276,7 @@ impl Scheduler {
         }
     }
 
-    /// The choice came to nothing: the pod is tried again after a while.
+    /// Binding failed: the pod is retried after its back-off.
     async fn give_up(self, attempt: Attempt, text: String, is_gone: bool) {
         let key = attempt.info.key.clone();
         self.ended(&attempt, Outcome::Error);
@@ -286,7 +287,7 @@ impl Scheduler {
         }
     }
 
-    /// Says why, and makes room if that is possible.
+    /// Reports why no node fits, and starts preemption if it helps.
     async fn unfit(self, attempt: Attempt, unfit: Unfit, room: Room) {
         if let Some(claim) = &room.deallocated {
             deallocate(&self.client.on_behalf_of(self.origin(&attempt)), claim).await;
@@ -318,7 +319,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Tells in an event and in the pod's status that it got no node.
+    /// Reports in an event and in the pod's status that it was not scheduled.
     async fn say_unscheduled(self, attempt: Attempt, reason: &str, text: String, nominated: Option<String>) {
         self.say(&attempt, EventType::Warning, "FailedScheduling", "Scheduling", &note(&text));
         let now = self.ambient.clock.now();

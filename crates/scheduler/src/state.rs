@@ -28,19 +28,19 @@ use crate::reserved::Reserved;
 use self::devices::claims_to_bind;
 pub use self::room::Room;
 
-/// The scheduler as a value: what informers tell goes in, decisions come out. No I/O, and time is an argument.
+/// The scheduler as a value: informer events go in, decisions come out. No I/O, and time is an argument.
 ///
 /// ```text
 /// node, pod, namespace, tell --> queue, cache --next--> Attempt --(shell writes)--> bound | gave_up
 /// ```
-/// A pod that was given a node counts there at once, so that the next decision sees it.
+/// A pod counts on its chosen node at once, so that the next decision sees it.
 #[derive(Debug)]
 pub struct State {
     profiles: BTreeMap<String, Arc<Profile>>,
     queue: SchedulingQueue,
     cache: Cache,
     waiting: BTreeMap<ObjectKey, Pending>,
-    /// The pods that wait for their gates to go, or for their claims on devices to be made.
+    /// The pods that wait for the removal of their scheduling gates, or for the creation of their ResourceClaims.
     gated: BTreeMap<ObjectKey, Arc<Pod>>,
     assumed: Assumed,
     memo: Memo,
@@ -49,7 +49,7 @@ pub struct State {
     offsets: Random,
 }
 
-/// A pod without a node, as it was last seen, and what led to its being looked at.
+/// The last version of an unscheduled pod, and its causes in the event log.
 #[derive(Clone, Debug)]
 struct Pending {
     pod: Arc<Pod>,
@@ -58,50 +58,50 @@ struct Pending {
     causes: Vec<EntryId>,
 }
 
-/// What a decision looks at beside nodes and pods.
+/// The inputs of a decision other than nodes and pods.
 pub trait Surroundings {
-    /// What selects the pods of the same owner and services; none if there are none.
+    /// The selector of the pods of the same owner and services; `None` without them.
     fn siblings(&self, pod: &Pod) -> Option<LabelSelector>;
 
-    /// The pod's volumes, beside what claims are about to get.
+    /// The pod's volumes, given the assumed volumes of other claims.
     fn volumes(&self, pod: &Pod, assumed: &Assumed) -> PodVolumes;
 
-    /// The budgets that preemption spares where it can.
+    /// The budgets that preemption respects where possible.
     fn budgets(&self) -> Vec<Budget>;
 }
 
-/// A pod whose turn it was, and what is to be done about it.
+/// A pod that was popped, and the decision.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     /// The pod.
     pub pod: Arc<Pod>,
-    /// What scheduling looked at of it.
+    /// Its scheduling view.
     pub info: Arc<PodInfo>,
-    /// How it is scheduled.
+    /// The profile that was used.
     pub profile: Arc<Profile>,
-    /// What led to its being looked at.
+    /// The event log entries that caused this attempt.
     pub causes: Vec<EntryId>,
-    /// How often it was tried, this time included.
+    /// The number of attempts, including this one.
     pub tries: u32,
-    /// When it came into the queue.
+    /// When it was added to the queue.
     pub came_at: Instant,
-    /// What is to be done.
+    /// The decision.
     pub decision: Decision,
 }
 
-/// What is to be done about a pod.
+/// The decision about a pod.
 #[derive(Clone, Debug)]
 pub enum Decision {
-    /// It gets a node; this is done for its claims first.
+    /// Bind it to the node; its claims come first.
     Bind(Choice, Reserved),
-    /// There is no node at all.
+    /// There are no nodes.
     NoNodes,
-    /// No node takes it; this may make room.
+    /// No node fits; preemption may make room.
     Unfit(Box<Unfit>, Room),
 }
 
 impl State {
-    /// Knows nothing yet; takes the pods whose `spec.schedulerName` is that of a profile.
+    /// An empty state; it handles the pods whose `spec.schedulerName` is that of a profile.
     pub fn new(profiles: &[Arc<Profile>], backoff: Backoff, random: &Random) -> Self {
         Self {
             profiles: profiles.iter().map(|profile| (profile.name.clone(), profile.clone())).collect(),
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// The next pod that is due, decided upon; none if none is.
+    /// Pops the next pod and decides; `None` if no pod is due.
     pub fn next(&mut self, now: Instant, around: &impl Surroundings) -> Option<Attempt> {
         loop {
             let QueuedPod { key, attempts, came_at, .. } = self.queue.pop(now)?;
@@ -165,7 +165,7 @@ impl State {
                 if let Some(victims) = &room.victims {
                     self.cache.nominate(info.clone(), Some(victims.node.clone()));
                 }
-                // What it was rejected for was asked of all that was looked at; so are events from now on.
+                // Hints for later events must see the pod as the rejection saw it.
                 if let Some(pending) = self.waiting.get_mut(&info.key) {
                     pending.info = info.clone();
                 }
@@ -186,12 +186,12 @@ impl State {
         self.cache.assume(node, info.clone());
     }
 
-    /// When [`Self::next`] would next find a pod that it does not find now, if nothing happens.
+    /// When [`Self::next`] will next return a decision, if no event happens and it returns none now.
     pub fn next_wake(&self) -> Option<Instant> {
         self.queue.next_wake()
     }
 
-    /// The API server accepted the choice.
+    /// The API server accepted the binding.
     pub fn bound(&mut self, key: &ObjectKey) {
         self.assumed.release(key);
         self.cache.inventory_mut().release(key);
@@ -199,7 +199,7 @@ impl State {
         self.waiting.remove(key);
     }
 
-    /// The choice came to nothing: the pod is tried again after a while. True if it still waits.
+    /// The binding failed: the pod is retried after its back-off. True if it still waits.
     pub fn gave_up(&mut self, key: &ObjectKey, now: Instant) -> bool {
         self.assumed.release(key);
         self.cache.inventory_mut().release(key);
@@ -208,7 +208,7 @@ impl State {
         self.waiting.contains_key(key)
     }
 
-    /// Tells the waiting pods what happened.
+    /// Passes an event to the waiting pods.
     pub fn tell(&mut self, event: &ClusterEvent, now: Instant) {
         let waiting = &self.waiting;
         let who: BTreeSet<_> = self.profiles.values().flat_map(|profile| profile.who_care_for(event)).collect();
@@ -217,12 +217,12 @@ impl State {
         });
     }
 
-    /// A namespace has these labels; none if it is gone.
+    /// Sets the labels of a namespace; `None` if it is deleted.
     pub fn namespace(&mut self, name: &str, labels: Option<BTreeMap<String, String>>) {
         self.cache.set_namespace(name, labels);
     }
 
-    /// How much there is of what.
+    /// The current sizes, for metrics.
     pub(crate) fn sizes(&self) -> Sizes {
         let [active, backoff, unschedulable] = self.queue.sizes();
         let (nodes, pods, assumed) = self.cache.sizes();
@@ -236,24 +236,24 @@ impl State {
         Sizes { queues, nodes, pods, assumed, unschedulable: rejected }
     }
 
-    /// Which volumes of drivers are where.
+    /// The attached CSI volumes of nodes, and their limits.
     pub(crate) fn attachable_mut(&mut self) -> &mut Attachable {
         self.cache.attachable_mut()
     }
 
-    /// A node is new or changed.
+    /// A node was added or changed.
     pub fn node(&mut self, node: &Node, now: Instant) {
         if let Some((before, after)) = self.cache.set_node(node_info(node)) {
             self.tell(&ClusterEvent::Node { before, after }, now);
         }
     }
 
-    /// A node is gone.
+    /// A node was deleted.
     pub fn node_gone(&mut self, name: &str) {
         self.cache.remove_node(name);
     }
 
-    /// A pod is new or changed; `old` is how it was, if it was known.
+    /// A pod was added or changed; `old` is its previous version, if known.
     pub fn pod(&mut self, old: Option<&Pod>, pod: &Arc<Pod>, causes: &[EntryId], now: Instant) {
         let key = pod.key();
         if pod.is_finished() {
@@ -306,7 +306,7 @@ impl State {
         self.cache.nominate(info.clone(), info.nominated_node.clone());
         self.queue.add(key.clone(), info.priority, now);
         self.waiting.insert(key.clone(), Pending { pod: pod.clone(), info, profile, causes: earlier });
-        // Its own status is what the scheduler writes; only a change of what it asks for is worth another try.
+        // The scheduler itself writes the pod's status; only a change of its requirements justifies a retry.
         let asks_otherwise = |old: &Pod| {
             old.spec != pod.spec
                 || old.metadata.labels != pod.metadata.labels
@@ -317,7 +317,7 @@ impl State {
         }
     }
 
-    /// A pod is gone, or has finished.
+    /// A pod was deleted, or has finished.
     pub fn pod_gone(&mut self, key: &ObjectKey, now: Instant) {
         self.queue.remove(key);
         self.waiting.remove(key);

@@ -1,7 +1,7 @@
-//! Deletes requests that nobody needs any more.
+//! Deletes certificate signing requests that are finished, expired or pending for too long.
 //!
-//! In Kubernetes: `pkg/controller/certificates/cleaner`. Unlike Kubernetes: each goes when it is due, not with the next
-//! look at all of them, which is once an hour.
+//! In Kubernetes: `pkg/controller/certificates/cleaner`. Unlike Kubernetes: each request is deleted when it is due.
+//! Kubernetes polls all requests once an hour.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,11 +17,11 @@ use x509_parser::pem::Pem;
 
 use crate::Config;
 
-/// How long requests stay that are done, and that wait.
+/// How long finished requests, and pending ones, are kept.
 const DONE: SignedDuration = SignedDuration::from_hours(1);
 const WAITING: SignedDuration = SignedDuration::from_hours(24);
 
-/// The controller that cleans up.
+/// The cleaning controller.
 pub(crate) fn cleaning(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let requests = process.informers.informer::<CertificateSigningRequest>();
     let cleaning = Cleaning { requests: requests.lister(), clock: process.ambient.clock.clone() };
@@ -50,7 +50,7 @@ impl Reconciler for Cleaning {
     }
 }
 
-/// When a request goes; never, if nothing says since when it is as it is.
+/// When a request is deleted; `None` if nothing records since when it has been in its state.
 fn due(request: &CertificateSigningRequest) -> Option<Timestamp> {
     let status = &request.status;
     let is_issued = !status.certificate.is_empty();
@@ -69,7 +69,7 @@ fn due(request: &CertificateSigningRequest) -> Option<Timestamp> {
     }
 }
 
-/// When a certificate ends.
+/// When a certificate expires.
 fn expiry(certificate: &str) -> Option<Timestamp> {
     let pem = STANDARD.decode(certificate).ok()?;
     let pem = Pem::iter_from_buffer(&pem).next()?.ok()?;

@@ -7,19 +7,19 @@ use coracle_meta::{GroupVersionKind, ObjectMeta, OwnerReference};
 use super::identity::{Absent, Identity, Words};
 use super::node::{Node, Owner};
 
-/// The finalizer of an owner that waits until its dependents are gone.
+/// The finalizer of an owner that waits until its dependents are deleted.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
-/// The finalizer of an owner that waits until its dependents are let go.
+/// The finalizer of an owner that waits until its dependents are orphaned.
 pub(crate) const ORPHAN: &str = "orphan";
 
-/// Who depends on whom: every object by its uid, and owners that were only heard of.
+/// The ownership graph: every object by its uid, and owners that only references name.
 ///
-/// An owner that a dependent names before it was seen is *virtual*: somebody has to look whether it exists.
-/// What is said of the graph leads to [`Task`]s; nothing here asks the API.
-/// Invariant: for each owner reference of a node there is a node of that uid that lists it as a dependent.
+/// An owner that a dependent names before an informer has seen it is *virtual*: a worker must check whether it
+/// exists. Changes of the graph lead to [`Task`]s; this type makes no API calls. Invariant: for each owner reference
+/// of a node there is a node of that uid that lists it as a dependent.
 ///
-/// There is a node for each object of a cluster, so that what many of them say alike is kept once.
-/// In Kubernetes: `GraphBuilder`.
+/// There is a node for each object of a cluster, so strings that many of them share are kept once. In Kubernetes:
+/// `GraphBuilder`.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     nodes: BTreeMap<Arc<str>, Box<Node>>,
@@ -27,20 +27,20 @@ pub(crate) struct Graph {
     absent: Absent,
 }
 
-/// What has to be looked into.
+/// An object to examine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Task {
-    /// Whether this object is to be deleted.
+    /// Whether this object must be deleted.
     Delete(Identity),
-    /// The same, but not at once: it was looked at under another name just now.
+    /// The same, but delayed: it was just looked up under another name.
     DeleteLater(Identity),
-    /// Its dependents are to be let go.
+    /// Its dependents must be orphaned.
     Orphan(Identity),
-    /// It names an owner in another namespace, which cannot be.
+    /// It names an owner in another namespace, which is invalid.
     Report(Identity, Identity),
 }
 
-/// A node as it is at the moment, for those who act on it.
+/// A snapshot of a node, for the workers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct View {
     pub(crate) identity: Identity,
@@ -61,7 +61,7 @@ impl Graph {
         })
     }
 
-    /// Whether the node of a uid was only heard of.
+    /// Whether the node of a uid is virtual.
     pub(crate) fn is_virtual(&self, uid: &str) -> bool {
         self.nodes.get(uid).is_some_and(|node| node.is_virtual)
     }
@@ -71,28 +71,28 @@ impl Graph {
         dependents.filter_map(|uid| self.nodes.get(uid).map(Box::as_ref))
     }
 
-    /// Whether anything depends on an object.
+    /// Whether an object has dependents.
     pub(crate) fn has_dependents(&self, uid: &str) -> bool {
         self.dependents(uid).next().is_some()
     }
 
-    /// Whether something that depends on an object waits for its own dependents.
+    /// Whether a dependent of an object waits for its own dependents.
     pub(crate) fn has_waiting_dependents(&self, uid: &str) -> bool {
         self.dependents(uid).any(|dependent| dependent.deleting_dependents)
     }
 
-    /// Whether the deletion of an owner in the foreground waits for anything.
+    /// Whether the foreground deletion of an owner is blocked.
     pub(crate) fn is_blocked(&self, uid: &str) -> bool {
         self.dependents(uid).any(|dependent| dependent.blocks(uid))
     }
 
-    /// Some of the dependents for which an owner waits, and which do not wait themselves.
+    /// Some of the dependents that block an owner and do not wait themselves.
     pub(crate) fn blocking(&self, uid: &str, count: usize) -> Vec<Identity> {
         let blocking = self.dependents(uid).filter(|node| node.blocks(uid) && !node.deleting_dependents);
         blocking.take(count).map(|node| node.identity.clone()).collect()
     }
 
-    /// Some of the dependents of an object, from the first one after a uid on.
+    /// Some of the dependents of an object, starting after a uid.
     pub(crate) fn dependents_after(&self, uid: &str, after: Option<&str>, count: usize) -> Vec<Identity> {
         let Some(node) = self.nodes.get(uid) else { return Vec::new() };
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
@@ -106,12 +106,12 @@ impl Graph {
         self.absent.has(owner)
     }
 
-    /// Remembers that an owner does not exist.
+    /// Records that an owner does not exist.
     pub(crate) fn remember_absent(&mut self, owner: Identity) {
         self.absent.add(owner);
     }
 
-    /// An object was seen, as it is and as it was seen before.
+    /// An informer delivered an object, in its new and its old version.
     pub(crate) fn observe(
         &mut self,
         kind: &GroupVersionKind,
@@ -119,7 +119,7 @@ impl Graph {
         meta: &ObjectMeta,
     ) -> Vec<Task> {
         let mut tasks = Vec::new();
-        // Most changes are none of those that matter here.
+        // Most changes do not affect ownership.
         if old.is_some_and(|old| is_same(old, meta)) {
             return tasks;
         }
@@ -142,7 +142,7 @@ impl Graph {
         tasks
     }
 
-    /// An object was seen to be gone.
+    /// An informer delivered a deletion.
     pub(crate) fn observe_deletion(&mut self, kind: &GroupVersionKind, meta: &ObjectMeta) -> Vec<Task> {
         let mut tasks = Vec::new();
         if self.nodes.contains_key(meta.uid.as_deref().unwrap_or_default()) {
@@ -153,11 +153,10 @@ impl Graph {
         tasks
     }
 
-    /// Somebody looked for an object and it was not there, though nobody saw it go.
+    /// A live lookup did not find an object, and no informer reported its deletion.
     ///
-    /// The same uid may be named with other names, kinds or namespaces: only those who mean what was looked for learn
-    /// that it is absent, and another of the names is looked for next.
-    /// In Kubernetes: a virtual delete event.
+    /// References may name the same uid with other names, kinds or namespaces. Only dependents that name exactly this
+    /// owner are queued; then another of the names is looked up. In Kubernetes: a virtual delete event.
     pub(crate) fn observe_absence(&mut self, absent: &Identity) -> Vec<Task> {
         let mut tasks = Vec::new();
         let Some(node) = self.nodes.get(&absent.uid) else { return tasks };
@@ -183,7 +182,7 @@ impl Graph {
         self.nodes.get_mut(uid).expect("the caller found the node")
     }
 
-    /// Lets the dependents that mean this owner look again.
+    /// Queues the dependents that name exactly this owner.
     fn tell_absent(&mut self, absent: &Identity, tasks: &mut Vec<Task>) {
         let before = tasks.len();
         let concerned = self.dependents(&absent.uid).filter(|dependent| dependent.means(absent));
@@ -193,7 +192,7 @@ impl Graph {
         }
     }
 
-    /// A node that was only heard of has been seen: who named it wrongly has to be looked at again.
+    /// An informer has seen a virtual node: dependents that named it wrongly are queued again.
     fn replace_virtual(&mut self, seen: &Identity, tasks: &mut Vec<Task>) {
         let node = self.node(&seen.uid);
         if !node.is_virtual {
@@ -231,14 +230,14 @@ impl Graph {
         self.add_to_owners(uid, &added, tasks);
         let owners = references.iter().map(|reference| match self.nodes.get_mut(reference.uid.as_str()) {
             Some(owner) => owner.named_by(reference),
-            // It is gone, and this dependent was told to look.
+            // It is gone, and this dependent is queued already.
             None => Owner::of(reference),
         });
         let owners = owners.collect();
         self.node(uid).owners = owners;
     }
 
-    /// Enters a dependent with its owners; those that nobody has seen become virtual nodes.
+    /// Enters a dependent with its owners; owners that no informer has seen become virtual nodes.
     fn add_to_owners(&mut self, uid: &Arc<str>, references: &[OwnerReference], tasks: &mut Vec<Task>) -> Box<[Owner]> {
         let dependent = self.node(uid).identity.clone();
         let (mut owners, mut suspicious) = (Vec::with_capacity(references.len()), false);
@@ -298,7 +297,7 @@ impl Graph {
         }
     }
 
-    /// An owner that begins to wait for its dependents brings them up. In Kubernetes: `processTransitions`.
+    /// Queues the dependents of an owner that starts to wait for them. In Kubernetes: `processTransitions`.
     fn begin_waiting(&mut self, uid: &str, old: Option<&ObjectMeta>, meta: &ObjectMeta, tasks: &mut Vec<Task>) {
         let begins = |finalizer| waits_with(meta, finalizer) && !old.is_some_and(|old| waits_with(old, finalizer));
         if begins(ORPHAN) {
@@ -310,8 +309,8 @@ impl Graph {
         }
     }
 
-    /// Another name under which dependents look for this uid: the next one in order, or else the first. In Kubernetes:
-    /// `getAlternateOwnerIdentity`.
+    /// Another name under which dependents refer to this uid: the next one in order, or else the first. In
+    /// Kubernetes: `getAlternateOwnerIdentity`.
     fn alternative(&self, absent: &Identity) -> Option<Identity> {
         let mut names = BTreeSet::new();
         for dependent in self.dependents(&absent.uid).filter(|dependent| dependent.means_another(absent)) {
@@ -336,7 +335,7 @@ fn report(dependent: &Identity, owner: &Owner) -> Task {
     Task::Report(dependent.clone(), owner.within(&dependent.namespace))
 }
 
-/// Whether nothing changed that matters to who depends on whom.
+/// Whether nothing changed that affects ownership.
 fn is_same(old: &ObjectMeta, meta: &ObjectMeta) -> bool {
     old.uid == meta.uid
         && old.owner_references == meta.owner_references

@@ -1,4 +1,4 @@
-//! How fast, and within which bounds, a number of replicas may change: arithmetic over what was recommended and done.
+//! Limits the rate and the range of a change of replicas: arithmetic over past recommendations and scalings.
 //!
 //! In Kubernetes: `normalizeDesiredReplicas` and `normalizeDesiredReplicasWithBehaviors`.
 
@@ -6,7 +6,7 @@ use coracle_ambient::Timestamp;
 use coracle_api::autoscaling_v2::{HPAScalingRules, HorizontalPodAutoscalerBehavior};
 use jiff::SignedDuration;
 
-/// What is remembered of one autoscaler.
+/// What is remembered about one autoscaler.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     recommendations: Vec<(i32, Timestamp)>,
@@ -14,7 +14,7 @@ pub(super) struct Memory {
     downs: Vec<(i32, Timestamp)>,
 }
 
-/// What may be: bounds and rules of an autoscaler, and the size of its target.
+/// The limits: bounds and rules of an autoscaler, and the size of its target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds<'a> {
     pub(super) min: i32,
@@ -29,13 +29,13 @@ pub(super) struct Bounds<'a> {
 /// A reason and its message.
 pub(super) type Why = (&'static str, &'static str);
 
-/// A size that may be.
+/// A size within the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounded {
     pub(super) replicas: i32,
     /// The condition `AbleToScale`.
     pub(super) able: Why,
-    /// Whether less or more would be wanted, and the condition `ScalingLimited`.
+    /// Whether the wanted size was limited, and the condition `ScalingLimited`.
     pub(super) limited: bool,
     pub(super) limit: Why,
 }
@@ -56,18 +56,19 @@ const UP_LIMIT: Why = ("ScaleUpLimit", "the desired replica count is increasing 
 const DOWN_LIMIT: Why =
     ("ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate");
 
-/// At most so many replicas, or twice as many as there are, without rules. In Kubernetes: `scaleUpLimitMinimum`.
+/// Without rules, scaling up stops at this many replicas, or at twice the current size. In Kubernetes:
+/// `scaleUpLimitMinimum`.
 const FIRST_STEP: i32 = 4;
 
 impl Memory {
-    /// Remembers the size that there was when the autoscaler was first seen.
+    /// Records the target's size when the autoscaler was first seen.
     pub(super) fn begin(&mut self, current: i32, now: Timestamp) {
         if self.recommendations.is_empty() {
             self.recommendations.push((current, now));
         }
     }
 
-    /// The size that may be where `wanted` is recommended, which is remembered.
+    /// The allowed size for a recommendation, which is recorded.
     pub(super) fn bound(&mut self, wanted: i32, bounds: &Bounds<'_>) -> Bounded {
         let rules = bounds.behavior.and_then(|both| Some((both.scale_up.as_deref()?, both.scale_down.as_deref()?)));
         let (stabilized, why) = match rules {
@@ -82,7 +83,7 @@ impl Memory {
         Bounded { replicas, able, limited: replicas != stabilized, limit }
     }
 
-    /// Remembers that a target was scaled, as long as a rule asks.
+    /// Records that a target was scaled, for as long as a rule needs it.
     pub(super) fn scaled(&mut self, to: i32, bounds: &Bounds<'_>) {
         let Some(behavior) = bounds.behavior else { return };
         let (changes, rules) = match to > bounds.current {
@@ -104,7 +105,7 @@ impl Memory {
         highest
     }
 
-    /// The current size, moved as little as all recent recommendations agree on.
+    /// The current size, changed as little as all recent recommendations allow.
     fn stabilized(
         &mut self,
         wanted: i32,
@@ -155,7 +156,7 @@ impl Memory {
         (wanted, WITHIN)
     }
 
-    /// How far the policies of a direction let the size go from where it was at the beginning of their periods.
+    /// How far the policies of a direction let the size change from the size at the beginning of their periods.
     fn limit(&self, bounds: &Bounds<'_>, rules: &HPAScalingRules, is_up: bool) -> i32 {
         let select = rules.select_policy.as_deref().unwrap_or("Max");
         if select == "Disabled" {
@@ -177,7 +178,7 @@ impl Memory {
                 (_, false) => start.saturating_sub(policy.value),
             }
         });
-        // The largest change is the largest number going up, and the smallest going down.
+        // The largest change is the largest number when scaling up, and the smallest when scaling down.
         let farthest = if is_up == (select == "Min") { proposals.min() } else { proposals.max() };
         farthest.unwrap_or(if is_up { i32::MIN } else { i32::MAX })
     }

@@ -1,11 +1,11 @@
-//! Sets how many replicas a target wants, by what its pods use and how busy other things are.
+//! Scales a target by the resource usage of its pods and by other metrics.
 //!
 //! ```text
 //! scale of the target --> metrics, proposals (the highest counts) --> bounds (how far, how fast) --> scale, status
 //! ```
-//! [`replicas`] and [`bounds`] are arithmetic; [`metrics`] reads what is measured, where a server of metrics is. Each
-//! autoscaler is looked at every 15 s, which is the point of it; without autoscalers nothing happens.
-//! In Kubernetes: `pkg/controller/podautoscaler`.
+//! [`replicas`] and [`bounds`] are arithmetic; [`metrics`] reads the metrics, if a metrics server exists. Each
+//! autoscaler is evaluated every 15 s, whether or not it changed; without autoscalers nothing runs. In Kubernetes:
+//! `pkg/controller/podautoscaler`.
 
 mod bounds;
 mod metrics;
@@ -38,7 +38,8 @@ use crate::config::Autoscaling;
 use crate::scaled_kinds::ScaledKinds;
 
 const NAME: &str = "horizontalpodautoscaler";
-/// How often a scale is written when others write it at the same time. In Kubernetes: `retry.DefaultRetry`.
+/// How often the write of a scale is tried when other clients write it at the same time. In Kubernetes:
+/// `retry.DefaultRetry`.
 const TRIES: usize = 5;
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -71,11 +72,11 @@ struct Autoscalers {
     settings: Autoscaling,
 }
 
-/// What is remembered of an autoscaler between its passes.
+/// What is remembered about an autoscaler between its passes.
 #[derive(Debug)]
 struct Known {
     memory: Memory,
-    /// The pods of its target.
+    /// The selector of the target's pods.
     selector: LabelSelector,
 }
 
@@ -96,12 +97,12 @@ impl Reconciler for Autoscalers {
         let done = round.run(&mut draft).await;
         pass.decided(|| done.unwrap_or_else(|why| why));
         round.write(draft.status).await;
-        // Failures, too, are looked at again with the next round, and not sooner.
+        // Failures, too, are retried with the next period, and not sooner.
         Ok(Action::RequeueAfter(self.settings.sync_period))
     }
 }
 
-/// One look at one autoscaler.
+/// One evaluation of one autoscaler.
 struct Round<'a> {
     all: &'a Autoscalers,
     pass: &'a Pass,
@@ -111,7 +112,7 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Scales the target if it should be; says what was done, or why nothing could be.
+    /// Scales the target if necessary; returns what was done, or why nothing could be done.
     async fn run(&self, draft: &mut Draft) -> Result<String, String> {
         let spec = &self.autoscaler.spec;
         let (kind, scale) = match self.scale().await {
@@ -222,7 +223,8 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// The most that any metric asks for, and which. Where some cannot be read, nothing is made smaller.
+    /// The highest recommendation of all metrics, and the metric's name. If some metrics cannot be read, the target
+    /// is not scaled down.
     async fn asked(&self, scale: &Scale, draft: &mut Draft) -> Result<(i32, String), String> {
         let selector = self.selector(scale, draft)?;
         let target = self.measured(scale, &selector);
@@ -286,7 +288,7 @@ impl Round<'_> {
         }
     }
 
-    /// The selector of the target's pods, which no other autoscaler may have under it.
+    /// The selector of the target's pods; it must not overlap with another autoscaler's.
     fn selector(&self, scale: &Scale, draft: &mut Draft) -> Result<LabelSelector, String> {
         let text = &scale.status.selector;
         let mut refuse = |event: &str, reason: &str, message: &str, why: String| {
@@ -328,7 +330,7 @@ impl Round<'_> {
         self.events.event(self.autoscaler, EventType::Warning, reason, message);
     }
 
-    /// Writes the status if it is another one.
+    /// Writes the status if it has changed.
     async fn write(&self, status: HorizontalPodAutoscalerStatus) {
         if status == self.autoscaler.status {
             return;

@@ -8,13 +8,13 @@ use super::pod::{FAILURES, FINALIZER, IGNORED_FAILURES, INDEX, failures_before, 
 use super::policy::verdict;
 use crate::pods::new_pod;
 
-/// The variable that tells a container its index.
+/// The environment variable with a container's index.
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 
-/// How long the part of a name before the generated one may be. In Kubernetes: `names.MaxGeneratedNameLength`.
+/// The maximum length of a name before its generated suffix. In Kubernetes: `names.MaxGeneratedNameLength`.
 const LONGEST_PREFIX: usize = 58;
 
-/// The pod of a Job as all have it, for [`with_index`].
+/// The pod of a Job without an index, for [`with_index`].
 pub(super) fn job_pod(job: &Job) -> Result<Pod, ReconcileError> {
     let mut pod = new_pod(job, &job.spec.template)?;
     if !pod.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
@@ -36,7 +36,7 @@ fn index_variable() -> EnvVar {
     EnvVar { name: INDEX_VARIABLE.to_owned(), value_from: Some(Box::new(source)), ..EnvVar::default() }
 }
 
-/// The pod for one index; where each has a limit, it carries on the count of the failed pod that it replaces.
+/// The pod for one index; with a limit per index, it continues the failure count of the pod that it replaces.
 pub(super) fn with_index(mut pod: Pod, job: &Job, index: u64, replaced: Option<&Pod>) -> Pod {
     let name = job.metadata.name.as_deref().unwrap_or_default();
     let suffix = format!("-{index}-");

@@ -1,10 +1,10 @@
-//! The status of a Job: every pod that ended is counted once, whatever fails on the way.
+//! The status of a Job: every terminated pod is counted exactly once, even if a write fails.
 //!
 //! ```text
-//! uid into uncountedTerminatedPods -> finalizer off the pod -> uid out again, and counted
+//! uid into uncountedTerminatedPods -> finalizer removed from the pod -> uid out again, and counted
 //! ```
-//! The status is written before finalizers go, and after. A success with an index needs no uid: the index is in
-//! `completedIndexes`, or not.
+//! The status is written before the finalizers are removed, and after. A success with an index needs no uid:
+//! `completedIndexes` records the index.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,18 +22,18 @@ use super::policy::verdict;
 use super::view::View;
 use crate::conditions::is_true;
 
-/// How many pods a status keeps at most until they are counted. In Kubernetes: `MaxUncountedPods`.
+/// The maximum number of uncounted pods in a status. In Kubernetes: `MaxUncountedPods`.
 const MOST_UNCOUNTED: usize = 500;
 
-/// What has become of the pods in this pass.
+/// The result of this pass for the pods.
 #[derive(Clone, Debug)]
 pub(super) struct Done {
     pub(super) active: i32,
     pub(super) ready: i32,
     pub(super) ending: i32,
-    /// Whether all that were to go are on their way.
+    /// Whether all pods to delete are being deleted.
     pub(super) all_removed: bool,
-    /// The uids of those that went uncounted, without their finalizer.
+    /// The uids of pods whose finalizer was removed without counting them.
     pub(super) released: BTreeSet<String>,
 }
 
@@ -52,11 +52,11 @@ impl Done {
 /// An event of the Job.
 pub(super) type Told = (EventType, String, String);
 
-/// The status on its way.
+/// The status while it is computed.
 #[derive(Clone, Debug)]
 pub(super) struct Tracking {
     pub(super) status: JobStatus,
-    /// The pods to take the finalizer off.
+    /// The pods whose finalizer must be removed.
     pub(super) release: Vec<Arc<Pod>>,
     ending: Option<Ending>,
     /// The uids of the pods that have the finalizer.
@@ -65,7 +65,7 @@ pub(super) struct Tracking {
 }
 
 impl Tracking {
-    /// The status to write before finalizers go, and events.
+    /// The status to write before finalizers are removed, and events.
     pub(super) fn begin(view: &View, plan: &Plan, done: &Done) -> (Self, Vec<Told>) {
         let held = view.pods.iter().filter(|pod| has_finalizer(pod) && !done.released.contains(uid(pod)));
         let held = held.map(|pod| uid(pod).to_owned()).collect();
@@ -98,7 +98,7 @@ impl Tracking {
         (tracking, events)
     }
 
-    /// A Job that goes on has all its time anew.
+    /// A resumed Job gets its full active deadline again.
     fn suspend_or_resume(&mut self, view: &View) -> Option<Told> {
         let (status, reason, event, message) = match view.is_suspended() {
             true => ("True", "JobSuspended", "Suspended", "Job suspended"),
@@ -114,7 +114,7 @@ impl Tracking {
         Some((EventType::Normal, event.to_owned(), message.to_owned()))
     }
 
-    /// Notes the pods that ended, and that they may go.
+    /// Records the terminated pods, and that their finalizers may be removed.
     fn note_ended(&mut self, view: &View) {
         let job = &view.job;
         let seen = job.status.uncounted_terminated_pods.as_deref().cloned().unwrap_or_default();
@@ -137,7 +137,7 @@ impl Tracking {
                     _ => {}
                 }
             } else if failed || self.ending.as_ref().is_some_and(|ending| !ending.succeeded) {
-                // Those that a failed Job takes with it have failed.
+                // Pods that a failed Job deletes count as failed.
                 let counts = !is_indexed(job) || valid.is_some();
                 if counts && !is_known(&seen.failed) && verdict(job, pod).counts() {
                     uncounted.failed.push(uid(pod).to_owned());
@@ -156,7 +156,7 @@ impl Tracking {
         }
     }
 
-    /// Counts the pods that no longer have the finalizer. In Kubernetes: `cleanUncountedPodsWithoutFinalizers`.
+    /// Counts the pods without the finalizer. In Kubernetes: `cleanUncountedPodsWithoutFinalizers`.
     fn count_released(&mut self) {
         let uncounted = self.status.uncounted_terminated_pods.get_or_insert_default();
         let count = |uids: &mut Vec<String>, counter: &mut i32| {
@@ -168,7 +168,7 @@ impl Tracking {
         count(&mut uncounted.failed, &mut self.status.failed);
     }
 
-    /// These pods no longer have the finalizer.
+    /// Records that these pods no longer have the finalizer.
     pub(super) fn released<'p>(&mut self, pods: impl Iterator<Item = &'p Arc<Pod>>) {
         for pod in pods {
             self.held.remove(uid(pod));
@@ -176,7 +176,7 @@ impl Tracking {
         self.count_released();
     }
 
-    /// Says that the Job has ended, if it has: when all is counted, and no pod is on its way out any more.
+    /// Sets the final condition, if the Job has ended: when all pods are counted, and none is terminating any more.
     pub(super) fn finish(&mut self, view: &View) -> Vec<Told> {
         let uncounted = self.status.uncounted_terminated_pods.as_deref();
         let counted = uncounted.is_none_or(|pods| pods.succeeded.is_empty() && pods.failed.is_empty());
@@ -198,7 +198,7 @@ impl Tracking {
     }
 }
 
-/// Whether all completions are there, or, where none are asked for, one success, and nothing runs any more.
+/// Whether all completions have succeeded, or, without `completions`, one pod has succeeded and none runs any more.
 fn is_complete(view: &View, done: &Done) -> bool {
     let enough = match view.job.spec.completions {
         None => view.succeeded > 0,

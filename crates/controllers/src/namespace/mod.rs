@@ -1,8 +1,8 @@
-//! Empties a namespace that is being deleted, and lets it go.
+//! Deletes the content of a namespace that is being deleted, and then its finalizer.
 //!
-//! A round asks which kinds there are, deletes the pods and, once they are gone, everything else; what is left is told
-//! in [`conditions`] and looked at again later. An empty namespace loses its finalizer through `/finalize`.
-//! In Kubernetes: `pkg/controller/namespace`.
+//! A round runs discovery, and deletes the pods and, once they are gone, everything else. [`conditions`] reports what
+//! is left, and a later round continues. An empty namespace loses its finalizer through `/finalize`. In Kubernetes:
+//! `pkg/controller/namespace`.
 
 mod conditions;
 
@@ -19,13 +19,14 @@ use futures_util::future::BoxFuture;
 use self::conditions::Findings;
 use crate::Config;
 
-/// A namespace is emptied this long after its deletion began, so that what was being created meanwhile has arrived.
+/// Deletion of the content starts this long after the namespace's deletion, so that concurrent creations have
+/// completed.
 ///
 /// In Kubernetes: `namespaceDeletionGracePeriod`.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long objects that wait for their finalizers are given. In Kubernetes: `finalizerEstimateSeconds`.
+/// The estimated time for objects with finalizers. In Kubernetes: `finalizerEstimateSeconds`.
 const FINALIZER_ESTIMATE: u64 = 15;
-/// The finalizer that is this controller's to remove.
+/// The finalizer that this controller removes.
 const FINALIZER: &str = "kubernetes";
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -94,7 +95,7 @@ impl Reconciler for Emptying {
 struct Round<'a> {
     pass: &'a Pass,
     namespace: &'a str,
-    /// How long the deletion of the namespace has been going on.
+    /// For how long the namespace has been terminating.
     deleting_for: Duration,
     findings: Findings,
 }
@@ -116,11 +117,12 @@ impl<'a> Round<'a> {
         self.findings
     }
 
-    /// Pods first; while some are left nothing else is touched. In Kubernetes: `deleteAllContent`.
+    /// Pods first; while some are left nothing else is deleted. In Kubernetes: `deleteAllContent`.
     async fn delete_everything(&mut self) {
         let resources = match self.pass.client().discover_current().await {
             Ok((resources, stale)) => {
-                // What is in other groups goes all the same; the namespace stays for as long as more may be in these.
+                // The content of other groups is deleted all the same; the namespace stays while these groups may
+                // hold more.
                 self.findings.discovery_failure = conditions::stale_groups(&stale);
                 let is_current = |found: &ApiResource| !stale.contains(&found.resource.group_version());
                 resources.into_iter().filter(is_current).collect::<Vec<_>>()
@@ -139,7 +141,7 @@ impl<'a> Round<'a> {
             resources.into_iter().partition(|found| found.resource == Pod::resource());
         for resource in pods {
             if self.delete_all_of(&resource).await {
-                // While pods are left the conditions do not count anything yet.
+                // While pods are left the conditions report no counts.
                 self.findings.remaining.clear();
                 self.findings.finalizers.clear();
                 return;
@@ -150,7 +152,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Deletes all objects of a kind; says whether any are left.
+    /// Deletes all objects of a kind; returns whether any are left.
     async fn delete_all_of(&mut self, resource: &ApiResource) -> bool {
         let api = Api::metadata(self.pass.client(), resource.resource.clone()).within(self.namespace);
         let grace = if resource.resource == Pod::resource() { self.grace_of_pods().await } else { Ok(0) };
@@ -194,7 +196,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// The longest time that a pod may still take to stop. In Kubernetes: `estimateGracefulTermination`.
+    /// The longest remaining grace period of a pod. In Kubernetes: `estimateGracefulTermination`.
     async fn grace_of_pods(&self) -> Result<u64, Error> {
         let pods: List<Pod> = self.pass.api::<Pod>().within(self.namespace).list(&ListParams::default()).await?;
         let grace = pods.items.iter().filter(|pod| !pod.is_finished());
@@ -204,7 +206,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Deletes all objects of a kind in the namespace of `api`, and gives those that are left.
+/// Deletes all objects of a kind in the namespace of `api`, and returns those that are left.
 async fn delete_and_list(api: &Api<PartialObject>, resource: &ApiResource) -> Result<Vec<PartialObject>, Error> {
     let params = DeleteParams::propagating(Propagation::Background);
     if resource.supports(&["deletecollection"]) {

@@ -1,15 +1,15 @@
-//! Asks drivers to attach volumes to the nodes whose pods use them, and to detach them again.
+//! Requests that drivers attach volumes to the nodes whose pods use them, and detach them again.
 //!
-//! A volume is the unit: a pass looks at the pods that use its claim, the nodes that they are on, and the
-//! VolumeAttachments that say what drivers were asked for and have done. Pods, claims, nodes, attachments and drivers
-//! concern the volumes that they have to do with.
+//! The key is a volume: a pass reads the pods that use its claim, their nodes, and the VolumeAttachments with the
+//! requests to drivers and their results. Changes of pods, claims, nodes, attachments and drivers queue the volumes
+//! that they concern.
 //! ```text
 //! pods on managed nodes -> wanted --\
-//!                                    decide -> create and delete VolumeAttachments, node.status.volumesAttached, events
+//!                                    decide -> VolumeAttachments, node.status.volumesAttached, events
 //! VolumeAttachments     -> asked ---/
 //! ```
-//! In Kubernetes: `pkg/controller/volume/attachdetach`, which looks at all of it every 100 ms. Unlike there, only volumes of
-//! CSI drivers are attached: those of `iscsi` and `fc` need nobody to attach them.
+//! In Kubernetes: `pkg/controller/volume/attachdetach`, which polls all of it every 100 ms. Unlike Kubernetes: only
+//! volumes of CSI drivers are attached; `iscsi` and `fc` volumes need no attachment.
 
 mod decide;
 mod world;
@@ -53,21 +53,21 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     Box::pin(controller.run())
 }
 
-/// What objects do not say of a volume on a node.
+/// What is remembered of a volume on a node.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     /// Since when its detachment has been wanted.
     detach_wanted: Option<Instant>,
-    /// Since when its attachment has been waited for.
+    /// Since when its attachment has been awaited.
     attach_asked: Option<Instant>,
-    /// Of what failure people were told.
+    /// The failure that events have reported.
     told: Option<String>,
 }
 
 struct AttachDetach {
     world: World,
     events: EventRecorder,
-    /// Whether a volume is torn off a node that has been silent for long.
+    /// Whether a volume is forcibly detached from a node that has been unreachable for long.
     forces_on_timeout: bool,
     /// By volume and node.
     memory: Mutex<BTreeMap<ObjectKey, BTreeMap<String, Memory>>>,
@@ -104,7 +104,7 @@ impl Reconciler for AttachDetach {
 }
 
 impl AttachDetach {
-    /// Does one thing; gives what is to be remembered of the node.
+    /// Carries out one action; returns what to remember of the node.
     async fn act(
         &self,
         pass: &Pass,
@@ -174,7 +174,7 @@ impl AttachDetach {
         }
     }
 
-    /// Says in the node's status whether a volume is attached to it; whether that was news.
+    /// Records in the node's status whether a volume is attached; returns whether that changed anything.
     async fn report(&self, pass: &Pass, node: &str, volume: &str, attached: bool) -> Result<bool, ReconcileError> {
         let Some(node) = self.world.node(node) else { return Ok(false) };
         let is_named = |node: &Node| node.status.volumes_attached.iter().any(|one| one.name == volume);
@@ -186,7 +186,7 @@ impl AttachDetach {
         if attached {
             all.push(AttachedVolume { name: volume.to_owned(), ..AttachedVolume::default() });
         }
-        // The list is written as a whole: a node that has changed meanwhile is looked at again.
+        // The list is written as a whole, so a concurrent change of the node makes this fail with a conflict.
         let metadata = json!({"resourceVersion": node.metadata.resource_version});
         let patch = json!({"metadata": metadata, "status": {"volumesAttached": all}});
         unless_gone(pass.api::<Node>().patch_status(&node.key(), &Patch::Merge(patch)).await)?;

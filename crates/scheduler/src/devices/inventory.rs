@@ -16,31 +16,31 @@ use crate::pod_info::PodInfo;
 /// How many pods can share a claim. In Kubernetes: `ResourceClaimReservedForMaxSize`.
 const MOST_WHO_SHARE: usize = 256;
 
-/// Which devices there are, who has them, and who is about to.
+/// All devices, their allocations, and pending allocations.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     slices: BTreeMap<String, Arc<ResourceSlice>>,
-    /// The slices of one node, and those of several.
+    /// The slices of one node, and those of several nodes.
     of_node: BTreeMap<String, BTreeSet<String>>,
     of_several: BTreeSet<String>,
     by_pool: ByPool,
     classes: BTreeMap<String, Arc<DeviceClass>>,
     claims: BTreeMap<ObjectKey, Arc<ResourceClaim>>,
-    /// What is about to be written of claims, and for which pod.
+    /// Allocations that are being written, and the pod of each.
     pending: BTreeMap<ObjectKey, (ObjectKey, AllocationResult)>,
-    /// How many claims have a device.
+    /// How many claims use a device.
     in_use: BTreeMap<DeviceId, usize>,
     selectors: Selectors,
 }
 
-/// The devices that others cannot have beside these.
+/// The devices that an allocation takes exclusively.
 fn devices(allocation: &AllocationResult) -> impl Iterator<Item = DeviceId> {
     let results = allocation.devices.results.iter().filter(|result| result.admin_access != Some(true));
     results.map(|one| DeviceId { driver: one.driver.clone(), pool: one.pool.clone(), device: one.device.clone() })
 }
 
 impl Inventory {
-    /// A slice is new or changed; none if it is gone.
+    /// Adds or updates a slice; `None` if it is deleted.
     pub(crate) fn set_slice(&mut self, name: &str, slice: Option<Arc<ResourceSlice>>) {
         self.selectors.forget();
         if let Some(before) = self.slices.remove(name) {
@@ -59,7 +59,7 @@ impl Inventory {
         self.slices.insert(name.to_owned(), slice);
     }
 
-    /// A class is new or changed; none if it is gone.
+    /// Adds or updates a class; `None` if it is deleted.
     pub(crate) fn set_class(&mut self, name: &str, class: Option<Arc<DeviceClass>>) {
         match class {
             Some(class) => self.classes.insert(name.to_owned(), class),
@@ -67,7 +67,7 @@ impl Inventory {
         };
     }
 
-    /// A claim is new or changed; none if it is gone.
+    /// Adds or updates a claim; `None` if it is deleted.
     pub(crate) fn set_claim(&mut self, key: &ObjectKey, claim: Option<Arc<ResourceClaim>>) {
         self.count(key, false);
         match claim {
@@ -77,14 +77,14 @@ impl Inventory {
         self.count(key, true);
     }
 
-    /// A pod's claims are about to get these devices.
+    /// Records the pending allocation of a pod's claim.
     pub(crate) fn take(&mut self, pod: &ObjectKey, claim: &ObjectKey, allocation: AllocationResult) {
         self.count(claim, false);
         self.pending.insert(claim.clone(), (pod.clone(), allocation));
         self.count(claim, true);
     }
 
-    /// The pod's claims have their devices, or it came to nothing.
+    /// Removes the pending allocations of a pod: they are written, or failed.
     pub(crate) fn release(&mut self, pod: &ObjectKey) {
         let of_pod = self.pending.iter().filter(|(_, (owner, _))| owner == pod);
         let keys: Vec<_> = of_pod.map(|(claim, _)| claim.clone()).collect();
@@ -110,7 +110,7 @@ impl Inventory {
     /// The claims of a pod.
     ///
     /// # Errors
-    /// Why one of them is not there for the pod.
+    /// Why the pod cannot use one of them.
     pub(crate) fn claims_of(&self, pod: &PodInfo) -> Result<Vec<Arc<ResourceClaim>>, String> {
         if let Some(why) = &pod.resource_claims.unknown {
             return Err(why.clone());
@@ -130,7 +130,7 @@ impl Inventory {
         Ok(claims)
     }
 
-    /// Why no node at all comes into question for a pod. In Kubernetes: `PreFilter` of `DynamicResources`.
+    /// Why no node can run the pod. In Kubernetes: `PreFilter` of `DynamicResources`.
     pub(crate) fn refusal(&self, pod: &PodInfo) -> Option<String> {
         let claims = match self.claims_of(pod) {
             Ok(claims) => claims,
@@ -157,10 +157,10 @@ impl Inventory {
         Ok(())
     }
 
-    /// What claims that have nothing get on a node; none if there are not devices for all.
+    /// Allocations for unallocated claims on a node; `None` if there are not enough devices for all.
     ///
     /// # Errors
-    /// What cannot be asked for.
+    /// Why a request is invalid.
     pub(crate) fn allocate(
         &self,
         claims: &[Arc<ResourceClaim>],
@@ -200,7 +200,7 @@ pub(crate) fn is_reserved(claim: &ResourceClaim, pod: &PodInfo) -> bool {
     claim.status.reserved_for.iter().any(|who| who.uid == pod.uid)
 }
 
-/// Whether a claim that has its devices can be used on a node.
+/// Whether an allocated claim can be used on a node.
 pub(crate) fn is_available(claim: &ResourceClaim, node: &NodeInfo) -> bool {
     let allocation = claim.status.allocation.as_deref();
     let nodes = allocation.and_then(|allocation| allocation.node_selector.as_deref());

@@ -7,27 +7,27 @@ use coracle_api::resource_v1::ResourceSlice;
 use crate::node_info::NodeInfo;
 use crate::read::node_term;
 
-/// The slices that say what a pool has, by driver and pool.
+/// The slices of each pool, by driver and pool.
 pub(super) type ByPool = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// What of a pool a node reaches.
+/// The part of a pool that a node can access.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) driver: String,
     pub(super) name: String,
     pub(super) slices: Vec<Arc<ResourceSlice>>,
-    /// Whether not all is told yet: its driver is at it.
+    /// Whether slices are missing, because the driver is still publishing them.
     pub(super) is_incomplete: bool,
-    /// Whether two of its devices have one name.
+    /// Whether two of its devices have the same name.
     pub(super) is_invalid: bool,
 }
 
-/// Whether one of the terms of a selector chooses a node.
+/// Whether a term of a selector matches a node.
 pub(super) fn chooses(selector: &core::NodeSelector, node: &NodeInfo) -> bool {
     selector.node_selector_terms.iter().any(|term| node_term(term).matches(node))
 }
 
-/// Whether a node reaches the devices of a slice. Those that choose nodes device by device belong to a feature that is off.
+/// Whether a node can access the devices of a slice. Per-device node selection belongs to a feature that is off.
 fn reaches(slice: &ResourceSlice, node: &NodeInfo) -> bool {
     let spec = &slice.spec;
     if spec.per_device_node_selection.is_some() {
@@ -41,7 +41,7 @@ fn reaches(slice: &ResourceSlice, node: &NodeInfo) -> bool {
     }
 }
 
-/// The pools of a node in the order of their names, each of its newest generation. In Kubernetes: `GatherPools`.
+/// The pools of a node, sorted by name, each of its newest generation. In Kubernetes: `GatherPools`.
 pub(super) fn gather<'a>(
     near: impl Iterator<Item = &'a Arc<ResourceSlice>>,
     all: &BTreeMap<String, Arc<ResourceSlice>>,
@@ -63,7 +63,7 @@ pub(super) fn gather<'a>(
     found.into_iter().filter_map(|(id, slices)| pool(id, slices, all, by_pool)).collect()
 }
 
-/// None if slices that the node does not reach are newer: what it reaches is of the past.
+/// `None` if inaccessible slices of the pool are newer: the accessible ones are outdated.
 fn pool(
     id: (String, String),
     slices: Vec<Arc<ResourceSlice>>,

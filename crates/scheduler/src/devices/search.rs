@@ -10,12 +10,12 @@ use super::pools::Pool;
 use super::request::{Ask, Said};
 use super::selectors::Selectors;
 
-/// How many devices a claim can have. In Kubernetes: `AllocationResultsMaxSize`.
+/// The maximum number of devices of a claim. In Kubernetes: `AllocationResultsMaxSize`.
 const MOST_OF_A_CLAIM: usize = 32;
-/// How many steps a search may take for one node. In Kubernetes a time: `filterTimeout`.
+/// The maximum number of steps of a search for one node. In Kubernetes a time limit: `filterTimeout`.
 const MOST_STEPS: usize = 100_000;
 
-/// A device for one of the ways to meet a request.
+/// A device chosen for an alternative of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Pick<'a> {
     pub(super) found: Found<'a>,
@@ -24,26 +24,26 @@ pub(super) struct Pick<'a> {
     pub(super) is_admin: bool,
 }
 
-/// Which of the alternatives was taken for each request, and with which devices.
+/// The chosen alternative of each request, and its devices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Picked<'a> {
     pub(super) picks: Vec<Pick<'a>>,
-    /// By request.
+    /// The index of the alternative, by request.
     pub(super) alternatives: BTreeMap<usize, usize>,
 }
 
-/// A search for devices, that goes back where it comes to no end. In Kubernetes: `allocator`.
+/// A backtracking search for devices. In Kubernetes: `allocator`.
 pub(super) struct Search<'a> {
     pub(super) claims: &'a [Arc<ResourceClaim>],
     pub(super) pools: &'a [Pool],
     pub(super) selectors: &'a Selectors,
     pub(super) classes: &'a BTreeMap<String, Arc<coracle_api::resource_v1::DeviceClass>>,
-    /// Those that are allocated, or about to be.
+    /// Devices that are allocated, or will be.
     pub(super) in_use: &'a BTreeMap<DeviceId, usize>,
-    /// By claim and request, the best first.
+    /// By claim and request, the preferred alternative first.
     pub(super) asks: Vec<Vec<Vec<Ask<'a>>>>,
     pub(super) picked: Vec<Picked<'a>>,
-    /// Which claims take a device in this search.
+    /// The claims that use each device in this search.
     taken: BTreeMap<DeviceId, BTreeSet<usize>>,
     steps: usize,
 }
@@ -59,10 +59,10 @@ impl<'a> Search<'a> {
         Self { claims, pools, selectors, classes, in_use, asks, picked, taken: BTreeMap::new(), steps: 0 }
     }
 
-    /// True if there are devices for all claims; then they are in `picked`.
+    /// True if there are devices for all claims; they are then in `picked`.
     ///
     /// # Errors
-    /// What cannot be asked for, or why the search ended.
+    /// Why a request is invalid, or why the search was aborted.
     pub(super) fn run(&mut self) -> Result<bool, String> {
         for claim in self.claims {
             let mut of_claim = Vec::new();
@@ -133,7 +133,7 @@ impl<'a> Search<'a> {
         Ok(ask)
     }
 
-    /// From this request on. In Kubernetes: `allocateOne`.
+    /// Continues from this request. In Kubernetes: `allocateOne`.
     fn request(&mut self, asks: &[Vec<Vec<Ask<'a>>>], claim: usize, request: usize) -> Result<bool, String> {
         let Some(of_claim) = asks.get(claim) else { return Ok(true) };
         let Some(alternatives) = of_claim.get(request) else { return self.request(asks, claim + 1, 0) };
@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
-    /// From this device of a request on.
+    /// Continues from the device with this index of a request.
     fn device(
         &mut self,
         asks: &[Vec<Vec<Ask<'a>>>],
@@ -193,7 +193,7 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
-    /// With this device, and the others after it; without it again if that comes to no end.
+    /// Takes this device and continues with the next; releases it if the search fails.
     fn with(
         &mut self,
         asks: &[Vec<Vec<Ask<'a>>>],
@@ -219,7 +219,7 @@ impl<'a> Search<'a> {
     fn is_free(&self, claim: usize, ask: &Ask<'_>, found: &Found<'_>) -> bool {
         let id = found.id();
         let taken = self.taken.get(&id);
-        // What shares counters with others belongs to a feature that is off.
+        // Shared counters belong to a feature that is off.
         if !found.device.consumes_counters.is_empty() {
             return false;
         }
@@ -230,7 +230,7 @@ impl<'a> Search<'a> {
     }
 
     fn is_selectable(&self, claim: &ResourceClaim, ask: &Ask<'_>, found: &Found<'_>) -> Result<bool, String> {
-        // What waits for conditions belongs to a feature that is off.
+        // Binding conditions belong to a feature that is off.
         if !found.device.binding_conditions.is_empty() {
             return Ok(false);
         }
@@ -256,7 +256,7 @@ impl<'a> Search<'a> {
         Ok(true)
     }
 
-    /// Whether the device has the attributes in common with those that were picked before, where that is asked for.
+    /// Whether the device satisfies the claim's `matchAttribute` constraints together with the devices chosen before.
     fn meets_constraints(&self, claim: usize, ask: &Ask<'_>, found: &Found<'_>) -> bool {
         let constraints = &self.claims[claim].spec.devices.constraints;
         constraints.iter().filter(|one| one.match_attribute.is_some()).all(|constraint| {

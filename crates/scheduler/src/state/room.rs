@@ -12,15 +12,15 @@ use crate::profile::Profile;
 /// How room is made for a pod.
 #[derive(Clone, Debug, Default)]
 pub struct Room {
-    /// Who has to go, if anybody's going makes room.
+    /// The victims, if preemption helps.
     pub victims: Option<Victims>,
-    /// The claim that lets go of its devices, so that the pod can go elsewhere.
+    /// The claim to deallocate, so that the pod can run on another node.
     pub deallocated: Option<Arc<ResourceClaim>>,
 }
 
 impl State {
-    /// Who has to go for a pod that found no node; if nobody is found, the reason is added to what is said of the pod.
-    /// In Kubernetes: `RunPostFilterPlugins`.
+    /// Looks for room for a pod that fits nowhere; if preemption finds no victims, the reason is added to the pod's
+    /// message. In Kubernetes: `RunPostFilterPlugins`.
     pub(super) fn seek_room(
         &mut self,
         profile: &Arc<Profile>,
@@ -31,7 +31,8 @@ impl State {
         let mut room = Room::default();
         let by_claims = unfit.rejected_by.contains("DynamicResources");
         if unfit.error.pre_filter.is_some() && profile.deallocates && !by_claims {
-            // The plug-in that would let go of claims has not seen the pod, and says so in these words.
+            // In Kubernetes the plug-in that deallocates claims has no state for the pod here, and returns this
+            // message.
             unfit.error.post_filter = Some("not found".to_owned());
             return room;
         }
@@ -61,7 +62,7 @@ impl State {
         room
     }
 
-    /// A claim that has its devices where the pod cannot go, and that nobody else uses.
+    /// An allocated claim that is not available on every node, and that no other pod uses.
     fn to_deallocate(&self, info: &PodInfo) -> Option<Arc<ResourceClaim>> {
         let snapshot = self.cache.snapshot();
         let claims = snapshot.inventory().claims_of(info).ok()?;
