@@ -84,7 +84,9 @@ fn the_pages_and_links_that_the_documents_name_exist() {
     let mut named = 0;
     for document in documents.into_iter().chain(guides) {
         let text = std::fs::read_to_string(&document).unwrap();
-        let is_page = |word: &&str| !word.contains(['/', ' ']) && (word.ends_with(".md") || word.ends_with(".toml"));
+        // A word like `.md` is the end of a name.
+        let is_name = |word: &str| !word.contains(['/', ' ']) && !word.starts_with('.');
+        let is_page = |word: &&str| is_name(word) && (word.ends_with(".md") || word.ends_with(".toml"));
         let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
         // What `make demo` writes is there once it has run.
         let links = links.filter(|link| !link.is_empty() && !link.contains("://") && !link.starts_with("../target/"));
