@@ -89,7 +89,7 @@ async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> 
             _ => {}
         }
     }
-    Err(Status::internal(format!("{kind} {}: somebody else changes it all the time", expected.name())))
+    Err(Status::internal(format!("{kind} {}: another client changes it at each attempt", expected.name())))
 }
 
 /// How often a role is looked at that others change at the same time.

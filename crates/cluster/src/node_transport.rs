@@ -27,7 +27,7 @@ impl NodeWays {
     ///
     /// # Errors
     /// If a certificate cannot be read.
-    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets nobody is called"))]
+    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets there are no calls"))]
     pub fn new(spec: &ApiServerSpec) -> Result<Self, Error> {
         Ok(Self {
             kubelet: Arc::default(),
@@ -62,7 +62,7 @@ impl NodeWays {
     }
 
     /// Asks a node of another process, which is to be called as its Node says.
-    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets nobody is called"))]
+    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets there are no calls"))]
     async fn call_far(
         &self,
         registry: &Registry,

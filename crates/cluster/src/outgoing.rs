@@ -42,7 +42,7 @@ impl Network {
     fn of_this_runtime(proxy_client: Option<&ProxyClient>) -> Result<Self, Error> {
         if crate::clock::is_paused() {
             return Ok(Self::Closed(
-                "in virtual time nobody is called but services in this process: give the webhook as one",
+                "in virtual time the server calls services in this process only: register the webhook as one",
             ));
         }
         #[cfg(feature = "serve")]
@@ -51,13 +51,13 @@ impl Network {
         {
             let _ = proxy_client;
             Ok(Self::Closed(
-                "built without sockets, nobody is called but services in this process: give the webhook as one",
+                "built without sockets, the server calls services in this process only: register the webhook as one",
             ))
         }
     }
 
     /// Calls `authority` over the network; its certificate is for `server_name`, or else for its host.
-    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets nobody is called"))]
+    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets there are no calls"))]
     async fn post(&self, origin: &str, path: &str, server_name: Option<String>, call: &Call) -> Result<Answer, String> {
         match self {
             #[cfg(feature = "serve")]
@@ -67,7 +67,7 @@ impl Network {
     }
 
     /// Sends a request to the API server at `origin`, whose certificate is for `server_name`.
-    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets nobody is called"))]
+    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets there are no calls"))]
     async fn send(
         &self,
         origin: &str,

@@ -201,7 +201,7 @@ impl Metrics {
             counted.controllers.iter().for_each(|(name, one)| text.sample(metric, &[("controller", name)], of(one)));
         }
         counted.tell_requests(&mut text);
-        text.metric("coracle_events_total", MetricKind::Counter, "Events by what became of them");
+        text.metric("coracle_events_total", MetricKind::Counter, "Events by result");
         for (fate, count) in &counted.events {
             text.sample("coracle_events_total", &[("result", fate.word())], count);
         }

@@ -85,7 +85,7 @@ impl Detail {
     /// With one more word of data, a map or a list, which is written now and never made a tree.
     #[must_use]
     pub fn with_json(self, name: &'static str, value: &impl Serialize) -> Self {
-        self.with_raw_json(name, serde_json::to_string(value).expect("what is told to the log can be written"))
+        self.with_raw_json(name, serde_json::to_string(value).expect("an entry of the log can be written"))
     }
 
     /// With one more word of data, which is JSON already.

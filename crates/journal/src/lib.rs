@@ -19,15 +19,15 @@ mod events;
 mod header;
 pub mod json;
 mod line;
-#[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
+#[expect(clippy::disallowed_types, reason = "no code iterates over the table: its order is not visible")]
 mod names;
 mod recorder;
-#[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
+#[expect(clippy::disallowed_types, reason = "no code iterates over the table: its order is not visible")]
 mod sent;
 mod sink;
 mod stage;
 mod subject;
-#[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
+#[expect(clippy::disallowed_types, reason = "no code iterates over the table: its order is not visible")]
 mod texts;
 mod waiting;
 mod words;

@@ -82,7 +82,7 @@ impl Reconciler<PodKey> for Pods {
         }
         let key = &key.pod;
         let Some(bound) = self.bound(&node, pass, key).await else {
-            pass.decided(|| "no such pod is to be here: forget it");
+            pass.decided(|| "no such pod belongs to this node: forget it");
             node.machine.remove(key);
             node.machine.meters.forget(key, self.clock.now());
             node.machine.shortage.forget(key);

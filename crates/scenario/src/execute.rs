@@ -56,7 +56,7 @@ impl Options {
             let why =
                 "in one run, a step is put in after an event in virtual time only: no other clock can be turned back";
             return Err(Error::Options(format!(
-                "{why}, and this run is in mode {mode}; `rerun` goes on from a fork of its store"
+                "{why}, and this run is in mode {mode}; `rerun` continues from a fork of its store"
             )));
         }
         Ok(())

@@ -69,10 +69,10 @@ pub enum NotChanged {
         parting: Box<Parting>,
     },
     /// In real or scaled time the store itself is needed, which no log holds.
-    #[error("in real or scaled time a new cluster goes on from the store, which an events file does not hold")]
+    #[error("in real or scaled time a new cluster continues from the store, which an events file does not hold")]
     NoStore,
     /// In real or scaled time: controllers that are disturbed begin anew, and would not be.
-    #[error("in real or scaled time a new cluster goes on, which nothing disturbs; leave the disturbance out")]
+    #[error("in real or scaled time a new cluster continues, and nothing disturbs it; leave the disturbance out")]
     Disturbed,
     /// In real or scaled time: the store has compacted its history, and does not know what was then.
     #[error("the store has forgotten what was at event #{}; the first event of which it has not is #{}", .at.0, .first.0)]

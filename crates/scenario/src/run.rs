@@ -325,7 +325,7 @@ impl<'a> Run<'a> {
     async fn joined(&mut self) -> Result<(), Outcome> {
         match self.join().await {
             Ok(()) => Ok(()),
-            Err(stop) => Err(self.stopped("what goes on beside the steps", "drain", stop).await),
+            Err(stop) => Err(self.stopped("what runs in parallel to the steps", "drain", stop).await),
         }
     }
 

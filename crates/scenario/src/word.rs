@@ -4,7 +4,7 @@ pub fn unknown_word(found: &str, valid: &[&str], what: &str) -> Option<String> {
         return None;
     }
     let expected =
-        if valid.is_empty() { "there is none".to_owned() } else { format!("expected one of {}", valid.join(", ")) };
+        if valid.is_empty() { "no value is valid".to_owned() } else { format!("expected one of {}", valid.join(", ")) };
     Some(format!("unknown {what} `{found}`, {expected}{}", did_you_mean(found, valid.iter().copied())))
 }
 

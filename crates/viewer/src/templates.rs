@@ -38,7 +38,7 @@ pub(crate) fn template(stage: Stage) -> Template {
         Stage::FifoAdd => &[("", "queues the delta {type} {k}")],
         Stage::FifoPop => &[("", "takes the delta {type} {k}")],
         Stage::CacheApply => &[("", "the cache now shows {k} at {rv}")],
-        Stage::HandlerCall => &[("", "the handler is told {notification} {k}")],
+        Stage::HandlerCall => &[("", "the handler receives {notification} {k}")],
         Stage::QueueAdd => &[("", "the key {k} is {how}")],
         Stage::QueueDelay => &[("", "the key {k} comes back later: {why}")],
         Stage::QueueGet => &[("", "a worker takes the key {k}")],

@@ -6,7 +6,7 @@ use crate::answer::respond::{self, text};
 use crate::front::query::Query;
 use crate::shutdown::Shutdown;
 
-/// The three questions and the checks that answer each, in the order in which they are told.
+/// The three questions and the checks that answer each, in the order in which the report lists them.
 const CHECKS: [(&str, &[&str]); 3] = [
     ("healthz", &["ping", "log", "etcd"]),
     ("livez", &["ping", "log", "etcd"]),
@@ -38,29 +38,29 @@ pub(crate) async fn serve(
         });
     }
     let excluded: Vec<&str> = query.all("exclude").collect();
-    let mut told = String::new();
+    let mut report = String::new();
     let mut failed = Vec::new();
     for check_name in checks {
         if excluded.contains(check_name) {
-            told.push_str(&format!("[+]{check_name} excluded: ok\n"));
+            report.push_str(&format!("[+]{check_name} excluded: ok\n"));
             continue;
         }
         match check(registry, shutdown, name, check_name).await {
-            Ok(()) => told.push_str(&format!("[+]{check_name} ok\n")),
+            Ok(()) => report.push_str(&format!("[+]{check_name} ok\n")),
             Err(why) => {
-                told.push_str(&format!("[-]{check_name} failed: {why}\n"));
+                report.push_str(&format!("[-]{check_name} failed: {why}\n"));
                 failed.push(*check_name);
             }
         }
     }
     for unknown in excluded.iter().filter(|name| !checks.contains(name)) {
-        told.push_str(&format!("warn: some health checks cannot be excluded: no matches for {unknown:?}\n"));
+        report.push_str(&format!("warn: some health checks cannot be excluded: no matches for {unknown:?}\n"));
     }
     if !failed.is_empty() {
-        return Some(text(StatusCode::INTERNAL_SERVER_ERROR, format!("{told}{name} check failed\n")));
+        return Some(text(StatusCode::INTERNAL_SERVER_ERROR, format!("{report}{name} check failed\n")));
     }
     if query.get("verbose").is_some() {
-        return Some(text(StatusCode::OK, format!("{told}{name} check passed\n")));
+        return Some(text(StatusCode::OK, format!("{report}{name} check passed\n")));
     }
     Some(text(StatusCode::OK, "ok"))
 }

@@ -32,7 +32,7 @@ pub(super) async fn serve(
         .method(received.method.clone())
         .uri(destination.path_and_query.as_str())
         .body(body)
-        .map_err(|error| Status::internal(format!("the path at the node is none: {error}")))?;
+        .map_err(|error| Status::internal(format!("the path at the node is invalid: {error}")))?;
     if destination.is_stream {
         let Received { upgrade, headers, query, .. } = received;
         return remote_command::serve(server, upgrade, &headers, &query, &destination.node, forwarded).await;

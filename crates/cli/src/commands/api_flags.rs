@@ -58,7 +58,7 @@ impl ApiFlags {
             if !is_one {
                 return Err(exit::Usage(format!("--feature-gates {gate}: want NAME=true or NAME=false")).into());
             }
-            note!("--feature-gates {gate}: of no meaning here; ignored");
+            note!("--feature-gates {gate}: has no effect; ignored");
         }
         let any = |count: usize| if count == 0 { usize::MAX } else { count };
         let limits = &mut spec.limits;

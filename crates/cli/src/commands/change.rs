@@ -177,8 +177,8 @@ fn way(both: &Rerun) -> String {
     let Some(revision) = both.fork else { return "the same seed runs again, with the step in it".to_owned() };
     let mode = both.new.mode;
     format!(
-        "in mode {mode} the clock cannot be turned back: a new cluster goes on from a fork of the store at revision {revision};\n \
-         its controllers, scheduler and nodes begin anew, and no later step is taken"
+        "in mode {mode} the clock cannot be turned back: a new cluster continues from a fork of the store at revision {revision};\n \
+         its controllers, scheduler and nodes start again, and no later step runs"
     )
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn tolerant<T: CommandFactory + FromArgMatches>(arguments: Vec<String
         None => go_flags::normalize(arguments, known),
     };
     if !unknown.is_empty() {
-        note!("{}: {}: of no meaning here; ignored", command.get_name(), unknown.join(", "));
+        note!("{}: {}: has no effect; ignored", command.get_name(), unknown.join(", "));
     }
     let name = command.get_name().to_owned();
     let matches = command.try_get_matches_from(std::iter::once(name).chain(flags))?;

@@ -191,7 +191,7 @@ fn guess(pace: &mut Pace, answers: usize) -> Result<Option<usize>> {
         }
         match (0..answers).find(|place| line.to_lowercase() == Answer::letter(*place).to_string()) {
             Some(guess) => return Ok(Some(guess)),
-            None => out!("`{line}` is none of a to {last}.")?,
+            None => out!("`{line}` is not one of a to {last}.")?,
         }
     }
     Ok(None)

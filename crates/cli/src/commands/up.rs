@@ -118,7 +118,7 @@ fn tell_objects(cluster: &Cluster) {
     let (store, plural_of, recorder) = (cluster.store(), Arc::new(cluster.plurals()), cluster.recorder().clone());
     cluster.spawn("world", async move {
         if let Err(error) = record_objects(&*store, plural_of, recorder).await {
-            note!("coracle: objects are told to the event log no longer: {error}");
+            note!("coracle: the event log no longer records objects: {error}");
         }
     });
 }

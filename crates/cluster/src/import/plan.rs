@@ -145,7 +145,7 @@ pub(super) fn plan(mut items: Vec<Item>, found: &Found, drop_unknown_owners: boo
                 }
                 None if found.owners.contains(uid_of(&reference)) => items[at].owners.push(reference),
                 None if drop_unknown_owners => {
-                    items[at].notes.push(format!("without its owner {who}, which nobody knows"))
+                    items[at].notes.push(format!("owner {who} not found; reference dropped"))
                 }
                 None => wrong.push(format!(
                     "{}: {}: its owner {who} (uid {}) is neither in the file nor in the cluster",
@@ -187,7 +187,7 @@ fn skip_pods_of_running_jobs(items: &mut [Item]) {
     let running: BTreeSet<String> = running.map(|job| job.object.uid().to_owned()).collect();
     for pod in items.iter_mut().filter(|item| item.gvk.kind == "Pod" && item.skip.is_none()) {
         if references(&pod.object).iter().any(|reference| running.contains(uid_of(reference))) {
-            pod.skip = Some("its Job has not ended, and runs it anew".to_owned());
+            pod.skip = Some("its Job has not ended and runs it again".to_owned());
         }
     }
 }

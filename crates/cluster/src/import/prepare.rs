@@ -74,7 +74,7 @@ pub(super) fn prepared(object: &Object) -> Prepared {
             }
         }
         "Pod" if object.remove("spec.ephemeralContainers").is_some() => {
-            notes.push("its ephemeral containers are not made anew".to_owned());
+            notes.push("its ephemeral containers are not created again".to_owned());
         }
         "PersistentVolume" => {
             object.remove("spec.claimRef.uid");
@@ -83,7 +83,7 @@ pub(super) fn prepared(object: &Object) -> Prepared {
         "Secret" if object.text("type") == "kubernetes.io/service-account-token" => {
             object.remove(["metadata", "annotations", ACCOUNT_UID].as_slice());
             object.remove("data");
-            notes.push("its token is made anew".to_owned());
+            notes.push("its token is created again".to_owned());
         }
         _ => {}
     }

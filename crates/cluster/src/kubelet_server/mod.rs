@@ -126,7 +126,7 @@ impl KubeletServer {
                 Ok(true) => return None,
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::warn!(%error, user = user.name, "nobody says who may ask what");
+                    tracing::warn!(%error, user = user.name, "the node cannot authorize a request");
                     let (user, about) = (&user.name, "Authorization error");
                     let why = format!("{about} (user={user}, verb={verb}, resource=nodes, subresource={subresource})");
                     return Some(text(StatusCode::INTERNAL_SERVER_ERROR, &why));

@@ -40,7 +40,7 @@ impl Reviews {
         let status = match self.tokens.create(&TokenReview { spec, ..TokenReview::default() }).await {
             Ok(review) => review.status,
             Err(error) => {
-                tracing::warn!(%error, "nobody says whose a token is");
+                tracing::warn!(%error, "the node cannot authenticate a token");
                 return None;
             }
         };

@@ -89,7 +89,7 @@ impl MetricsServer {
             What::Metrics(which) => which,
         };
         let registry = request.extensions().get::<Registry>();
-        let registry = registry.ok_or_else(|| Status::internal("nobody said which objects there are"))?;
+        let registry = registry.ok_or_else(|| Status::internal("the registry is not initialised"))?;
         let now = registry.ambient().clock.now();
         let names = match which {
             Which::Nodes => metrics::NODES,

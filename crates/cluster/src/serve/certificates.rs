@@ -64,9 +64,9 @@ impl Authority {
                 write(&certificate, &authority.certificate)?;
                 Ok(authority)
             }
-            (true, false) => Err(Error::certificate(&key, "is missing beside ca.crt; restore it or remove both")),
+            (true, false) => Err(Error::certificate(&key, "is missing, and ca.crt exists; restore it or remove both")),
             (false, true) => {
-                Err(Error::certificate(&certificate, "is missing beside ca.key; restore it or remove both"))
+                Err(Error::certificate(&certificate, "is missing, and ca.key exists; restore it or remove both"))
             }
         }
     }

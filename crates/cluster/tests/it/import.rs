@@ -183,5 +183,5 @@ async fn what_is_wrong_is_told_with_file_and_line_before_anything_is_made() {
     let options = ImportOptions { drop_unknown_owners: true, ..ImportOptions::default() };
     let report = take_in(&cluster, &unknown, options).await;
     assert_eq!(report.objects[0].fate, Fate::Made, "{report}");
-    assert!(report.to_string().contains("without its owner ConfigMap gone, which nobody knows"), "{report}");
+    assert!(report.to_string().contains("owner ConfigMap gone not found; reference dropped"), "{report}");
 }

@@ -44,7 +44,7 @@ impl Reconciler for Cleaning {
             pass.decided(|| format!("its time ends in {left:#}: keep it"));
             return Ok(Action::RequeueAfter(left.unsigned_abs()));
         }
-        pass.decided(|| "nobody needs it any more: delete");
+        pass.decided(|| "expired: delete");
         pass.delete_if_there::<CertificateSigningRequest>(key, &DeleteParams::default()).await?;
         Ok(Action::Done)
     }

@@ -114,7 +114,7 @@ impl Reconciler for Slices {
         }
         let slices = slices_of(&self.slices, MANAGER, key);
         if self.tracker.misses_one(key, &slices) {
-            pass.decided(|| "somebody has taken a slice over: wait until it is back or gone");
+            pass.decided(|| "another owner has a slice: wait until it is released or deleted");
             return Err(ReconcileError::Object("EndpointSlice informer cache is out of date".to_owned()));
         }
         let pods = chosen_pods(&self.pods, &service);

@@ -94,7 +94,7 @@ impl Reconciler for Mirror {
             return Ok(Action::Done);
         };
         if self.tracker.misses_one(key, &slices) {
-            pass.decided(|| "somebody has taken a slice over: wait until it is back or gone");
+            pass.decided(|| "another owner has a slice: wait until it is released or deleted");
             return Err(ReconcileError::Object("EndpointSlice informer cache is out of date".to_owned()));
         }
         let plan = decide::plan(&endpoints, &slices, self.max_addresses);

@@ -122,7 +122,7 @@ impl Reconciler for Jobs {
             return pass.done(|| "it is finished, or not there: nothing to do");
         };
         if is_managed_elsewhere(&job) {
-            return pass.done(|| "somebody else has it in hand: nothing to do");
+            return pass.done(|| "another controller manages it: nothing to do");
         }
         if !matches!(job.spec.completion_mode.as_deref(), None | Some("NonIndexed" | "Indexed")) {
             let message = "Skipped Job sync because completion mode is unknown";

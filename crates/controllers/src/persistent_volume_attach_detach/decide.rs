@@ -188,7 +188,7 @@ pub(super) fn sentence(deeds: &[Deed]) -> String {
         Deed::Detach { node } => format!("{node}: let it go"),
     };
     let said: Vec<_> = deeds.iter().map(say).collect();
-    if said.is_empty() { "nobody uses it".to_owned() } else { said.join(", ") }
+    if said.is_empty() { "not in use".to_owned() } else { said.join(", ") }
 }
 
 #[cfg(test)]

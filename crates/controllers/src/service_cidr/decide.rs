@@ -56,7 +56,7 @@ pub(super) fn sentence(step: &Step) -> &'static str {
     match step {
         Step::Ready => "it is ready",
         Step::Keep => "it is to go, and holds addresses that no other range holds: keep it",
-        Step::Wait(_) => "it is to go: wait until nobody takes addresses of it",
+        Step::Wait(_) => "deletion requested: wait until no address of it is allocated",
         Step::LetGo => "it is to go: let it go",
     }
 }

@@ -36,7 +36,7 @@ impl Decision {
             Self::Stay => "it may stay".to_owned(),
             Self::StayUntil(at) => format!("it may stay until {}", format_time(*at)),
             Self::Leave => "it does not tolerate a taint of its node: evict it".to_owned(),
-            Self::Done => "it has been told to go".to_owned(),
+            Self::Done => "it has been evicted".to_owned(),
         }
     }
 }

@@ -57,7 +57,7 @@ stages! {
         agent always Text "with which program",
         audit always Text "the request's audit id; a watch is named by it",
         subresource may Text "of which part of the object",
-        dryRun may Truth "nothing is to be kept",
+        dryRun may Truth "nothing is stored",
     }
     /// The API server answered; the cause is the request.
     ApiRespond "api.respond" {
@@ -105,7 +105,7 @@ stages! {
     }
     /// A watch ended because its revision is compacted, or was broken.
     WatchExpired "watch.expired" {
-        why always Text "what the client was told",
+        why always Text "the message of the answer",
         watch always Text "the audit id of the request that opened the watch",
     }
     /// A reflector listed.
@@ -135,7 +135,7 @@ stages! {
     /// A handler was told.
     HandlerCall "handler.call" {
         notification always Text "Added, Updated or Deleted",
-        handler always Text "who is told",
+        handler always Text "the handler that is called",
     }
     /// A key was put into a work queue; merged additions are causes of one `queue.get`.
     QueueAdd "queue.add" {

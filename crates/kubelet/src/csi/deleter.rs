@@ -77,7 +77,7 @@ impl Reconciler for Deleter {
             tell("VolumeFailedDelete", message.clone());
             return Err(ReconcileError::Object(message));
         }
-        pass.decided(|| "nobody claims it: delete it");
+        pass.decided(|| "unclaimed: delete it");
         if !volume.metadata.is_terminating() {
             pass.delete_if_there::<PersistentVolume>(key, &DeleteParams::default()).await?;
         }

@@ -95,7 +95,7 @@ impl Reconciler for Provisioner {
         };
         if !is_wanted(&claim, &class) || self.volumes.get(&ObjectKey::cluster(volume_name(&claim))).is_some() {
             self.calls.end(key);
-            return pass.done(|| "no volume is to be made for it now: nothing to do");
+            return pass.done(|| "it needs no volume now: nothing to do");
         }
         let tell = |event_type, reason: &str, message: String| {
             self.events.in_pass(pass).event(claim.as_ref(), event_type, reason, message);

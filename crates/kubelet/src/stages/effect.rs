@@ -193,7 +193,7 @@ impl Form {
         let found = allowed().find(|(known, _)| *known == word).map(|(_, form)| *form);
         found.ok_or_else(|| {
             let words: Vec<&str> = allowed().map(|(word, _)| *word).collect();
-            place.refused(format!("{word:?} is none of {}", words.join(", ")))
+            place.refused(format!("{word:?} is not one of {}", words.join(", ")))
         })
     }
 

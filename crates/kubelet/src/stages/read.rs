@@ -32,13 +32,13 @@ impl<'t> Place<'t> {
     }
 
     pub(crate) fn fields(&self) -> Result<Fields<'t>, Refusal> {
-        let Part::Map(fields) = &self.tree.part else { return Err(self.refused("is to be a map")) };
+        let Part::Map(fields) = &self.tree.part else { return Err(self.refused("must be a map")) };
         let left = fields.iter().map(|(key, value)| (key.as_str(), value)).collect();
         Ok(Fields { line: self.tree.line, path: self.path.clone(), left })
     }
 
     pub(crate) fn items(&self) -> Result<Vec<Self>, Refusal> {
-        let Part::List(items) = &self.tree.part else { return Err(self.refused("is to be a list")) };
+        let Part::List(items) = &self.tree.part else { return Err(self.refused("must be a list")) };
         let place = |(at, tree)| Self { tree, path: format!("{}[{at}]", self.path) };
         Ok(items.iter().enumerate().map(place).collect())
     }
@@ -46,7 +46,7 @@ impl<'t> Place<'t> {
     pub(crate) fn text(&self) -> Result<&'t str, Refusal> {
         match &self.tree.part {
             Part::Scalar(Json::String(text)) => Ok(text),
-            _ => Err(self.refused("is to be a text")),
+            _ => Err(self.refused("must be a string")),
         }
     }
 
@@ -66,13 +66,13 @@ impl<'t> Place<'t> {
             Part::Scalar(Json::Number(number)) => number.as_i64(),
             _ => None,
         };
-        number.filter(|number| *number >= 0).ok_or_else(|| self.refused("is to be a whole number that is not below 0"))
+        number.filter(|number| *number >= 0).ok_or_else(|| self.refused("must be an integer of at least 0"))
     }
 
     pub(crate) fn flag(&self) -> Result<bool, Refusal> {
         match self.tree.part {
             Part::Scalar(Json::Bool(flag)) => Ok(flag),
-            _ => Err(self.refused("is to be true or false")),
+            _ => Err(self.refused("must be true or false")),
         }
     }
 }

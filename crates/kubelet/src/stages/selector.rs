@@ -91,7 +91,7 @@ impl Requirement {
             "NotIn" => Operator::NotIn(texts),
             "Exists" => Operator::Exists,
             "DoesNotExist" => Operator::DoesNotExist,
-            _ => return Err(operator.refused(format!("{word:?} is none of In, NotIn, Exists and DoesNotExist"))),
+            _ => return Err(operator.refused(format!("{word:?} is not one of In, NotIn, Exists and DoesNotExist"))),
         };
         fields.end()?;
         Ok(Self::Jq(query, operator))

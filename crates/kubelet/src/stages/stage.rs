@@ -49,7 +49,7 @@ impl Stage {
         for (name, expected) in [("kind", "Stage"), ("apiVersion", API_VERSION)] {
             let place = fields.need(name)?;
             if place.text()? != expected {
-                return Err(place.refused(format!("is to be {expected}, not {}", place.text()?)));
+                return Err(place.refused(format!("must be {expected}, not {}", place.text()?)));
             }
         }
         let mut metadata = fields.need("metadata")?.fields()?;
@@ -96,7 +96,7 @@ fn read_kind(place: &Place<'_>) -> Result<GroupVersionKind, Refusal> {
     fields.end()?;
     let version = match &group {
         Some(place) => {
-            GroupVersion::parse(place.text()?).ok_or_else(|| place.refused("is to be a group and its version"))?
+            GroupVersion::parse(place.text()?).ok_or_else(|| place.refused("must be a group and its version"))?
         }
         None => GroupVersion::new("", "v1"),
     };

@@ -137,14 +137,14 @@ fn what_is_no_stage_is_refused_with_line_and_path() {
     let with = |rest: &str| refused(&format!("  resourceRef: {{kind: Pod}}\n{rest}"));
     assert_eq!(refused("  selector: {}\n"), "5: spec: needs resourceRef");
     assert_eq!(with("  weigth: 1\n"), "7: spec.weigth: is no field of a Stage");
-    assert_eq!(with("  weight: -1\n"), "7: spec.weight: is to be a whole number that is not below 0");
+    assert_eq!(with("  weight: -1\n"), "7: spec.weight: must be an integer of at least 0");
     assert_eq!(
         with("  selector:\n    matchExpressions:\n    - key: '.a |'\n      operator: In\n"),
         "9: spec.selector.matchExpressions[0].key: \".a |\" is no jq"
     );
     assert_eq!(
         with("  selector:\n    matchExpressions:\n    - key: .a\n      operator: Intersection\n"),
-        "10: spec.selector.matchExpressions[0].operator: \"Intersection\" is none of In, NotIn, Exists and DoesNotExist"
+        "10: spec.selector.matchExpressions[0].operator: \"Intersection\" is not one of In, NotIn, Exists and DoesNotExist"
     );
     assert_eq!(
         with("  next:\n    statusTemplate: |\n      a: 1\n      b: {{ Nonsense }}\n"),
@@ -156,7 +156,7 @@ fn what_is_no_stage_is_refused_with_line_and_path() {
     );
     assert_eq!(
         with("  steps:\n  - patch: {template: a, type: apply}\n"),
-        "8: spec.steps[0].patch.type: \"apply\" is none of json, merge, strategic"
+        "8: spec.steps[0].patch.type: \"apply\" is not one of json, merge, strategic"
     );
     assert_eq!(parse("a: [").unwrap_err().line, 1);
     let other = parse("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n").unwrap_err();

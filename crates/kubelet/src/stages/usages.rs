@@ -113,7 +113,7 @@ impl PodUsage {
         for (name, expected) in [("kind", kind), ("apiVersion", API_VERSION)] {
             let place = fields.need(name)?;
             if place.text()? != expected {
-                return Err(place.refused(format!("is to be {expected}, not {}", place.text()?)));
+                return Err(place.refused(format!("must be {expected}, not {}", place.text()?)));
             }
         }
         fields.need("metadata")?;

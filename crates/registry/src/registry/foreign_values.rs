@@ -54,7 +54,7 @@ fn refuse_encrypted(value: &[u8]) -> Result<(), String> {
     let [provider, version, key] = [provider, version, key].map(Option::unwrap_or_default);
     Err(format!(
         "it is encrypted ({provider}, {version}, key {key}), and encryption at rest is not built: let kube-apiserver \
-         write it anew with the provider `identity`"
+         write it again with the provider `identity`"
     ))
 }
 

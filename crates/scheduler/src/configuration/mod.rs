@@ -94,10 +94,10 @@ impl Configuration {
 fn is_ours(reader: &mut Reader, root: &At<'_>, fields: &Fields<'_>) {
     for (field, expected) in [("apiVersion", API_VERSION), ("kind", KIND)] {
         match fields.get(field) {
-            None => reader.refuse(root, format!("{field} is missing, and is to be {expected}")),
+            None => reader.refuse(root, format!("{field} is missing, and must be {expected}")),
             Some(at) => {
                 if reader.text(Some(at)).is_some_and(|found| found != expected) {
-                    reader.invalid(at, &format!("is to be {expected}"));
+                    reader.invalid(at, &format!("must be {expected}"));
                 }
             }
         }

@@ -24,7 +24,7 @@ pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>) -> AddedAffinity {
     let mut preferred = Vec::new();
     for at in reader.list(fields.get(PREFERRED)) {
         let fields = reader.fields(&at, &["weight", "preference"]);
-        let why = "is to be a number of 32 bits";
+        let why = "must be an integer of 32 bits";
         let weight = reader.within(fields.get("weight"), i64::from(i32::MIN), i64::from(i32::MAX), why);
         if let Some(at) = fields.get("preference") {
             preferred.push((weight.unwrap_or(0), term(reader, at)));

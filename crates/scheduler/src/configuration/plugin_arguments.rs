@@ -85,7 +85,7 @@ fn fields<'a>(reader: &mut Reader, plugin: &str, at: &At<'a>, known: &[&str]) ->
         if reader.text(fields.get(field)).is_some_and(|found| found != expected)
             && let Some(at) = fields.get(field)
         {
-            reader.invalid(at, &format!("is to be {expected}"));
+            reader.invalid(at, &format!("must be {expected}"));
         }
     }
     fields

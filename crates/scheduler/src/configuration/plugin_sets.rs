@@ -112,7 +112,7 @@ fn set(reader: &mut Reader, fields: &Fields<'_>, name: &str, point: Option<Point
             fields.get("weight"),
             i64::from(i32::MIN),
             i64::from(i32::MAX),
-            "is to be a number of 32 bits",
+            "must be an integer of 32 bits",
         );
         let Some(name) = name_of(reader, &element, &fields) else { continue };
         match find(&name, point) {

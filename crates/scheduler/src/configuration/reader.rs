@@ -93,7 +93,7 @@ impl Reader {
     /// The fields of an object; all of them must be known.
     pub(super) fn fields<'a>(&mut self, at: &At<'a>, known: &[&str]) -> Fields<'a> {
         let Value::Map(map) = &at.node.value else {
-            self.refuse(at, format!("is to be an object, and is {}", at.node.value));
+            self.refuse(at, format!("must be an object, got {}", at.node.value));
             return Fields::new();
         };
         let mut fields = Fields::new();
@@ -113,7 +113,7 @@ impl Reader {
     pub(super) fn list<'a>(&mut self, at: Option<&At<'a>>) -> Vec<At<'a>> {
         let Some(at) = at else { return Vec::new() };
         let Value::List(list) = &at.node.value else {
-            self.refuse(at, format!("is to be a list, and is {}", at.node.value));
+            self.refuse(at, format!("must be a list, got {}", at.node.value));
             return Vec::new();
         };
         let element = |(index, node)| At { node, path: format!("{}[{index}]", at.path) };
@@ -123,7 +123,7 @@ impl Reader {
     pub(super) fn text(&mut self, at: Option<&At<'_>>) -> Option<String> {
         let at = at?;
         let Value::Text(text) = &at.node.value else {
-            self.refuse(at, format!("is to be text, and is {}", at.node.value));
+            self.refuse(at, format!("must be a string, got {}", at.node.value));
             return None;
         };
         Some(text.clone())
@@ -132,7 +132,7 @@ impl Reader {
     pub(super) fn integer(&mut self, at: Option<&At<'_>>) -> Option<i64> {
         let at = at?;
         let Value::Integer(value) = &at.node.value else {
-            self.refuse(at, format!("is to be a whole number, and is {}", at.node.value));
+            self.refuse(at, format!("must be an integer, got {}", at.node.value));
             return None;
         };
         Some(*value)
@@ -152,14 +152,14 @@ impl Reader {
         if let Some(at) = at
             && !matches!(at.node.value, Value::Integer(_) | Value::Float(_))
         {
-            self.refuse(at, format!("is to be a number, and is {}", at.node.value));
+            self.refuse(at, format!("must be a number, got {}", at.node.value));
         }
     }
 
     pub(super) fn bool(&mut self, at: Option<&At<'_>>) -> Option<bool> {
         let at = at?;
         let Value::Bool(value) = at.node.value else {
-            self.refuse(at, format!("is to be true or false, and is {}", at.node.value));
+            self.refuse(at, format!("must be true or false, got {}", at.node.value));
             return None;
         };
         Some(value)

@@ -425,8 +425,8 @@ pub fn parse(body: &[u8], format: Format) -> Result<(Value, Vec<String>), String
 /// What is objected to in a document of YAML: fields that are there twice are told at once, before all else.
 fn as_go_yaml_tells(body: &[u8], prefix: &str, strict: Vec<String>) -> Vec<String> {
     let (twice, others): (Vec<_>, Vec<_>) = strict.into_iter().partition(|text| text.starts_with(DUPLICATE));
-    let told = if twice.is_empty() { None } else { yaml_twice::keys_that_are_there_twice(body) };
-    told.map(|told| format!("{prefix}{told}")).into_iter().chain(others).collect()
+    let twice_text = if twice.is_empty() { None } else { yaml_twice::keys_that_are_there_twice(body) };
+    twice_text.map(|twice_text| format!("{prefix}{twice_text}")).into_iter().chain(others).collect()
 }
 
 /// How every objection to a field that is there twice begins.

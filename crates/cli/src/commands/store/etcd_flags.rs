@@ -132,7 +132,7 @@ impl EtcdFlags {
         .collect();
         if !given.is_empty() {
             let names = given.join(", ");
-            note!("coracle: {names}: of no meaning to a store of one member without a quota; ignored");
+            note!("coracle: {names}: no effect on a store of one member without a quota; ignored");
         }
     }
 

@@ -141,7 +141,7 @@ impl Registry {
 
     async fn answer_to(&self, url: &str, question: &Question) -> Result<Answer, String> {
         let no_answer = |why: &str| format!("Get {}: {why}", go_quote(url));
-        let Some(outgoing) = self.outgoing() else { return Err(no_answer("this server calls nobody")) };
+        let Some(outgoing) = self.outgoing() else { return Err(no_answer("webhook calls are disabled")) };
         let answer = tokio::time::timeout(question.timeout, outgoing.get(self, question)).await;
         let late = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
         answer.map_err(|_| no_answer(late))?.map_err(|why| no_answer(&why))
@@ -156,7 +156,7 @@ impl Registry {
         let timed = format!("{url}?timeout={}s", call.timeout.as_secs_f64().ceil());
         let no_answer = |why: &str| CallError::NoAnswer(format!("Post {}: {why}", go_quote(&timed)));
         let Some(outgoing) = self.outgoing() else {
-            return Err(no_answer("this server calls nobody"));
+            return Err(no_answer("webhook calls are disabled"));
         };
         let answer = tokio::time::timeout(call.timeout, outgoing.post(self, call)).await;
         let answer = answer.map_err(|_| no_answer("context deadline exceeded"))?.map_err(|why| no_answer(&why))?;
