@@ -76,7 +76,7 @@ stages! {
         plugin always Text "which one",
         why always Text "what it said",
     }
-    /// The API server calls somebody: a webhook, an extension API server. The subject is the URL.
+    /// The API server calls a webhook or an extension API server. The subject is the URL.
     WebhookCall "webhook.call" {
         audit may Text "of the request on whose behalf",
     }
@@ -93,7 +93,7 @@ stages! {
     ObjectChange "object.change" {
         whole may Map "the object as it is now",
         patch may Map "a JSON merge patch from what it was to what it is now",
-        managers may Map "manager, or `manager/subresource`, to the fields that it owns now, if that changed",
+        managers may Map "`manager/operation`, or `manager/operation/subresource`, to the fields that it owns now, if that changed",
         redacted may List "paths whose values are left out",
         gone may Truth "there is no object any more",
     }
@@ -132,7 +132,7 @@ stages! {
     CacheApply "cache.apply" {
         r#type always Text "Added, Updated or Deleted",
     }
-    /// A handler was told.
+    /// A handler receives a change.
     HandlerCall "handler.call" {
         notification always Text "Added, Updated or Deleted",
         handler always Text "the handler that is called",
