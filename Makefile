@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients held page transcripts
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients held hostile page transcripts
 
 help: ## List all tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,11 @@ clients: ## Test clients in Go, Python, JavaScript, Java and Rust, and published
 
 held: ## Test with 10,000 connections, 1,000 watches, and clients that stall or send too slowly
 	bash tests/clients/run held
+
+HOSTILE ?= bodies
+hostile: ## Load that hostile clients make, on an optimized build: HOSTILE='bodies --seconds 600', neighbours or churn
+	$(CARGO) build --release -q -p coracle-cli
+	tests/hostile/run $(HOSTILE)
 
 page: ## Check reports in the installed Chromium; PICTURES=1 also takes the pictures of docs/window.md again
 	$(CARGO) build -q -p coracle-cli
