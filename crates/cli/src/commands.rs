@@ -5,7 +5,6 @@ mod advertise_flags;
 mod api_flags;
 mod apiserver;
 mod audit_flags;
-mod change;
 mod completion;
 mod component;
 mod diff;
@@ -34,6 +33,7 @@ mod story;
 mod up;
 mod view;
 mod webhook_flags;
+mod what_if;
 mod why;
 
 use anyhow::Result;

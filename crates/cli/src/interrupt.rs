@@ -20,7 +20,7 @@ pub(crate) async fn interrupted() -> u8 {
 
 /// Completes at the first Ctrl-C or SIGTERM, or when the parent process has ended.
 pub(crate) async fn interrupted_or_orphaned() -> u8 {
-    match select(pin!(interrupted()), pin!(crate::orphan::orphaned())).await {
+    match select(pin!(interrupted()), pin!(crate::parent_death::orphaned())).await {
         Either::Left((code, _)) => code,
         Either::Right(_) => crate::exit::PASS,
     }

@@ -8,7 +8,6 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod called;
 mod commands;
 mod descriptions;
 mod exec_folder;
@@ -16,17 +15,18 @@ mod exit;
 mod go_flags;
 mod handed_on;
 mod interrupt;
-mod live;
+mod kind_names;
+mod live_view;
 mod open_files;
-mod orphan;
 mod output;
 mod page_socket;
+mod parent_death;
 mod random;
 mod reports;
 mod shell;
 mod simulated;
 mod snapshot;
-mod snapshot_door;
+mod snapshot_api;
 mod state;
 mod terminal;
 

@@ -5,10 +5,10 @@ use coracle_meta::{GroupVersionResource, Status, go_quote};
 use coracle_registry::{Admission, Derived, Lists, Review};
 use coracle_schema::patch::JsonPatch;
 
-use super::invocation::Invocation;
 use super::review::JSON_PATCH;
 use super::verdict::Failure;
 use super::webhook::{Webhook, webhooks};
+use super::webhook_call::WebhookCall;
 use crate::request_view::{is_exempt, namespace_of};
 use crate::unreadable::Configured;
 
@@ -56,7 +56,7 @@ impl Admission for MutatingAdmissionWebhook {
                 // Whoever was called before may have changed its labels.
                 namespace = namespace_of(review).await?;
             }
-            let Some(invocation) = Invocation::of(webhook, review, namespace.as_deref()).await? else { continue };
+            let Some(invocation) = WebhookCall::of(webhook, review, namespace.as_deref()).await? else { continue };
             // Who was not called in the first round is not called in the second either.
             if review.reinvocation.is_second_round() && !review.reinvocation.is_due(&webhook.id) {
                 continue;
@@ -80,7 +80,7 @@ impl Admission for MutatingAdmissionWebhook {
 }
 
 /// Asks one webhook, and does what it says; says whether the object is another now.
-async fn mutate(review: &mut Review<'_>, invocation: &Invocation) -> Result<bool, Failure> {
+async fn mutate(review: &mut Review<'_>, invocation: &WebhookCall) -> Result<bool, Failure> {
     let response = invocation.call(review, true).await?;
     let Some(patch) = response.patch else { return Ok(false) };
     let webhook = &invocation.webhook;

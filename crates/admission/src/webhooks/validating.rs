@@ -5,8 +5,8 @@ use coracle_meta::{GroupVersionResource, Status};
 use coracle_registry::{Admission, Derived, Lists, Review};
 use futures_util::future::join_all;
 
-use super::invocation::Invocation;
 use super::webhook::{Webhook, webhooks};
+use super::webhook_call::WebhookCall;
 use crate::request_view::{is_exempt, namespace_of};
 use crate::unreadable::Configured;
 
@@ -49,7 +49,7 @@ impl Admission for ValidatingAdmissionWebhook {
         // Nobody is called before it is known whom to call.
         let mut invocations = Vec::new();
         for webhook in webhooks.iter() {
-            invocations.extend(Invocation::of(webhook, review, namespace.as_deref()).await?);
+            invocations.extend(WebhookCall::of(webhook, review, namespace.as_deref()).await?);
         }
         let calls = invocations.iter().map(|invocation| async move {
             let failure = invocation.call(review, false).await.err()?;

@@ -8,9 +8,9 @@ use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
 use coracle_viewer::{Picture, lanes, sentence};
 
-use super::change::{Output, Put};
+use super::what_if::{Output, Put};
 use crate::exit;
-use crate::live::Live;
+use crate::live_view::LiveView;
 use crate::output::{self, note, out};
 use crate::reports;
 use crate::shell::quoted;
@@ -123,7 +123,8 @@ impl Run {
             return self.put.run((file, scenario), &options, &output);
         }
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
-        let live = Live::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
+        let live =
+            LiveView::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
         let report = coracle_scenario::execute(scenario, file, &options, |header| {
             let made = match &self.events {
                 Some(path) => Recorder::file(path, KEPT_ENTRIES, header),

@@ -86,7 +86,7 @@ impl Default for ServerFlags {
 }
 
 /// An API server's listener, its certificates and its client authentication.
-pub(crate) struct Door {
+pub(crate) struct SecureServing {
     pub(crate) listener: Listener,
     pub(crate) authority: Arc<Authority>,
 }
@@ -135,7 +135,7 @@ impl ServerFlags {
     }
 
     /// Loads the authority in `folder` and listens; `preferred` is the port if the flags set none.
-    pub(crate) async fn open(&self, folder: &Path, preferred: u16, spec: &mut ApiServerSpec) -> Result<Door> {
+    pub(crate) async fn open(&self, folder: &Path, preferred: u16, spec: &mut ApiServerSpec) -> Result<SecureServing> {
         let authority = Arc::new(Authority::open(folder)?);
         let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -148,11 +148,11 @@ impl ServerFlags {
         let listener = Listener::bind(address, papers, self.api.oldest_tls()?).await?;
         spec.root_ca = Some(authority.certificate().to_owned());
         spec.client_ca = Some(authority.certificate().to_owned());
-        Ok(Door { listener, authority })
+        Ok(SecureServing { listener, authority })
     }
 }
 
-impl Door {
+impl SecureServing {
     /// `https://127.0.0.1:41234`
     pub(crate) fn url(&self) -> String {
         let mut address = self.listener.address();

@@ -18,7 +18,7 @@ use tower::ServiceExt;
 use crate::commands::env::StateArgs;
 use crate::commands::up::runtime;
 use crate::output::out;
-use crate::snapshot_door::PATH;
+use crate::snapshot_api::PATH;
 use crate::state::StateFolder;
 use crate::{exit, snapshot};
 

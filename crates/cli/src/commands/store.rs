@@ -1,5 +1,5 @@
-mod care;
 pub(crate) mod etcd_flags;
+mod maintenance;
 pub(crate) mod tls_flags;
 mod top;
 
@@ -12,8 +12,8 @@ use coracle_cluster::serve::StoreListener;
 use coracle_journal::Recorder;
 use tokio::task::JoinSet;
 
-use crate::commands::store::care::Care;
 use crate::commands::store::etcd_flags::EtcdFlags;
+use crate::commands::store::maintenance::Maintenance;
 use crate::commands::store::top::Top;
 use crate::commands::up::{runtime, server_ambient};
 use crate::exit;
@@ -33,7 +33,7 @@ pub(crate) struct StoreCommand {
 #[derive(Debug, Subcommand)]
 enum Action {
     #[command(flatten)]
-    Care(Care),
+    Maintenance(Maintenance),
     /// Show what a store is doing: revisions, sizes, watches, how long its disk takes
     Top(Top),
 }
@@ -41,7 +41,7 @@ enum Action {
 impl StoreCommand {
     pub(crate) fn run(self) -> Result<u8> {
         match self.action {
-            Some(Action::Care(care)) => runtime()?.block_on(care.run()),
+            Some(Action::Maintenance(care)) => runtime()?.block_on(care.run()),
             Some(Action::Top(top)) => runtime()?.block_on(top.run()),
             None => runtime()?.block_on(serve(self.flags, interrupted)),
         }

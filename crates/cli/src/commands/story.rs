@@ -5,8 +5,8 @@ use clap::builder::NonEmptyStringValueParser;
 use coracle_journal::{Entry, Events};
 use coracle_viewer::{NothingToTell, Read, Telling};
 
-use crate::called::called;
 use crate::exit;
+use crate::kind_names::with_plural_kind;
 use crate::output::{self, note};
 use crate::terminal::plain;
 
@@ -27,7 +27,7 @@ impl Story {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let telling = if self.verbose { Telling::Everything } else { Telling::Steps };
         print_of(&self.events, |entries| {
-            let object = self.object.as_deref().map(|object| called(entries, object));
+            let object = self.object.as_deref().map(|object| with_plural_kind(entries, object));
             coracle_viewer::story(entries, object.as_deref(), telling)
         })
     }

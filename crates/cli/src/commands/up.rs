@@ -19,7 +19,7 @@ use crate::commands::audit_flags::close;
 use crate::commands::env::StateArgs;
 use crate::commands::node_flags::NodeFlags;
 use crate::commands::scheduler_configuration;
-use crate::commands::server_flags::{Door, ServerFlags};
+use crate::commands::server_flags::{SecureServing, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::exec_folder::ExecFolder;
 use crate::handed_on::Signals;
@@ -28,7 +28,7 @@ use crate::output::{Unwritten, note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
 use crate::simulated::simulated_nodes;
-use crate::snapshot_door::SnapshotDoor;
+use crate::snapshot_api::SnapshotApi;
 use crate::state::StateFolder;
 use crate::{exit, state};
 
@@ -103,7 +103,7 @@ pub(crate) struct Up {
 /// A running cluster with its listener, its folder and its kubeconfig.
 pub(crate) struct RunningCluster {
     pub(crate) cluster: Cluster,
-    pub(crate) door: Door,
+    pub(crate) door: SecureServing,
     pub(crate) kubeconfig: PathBuf,
     /// The link to the page, if it is served.
     page: Option<String>,
@@ -169,7 +169,7 @@ impl Up {
         let known = folder.data().exists();
         let running = self.start(&folder, server_ambient()).await?;
         let greeted = self.greet(&running, &folder, started.elapsed(), known);
-        let front = SnapshotDoor::beside(&running.cluster, &folder);
+        let front = SnapshotApi::beside(&running.cluster, &folder);
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
         let serving = tokio::spawn(running.door.listener.serve(front, {
             let stop = std::sync::Arc::clone(&stop);

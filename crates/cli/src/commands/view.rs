@@ -11,9 +11,9 @@ use futures_util::future::{Either, select};
 
 use super::story::{note, nothing, run_of};
 use super::up::runtime;
-use crate::called::called;
 use crate::exit;
 use crate::interrupt::interrupted;
+use crate::kind_names::with_plural_kind;
 use crate::output::{note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
@@ -43,7 +43,7 @@ impl View {
         reports::check(&self.report)?;
         let read = run_of(&self.run)?;
         let entries = &read.events.entries;
-        let place = match self.at.as_deref().map(|at| find(entries, &called(entries, at))) {
+        let place = match self.at.as_deref().map(|at| find(entries, &with_plural_kind(entries, at))) {
             None => String::new(),
             Some(Ok(id)) => format!("#i={}", id.0),
             Some(Err(why)) => return nothing(&self.run, &why),

@@ -5,7 +5,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::story::print_of;
-use crate::called::called;
+use crate::kind_names::with_plural_kind;
 
 /// Says why an object, or an event, is there.
 #[derive(Debug, Args)]
@@ -20,6 +20,6 @@ pub(crate) struct Why {
 
 impl Why {
     pub(crate) fn run(self) -> Result<u8> {
-        print_of(&self.events, |entries| coracle_viewer::why(entries, &called(entries, &self.about)))
+        print_of(&self.events, |entries| coracle_viewer::why(entries, &with_plural_kind(entries, &self.about)))
     }
 }

@@ -11,7 +11,7 @@ use crate::output::{note, out};
 
 /// What can be done to a store's data: to a folder while nothing serves it, and a backup also of a store that runs.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Care {
+pub(crate) enum Maintenance {
     /// Read all data and say whether it is whole
     Check {
         /// The folder of the data
@@ -42,7 +42,7 @@ pub(crate) enum Care {
     },
 }
 
-impl Care {
+impl Maintenance {
     pub(crate) async fn run(self) -> Result<u8> {
         match self {
             Self::Check { dir } => tell(&format!("{}: whole", dir.display()), disk::check(&dir)),

@@ -17,12 +17,12 @@ use crate::refusal::forbidden;
 use crate::shown::{Shown, is_whole};
 
 /// A webhook that is asked about a request, in the version in which it is told of it.
-pub(super) struct Invocation {
+pub(super) struct WebhookCall {
     pub(super) webhook: Arc<Webhook>,
     shown: Shown,
 }
 
-impl Invocation {
+impl WebhookCall {
     /// How a webhook is asked about the request; none if it is not.
     ///
     /// # Errors

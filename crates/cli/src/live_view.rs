@@ -16,13 +16,13 @@ const EVERY: Duration = Duration::from_millis(100);
 const LANES: usize = 8;
 
 /// Draws a scenario's event log while it grows; does nothing without a terminal.
-pub(crate) struct Live {
+pub(crate) struct LiveView {
     wanted: bool,
     ended: Arc<AtomicBool>,
     thread: RefCell<Option<JoinHandle<()>>>,
 }
 
-impl Live {
+impl LiveView {
     pub(crate) fn for_terminal(wanted: bool) -> Self {
         Self { wanted, ended: Arc::default(), thread: RefCell::default() }
     }

@@ -28,7 +28,7 @@ const CHUNK: usize = 1 << 16;
 
 /// The source of a snapshot of a running cluster.
 #[derive(Clone)]
-pub(crate) struct SnapshotDoor {
+pub(crate) struct SnapshotApi {
     folder: StateFolder,
     store: Arc<dyn Store>,
     kubelet: Kubelet,
@@ -36,19 +36,19 @@ pub(crate) struct SnapshotDoor {
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl SnapshotDoor {
+impl SnapshotApi {
     /// The API of a cluster with this path in addition: the API server authorizes its requests.
     pub(crate) fn beside(cluster: &Cluster, folder: &StateFolder) -> Transport {
         let front = cluster.front_door();
-        let door = Self {
+        let api = Self {
             folder: folder.clone(),
             store: cluster.store(),
             kubelet: cluster.kubelet().clone(),
             turn: Arc::default(),
         };
         let service = PathService::new(move |asked| {
-            let door = door.clone();
-            async move { door.answer(&asked).await }
+            let api = api.clone();
+            async move { api.answer(&asked).await }
         });
         Transport::to(tower::service_fn(move |mut request: Request<Body>| {
             if request.uri().path() == PATH {

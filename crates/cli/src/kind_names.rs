@@ -18,7 +18,7 @@ struct Names {
 /// `replicasets/web`. The names of built-in kinds are those of the API server; the names of custom kinds are in the
 /// log. A name that is not a kind is not changed, and neither is a name that the log itself contains: a namespace may
 /// have the name of a kind.
-pub(crate) fn called(entries: &[Entry], about: &str) -> String {
+pub(crate) fn with_plural_kind(entries: &[Entry], about: &str) -> String {
     let whole = with_plural(entries, about);
     let is_there = |name| find(entries, name).is_ok();
     if whole != about && !is_there(&whole) && is_there(about) { about.to_owned() } else { whole }
@@ -100,14 +100,18 @@ mod tests {
             ("Boat/coracle", "boats/coracle"),
             ("boats.example.com/coracle", "boats/coracle"),
         ] {
-            assert_eq!(called(&log, about), whole);
+            assert_eq!(with_plural_kind(&log, about), whole);
         }
         for other in ["#412", "rev=31", "web-1", "default/web-1", "rs.batch/web", "kube-system/x"] {
-            assert_eq!(called(&log, other), other);
+            assert_eq!(with_plural_kind(&log, other), other);
         }
-        assert_eq!(called(&[], "bt/coracle"), "bt/coracle");
-        assert_eq!(called(&log, "jobs/web-1"), "jobs/web-1", "a pod of a namespace that is called as a kind is");
-        assert_eq!(called(&log, "ingress/web-1"), "ingress/web-1");
-        assert_eq!(called(&log, "ingress/web-2"), "ingresses/web-2");
+        assert_eq!(with_plural_kind(&[], "bt/coracle"), "bt/coracle");
+        assert_eq!(
+            with_plural_kind(&log, "jobs/web-1"),
+            "jobs/web-1",
+            "a pod of a namespace that is called as a kind is"
+        );
+        assert_eq!(with_plural_kind(&log, "ingress/web-1"), "ingress/web-1");
+        assert_eq!(with_plural_kind(&log, "ingress/web-2"), "ingresses/web-2");
     }
 }
