@@ -190,7 +190,16 @@ async fn create(cluster: &Cluster, draw: &mut Draw<'_>, templates: &[Template], 
     exaggerate(draw, kind, &mut object);
     let (code, answer) = call(cluster, "POST", path, &object).await;
     assert!(code < 500 || code == 503 || code == 504, "{path}: {answer}");
-    (code == 201).then(|| format!("{path}/{}", answer["metadata"]["name"].as_str().unwrap_or_default()))
+    (code == 201).then(|| format!("{path}/{}", path_segment(answer["metadata"]["name"].as_str().unwrap_or_default())))
+}
+
+/// A name as a step of a path: roles, for example, may have any name without slashes and percent signs.
+fn path_segment(name: &str) -> String {
+    let step = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    name.bytes().map(step).collect()
 }
 
 /// Puts extremes into an object of a kind.
