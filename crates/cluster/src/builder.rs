@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_kubelet::stages::{Programme, Stage};
+use coracle_kubelet::stages::{Stage, StageSet};
 use coracle_kubelet::{NodeSpec, SavedNodes};
 
 use crate::kept_store::KeptStore;
@@ -22,7 +22,7 @@ pub struct Builder {
     pub(crate) api_server: ApiServerSpec,
     pub(crate) nodes: Vec<NodeSpec>,
     pub(crate) delays: coracle_kubelet::Delays,
-    pub(crate) stages: Option<Arc<Programme>>,
+    pub(crate) stages: Option<Arc<StageSet>>,
     pub(crate) controllers: coracle_controllers::Config,
     pub(crate) scheduler: coracle_scheduler::Config,
     pub(crate) layer: Option<TransportLayer>,
@@ -101,7 +101,7 @@ impl Builder {
     /// a Stage names.
     #[must_use]
     pub fn stages(mut self, stages: Vec<Stage>) -> Self {
-        self.stages = Some(Arc::new(Programme::new(stages)));
+        self.stages = Some(Arc::new(StageSet::new(stages)));
         self
     }
 

@@ -7,7 +7,7 @@ use coracle_client::Client;
 use coracle_controllers::{Identities, TokenKey};
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_kubelet::Kubelet;
-use coracle_kubelet::stages::{Player, Programme};
+use coracle_kubelet::stages::{StageRunner, StageSet};
 use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
 use coracle_store::Store;
@@ -38,7 +38,7 @@ pub struct Cluster {
     layer: Option<TransportLayer>,
     config: Config,
     kubelet: Arc<Kubelet>,
-    stages: Option<Arc<Programme>>,
+    stages: Option<Arc<StageSet>>,
     tasks: Tasks,
     running: Arc<Mutex<BTreeMap<Component, Running>>>,
     /// What was started beside the components; ends with the cluster.
@@ -273,14 +273,14 @@ impl Cluster {
             }
             Component::Kubelet => {
                 let kubelet = Kubelet::clone(&self.kubelet);
-                let player = self.player(&ambient, recorder).map(Arc::new);
+                let stage_runner = self.stage_runner(&ambient, recorder).map(Arc::new);
                 Running::start(tasks, name, move |stop| {
                     restarts.note();
-                    let (kubelet, player) = (kubelet.clone(), player.clone());
+                    let (kubelet, stage_runner) = (kubelet.clone(), stage_runner.clone());
                     async move {
-                        let play = OptionFuture::from(player.as_deref().map(Player::run)).map(drop);
-                        let play = play.then(|()| std::future::pending::<()>());
-                        select(pin!(kubelet.run(stop.asked())), pin!(play)).await;
+                        let run_stages = OptionFuture::from(stage_runner.as_deref().map(StageRunner::run)).map(drop);
+                        let run_stages = run_stages.then(|()| std::future::pending::<()>());
+                        select(pin!(kubelet.run(stop.asked())), pin!(run_stages)).await;
                     }
                 })
             }
@@ -292,14 +292,14 @@ impl Cluster {
     }
 
     /// What plays the Stages by which nodes and pods live, if there are any: they may say anything of any object.
-    fn player(&self, ambient: &Ambient, recorder: Recorder) -> Option<Player> {
-        let programme = self.stages.clone()?;
+    fn stage_runner(&self, ambient: &Ambient, recorder: Recorder) -> Option<StageRunner> {
+        let stages = self.stages.clone()?;
         let user = User::new("system:coracle:stages", ["system:masters"]);
         let front = self.control_plane.transport().asking_as(Arc::new(user));
         let client = Client::new(layered(front, Component::Kubelet.word(), self.layer.as_ref()), ambient);
         let kubelet = Kubelet::clone(&self.kubelet);
         let acts = move |node: &str| kubelet.acts(node);
-        Some(Player::new(programme, client, ambient.split("stages"), recorder, acts))
+        Some(StageRunner::new(stages, client, ambient.split("stages"), recorder, acts))
     }
 
     /// What runs all controllers, each with its own identity.

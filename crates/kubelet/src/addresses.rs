@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where the addresses of simulated nodes begin.
+/// The first address of simulated nodes.
 const FIRST_NODE: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 2);
-/// Where the addresses of simulated pods begin; each node has a share of [`SHARE`].
+/// The first address of simulated pods; each node has a block of [`SHARE`] addresses.
 const FIRST_POD: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 0);
-/// How many addresses a node has for its pods.
+/// How many pod addresses a node has.
 const SHARE: u32 = 1024;
 
 /// The address of the node with this number.
@@ -13,7 +13,7 @@ pub(crate) fn node_address(number: u32) -> String {
     Ipv4Addr::from(u32::from(FIRST_NODE).wrapping_add(number)).to_string()
 }
 
-/// Gives each pod of a node an address; one that was given back is not given out again at once.
+/// Allocates pod addresses of one node. An address that a pod has released is not reused immediately.
 #[derive(Clone, Debug)]
 pub(crate) struct PodAddresses {
     own: Range,
@@ -21,27 +21,27 @@ pub(crate) struct PodAddresses {
 }
 
 impl PodAddresses {
-    /// The addresses of the node with this number.
+    /// The address block of the node with this number.
     pub(crate) fn of_node(number: u32) -> Self {
         let first = u32::from(FIRST_POD).wrapping_add(number.wrapping_mul(SHARE));
         Self { own: Range { first: Ipv4Addr::from(first).into(), size: SHARE }, last: 0 }
     }
 
-    /// The place of the last address that was given out.
+    /// The offset of the address that was allocated last.
     pub(crate) fn last(&self) -> u32 {
         self.last
     }
 
-    /// Goes on after this place.
+    /// Continues the allocation after this offset.
     pub(crate) fn go_on_after(&mut self, last: u32) {
         self.last = last;
     }
 
-    /// The next address that is not taken; none if all are. A Node that has been given a range for its pods (`podCIDRs`,
-    /// the first of them) uses that, and else its own.
+    /// The next free address; none if all are taken. A Node with `podCIDRs` uses the first of them, and any other node
+    /// its own block.
     pub(crate) fn next(&mut self, taken: &BTreeSet<String>, given: &[String]) -> Option<String> {
         let range = given.first().and_then(|given| Range::parse(given)).unwrap_or(self.own);
-        // The first of a share names the network and the last all of it.
+        // The first address of a range is the network's, and the last is the broadcast address.
         for _ in 1..range.size.saturating_sub(1) {
             self.last = self.last % (range.size - 2) + 1;
             let address = range.at(self.last).to_string();
@@ -53,7 +53,7 @@ impl PodAddresses {
     }
 }
 
-/// All addresses of a pod: its first one, and those at the same place in the other ranges of its node.
+/// All addresses of a pod: the first one, and those at the same offset in the other ranges of its node.
 pub(crate) fn of_all_families(first: &str, given: &[String]) -> Vec<String> {
     let place = || {
         let (own, others) = given.split_first()?;
@@ -64,10 +64,10 @@ pub(crate) fn of_all_families(first: &str, given: &[String]) -> Vec<String> {
     [vec![first.to_owned()], place().unwrap_or_default()].concat()
 }
 
-/// The most addresses of a range that are used.
+/// How many addresses of a range are used at most.
 const MOST: u32 = 1 << 16;
 
-/// Addresses that follow each other.
+/// A contiguous range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range {
     first: IpAddr,
@@ -75,7 +75,7 @@ struct Range {
 }
 
 impl Range {
-    /// Reads `10.244.1.0/24` or `fd00:10:244:1::/64`.
+    /// Parses `10.244.1.0/24` or `fd00:10:244:1::/64`.
     fn parse(text: &str) -> Option<Self> {
         let (first, bits) = text.split_once('/')?;
         let (first, bits): (IpAddr, u32) = (first.parse().ok()?, bits.parse().ok()?);

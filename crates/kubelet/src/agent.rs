@@ -11,53 +11,53 @@ use tokio::time::Instant;
 
 use crate::NodeSpec;
 use crate::machine::Machine;
-use crate::view::View;
+use crate::pod_view::PodView;
 use crate::volumes::VolumeManager;
 
-/// What speaks for one machine, as long as it has power: it has the node's identity, and knows how far it is.
+/// The kubelet process of one machine: it has the identity of the node, and knows how far its registration is.
 ///
 /// It has no task: [`Fleet`](crate::fleet::Fleet) works for all agents. In Kubernetes: the kubelet of one node.
 pub(crate) struct Agent {
     pub(crate) name: Arc<str>,
     pub(crate) spec: Arc<NodeSpec>,
     pub(crate) machine: Arc<Machine>,
-    /// The node itself: what registers and reports.
-    pub(crate) voice: Speaker,
-    /// The node at work on its pods.
-    pub(crate) at_work: Speaker,
+    /// Registers the node and reports its status.
+    pub(crate) speaker: Speaker,
+    /// Works on the pods of the node.
+    pub(crate) pod_speaker: Speaker,
     pub(crate) events: EventRecorder,
-    pub(crate) view: View,
-    pub(crate) beat: Mutex<Beat>,
+    pub(crate) pod_view: PodView,
+    pub(crate) heartbeat: Mutex<Heartbeat>,
     pub(crate) volumes: VolumeManager,
     has_ended: Arc<AtomicBool>,
 }
 
-/// How far an agent is with saying that its node is alive.
-pub(crate) struct Beat {
-    /// Whether the Node of this name is there and its own.
+/// The state of an agent's registration, Lease and status reports.
+pub(crate) struct Heartbeat {
+    /// Whether the Node of this name exists and belongs to this agent.
     pub(crate) is_registered: bool,
-    /// The Lease as it was last written; none before, and after somebody else has changed it.
+    /// The Lease as the agent wrote it last; none before that, and after another client has changed it.
     pub(crate) lease: Option<Lease>,
-    /// When the Lease is to be renewed next.
+    /// When the agent renews the Lease next.
     pub(crate) next: Instant,
-    /// When the status was last reported.
+    /// When the agent last reported the status.
     pub(crate) reported: Instant,
 }
 
 impl Agent {
-    /// An agent that begins, of a node that calls as `client`; nothing of it arrives once it has ended, or while the
-    /// machine is cut off.
+    /// A new agent for a node that calls the API as `client`. Its requests fail once it has ended, and while the
+    /// machine is partitioned.
     pub(crate) fn new(
         spec: &Arc<NodeSpec>,
         machine: &Arc<Machine>,
         client: Client,
         process: &Process,
-        view: impl FnOnce(&Arc<str>) -> View,
+        pod_view: impl FnOnce(&Arc<str>) -> PodView,
     ) -> Self {
         let name: Arc<str> = spec.name.as_str().into();
         let has_ended = Arc::new(AtomicBool::new(false));
         let reaches = {
-            // The machine keeps this client, for commands in its containers.
+            // The machine keeps this client for commands in its containers, so the client must not own the machine.
             let (has_ended, machine) = (has_ended.clone(), Arc::downgrade(machine));
             move || !has_ended.load(Ordering::Relaxed) && machine.upgrade().is_some_and(|machine| !machine.is_cut_off())
         };
@@ -65,20 +65,20 @@ impl Agent {
             .with_user_agent(&format!("kubelet/{KUBERNETES_VERSION}"))
             .with_recorder(process.recorder.clone())
             .reaching_while(reaches);
-        let speaker = |actor: String| Speaker { actor: actor.into(), client: client.clone() };
-        let voice = speaker(format!("kubelet/{name}"));
-        let events = EventRecorder::new(process, "kubelet").on_host(&name).speaking_as(&voice);
+        let speaker_as = |actor: String| Speaker { actor: actor.into(), client: client.clone() };
+        let speaker = speaker_as(format!("kubelet/{name}"));
+        let events = EventRecorder::new(process, "kubelet").on_host(&name).speaking_as(&speaker);
         let now = Instant::now();
-        let view = view(&name);
+        let pod_view = pod_view(&name);
         if machine.is_cut_off() {
-            view.begin_blind();
+            pod_view.begin_empty();
         }
         Self {
-            at_work: speaker(format!("kubelet/{name}/pods")),
-            voice,
+            pod_speaker: speaker_as(format!("kubelet/{name}/pods")),
+            speaker,
             events,
-            view,
-            beat: Mutex::new(Beat { is_registered: false, lease: None, next: now, reported: now }),
+            pod_view,
+            heartbeat: Mutex::new(Heartbeat { is_registered: false, lease: None, next: now, reported: now }),
             has_ended,
             volumes: VolumeManager::begin(&machine.disk),
             spec: spec.clone(),
@@ -87,7 +87,7 @@ impl Agent {
         }
     }
 
-    /// It falls silent where it stands.
+    /// Stops the agent immediately, without any further request.
     pub(crate) fn end(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
         self.volumes.end();
@@ -97,12 +97,12 @@ impl Agent {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Whether it looks after pods: not before its Node is there.
+    /// Whether the agent works on pods: only after its Node is registered.
     pub(crate) fn is_at_work(&self) -> bool {
-        !self.has_ended() && self.beat.lock().is_registered
+        !self.has_ended() && self.heartbeat.lock().is_registered
     }
 
-    /// Names its Node in an event: without its uid, as kubelets do.
+    /// Refers to the Node in an event. The uid is the node's name, as kubelets write it.
     pub(crate) fn reference(&self, node: &Node) -> ObjectReference {
         ObjectReference {
             uid: self.name.to_string(),
@@ -111,8 +111,8 @@ impl Agent {
         }
     }
 
-    /// What a kubelet says when it begins.
-    pub(crate) fn tell(&self, node: &Node) {
+    /// Records the events of a kubelet that starts.
+    pub(crate) fn record_start(&self, node: &Node) {
         let reference = self.reference(node);
         let said = ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID", "NodeReady"];
         self.events.event_on(reference.clone(), EventType::Normal, "Starting", "Starting kubelet.");

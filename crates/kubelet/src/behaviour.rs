@@ -2,54 +2,54 @@ use std::time::Duration;
 
 use coracle_api::core_v1::Pod;
 
-/// What a container of a simulated pod does; told by annotations of the pod, which may change while it runs.
+/// What a container of a simulated pod does. Annotations of the pod set it, and may change while the pod runs.
 ///
-/// | annotation | what it says |
+/// | annotation | effect |
 /// |---|---|
 /// | `coracle.dev/start: "false"` | the pod's containers never start |
-/// | `coracle.dev/ready: "false"` | they run and are not ready: readiness probes fail |
+/// | `coracle.dev/ready: "false"` | the containers run but are not ready: readiness probes fail |
 /// | `coracle.dev/live: "false"` | liveness probes fail |
 /// | `coracle.dev/started: "false"` | startup probes fail |
-/// | `coracle.dev/exit-code: "N"` | they end with that code |
-/// | `coracle.dev/exit-after: 5s` | after they have run for so long; at once if it is not given |
-/// | `coracle.dev/exit-reason: OOMKilled` | and this is why |
-/// | `coracle.dev/stop: "false"` | they do not heed the request to stop, and are killed after the grace period |
+/// | `coracle.dev/exit-code: "N"` | the containers exit with this code |
+/// | `coracle.dev/exit-after: 5s` | they exit after running for this long; immediately if it is absent |
+/// | `coracle.dev/exit-reason: OOMKilled` | the reason of that exit |
+/// | `coracle.dev/stop: "false"` | they ignore SIGTERM and are killed after the grace period |
 /// | `coracle.dev/image: missing` | their image cannot be pulled |
 ///
-/// `coracle.dev/NAME.exit-code` and the like speak of one container, which may be an init container; without a name they
-/// speak of all but those. A value that cannot be read counts as absent.
+/// `coracle.dev/NAME.exit-code` and similar annotations apply to one container, which may be an init container. Without
+/// a name they apply to all containers except init containers. A value that cannot be parsed counts as absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behaviour {
-    /// Never gets going.
+    /// The container never starts.
     pub never_starts: bool,
-    /// Runs without being ready.
+    /// It runs without being ready.
     pub not_ready: bool,
     /// Its liveness probe fails.
     pub not_live: bool,
     /// Its startup probe fails.
     pub not_started: bool,
-    /// Ends by itself.
+    /// It exits by itself with this code.
     pub exits: Option<i32>,
-    /// Not before it has run for so long.
+    /// It runs for at least this long.
     pub exit_after: Duration,
-    /// Why it ended, where that is not `Completed` or `Error`.
+    /// The reason of the exit, if it is neither `Completed` nor `Error`.
     pub exit_reason: Option<String>,
-    /// Has to be killed.
+    /// It ignores SIGTERM and has to be killed.
     pub ignores_stop: bool,
-    /// Nobody has its image.
+    /// Its image cannot be pulled.
     pub has_no_image: bool,
 }
 
 const PREFIX: &str = "coracle.dev/";
 
 impl Behaviour {
-    /// What the pod's annotations say of one of its containers.
+    /// The behaviour of one container, from the annotations of its pod.
     pub fn of(pod: &Pod, container: &str, is_init: bool) -> Self {
         let mut behaviour = Self::default();
         let own = |name: &str| name.strip_prefix(container).is_some_and(|rest| rest.starts_with('.'));
         let told =
             pod.metadata.annotations.iter().filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?, value)));
-        // What is said of one container wins over what is said of all.
+        // An annotation for one container takes precedence over one for all.
         let (named, of_all): (Vec<_>, Vec<_>) = told.partition(|(name, _)| own(name));
         for (name, value) in of_all {
             if !is_init || name == "start" {

@@ -3,26 +3,26 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::stages::Programme;
+use crate::stages::StageSet;
 use crate::static_pods::ManifestFolder;
 
-/// How long the things take that a real node would do.
+/// How long the actions of a node take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// Pulling images and making the sandbox.
+    /// Pulling images and creating the sandbox.
     pub sandbox: Duration,
     /// Starting the containers.
     pub start: Duration,
     /// One init container's run.
     pub init: Duration,
-    /// Becoming ready, beyond what readiness probes ask for.
+    /// Becoming ready, in addition to the time that readiness probes need.
     pub ready: Duration,
-    /// Stopping, for containers that heed the request.
+    /// Stopping, for containers that react to SIGTERM.
     pub stop: Duration,
 }
 
 impl Delays {
-    /// Everything happens at once.
+    /// All actions take no time.
     pub fn zero() -> Self {
         Self {
             sandbox: Duration::ZERO,
@@ -35,7 +35,7 @@ impl Delays {
 }
 
 impl Default for Delays {
-    /// About what a node with its images at hand takes.
+    /// About as long as on a node that has the images already.
     fn default() -> Self {
         Self {
             sandbox: Duration::from_millis(300),
@@ -47,21 +47,21 @@ impl Default for Delays {
     }
 }
 
-/// A node that is to be simulated.
+/// A simulated node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSpec {
     /// Its name.
     pub name: String,
-    /// Labels beside those that every node has.
+    /// Labels in addition to those that every node has.
     pub labels: BTreeMap<String, String>,
-    /// Taints that it registers with: key, value, effect.
+    /// Taints that the node registers with: key, value, effect.
     pub taints: Vec<(String, String, String)>,
-    /// What it has: `cpu`, `memory`, `pods`, `ephemeral-storage` and others, as quantities.
+    /// Its capacity: `cpu`, `memory`, `pods`, `ephemeral-storage` and other resources, as quantities.
     pub capacity: BTreeMap<String, String>,
-    /// Whether it reads through informers of its own, as itself, and not through those that nodes share: for a node
-    /// between which and the API something is to happen that shall not touch the others.
+    /// Whether the node uses informers of its own, with its own identity, instead of the informers that nodes share.
+    /// Needed for a node whose connection to the API is disturbed while the connections of other nodes are not.
     pub own_informers: bool,
-    /// Where the manifests of its static pods are, if it has any. In Kubernetes: `staticPodPath`.
+    /// The manifests of its static pods, if it has any. In Kubernetes: `staticPodPath`.
     pub static_pods: Option<ManifestFolder>,
 }
 
@@ -79,28 +79,28 @@ impl NodeSpec {
         }
     }
 
-    /// With informers of its own.
+    /// Gives the node informers of its own.
     #[must_use]
     pub fn with_own_informers(mut self) -> Self {
         self.own_informers = true;
         self
     }
 
-    /// With static pods of these manifests.
+    /// Gives the node static pods with these manifests.
     #[must_use]
     pub fn with_static_pods(mut self, folder: ManifestFolder) -> Self {
         self.static_pods = Some(folder);
         self
     }
 
-    /// With another label.
+    /// Sets a label.
     #[must_use]
     pub fn with_label(mut self, name: &str, value: &str) -> Self {
         self.labels.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// With another amount of something.
+    /// Sets the capacity of a resource.
     #[must_use]
     pub fn with_capacity(mut self, name: &str, amount: &str) -> Self {
         self.capacity.insert(name.to_owned(), amount.to_owned());
@@ -108,32 +108,33 @@ impl NodeSpec {
     }
 }
 
-/// What a process that simulates nodes is told.
+/// The configuration of the kubelets of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The nodes.
     pub nodes: Vec<NodeSpec>,
     /// How long things take.
     pub delays: Delays,
-    /// The Stages by which nodes and pods live, if they live by any. A [`Player`](crate::stages::Player) plays them.
-    pub stages: Option<Arc<Programme>>,
+    /// The Stages that set the status of nodes and pods, if there are any. A
+    /// [`StageRunner`](crate::stages::StageRunner) runs them.
+    pub stages: Option<Arc<StageSet>>,
     /// How often a node renews its Lease. In Kubernetes: a quarter of `nodeLeaseDurationSeconds`.
     pub lease_renewal: Duration,
-    /// For how long a Lease speaks.
+    /// How long a Lease is valid.
     pub lease_duration: Duration,
-    /// How often a node reports its status if nothing changes. In Kubernetes: `nodeStatusReportFrequency`.
+    /// How often a node reports its status if it does not change. In Kubernetes: `nodeStatusReportFrequency`.
     pub status_report: Duration,
-    /// Whether the simulated CSI driver has its part on each node.
+    /// Whether the simulated CSI driver runs on each node.
     pub csi_driver: bool,
-    /// Where other processes find the API of all these nodes: the Nodes post it as their `ExternalIP` and the port of
-    /// their `daemonEndpoints`. None where nodes and API server are one process.
+    /// The address at which other processes reach the kubelet API of all these nodes. Each Node publishes it as its
+    /// `ExternalIP` and as the port in its `daemonEndpoints`. None if the nodes and the API server share one process.
     pub endpoint: Option<SocketAddr>,
 }
 
 impl Config {
-    /// Whether objects of this kind live by Stages.
-    pub(crate) fn plays(&self, kind: &str) -> bool {
-        self.stages.as_ref().is_some_and(|stages| stages.plays(kind))
+    /// Whether Stages define the lifecycle of this kind of object.
+    pub(crate) fn has_stages_for(&self, kind: &str) -> bool {
+        self.stages.as_ref().is_some_and(|stages| stages.has_stages_for(kind))
     }
 }
 

@@ -1,4 +1,4 @@
-//! One container on its way: waiting, held back, running, backing off, ended.
+//! The lifecycle of one container: waiting, held, running, backing off, ended.
 
 use std::time::Duration;
 
@@ -9,45 +9,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::Delays;
 use crate::behaviour::Behaviour;
-use crate::hold::Hold;
 use crate::image;
 use crate::probes::{Heard, next_at, verdict};
-use crate::written;
+use crate::save_format;
+use crate::waiting_reason::WaitingReason;
 
-/// The first pause before a restart; doubles with each up to [`LONGEST_BACKOFF`]. The first restart does not wait.
+/// The first pause before a restart. It doubles with each restart up to [`LONGEST_BACKOFF`]. The first restart does not
+/// wait.
 const FIRST_BACKOFF: Duration = Duration::from_secs(10);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(300);
-/// A container that has run for so long counts as well again.
+/// A container that has run for this long resets its back-off.
 const WELL_AFTER: Duration = Duration::from_secs(600);
-/// How long after a failed attempt a node looks at a pod again. In Kubernetes: `workerBackOffPeriod`, with jitter.
+/// How soon a node retries a pod after a failed attempt. In Kubernetes: `workerBackOffPeriod`, with jitter.
 pub(crate) const LOOKS_AGAIN: Duration = Duration::from_secs(10);
-/// The code of a container that was killed.
+/// The exit code of a container that was killed.
 pub(crate) const KILLED: i32 = 137;
 
-/// Which part a container has in its pod.
+/// The role of a container in its pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Ends before the next begins.
+    /// Has to end before the next container begins.
     Init,
-    /// An init container that goes on.
+    /// An init container that keeps running.
     Sidecar,
     Main,
-    /// Put into a pod that runs.
+    /// Added to a running pod.
     Ephemeral,
 }
 
-/// Where on its way a container is.
+/// The state of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
-    /// Its turn has not come, or it is being made.
+    /// It waits for its turn, or is being created.
     Waiting,
-    /// It cannot be made, which is tried again.
-    Held(Hold),
+    /// It cannot be created; the node retries.
+    Held(WaitingReason),
     /// It runs.
     Running,
     /// It has ended and will be started again.
     BackingOff,
-    /// It has ended for good.
+    /// It has ended and will not be restarted.
     Ended,
 }
 
@@ -56,30 +57,30 @@ pub(crate) enum State {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Exit {
     pub(crate) code: i32,
-    /// Since when it had run; none if it never did.
-    #[serde(with = "written::maybe_time")]
+    /// When the run began; none if the container never ran.
+    #[serde(with = "save_format::maybe_time")]
     pub(crate) started: Option<Timestamp>,
-    #[serde(with = "written::time")]
+    #[serde(with = "save_format::time")]
     pub(crate) at: Timestamp,
-    /// Why, where the code does not say it.
+    /// The reason, if the exit code does not imply it.
     pub(crate) reason: Option<String>,
 }
 
-/// What a node knows of a container.
+/// What a node knows about a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ContainerRuntime {
     pub(crate) state: State,
-    /// Since when.
-    #[serde(with = "written::time")]
+    /// When the container entered its state.
+    #[serde(with = "save_format::time")]
     pub(crate) since: Timestamp,
-    /// How often it has been started again.
+    /// How often it has been restarted.
     pub(crate) restarts: i32,
-    /// How many ends in a row, or failed pulls, the next attempt has to make up for.
+    /// How many ends in a row, or failed pulls, count for the back-off.
     pub(crate) crashes: u32,
-    /// How it last ended.
+    /// How its last run ended.
     pub(crate) exit: Option<Exit>,
-    /// Whether its startup probe has been content, or it has none.
+    /// Whether its startup probe has succeeded, or it has no startup probe.
     pub(crate) is_started: bool,
     pub(crate) is_ready: bool,
     pub(crate) startup: Heard,
@@ -87,22 +88,22 @@ pub(crate) struct ContainerRuntime {
     pub(crate) readiness: Heard,
 }
 
-/// What happens next to a container.
+/// The next change of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It begins to run, for the first time or again.
+    /// It starts, for the first time or again.
     Starts,
-    /// It is seen that it cannot be made.
-    IsHeld(Hold),
-    /// It ends by itself.
+    /// The node finds that it cannot be created.
+    IsHeld(WaitingReason),
+    /// It exits by itself.
     Exits(i32),
-    /// A probe has been answered.
+    /// A probe has finished, successfully or not.
     Probed(Which, bool),
-    /// It is, or is no longer, ready, without a probe that says so.
+    /// It becomes ready or unready, without a probe.
     Readiness(bool),
 }
 
-/// Which of a container's probes.
+/// The kinds of probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     Startup,
@@ -110,19 +111,19 @@ pub(crate) enum Which {
     Readiness,
 }
 
-/// What a container is made from, and what it does.
+/// The spec and the behaviour of a container.
 pub(crate) struct Wanted<'p> {
     pub(crate) container: &'p Container,
     pub(crate) part: Part,
     pub(crate) behaviour: Behaviour,
-    /// Whether what it is configured with is all there.
+    /// Whether a ConfigMap, Secret or key that it refers to is missing.
     pub(crate) lacks_config: bool,
-    /// What is known of its program: how long it runs and what it ends with, or that it goes on for ever.
+    /// What is known about its program: how long it runs and its exit code, or that it never ends.
     pub(crate) run: Option<Option<(Duration, i32)>>,
 }
 
 impl Wanted<'_> {
-    /// When something next happens to the container, and what; `turn` is when it may be started.
+    /// The next change of the container, and when it happens; `turn` is when it may be started.
     pub(crate) fn next(
         &self,
         runtime: &ContainerRuntime,
@@ -142,27 +143,27 @@ impl Wanted<'_> {
         }
     }
 
-    /// What an attempt to make the container comes to.
+    /// The result of an attempt to create the container.
     fn attempt(&self) -> Change {
         let hold = match image::problem(self.container, &self.behaviour) {
             Some(hold) => hold,
-            None if self.lacks_config => Hold::CreateContainerConfigError,
+            None if self.lacks_config => WaitingReason::CreateContainerConfigError,
             None => return Change::Starts,
         };
         Change::IsHeld(hold)
     }
 
-    /// What comes after an attempt that failed.
-    fn again(&self, runtime: &ContainerRuntime, hold: Hold) -> Option<(Timestamp, Change)> {
+    /// The next attempt after one that failed.
+    fn again(&self, runtime: &ContainerRuntime, hold: WaitingReason) -> Option<(Timestamp, Change)> {
         let attempt = self.attempt();
         let at = match hold {
-            Hold::ErrImagePull if matches!(attempt, Change::IsHeld(Hold::ErrImagePull)) => {
-                return Some((runtime.since.later(LOOKS_AGAIN), Change::IsHeld(Hold::ImagePullBackOff)));
+            WaitingReason::ErrImagePull if matches!(attempt, Change::IsHeld(WaitingReason::ErrImagePull)) => {
+                return Some((runtime.since.later(LOOKS_AGAIN), Change::IsHeld(WaitingReason::ImagePullBackOff)));
             }
-            Hold::ImagePullBackOff => runtime.since.later(pull_back_off(runtime.crashes)),
+            WaitingReason::ImagePullBackOff => runtime.since.later(pull_back_off(runtime.crashes)),
             _ => runtime.since.later(LOOKS_AGAIN),
         };
-        // What would only be found to be the same is not looked at; a change of the pod brings it here again.
+        // An attempt with the same result is skipped; a change of the pod enqueues it again.
         let is_same = matches!(attempt, Change::IsHeld(found) if found == hold);
         (!is_same).then_some((at, attempt))
     }
@@ -201,18 +202,18 @@ impl Wanted<'_> {
         next.into_iter().min_by_key(|(at, _)| *at)
     }
 
-    /// How long it runs and what it ends with, if it ends.
+    /// How long it runs and its exit code, if it ends.
     fn run(&self, delays: &Delays) -> Option<(Duration, i32)> {
         match (self.behaviour.exits, self.run) {
             (Some(code), _) => Some((self.behaviour.exit_after, code)),
             (None, Some(run)) => run,
-            // What an init container does is done, unless something else is said of it.
+            // An init container completes by default.
             (None, None) if self.part == Part::Init => Some((delays.init, 0)),
             (None, None) => None,
         }
     }
 
-    /// Whether it is started again after it has ended with this code.
+    /// Whether it is restarted after it exits with this code.
     ///
     /// In Kubernetes: `ShouldContainerBeRestarted` of `pkg/kubelet/container/helpers.go`.
     pub(crate) fn restarts(&self, pod: &Pod, code: i32) -> bool {
@@ -261,7 +262,8 @@ impl ContainerRuntime {
         match change {
             Change::Starts => self.started(wanted, now),
             Change::IsHeld(hold) => {
-                let crashes = if *hold == Hold::ErrImagePull { self.crashes.saturating_add(1) } else { self.crashes };
+                let crashes =
+                    if *hold == WaitingReason::ErrImagePull { self.crashes.saturating_add(1) } else { self.crashes };
                 Self { state: State::Held(*hold), since: now, crashes, ..self.clone() }
             }
             Change::Exits(code) => self.ended(*code, wanted, pod, now),
@@ -278,14 +280,15 @@ impl ContainerRuntime {
         Self { state: State::Running, restarts, crashes, exit, is_started, ..Self::new(now) }
     }
 
-    /// The container after a run that has ended: for good, or until it is started again.
+    /// The container after a run has ended: ended for good, or waiting for its restart.
     fn ended(&self, code: i32, wanted: &Wanted<'_>, pod: &Pod, now: Timestamp) -> Self {
         let reason = wanted.behaviour.exit_reason.clone().filter(|_| wanted.behaviour.exits == Some(code));
         let exit = Exit { code, started: Some(self.since), at: now, reason };
         let is_well = now.duration_since(self.since) >= signed(WELL_AFTER);
-        let (state, crashes) = match wanted.restarts(pod, code) {
-            true => (State::BackingOff, if is_well { 1 } else { self.crashes.saturating_add(1) }),
-            false => (State::Ended, self.crashes),
+        let (state, crashes) = if wanted.restarts(pod, code) {
+            (State::BackingOff, if is_well { 1 } else { self.crashes.saturating_add(1) })
+        } else {
+            (State::Ended, self.crashes)
         };
         Self { state, since: now, crashes, exit: Some(exit), is_ready: false, is_started: false, ..self.clone() }
     }
@@ -309,7 +312,7 @@ impl ContainerRuntime {
         next
     }
 
-    /// The container after it has been stopped with its pod, or taken down with it.
+    /// The container after it was stopped or killed together with its pod.
     pub(crate) fn stopped(&self, code: i32, now: Timestamp) -> Self {
         match self.state {
             State::Running => {
@@ -323,7 +326,7 @@ impl ContainerRuntime {
                     ..self.clone()
                 }
             }
-            // One that waits for a restart has ended with what it ended with.
+            // A container that waits for a restart keeps its last exit.
             State::BackingOff => Self { state: State::Ended, ..self.clone() },
             State::Waiting | State::Held(_) => {
                 let exit = Exit { code: KILLED, started: None, at: now, reason: None };
@@ -337,13 +340,13 @@ impl ContainerRuntime {
         self.state == State::Running || self.exit.as_ref().is_some_and(|exit| exit.started.is_some())
     }
 
-    /// Whether it has ended, for now or for good, with this kind of end.
+    /// Whether its last exit was successful and it is not restarted.
     pub(crate) fn has_ended_well(&self) -> bool {
         self.state == State::Ended && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
     }
 }
 
-/// How long a container waits before it is started again after so many ends in a row.
+/// How long a container waits for its restart after this many ends in a row.
 pub(crate) fn back_off(crashes: u32) -> Duration {
     match crashes {
         0 | 1 => Duration::ZERO,
@@ -351,7 +354,7 @@ pub(crate) fn back_off(crashes: u32) -> Duration {
     }
 }
 
-/// How long an image is not asked for again after so many failed pulls in a row.
+/// How long the node does not pull an image again after this many failed pulls in a row.
 fn pull_back_off(failures: u32) -> Duration {
     back_off(failures.saturating_add(1))
 }

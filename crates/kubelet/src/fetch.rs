@@ -6,10 +6,10 @@ use coracle_meta::ObjectKey;
 
 use crate::sources::{Reference, Sort, Sources, text_of};
 
-/// What is found in a namespace at references of a pod.
+/// Fetches the ConfigMaps and Secrets that a pod refers to.
 ///
 /// # Errors
-/// What the API server answers, but that there is nothing.
+/// The error of the API server, except not found.
 pub(crate) async fn fetch(
     maps: &Api<ConfigMap>,
     secrets: &Api<Secret>,

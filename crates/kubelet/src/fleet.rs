@@ -13,40 +13,40 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use crate::agent::Agent;
-use crate::heartbeat::beat;
+use crate::exec_context::ExecContext;
+use crate::heartbeat::send_heartbeat;
 use crate::node::{is_simulated, spec_of};
+use crate::node_switches::differ;
 use crate::nodes::Nodes;
-use crate::orders::differ;
 use crate::pod_key::PodKey;
-use crate::pods::Pods;
-use crate::reach::Reach;
+use crate::pod_view::PodView;
+use crate::pod_workers::PodWorkers;
 use crate::registration::{Registered, register};
-use crate::view::View;
 use crate::{Config, NodeSpec};
 
 /// How long a node waits before it tries to register again.
 const RETRY: Duration = Duration::from_millis(500);
-/// How many pods are worked on at once.
+/// How many pods the workers process concurrently.
 const POD_WORKERS: usize = 32;
-/// How many nodes register or say that they are alive at once.
+/// How many nodes register or send heartbeats concurrently.
 const NODE_WORKERS: usize = 16;
 
-/// Nodes that share one informer of pods, one of Nodes, one queue of pods and one of nodes.
+/// The nodes of a process that share one informer of pods, one of Nodes, one queue of pods and one of nodes.
 ///
 /// ```text
-/// informer of pods  --> queue of pods (node, key)  --> workers --> Pods::reconcile as that node
-/// informer of Nodes --> what annotations ask for, a Node that is to be simulated
+/// informer of pods  --> queue of pods (node, key)  --> workers --> PodWorkers::reconcile as that node
+/// informer of Nodes --> changed annotations, new Nodes to simulate
 ///                         v
-/// queue of nodes (due times) --> workers --> obey; register, renew the Lease, report the status, as that node
+/// queue of nodes (due times) --> workers --> apply_annotations; register, renew the Lease, report the status
 /// ```
 /// No task, watch or worker belongs to a node or a pod.
 pub(crate) struct Fleet {
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) config: Arc<Config>,
     pub(crate) process: Process,
-    /// The way of a node to the API.
+    /// Creates the API client of a node.
     pub(crate) client_of: Arc<dyn Fn(&str) -> Client + Send + Sync>,
-    /// The one node that it is about; none for all that have no informers of their own.
+    /// The node of this fleet, if it has informers of its own; none for the fleet of all other nodes.
     pub(crate) only: Option<Arc<str>>,
 }
 
@@ -60,14 +60,14 @@ struct Caches {
 }
 
 impl Fleet {
-    /// Works until it is dropped.
+    /// Works until the future is dropped.
     pub(crate) async fn run(self) {
         let (own, bound) = self.selections();
         let nodes = self.process.informers.selected::<Node>(own);
         let pods = self.process.informers.selected::<Pod>(bound);
-        View::index(&pods);
+        PodView::index(&pods);
         let queue = self.process.queue("pods", RateLimiter::default());
-        let reconciler = Pods {
+        let reconciler = PodWorkers {
             nodes: self.nodes.clone(),
             node_objects: nodes.lister(),
             delays: self.config.delays.clone(),
@@ -99,28 +99,28 @@ impl Fleet {
         let looks = caches.pod_queue.clone();
         nodes.add_handler(&self.process.actor("nodes"), move |change, causes| {
             let name = change.object().metadata.name.as_deref().unwrap_or_default();
-            if is_of_interest(change, &table) && only.is_some() == table.is_apart(name) {
+            if is_of_interest(change, &table) && only.is_some() == table.has_own_informers(name) {
                 due.add(name.into(), causes);
             }
-            let agent = table.agent(name).filter(|_| only.is_some() == table.is_apart(name));
+            let agent = table.agent(name).filter(|_| only.is_some() == table.has_own_informers(name));
             if let Some(agent) = agent.filter(|agent| agent.machine.may_be_short(change.object())) {
                 looks.add(PodKey::of_node(&agent.name), causes);
             }
         });
         let nodes_at_work = async {
             nodes.synced().await;
-            // What annotations ask of a node counts before it says its first word.
+            // The annotations of a node take effect before it sends its first request.
             for node in caches.nodes.list() {
-                self.obey(node.metadata.name.as_deref().unwrap_or_default(), &caches);
+                self.apply_annotations(node.metadata.name.as_deref().unwrap_or_default(), &caches);
             }
-            let mut workers: FuturesUnordered<_> = (0..NODE_WORKERS).map(|_| self.look_after_nodes(&caches)).collect();
+            let mut workers: FuturesUnordered<_> = (0..NODE_WORKERS).map(|_| self.run_node_worker(&caches)).collect();
             let work = async { while workers.next().await.is_some() {} };
-            futures_util::future::join3(self.start_silent(&caches), self.follow_usages(&caches), work).await
+            futures_util::future::join3(self.start_agents(&caches), self.follow_usages(&caches), work).await
         };
         tokio::join!(biased; self.process.run(), nodes_at_work, controller.run());
     }
 
-    /// What is read: everything, unless it is about one node.
+    /// What the informers select: everything, or the objects of the only node.
     fn selections(&self) -> (Selection, Selection) {
         let fields = |fields: String| Selection { fields, ..Selection::default() };
         match &self.only {
@@ -136,45 +136,45 @@ impl Fleet {
         }
     }
 
-    /// Gives each node that has power and no agent one, now and whenever there is one.
-    async fn start_silent(&self, caches: &Caches) {
+    /// Starts an agent for each node that has power and no agent, now and after each change.
+    async fn start_agents(&self, caches: &Caches) {
         loop {
             let mut changed = pin!(self.nodes.changed.notified());
             changed.as_mut().enable();
-            for (spec, machine) in self.nodes.silent(|spec| self.is_own(spec)) {
+            for (spec, machine) in self.nodes.without_agent(|spec| self.is_own(spec)) {
                 let client = (self.client_of)(&spec.name);
-                let view = |name: &Arc<str>| View::new(name, caches.pods.lister());
+                let view = |name: &Arc<str>| PodView::new(name, caches.pods.lister());
                 let agent = Arc::new(Agent::new(&spec, &machine, client, &self.process, view));
                 let name = agent.name.clone();
-                self.nodes.speaks(agent);
+                self.nodes.set_agent(agent);
                 caches.due.add(name, &[]);
             }
-            for agent in self.nodes.take_back(|spec| self.is_own(spec)) {
-                agent.beat.lock().next = Instant::now();
+            for agent in self.nodes.take_reconnected(|spec| self.is_own(spec)) {
+                agent.heartbeat.lock().next = Instant::now();
                 caches.due.add(agent.name.clone(), &[]);
-                self.look_at_pods(&agent, caches);
+                self.enqueue_pods(&agent, caches);
             }
             changed.await;
         }
     }
 
-    /// Looks at all pods whenever objects say something else of what they use.
+    /// Enqueues all pods whenever usage objects change.
     async fn follow_usages(&self, caches: &Caches) {
         let Some(stages) = &self.config.stages else { return };
         loop {
             let mut changed = pin!(stages.usages.changed.notified());
             changed.as_mut().enable();
             let agents = self.nodes.names().into_iter().filter_map(|name| self.nodes.agent(&name));
-            agents.filter(|agent| self.is_own(&agent.spec)).for_each(|agent| self.look_at_pods(&agent, caches));
+            agents.filter(|agent| self.is_own(&agent.spec)).for_each(|agent| self.enqueue_pods(&agent, caches));
             changed.await;
         }
     }
 
-    async fn look_after_nodes(&self, caches: &Caches) {
+    async fn run_node_worker(&self, caches: &Caches) {
         while let Some(work) = caches.due.get().await {
-            self.obey(&work.key, caches);
+            self.apply_annotations(&work.key, caches);
             if let Some(agent) = self.nodes.agent(&work.key)
-                && let Some(delay) = self.look_after(&agent, caches).await
+                && let Some(delay) = self.sync_node(&agent, caches).await
             {
                 caches.due.add_after(work.key.clone(), delay, &[]);
             }
@@ -182,33 +182,34 @@ impl Fleet {
         }
     }
 
-    /// Does what annotations of a Node ask for; one that is to be simulated is from now on.
-    fn obey(&self, name: &str, caches: &Caches) {
-        let Some(node) = caches.nodes.get(&ObjectKey::cluster(name)) else { return self.nodes.lose(name) };
+    /// Applies the annotations of a Node. A Node that is annotated as simulated gets a simulated node.
+    fn apply_annotations(&self, name: &str, caches: &Caches) {
+        let Some(node) = caches.nodes.get(&ObjectKey::cluster(name)) else { return self.nodes.remove_adopted(name) };
         if !self.nodes.contains(name) && is_simulated(&node) {
             self.nodes.adopt(spec_of(&node));
         }
-        for problem in self.nodes.obey(name, &node, self.process.ambient.clock.now()) {
+        for problem in self.nodes.apply_annotations(name, &node, self.process.ambient.clock.now()) {
             caches.events.event(&*node, EventType::Warning, "InvalidAnnotation", problem);
         }
     }
 
-    /// Does what is due for a node; gives how long until something is again. None if nothing is, because the Node of
-    /// this name is somebody else's.
-    async fn look_after(&self, agent: &Agent, caches: &Caches) -> Option<Duration> {
+    /// Registers the node or sends a heartbeat if that is due; returns how long until the next one. None if there is no
+    /// next one, because the Node of this name belongs to another kubelet.
+    async fn sync_node(&self, agent: &Agent, caches: &Caches) -> Option<Duration> {
         let clock = &self.process.ambient.clock;
         let (is_registered, next) = {
-            let state = agent.beat.lock();
+            let state = agent.heartbeat.lock();
             (state.is_registered, state.next)
         };
         let early = next.saturating_duration_since(Instant::now());
         if is_registered && !early.is_zero() {
             return Some(early);
         }
-        let node = match is_registered {
-            // A Node that somebody deleted is not made again before the agent is started again.
-            true => caches.nodes.get(&ObjectKey::cluster(&*agent.name)),
-            false => match register(agent, &self.config, clock).await {
+        let node = if is_registered {
+            // A deleted Node is not created again before the agent is started again.
+            caches.nodes.get(&ObjectKey::cluster(&*agent.name))
+        } else {
+            match register(agent, &self.config, clock).await {
                 Ok(Registered::As(node)) => {
                     self.begin(agent, &node, caches);
                     Some(Arc::from(node))
@@ -218,41 +219,42 @@ impl Fleet {
                     tracing::debug!(%error, node = &*agent.name, "a node could not register");
                     return (!agent.has_ended()).then_some(RETRY);
                 }
-            },
+            }
         };
         if let Some(node) = node {
-            beat(agent, &node, &self.config, clock).await;
+            send_heartbeat(agent, &node, &self.config, clock).await;
         }
-        let mut state = agent.beat.lock();
+        let mut state = agent.heartbeat.lock();
         state.next += self.config.lease_renewal;
         (!agent.has_ended()).then(|| state.next.saturating_duration_since(Instant::now()))
     }
 
-    /// The node has registered: from now on it looks after its pods.
+    /// Starts the work on pods after the node has registered.
     fn begin(&self, agent: &Agent, node: &Node, caches: &Caches) {
         {
-            let mut state = agent.beat.lock();
+            let mut state = agent.heartbeat.lock();
             state.is_registered = true;
             (state.next, state.reported) = (Instant::now(), Instant::now());
         }
-        if !self.config.plays("Node") {
-            agent.tell(node);
+        if !self.config.has_stages_for("Node") {
+            agent.record_start(node);
         }
         agent.machine.meters.begin(node, self.process.ambient.clock.now());
-        agent.machine.reached_by(Reach {
+        agent.machine.set_exec_context(ExecContext {
             node: agent.name.to_string(),
             pods: caches.pods.lister(),
             nodes: caches.nodes.clone(),
-            client: agent.voice.client.clone(),
+            client: agent.speaker.client.clone(),
         });
         caches.pod_queue.add(PodKey::of_node(&agent.name), &[]);
-        self.look_at_pods(agent, caches);
+        self.enqueue_pods(agent, caches);
     }
 
-    /// A pod that is gone since the node last ran, or could be reached, is told by no event.
-    fn look_at_pods(&self, agent: &Agent, caches: &Caches) {
-        let bound = agent.view.pods().into_iter().map(|pod| pod.key());
-        // The node's own name is no pod's: nothing runs, and volumes are looked at all the same.
+    /// Enqueues all pods of the node. No notification reports a pod that was deleted while the agent did not run or was
+    /// partitioned.
+    fn enqueue_pods(&self, agent: &Agent, caches: &Caches) {
+        let bound = agent.pod_view.pods().into_iter().map(|pod| pod.key());
+        // This key names no pod: no container runs for it, but the volume manager cleans up volumes.
         let own = ObjectKey::cluster(&*agent.name);
         let own_pods = agent.machine.keys().into_iter().chain(agent.machine.static_pods.keys());
         let known = own_pods.chain(agent.volumes.pods());
@@ -263,7 +265,7 @@ impl Fleet {
     }
 }
 
-/// Whether a change of a Node asks something of us.
+/// Whether a change of a Node is relevant to this fleet.
 fn is_of_interest(change: &Notification<Node>, table: &Nodes) -> bool {
     let is_known = || table.contains(change.object().metadata.name.as_deref().unwrap_or_default());
     match change {
@@ -273,7 +275,7 @@ fn is_of_interest(change: &Notification<Node>, table: &Nodes) -> bool {
     }
 }
 
-/// The pods that wait for what the status of their node says of volumes now.
+/// The pods that wait for the volume fields of their node's status.
 fn waiting_for(change: &Notification<Node>, nodes: &Nodes) -> Vec<PodKey> {
     let said = |node: &Node| (node.status.volumes_in_use.clone(), node.status.volumes_attached.clone());
     let node = change.object();
@@ -281,19 +283,19 @@ fn waiting_for(change: &Notification<Node>, nodes: &Nodes) -> Vec<PodKey> {
         return Vec::new();
     }
     let Some(agent) = node.metadata.name.as_deref().and_then(|name| nodes.agent(name)) else { return Vec::new() };
-    let own = agent.volumes.hears(&node.status.volumes_in_use).then(|| ObjectKey::cluster(&*agent.name));
+    let own = agent.volumes.observe_in_use(&node.status.volumes_in_use).then(|| ObjectKey::cluster(&*agent.name));
     let waiting = agent.volumes.waiting().into_iter();
     waiting.chain(own).map(|pod| PodKey { node: agent.name.clone(), pod }).collect()
 }
 
-/// The pods of our nodes that a change is about.
+/// The pods on nodes of this fleet that a notification is about.
 fn keys_of(change: &Notification<Pod>, nodes: &Nodes) -> Vec<PodKey> {
     let of = |pod: &Arc<Pod>| {
         let agent = nodes.agent(&pod.spec.node_name)?;
         Some(PodKey { node: agent.name.clone(), pod: pod.key() })
     };
     let new = of(change.object());
-    // Another pod may have the name by now, on another node.
+    // Another pod of the same name may be on another node by now.
     let old = change.old().filter(|old| old.spec.node_name != change.object().spec.node_name).and_then(of);
     new.into_iter().chain(old).collect()
 }

@@ -1,4 +1,4 @@
-//! How a node says that it is alive: by its Lease, and now and then by its status.
+//! The heartbeat of a node: it renews its Lease, and reports its status at a longer interval.
 
 use coracle_ambient::Clock;
 use coracle_api::coordination_v1::{Lease, LeaseSpec};
@@ -11,39 +11,39 @@ use crate::Config;
 use crate::agent::Agent;
 use crate::node::{is_reported, status_patch};
 
-/// Where Leases of nodes are.
+/// The namespace of node Leases.
 const LEASES: &str = "kube-node-lease";
 
-/// Renews the Lease of an agent's Node, and reports its status if that is due or not as it should be.
-pub(crate) async fn beat(agent: &Agent, node: &Node, config: &Config, clock: &Clock) {
+/// Renews the Lease of a node, and reports its status if that is due or if the API shows another one.
+pub(crate) async fn send_heartbeat(agent: &Agent, node: &Node, config: &Config, clock: &Clock) {
     if let Err(error) = renew(agent, node, config, clock).await {
         tracing::debug!(%error, node = &*agent.name, "a lease could not be renewed");
     }
-    if config.plays("Node") {
+    if config.has_stages_for("Node") {
         return;
     }
-    let is_due = agent.beat.lock().reported.elapsed() >= config.status_report;
+    let is_due = agent.heartbeat.lock().reported.elapsed() >= config.status_report;
     let pressed = agent.machine.shortage.pressed();
     if (is_due || !is_reported(node, &pressed, clock.now())) && report(agent, node, clock).await.is_ok() {
-        agent.beat.lock().reported = Instant::now();
+        agent.heartbeat.lock().reported = Instant::now();
     }
 }
 
 async fn report(agent: &Agent, node: &Node, clock: &Clock) -> Result<(), Error> {
     let patch = Patch::Strategic(status_patch(node, &agent.machine.shortage.pressed(), clock.now()));
     let key = ObjectKey::cluster(&*agent.name);
-    Api::<Node>::of(&agent.voice.client).patch_status(&key, &patch).await.map(drop)
+    Api::<Node>::of(&agent.speaker.client).patch_status(&key, &patch).await.map(drop)
 }
 
-/// In Kubernetes: `backoffEnsureLease` and `retryUpdateLease`: the Lease is read only if it is not known.
+/// In Kubernetes: `backoffEnsureLease` and `retryUpdateLease`. The agent reads the Lease only if it does not know it.
 async fn renew(agent: &Agent, node: &Node, config: &Config, clock: &Clock) -> Result<(), Error> {
-    let leases: Api<Lease> = Api::of(&agent.voice.client);
+    let leases: Api<Lease> = Api::of(&agent.speaker.client);
     let key = ObjectKey::new(LEASES, &*agent.name);
-    let known = agent.beat.lock().lease.take();
+    let known = agent.heartbeat.lock().lease.take();
     if let Some(lease) = known {
         match leases.update(&renewed(agent, lease, config, clock)).await {
             Ok(lease) => {
-                agent.beat.lock().lease = Some(lease);
+                agent.heartbeat.lock().lease = Some(lease);
                 return Ok(());
             }
             Err(error) if error.is_conflict() || error.is_not_found() => {}
@@ -54,7 +54,7 @@ async fn renew(agent: &Agent, node: &Node, config: &Config, clock: &Clock) -> Re
         Some(lease) => leases.update(&renewed(agent, lease, config, clock)).await?,
         None => leases.create(&renewed(agent, new_lease(&key, node), config, clock)).await?,
     };
-    agent.beat.lock().lease = Some(lease);
+    agent.heartbeat.lock().lease = Some(lease);
     Ok(())
 }
 

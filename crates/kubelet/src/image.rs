@@ -1,33 +1,33 @@
-//! Images of containers: names that can be read, and what the programs in well-known ones do.
+//! Container images: whether a reference is valid, and which images start a shell.
 
 use coracle_api::core_v1::Container;
 
 use crate::behaviour::Behaviour;
-use crate::hold::Hold;
+use crate::waiting_reason::WaitingReason;
 
-/// Images whose only program is a shell: what a container says as its arguments is its command.
+/// Images whose entrypoint is a shell: the arguments of such a container are its command.
 const SHELLS: [&str; 4] = ["busybox", "alpine", "debian", "ubuntu"];
 
-/// Why a container's image cannot be had.
-pub(crate) fn problem(container: &Container, behaviour: &Behaviour) -> Option<Hold> {
+/// Why the node cannot get the image of a container.
+pub(crate) fn problem(container: &Container, behaviour: &Behaviour) -> Option<WaitingReason> {
     if !is_reference(&container.image) {
-        return Some(Hold::InvalidImageName);
+        return Some(WaitingReason::InvalidImageName);
     }
     match (behaviour.has_no_image, container.image_pull_policy.as_str()) {
         (false, _) => None,
-        (true, "Never") => Some(Hold::ErrImageNeverPull),
-        (true, _) => Some(Hold::ErrImagePull),
+        (true, "Never") => Some(WaitingReason::ErrImageNeverPull),
+        (true, _) => Some(WaitingReason::ErrImagePull),
     }
 }
 
-/// Whether the image's program is the first of a container's arguments.
+/// Whether an image runs the first argument of a container as its program.
 pub(crate) fn is_shell(image: &str) -> bool {
     let name = image.rsplit('/').next().unwrap_or(image);
     let name = name.split(['@', ':']).next().unwrap_or(name);
     SHELLS.contains(&name)
 }
 
-/// Whether a text names an image: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
+/// Whether a text is an image reference: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
 ///
 /// In Kubernetes: `reference.ParseNormalizedNamed` of `distribution/reference`.
 pub(crate) fn is_reference(image: &str) -> bool {

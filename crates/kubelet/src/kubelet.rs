@@ -11,15 +11,16 @@ use futures_util::future::select;
 use tokio::task::JoinSet;
 
 use crate::fleet::Fleet;
-use crate::node_api::NodeApi;
+use crate::node_server::NodeApi;
+use crate::node_switches::NodeSwitch;
 use crate::nodes::Nodes;
-use crate::orders::Order;
 use crate::{Config, NodeSpec, SavedNodes};
 
-/// Several simulated nodes in one process; clones are handles of the same ones.
+/// The simulated nodes of one process; clones are handles of the same nodes.
 ///
-/// Each node has a machine, which keeps its pods, and an agent, which speaks for it while [`Kubelet::run`] runs. A node
-/// that is stopped falls silent where it stands, as if its power were cut; its pods are there again when it is started.
+/// Each node has a machine, which keeps its pods, and an agent, which acts for it while [`Kubelet::run`] runs. A node
+/// that is stopped sends nothing any more, as if its process were killed; its pods are still there when it is started
+/// again.
 #[derive(Clone)]
 pub struct Kubelet {
     inner: Arc<Inner>,
@@ -41,15 +42,15 @@ impl std::fmt::Debug for Kubelet {
 }
 
 impl Kubelet {
-    /// Nodes that all speak through one client.
+    /// Nodes that share one API client.
     pub fn new(config: Config, client: Client, ambient: Ambient, recorder: Recorder) -> Self {
         let reader = client.clone();
         Self::with_clients(config, move || reader.clone(), move |_| client.clone(), ambient, recorder)
     }
 
-    /// Nodes that write through a client each, so that the API server can tell them apart: `client_of` gives that of a
-    /// name. What they read they read together, through `reader`, which may list all pods and Nodes; but a node with
-    /// [own informers](NodeSpec::own_informers) reads as itself.
+    /// Nodes that each write through a client of their own, so that the API server can tell them apart: `client_of`
+    /// creates the client of a node. They share the informers of `reader`, which needs permission to list all pods and
+    /// Nodes. A node with [own informers](NodeSpec::own_informers) reads through its own client.
     pub fn with_clients(
         config: Config,
         reader: impl Fn() -> Client + Send + Sync + 'static,
@@ -63,90 +64,90 @@ impl Kubelet {
         Self { inner: Arc::new(Inner { config: Arc::new(config), reader, client_of, ambient, recorder, nodes }) }
     }
 
-    /// One more node; one of the same name is left as it is.
+    /// Adds a node. Does nothing if a node of this name exists.
     pub fn add_node(&self, spec: NodeSpec) {
         self.inner.nodes.add(spec);
     }
 
-    /// The names of the nodes, whether they run or not.
+    /// The names of all nodes, running or not.
     pub fn nodes(&self) -> Vec<String> {
         self.inner.nodes.names()
     }
 
-    /// Whether there is a node of this name, whether it runs or not.
+    /// Whether a node of this name exists, running or not.
     pub fn has_node(&self, name: &str) -> bool {
         self.inner.nodes.contains(name)
     }
 
-    /// Stops a node's kubelet: the node falls silent where it stands, and its pods go on. False if there is none of this
-    /// name.
+    /// Stops the kubelet of a node; its containers keep running. False if there is no node of this name.
     pub fn stop_node(&self, name: &str) -> bool {
-        self.set(name, &[Order::Kubelet], false)
+        self.set(name, &[NodeSwitch::Kubelet], false)
     }
 
-    /// Starts a node that was stopped or has no power. False if there is none of this name.
+    /// Starts a node that is stopped or has no power. False if there is no node of this name.
     pub fn start_node(&self, name: &str) -> bool {
-        self.set(name, &[Order::Power, Order::Kubelet], true)
+        self.set(name, &[NodeSwitch::Power, NodeSwitch::Kubelet], true)
     }
 
-    /// Cuts a node's power: what ran on it is lost, and begins anew when it is started. False if there is none of this
-    /// name.
+    /// Cuts the power of a node: its containers are lost, and start again when the node is started. False if there is
+    /// no node of this name.
     pub fn kill_node(&self, name: &str) -> bool {
-        self.set(name, &[Order::Power], false)
+        self.set(name, &[NodeSwitch::Power], false)
     }
 
-    /// Cuts a node off, or ends that: it goes on with what it saw last, and nothing goes between it and the API. False if
-    /// there is none of this name.
+    /// Partitions a node from the API, or heals the partition. A partitioned node continues with what it saw last.
+    /// False if there is no node of this name.
     pub fn partition_node(&self, name: &str, is_cut_off: bool) -> bool {
-        self.set(name, &[Order::Partition], !is_cut_off)
+        self.set(name, &[NodeSwitch::Partition], !is_cut_off)
     }
 
-    /// Whether anything happens on a node: not if it has no power, is stopped or cut off. True for what is none of these.
+    /// Whether a node acts: false if it has no power, is stopped or partitioned. True for a name that is not one of
+    /// these nodes.
     pub fn acts(&self, name: &str) -> bool {
         self.inner.nodes.acts(name)
     }
 
-    fn set(&self, name: &str, orders: &[Order], is_usual: bool) -> bool {
-        self.inner.nodes.set(name, orders, is_usual, self.inner.ambient.clock.now())
+    fn set(&self, name: &str, switches: &[NodeSwitch], is_usual: bool) -> bool {
+        self.inner.nodes.set(name, switches, is_usual, self.inner.ambient.clock.now())
     }
 
-    /// What the nodes hold at the moment that the API does not say.
+    /// The state of the nodes that the API does not have.
     pub fn save(&self) -> SavedNodes {
         self.inner.nodes.save()
     }
 
-    /// Lets the nodes go on where these were, as after a start of their kubelets: containers that ran have gone on. Nodes of
-    /// which nothing was saved stay as they are.
+    /// Restores the state of nodes, as after a restart of their kubelets: containers that were running still run. Nodes
+    /// without saved state stay as they are.
     ///
-    /// To be called before [`run`](Self::run), with a store that is not newer than what was saved.
+    /// Call it before [`run`](Self::run), with a store that is not newer than the saved state.
     pub fn restore(&self, saved: SavedNodes) {
         self.inner.nodes.restore(saved);
     }
 
-    /// The pods of which a container runs on the machine beneath a node, whatever the API says of them.
+    /// The pods with a running container on the machine of a node, whatever the API shows.
     pub fn running_on(&self, name: &str) -> Vec<ObjectKey> {
         self.inner.nodes.running_on(name)
     }
 
-    /// The API of a node, as a tower service: `/containerLogs/{namespace}/{pod}/{container}`. None if the node is not
-    /// one of these, does not run, or cannot be reached.
+    /// The kubelet API of a node as a tower service: `/containerLogs/{namespace}/{pod}/{container}`. None if there is
+    /// no such node, or if it does not run or cannot be reached.
     pub fn service_for(&self, name: &str) -> Option<NodeApi> {
         Some(NodeApi::new(self.inner.nodes.machine(name)?, self.inner.ambient.clock.clone()))
     }
 
-    /// The node on which a pod runs that one of these nodes knows.
+    /// The node that runs a pod, if it is one of these nodes.
     pub fn node_of(&self, pod: &ObjectKey) -> Option<String> {
         let has_it = |name: &String| self.inner.nodes.machine(name).is_some_and(|machine| machine.pod(pod).is_some());
         self.nodes().into_iter().find(has_it)
     }
 
-    /// Runs the nodes until `shutdown`, or until it is dropped; it may be called again afterwards.
+    /// Runs the nodes until `shutdown`, or until the future is dropped; it may be called again afterwards.
     ///
     /// # Panics
-    /// If a node does.
+    /// If a worker panics.
     pub async fn run(&self, shutdown: impl Future<Output = ()> + Send) {
         let nodes = &self.inner.nodes;
-        // Before the fleets, so that it goes after them.
+        // Created before the fleets, so that it is dropped after them.
         let _speaking = Speaking::begin(nodes);
         let mut fleets = JoinSet::new();
         fleets.spawn(self.fleet(None).run());
@@ -155,7 +156,9 @@ impl Kubelet {
             loop {
                 let mut changed = pin!(nodes.changed.notified());
                 changed.as_mut().enable();
-                for name in nodes.apart().into_iter().filter(|name| !apart.contains(name)).collect::<Vec<_>>() {
+                for name in
+                    nodes.with_own_informers().into_iter().filter(|name| !apart.contains(name)).collect::<Vec<_>>()
+                {
                     fleets.spawn(self.fleet(Some(&name)).run());
                     apart.push(name);
                 }
@@ -169,11 +172,11 @@ impl Kubelet {
                 select(pin!(ended), changed).await;
             }
         };
-        // Looks at the left one first, always.
+        // `select` polls the left future first, always.
         select(pin!(shutdown), pin!(running)).await;
     }
 
-    /// All nodes that share what they read, or one that reads by itself.
+    /// The fleet of all nodes that share informers, or of one node with its own.
     fn fleet(&self, only: Option<&str>) -> Fleet {
         let inner = &self.inner;
         let user_agent = format!("kubelet/{KUBERNETES_VERSION}");
@@ -193,13 +196,13 @@ impl Kubelet {
     }
 }
 
-/// That agents speak for nodes: they end with it, however it ends. What they speak with leads back to the nodes, so that nothing of
-/// either would ever be freed.
+/// Ends the agents of all nodes when it is dropped. The client of an agent refers to the nodes, so that an agent that
+/// stays would never be freed.
 struct Speaking<'n>(&'n Nodes);
 
 impl<'n> Speaking<'n> {
     fn begin(nodes: &'n Nodes) -> Self {
-        // One that was about to begin when the run before ended.
+        // Ends an agent that was being started when the previous run ended.
         nodes.end_agents();
         Self(nodes)
     }

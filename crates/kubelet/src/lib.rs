@@ -1,56 +1,61 @@
-//! Simulated nodes: they register, say that they are alive, and let the pods that are bound to them live and end.
+//! Simulated nodes: they register, send heartbeats, and run the pods that are bound to them.
 //!
 //! ```text
-//! informer of the pods of one node --> Pods::reconcile --next (pure)--> Runtime --pod_status (pure)--> patch of the status
-//!     refusal (pure): is it taken?          |      \-- container, probes, image: one container on its way
-//!     sources: ConfigMaps, Secrets ---------+--> program: what it says and when it ends
-//!     volumes: what is to be mounted -------/
+//! informer of pods --> PodWorkers::reconcile --next (pure)--> Runtime --pod_status (pure)--> status_manager --> API
+//!     refusal (pure): does the node admit it?  |    \-- container, probes, image: the lifecycle of one container
+//!     sources: ConfigMaps, Secrets ------------+--> program: its output, and when it ends
+//!     volumes: what has to be mounted ---------/
 //!     static_pods: manifests of the node itself, and their mirrors in the API
 //!                                          Machine: what runs, addresses, logs --NodeApi--> kubectl logs
 //! ```
-//! Start at [`Kubelet`]; `lifecycle` says how a pod goes from bound to gone, `container` how one of its containers does,
-//! `status` and `telling` what is said of it, [`Behaviour`] and `program` what it does. [`Delays`] says how long things take.
-//! Not here: which node a pod gets (`scheduler`), what happens when a node is silent (`controllers`).
+//! Start at [`Kubelet`]. `sync_pod` and `sync_pass` sync a pod, `lifecycle` is the state machine of a pod, and
+//! `container` that of a container. `status`, `status_manager` and `pod_events` report what happens, and
+//! `eviction_manager` evicts pods. [`Behaviour`] and `program` define what containers do, [`Delays`] how long it takes.
+//!
+//! Not here: which node a pod is bound to (`scheduler`), what happens when a node is unreachable (`controllers`).
 //! In Kubernetes: `pkg/kubelet`. No containers are run.
 
 mod addresses;
 mod agent;
+mod allocation_manager;
 mod behaviour;
 mod config;
 mod container;
+mod container_place;
+mod container_runs;
 /// A simulated CSI driver.
 pub mod csi;
 mod eviction;
+mod eviction_manager;
+mod exec_context;
 mod fetch;
 mod fleet;
 mod heartbeat;
-mod hold;
 mod image;
 mod kubelet;
 mod lifecycle;
 mod machine;
-mod measured;
 mod mirrors;
 mod mounted_files;
 mod node;
-mod node_api;
 mod node_routes;
+mod node_server;
+mod node_switches;
 mod nodes;
-mod orders;
-mod place;
+mod pod_context;
+mod pod_events;
 mod pod_key;
-mod pods;
+mod pod_view;
+mod pod_workers;
 mod power_cut;
 mod probes;
 mod process_arguments;
 mod program;
-mod reach;
 mod refusal;
 mod registration;
-mod relief;
 mod remote_command;
 mod resize;
-mod resizing;
+mod save_format;
 mod saved_nodes;
 mod shutdown;
 mod sources;
@@ -58,17 +63,17 @@ pub mod stages;
 mod static_pods;
 mod statistics;
 mod status;
-mod surroundings;
-mod telling;
+mod status_manager;
+mod sync_pass;
+mod sync_pod;
 mod usage;
-mod view;
 mod volumes;
-mod written;
+mod waiting_reason;
 
 pub use behaviour::Behaviour;
 pub use config::{Config, Delays, NodeSpec};
 pub use kubelet::Kubelet;
-pub use node_api::{NodeApi, NodeApiBody};
+pub use node_server::{NodeApi, NodeApiBody};
 pub use saved_nodes::{SavedNodes, SavedNodesError};
 pub use static_pods::{Manifest, ManifestFolder, ManifestSource, MemoryManifests};
 pub use usage::{ContainerReading, NodeReading, PodReading};

@@ -1,7 +1,7 @@
-//! How a simulated pod goes from bound to gone.
+//! The lifecycle of a simulated pod on its node, from bound to removed.
 //!
 //! ```text
-//! Starting --> Active: init containers one after the other, sidecars with them, then the others; each as `container` says
+//! Starting --> Active: init containers one after the other, sidecars with them, then the others; each as in `container`
 //!     |          |  \-- all have ended --> Stopping (sidecars) --> Ended
 //!     |          v  asked to stop
 //!     +------> Stopping ----------------------------------------> Ended
@@ -17,71 +17,71 @@ use serde::{Deserialize, Serialize};
 
 use crate::Delays;
 use crate::container::{Change, ContainerRuntime, Exit, KILLED, Part, State, signed};
-use crate::place::{Place, is_sidecar, part};
-use crate::surroundings::Surroundings;
-use crate::written;
+use crate::container_place::{ContainerPlace, is_sidecar, part};
+use crate::pod_context::PodContext;
+use crate::save_format;
 
-/// How long a container that does not heed the request to stop is given where nothing else is said.
+/// The grace period of a container that sets none, in seconds.
 const DEFAULT_GRACE: i64 = 30;
-/// What sidecars are given at the least. In Kubernetes: `minimumGracePeriodInSeconds`.
+/// The shortest grace period of a sidecar. In Kubernetes: `minimumGracePeriodInSeconds`.
 const LEAST_GRACE: i64 = 2;
 
-/// Where on its way a pod is on its node.
+/// The stage of a pod on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PodStage {
-    /// Bound and seen; the sandbox is made.
+    /// The node has seen the pod; the sandbox is being created.
     Starting,
-    /// The sandbox is there, with its address; containers are made, run and end.
+    /// The sandbox has its address; containers are created, run and end.
     Active,
-    /// Containers have been asked to stop.
+    /// Containers were asked to stop.
     Stopping,
     /// All containers have ended for good.
     Ended,
 }
 
-/// What a node knows of a pod that it runs.
+/// What a node knows about a pod that it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Runtime {
     pub(crate) stage: PodStage,
-    /// Since when.
-    #[serde(with = "written::time")]
+    /// When the pod entered its stage.
+    #[serde(with = "save_format::time")]
     pub(crate) since: Timestamp,
     /// When the node first saw it.
-    #[serde(with = "written::time")]
+    #[serde(with = "save_format::time")]
     pub(crate) seen: Timestamp,
-    /// Its address, once it has a sandbox.
+    /// The address of its sandbox.
     pub(crate) ip: Option<String>,
     /// Its init containers and sidecars, in the order of the spec.
     pub(crate) init: Vec<ContainerRuntime>,
     pub(crate) main: Vec<ContainerRuntime>,
     pub(crate) ephemeral: Vec<ContainerRuntime>,
-    /// Why the pod as a whole failed, where it is not for its containers: reason and message.
+    /// Why the pod as a whole failed, if not because of its containers: reason and message.
     pub(crate) failure: Option<(Cow<'static, str>, String)>,
-    /// Whether the node did not take it.
+    /// Whether the node rejected it.
     pub(crate) is_refused: bool,
-    /// Whether the node let it go for its own sake.
+    /// Whether the node terminated it for the node's own sake.
     pub(crate) is_disrupted: bool,
 }
 
-/// What happens next to a pod.
+/// The next step of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It becomes this.
+    /// The pod gets this state.
     Become(Box<Runtime>),
-    /// This happens to one of its containers, and it becomes that.
-    Changed(Place, Change, Box<Runtime>),
-    /// Nothing before this long has passed, or at all until somebody changes the pod.
+    /// One of its containers changes, and the pod gets this state.
+    Changed(ContainerPlace, Change, Box<Runtime>),
+    /// No step before this much time has passed; none if it waits for a change of the pod.
     Wait(Option<SignedDuration>),
-    /// It is over, and its object can go.
+    /// The pod has ended, and its object can be deleted.
     Remove,
 }
 
-/// What happens next to a pod of a node; `runtime` is none for one that the node has not seen yet.
+/// The next step of a pod; without a `runtime` the node has not seen the pod yet.
 pub(crate) fn next(
     pod: &Pod,
     runtime: Option<&Runtime>,
-    around: &Surroundings,
+    context: &PodContext,
     delays: &Delays,
     now: Timestamp,
 ) -> Step {
@@ -93,7 +93,7 @@ pub(crate) fn next(
         };
     };
     match runtime.stage {
-        // Asked for already: what still holds the object are finalizers.
+        // The deletion was requested already; only finalizers keep the object.
         PodStage::Ended
             if pod.metadata.deletion_grace_period_seconds == Some(0) && !pod.metadata.finalizers.is_empty() =>
         {
@@ -101,14 +101,14 @@ pub(crate) fn next(
         }
         PodStage::Ended if pod.is_terminating() => Step::Remove,
         PodStage::Ended => Step::Wait(None),
-        PodStage::Stopping => stop(pod, runtime, around, delays, now),
+        PodStage::Stopping => stop(pod, runtime, context, delays, now),
         _ if pod.is_terminating() && !runtime.has_run() => runtime.ended(now),
         _ if pod.is_terminating() => Step::Become(Box::new(runtime.at(PodStage::Stopping, now))),
-        _ if around.leaves.is_some() => {
-            let is_disrupted = around.leaves.as_ref().is_some_and(|leaving| leaving.is_disruption);
-            let failure = around.leaves.as_ref().map(|leaving| (leaving.reason.into(), leaving.message.clone()));
+        _ if context.leaves.is_some() => {
+            let is_disrupted = context.leaves.as_ref().is_some_and(|leaving| leaving.is_disruption);
+            let failure = context.leaves.as_ref().map(|leaving| (leaving.reason.into(), leaving.message.clone()));
             let going = Runtime { failure, is_disrupted, ..runtime.clone() };
-            let is_graceful = around.leaves.as_ref().is_some_and(|leaving| leaving.is_graceful);
+            let is_graceful = context.leaves.as_ref().is_some_and(|leaving| leaving.is_graceful);
             if is_graceful && runtime.has_run() {
                 Step::Become(Box::new(going.at(PodStage::Stopping, now)))
             } else {
@@ -119,55 +119,56 @@ pub(crate) fn next(
             let message = "Pod was active on the node longer than the specified deadline".to_owned();
             Runtime { failure: Some(("DeadlineExceeded".into(), message)), ..runtime.clone() }.ended(now)
         }
-        _ if never_starts(pod, around) && !runtime.has_run() => Step::Wait(deadline(pod, runtime, now)),
-        PodStage::Starting if around.waits_for_volumes => Step::Wait(deadline(pod, runtime, now)),
+        _ if never_starts(pod, context) && !runtime.has_run() => Step::Wait(deadline(pod, runtime, now)),
+        PodStage::Starting if context.waits_for_volumes => Step::Wait(deadline(pod, runtime, now)),
         PodStage::Starting => {
             let left = signed(delays.sandbox).saturating_sub(now.duration_since(runtime.since));
-            match left.is_positive() {
-                true => Step::Wait(Some(left)),
-                false => Step::Become(Box::new(runtime.at(PodStage::Active, now))),
+            if left.is_positive() {
+                Step::Wait(Some(left))
+            } else {
+                Step::Become(Box::new(runtime.at(PodStage::Active, now)))
             }
         }
-        PodStage::Active => act(pod, runtime.with_ephemeral(pod, now), around, delays, now),
+        PodStage::Active => act(pod, runtime.with_ephemeral(pod, now), context, delays, now),
     }
 }
 
-fn never_starts(pod: &Pod, around: &Surroundings) -> bool {
-    pod.spec.containers.iter().any(|container| around.behaviour(pod, container, false).never_starts)
+fn never_starts(pod: &Pod, context: &PodContext) -> bool {
+    pod.spec.containers.iter().any(|container| context.behaviour(pod, container, false).never_starts)
 }
 
-/// A pod that has its sandbox: what happens next to one of its containers, or to it as a whole.
-fn act(pod: &Pod, runtime: Runtime, around: &Surroundings, delays: &Delays, now: Timestamp) -> Step {
+/// The next step of a pod that has its sandbox: of one of its containers, or of the pod as a whole.
+fn act(pod: &Pod, runtime: Runtime, context: &PodContext, delays: &Delays, now: Timestamp) -> Step {
     let init = runtime.init_outcome(pod);
     if let InitOutcome::Failed = init {
         return runtime.ended(now);
     }
     if runtime.main.iter().all(|container| container.state == State::Ended) {
         let goes_on = |container: &ContainerRuntime| matches!(container.state, State::Running | State::BackingOff);
-        return match runtime.init.iter().chain(&runtime.ephemeral).any(goes_on) {
-            true => Step::Become(Box::new(runtime.at(PodStage::Stopping, now))),
-            false => runtime.ended(now),
+        return if runtime.init.iter().chain(&runtime.ephemeral).any(goes_on) {
+            Step::Become(Box::new(runtime.at(PodStage::Stopping, now)))
+        } else {
+            runtime.ended(now)
         };
     }
     let begins = runtime.since.later(delays.start);
-    let turn_of = |place: Place| match (place, init) {
-        _ if around.waits_for_volumes => None,
-        (Place::Init(index), InitOutcome::Waits { at, since }) if index <= at => Some(since.max(begins)),
-        (Place::Init(_), InitOutcome::Passed { since }) | (Place::Main(_), InitOutcome::Passed { since }) => {
-            Some(since.max(begins))
-        }
-        (Place::Ephemeral(_), _) => Some(begins),
+    let turn_of = |place: ContainerPlace| match (place, init) {
+        _ if context.waits_for_volumes => None,
+        (ContainerPlace::Init(index), InitOutcome::Waits { at, since }) if index <= at => Some(since.max(begins)),
+        (ContainerPlace::Init(_), InitOutcome::Passed { since })
+        | (ContainerPlace::Main(_), InitOutcome::Passed { since }) => Some(since.max(begins)),
+        (ContainerPlace::Ephemeral(_), _) => Some(begins),
         _ => None,
     };
     let due = runtime.places().filter_map(|place| {
-        let wanted = around.wanted(pod, place)?;
+        let wanted = context.wanted(pod, place)?;
         let (at, change) = wanted.next(runtime.container(place)?, turn_of(place), delays, now)?;
         Some((at, place, change))
     });
     let waits = deadline(pod, &runtime, now);
     match due.min_by_key(|(at, place, _)| (*at, *place)) {
         Some((at, place, change)) if at <= now => {
-            let changed = runtime.changed(pod, place, &change, around, now);
+            let changed = runtime.changed(pod, place, &change, context, now);
             Step::Changed(place, change, Box::new(changed))
         }
         Some((at, ..)) => {
@@ -178,35 +179,36 @@ fn act(pod: &Pod, runtime: Runtime, around: &Surroundings, delays: &Delays, now:
     }
 }
 
-/// How far the init containers of a pod are.
+/// The progress of the init containers of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InitOutcome {
-    /// The one at this index has its turn, since then.
+    /// It is the turn of the container at this index, since then.
     Waits { at: usize, since: Timestamp },
-    /// All that have to end have ended, and all that go on have started.
+    /// All init containers have completed, and all sidecars have started.
     Passed { since: Timestamp },
-    /// One has ended badly for good.
+    /// One has failed for good.
     Failed,
 }
 
-fn stop(pod: &Pod, runtime: &Runtime, around: &Surroundings, delays: &Delays, now: Timestamp) -> Step {
+fn stop(pod: &Pod, runtime: &Runtime, context: &PodContext, delays: &Delays, now: Timestamp) -> Step {
     let granted = pod.metadata.deletion_grace_period_seconds.or(pod.spec.termination_grace_period_seconds);
     let grace = SignedDuration::from_secs(granted.unwrap_or(DEFAULT_GRACE));
     let mut stopped = runtime.clone();
     let mut last = SignedDuration::ZERO;
-    let goes_on = |place: &Place| around.container(pod, *place).is_some_and(|own| part(own, *place) == Part::Sidecar);
+    let goes_on =
+        |place: &ContainerPlace| context.container(pod, *place).is_some_and(|own| part(own, *place) == Part::Sidecar);
     for place in runtime.places().filter(|place| !goes_on(place)) {
         if runtime.is_running(place) {
-            let (after, code) = ends(pod, place, around, delays, grace);
+            let (after, code) = ends(pod, place, context, delays, grace);
             last = last.max(after);
             stopped.stop(place, code, runtime.since.later(after));
         }
     }
-    // Sidecars are asked to stop after the others have, the last first, within what is left of the grace period.
+    // Sidecars are stopped after the other containers, in reverse order, within the rest of the grace period.
     for place in runtime.places().filter(goes_on).collect::<Vec<_>>().into_iter().rev() {
         if runtime.is_running(place) {
             let left = grace.saturating_sub(last).max(SignedDuration::from_secs(LEAST_GRACE.min(grace.as_secs())));
-            let (after, code) = ends(pod, place, around, delays, left);
+            let (after, code) = ends(pod, place, context, delays, left);
             last = last.saturating_add(after);
             stopped.stop(place, code, runtime.since.later(last));
         }
@@ -215,34 +217,34 @@ fn stop(pod: &Pod, runtime: &Runtime, around: &Surroundings, delays: &Delays, no
     if left.is_positive() { Step::Wait(Some(left)) } else { stopped.ended(now) }
 }
 
-/// When a container has ended after it was asked to stop, and with which code.
+/// How long a container takes to end after it was asked to stop, and its exit code.
 fn ends(
     pod: &Pod,
-    place: Place,
-    around: &Surroundings,
+    place: ContainerPlace,
+    context: &PodContext,
     delays: &Delays,
     grace: SignedDuration,
 ) -> (SignedDuration, i32) {
-    let Some(wanted) = around.wanted(pod, place) else { return (SignedDuration::ZERO, 0) };
+    let Some(wanted) = context.wanted(pod, place) else { return (SignedDuration::ZERO, 0) };
     let sleeps = before_stop(wanted.container);
     let is_killed = wanted.behaviour.ignores_stop || sleeps.is_positive() && sleeps >= grace;
     if is_killed { (grace, KILLED) } else { (sleeps.saturating_add(signed(delays.stop)).min(grace), 0) }
 }
 
-/// How long a container sleeps before it is asked to stop; other hooks take no time.
+/// The duration of the preStop sleep of a container; other hooks take no time.
 fn before_stop(container: &Container) -> SignedDuration {
     let sleep = || Some(container.lifecycle.as_ref()?.pre_stop.as_ref()?.sleep.as_ref()?.seconds);
     SignedDuration::from_secs(sleep().unwrap_or(0))
 }
 
-/// How long until the pod's deadline, if it has one.
+/// How long until the active deadline of the pod, if it has one.
 fn deadline(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Option<SignedDuration> {
     let seconds = pod.spec.active_deadline_seconds?;
     Some(SignedDuration::from_secs(seconds).saturating_sub(now.duration_since(runtime.seen)))
 }
 
 impl Runtime {
-    /// A pod that the node has just seen.
+    /// A pod that the node sees for the first time.
     pub(crate) fn seen_at(pod: &Pod, now: Timestamp) -> Self {
         let new = |count: usize| vec![ContainerRuntime::new(now); count];
         Self {
@@ -259,7 +261,7 @@ impl Runtime {
         }
     }
 
-    /// A pod that the node does not take: it fails before anything of it is made.
+    /// A pod that the node rejects: it fails before anything of it is created.
     pub(crate) fn refused(pod: &Pod, reason: &'static str, message: String, now: Timestamp) -> Self {
         let mut refused = Self::seen_at(pod, now);
         refused.stage = PodStage::Ended;
@@ -268,7 +270,7 @@ impl Runtime {
         refused
     }
 
-    /// A pod whose containers run already, as its status says: the node was started again, and its machine was not.
+    /// A pod whose status shows running containers: the kubelet was restarted, and the machine was not.
     fn found(pod: &Pod) -> Option<Self> {
         let first = pod.status.container_statuses.iter().find_map(|status| status.state.running.as_ref())?;
         let started = first.started_at.as_deref().and_then(parse_time)?;
@@ -301,7 +303,7 @@ impl Runtime {
         Self { stage, since: now, ..self.clone() }
     }
 
-    /// With the ephemeral containers that were put into the pod since it was last looked at.
+    /// Adds the ephemeral containers that were added to the spec since the last pass.
     fn with_ephemeral(&self, pod: &Pod, now: Timestamp) -> Self {
         let mut runtime = self.clone();
         runtime.ephemeral.resize_with(pod.spec.ephemeral_containers.len(), || ContainerRuntime::new(now));
@@ -311,9 +313,9 @@ impl Runtime {
     fn ended(&self, now: Timestamp) -> Step {
         let mut ended = self.at(PodStage::Ended, now);
         for place in self.places().collect::<Vec<_>>() {
-            // An init container whose turn never came says so for ever.
-            let waits =
-                matches!(place, Place::Init(_)) && self.container(place).is_some_and(|own| own.state == State::Waiting);
+            // An init container that never started keeps the state `Waiting`.
+            let waits = matches!(place, ContainerPlace::Init(_))
+                && self.container(place).is_some_and(|own| own.state == State::Waiting);
             if !waits {
                 ended.stop(place, KILLED, now);
             }
@@ -321,54 +323,57 @@ impl Runtime {
         Step::Become(Box::new(ended))
     }
 
-    fn stop(&mut self, place: Place, code: i32, at: Timestamp) {
+    fn stop(&mut self, place: ContainerPlace, code: i32, at: Timestamp) {
         if let Some(container) = self.container_mut(place) {
             *container = container.stopped(code, at);
         }
     }
 
-    fn changed(&self, pod: &Pod, place: Place, change: &Change, around: &Surroundings, now: Timestamp) -> Self {
+    fn changed(&self, pod: &Pod, place: ContainerPlace, change: &Change, context: &PodContext, now: Timestamp) -> Self {
         let mut changed = self.clone();
-        if let (Some(wanted), Some(container)) = (around.wanted(pod, place), changed.container_mut(place)) {
+        if let (Some(wanted), Some(container)) = (context.wanted(pod, place), changed.container_mut(place)) {
             *container = container.after(change, &wanted, pod, now);
         }
         changed
     }
 
-    /// All containers, in the order in which they are looked at.
-    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + use<> {
+    /// All containers, in the order in which the node works on them.
+    pub(crate) fn places(&self) -> impl Iterator<Item = ContainerPlace> + use<> {
         let (init, main, ephemeral) = (self.init.len(), self.main.len(), self.ephemeral.len());
-        (0..init).map(Place::Init).chain((0..main).map(Place::Main)).chain((0..ephemeral).map(Place::Ephemeral))
+        (0..init)
+            .map(ContainerPlace::Init)
+            .chain((0..main).map(ContainerPlace::Main))
+            .chain((0..ephemeral).map(ContainerPlace::Ephemeral))
     }
 
-    pub(crate) fn container(&self, place: Place) -> Option<&ContainerRuntime> {
+    pub(crate) fn container(&self, place: ContainerPlace) -> Option<&ContainerRuntime> {
         match place {
-            Place::Init(index) => self.init.get(index),
-            Place::Main(index) => self.main.get(index),
-            Place::Ephemeral(index) => self.ephemeral.get(index),
+            ContainerPlace::Init(index) => self.init.get(index),
+            ContainerPlace::Main(index) => self.main.get(index),
+            ContainerPlace::Ephemeral(index) => self.ephemeral.get(index),
         }
     }
 
-    /// Puts a container in the place of one.
-    pub(crate) fn put(&mut self, place: Place, container: ContainerRuntime) {
+    /// Replaces the state of a container.
+    pub(crate) fn put(&mut self, place: ContainerPlace, container: ContainerRuntime) {
         if let Some(own) = self.container_mut(place) {
             *own = container;
         }
     }
 
-    fn container_mut(&mut self, place: Place) -> Option<&mut ContainerRuntime> {
+    fn container_mut(&mut self, place: ContainerPlace) -> Option<&mut ContainerRuntime> {
         match place {
-            Place::Init(index) => self.init.get_mut(index),
-            Place::Main(index) => self.main.get_mut(index),
-            Place::Ephemeral(index) => self.ephemeral.get_mut(index),
+            ContainerPlace::Init(index) => self.init.get_mut(index),
+            ContainerPlace::Main(index) => self.main.get_mut(index),
+            ContainerPlace::Ephemeral(index) => self.ephemeral.get_mut(index),
         }
     }
 
-    pub(crate) fn has_run_at(&self, place: Place) -> bool {
+    pub(crate) fn has_run_at(&self, place: ContainerPlace) -> bool {
         self.container(place).is_some_and(ContainerRuntime::has_run)
     }
 
-    fn is_running(&self, place: Place) -> bool {
+    fn is_running(&self, place: ContainerPlace) -> bool {
         self.container(place).is_some_and(|container| container.state == State::Running)
     }
 
@@ -377,7 +382,7 @@ impl Runtime {
         for (index, (container, runtime)) in pod.spec.init_containers.iter().zip(&self.init).enumerate() {
             let passed = match (is_sidecar(container), &runtime.state) {
                 (true, State::Running) if runtime.is_started => Some(runtime.since),
-                // A sidecar that has started once holds nobody up when it is started again.
+                // A sidecar that has started once does not block the others when it is restarted.
                 (true, State::BackingOff) => Some(since),
                 (true, State::Running) if runtime.restarts > 0 => Some(since),
                 (false, State::Ended) if runtime.has_ended_well() => Some(runtime.since),
@@ -397,13 +402,13 @@ impl Runtime {
         self.init.iter().chain(&self.main).any(ContainerRuntime::has_run)
     }
 
-    /// Whether its init containers have all done what the others wait for.
+    /// Whether all init containers have done what the main containers wait for.
     pub(crate) fn is_initialized(&self, pod: &Pod) -> bool {
         matches!(self.init_outcome(pod), InitOutcome::Passed { .. }) && self.stage != PodStage::Starting
             || self.main.iter().any(ContainerRuntime::has_run)
     }
 
-    /// Whether the pod has come to its end, and well.
+    /// Whether the pod has ended successfully.
     pub(crate) fn succeeded(&self) -> bool {
         self.stage == PodStage::Ended
             && self.failure.is_none()
@@ -418,7 +423,7 @@ impl Runtime {
         all.filter(|(_, runtime)| !runtime.is_ready).map(|(container, _)| container.name.as_str()).collect()
     }
 
-    /// Where the pod is, in a word, as the event log and stories tell it.
+    /// The state of the pod in one word, for the event log.
     pub(crate) fn word(&self, pod: &Pod) -> String {
         let any = |state: State| self.main.iter().any(|container| container.state == state);
         match self.stage {

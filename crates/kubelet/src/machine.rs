@@ -10,48 +10,48 @@ use tokio::sync::Notify;
 
 use crate::addresses::{PodAddresses, node_address};
 use crate::container::State as ContainerState;
+use crate::container_place::ContainerPlace;
 use crate::eviction::Shortage;
+use crate::exec_context::ExecContext;
 use crate::lifecycle::{PodStage, Runtime};
-use crate::place::Place;
 use crate::program::Transcript;
-use crate::reach::Reach;
 use crate::refusal::{Share, Taken};
+use crate::save_format;
 use crate::shutdown::SHUTDOWN;
 use crate::static_pods::StaticPods;
 use crate::usage::{Meters, is_told};
 use crate::volumes::Disk;
-use crate::written;
 
 mod saved;
 
 pub(crate) use saved::SavedMachine;
 
-/// How many lines of a pod's log are kept.
+/// How many log lines of a pod the machine keeps.
 const LINES: usize = 1000;
 
-/// A simulated machine: the pods that run on it. It goes on while the agent that speaks for it is stopped and started.
+/// A simulated machine and the pods that run on it. It survives a restart of its agent.
 pub(crate) struct Machine {
-    /// Its place among the machines of the process, from which its addresses follow.
+    /// Its number among the machines of the process, which determines its addresses.
     pub(crate) number: u32,
     /// Its address.
     pub(crate) address: String,
     state: Mutex<State>,
-    /// Rings when a pod of it has said something, or ended.
+    /// Notified when one of its pods has written output or ended.
     pub(crate) spoke: Notify,
-    /// How the agent that speaks for it reaches the API.
-    reach: Mutex<Option<Reach>>,
+    /// The API access of its agent, for commands in containers.
+    exec_context: Mutex<Option<ExecContext>>,
     is_cut_off: AtomicBool,
-    /// How often it has lost its power.
+    /// How often it has lost power.
     power_cuts: AtomicU32,
-    /// What its pods use.
+    /// The usage of its pods.
     pub(crate) meters: Meters,
-    /// The pods that are to have more than there is room for.
+    /// The pods whose resize waits for free resources.
     waiting: Mutex<BTreeSet<ObjectKey>>,
-    /// What it is short of, and who goes for it.
+    /// What it is short of, and which pods it terminates.
     pub(crate) shortage: Shortage,
-    /// What is mounted on it.
+    /// The volumes that are mounted on it.
     pub(crate) disk: std::sync::Arc<Disk>,
-    /// What it runs by itself.
+    /// Its static pods.
     pub(crate) static_pods: StaticPods,
 }
 
@@ -71,22 +71,22 @@ struct State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Running {
-    /// Which one: an object of the same name may be another pod.
+    /// The uid, since another pod may get the same name.
     pub(crate) uid: String,
-    /// Where it is on its way.
+    /// The state of the pod.
     pub(crate) runtime: Runtime,
-    /// What its containers said, the oldest first.
+    /// The output of its containers, the oldest line first.
     pub(crate) log: VecDeque<Line>,
-    /// How many lines were dropped before the first that is kept.
+    /// How many older lines were dropped.
     pub(crate) dropped: usize,
-    /// What its containers say by themselves, by their names.
+    /// The output of its known programs, by the names of the containers.
     pub(crate) talks: BTreeMap<String, VecDeque<Talk>>,
-    /// What it takes of the machine.
+    /// The resources that it takes.
     pub(crate) share: Share,
-    /// Which of the pod's containers has this name; those that have been started.
-    pub(crate) places: BTreeMap<String, Place>,
-    /// When the machine lost its power with it, if the pod has not begun anew since.
-    #[serde(with = "written::maybe_time")]
+    /// The containers that have been started, by their names.
+    pub(crate) places: BTreeMap<String, ContainerPlace>,
+    /// When the machine lost power, if the pod has not restarted since.
+    #[serde(with = "save_format::maybe_time")]
     pub(crate) lost: Option<Timestamp>,
 }
 
@@ -95,10 +95,10 @@ pub(crate) struct Running {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Talk {
     pub(crate) restarts: i32,
-    #[serde(with = "written::time")]
+    #[serde(with = "save_format::time")]
     pub(crate) began: Timestamp,
     /// When it was stopped, if it has not ended by itself.
-    #[serde(with = "written::maybe_time")]
+    #[serde(with = "save_format::maybe_time")]
     pub(crate) stopped: Option<Timestamp>,
     pub(crate) transcript: std::sync::Arc<Transcript>,
 }
@@ -107,25 +107,25 @@ pub(crate) struct Talk {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Line {
-    /// When it was said.
-    #[serde(with = "written::time")]
+    /// When it was written.
+    #[serde(with = "save_format::time")]
     pub(crate) at: Timestamp,
-    /// By which container.
+    /// The container that wrote it.
     pub(crate) container: String,
-    /// How often that had been started again by then.
+    /// The container's restart count at that time.
     pub(crate) restarts: i32,
-    /// What.
+    /// The text.
     pub(crate) text: String,
 }
 
 impl Running {
-    /// How often a container has been started again, and whether it runs; none if it has never been started.
+    /// The restart count of a container and whether it runs; none if it has never started.
     pub(crate) fn run_of(&self, container: &str) -> Option<(i32, bool)> {
         let own = self.runtime.container(*self.places.get(container)?)?;
         Some((own.restarts, own.state == ContainerState::Running))
     }
 
-    /// What a container has said in one of its runs, up to a moment; and when it says more by itself.
+    /// The output of one run of a container up to a moment, and when it writes more.
     pub(crate) fn said(&self, container: &str, restarts: i32, now: Timestamp) -> (Vec<Line>, Option<Timestamp>) {
         let is_own = |line: &&Line| line.container == container && line.restarts == restarts;
         let mut lines: Vec<Line> = self.log.iter().filter(is_own).cloned().collect();
@@ -157,7 +157,7 @@ impl Machine {
             address: node_address(number),
             state: Mutex::new(State { pods: BTreeMap::new(), addresses: PodAddresses::of_node(number) }),
             spoke: Notify::new(),
-            reach: Mutex::default(),
+            exec_context: Mutex::default(),
             is_cut_off: AtomicBool::new(false),
             power_cuts: AtomicU32::new(0),
             meters: Meters::default(),
@@ -168,17 +168,17 @@ impl Machine {
         }
     }
 
-    /// Whether nothing goes between it and the API.
+    /// Whether it is partitioned from the API.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.is_cut_off.load(Ordering::Relaxed)
     }
 
-    /// Cuts it off, or ends that; whether it was otherwise before.
+    /// Partitions it or heals the partition; returns whether that is a change.
     pub(crate) fn cut_off(&self, is_cut_off: bool) -> bool {
         self.is_cut_off.swap(is_cut_off, Ordering::Relaxed) != is_cut_off
     }
 
-    /// Its power is cut: all that ran on it has ended.
+    /// Cuts the power: all that ran on it has ended.
     pub(crate) fn lose_power(&self, now: Timestamp) {
         self.power_cuts.fetch_add(1, Ordering::Relaxed);
         for running in self.state.lock().pods.values_mut() {
@@ -190,22 +190,22 @@ impl Machine {
         self.spoke.notify_waiters();
     }
 
-    /// How often it has lost its power.
+    /// How often it has lost power.
     pub(crate) fn power_cuts(&self) -> u32 {
         self.power_cuts.load(Ordering::Relaxed)
     }
 
-    /// From now on, an agent speaks for it.
-    pub(crate) fn reached_by(&self, reach: Reach) {
-        *self.reach.lock() = Some(reach);
+    /// Sets the API access of its agent.
+    pub(crate) fn set_exec_context(&self, exec_context: ExecContext) {
+        *self.exec_context.lock() = Some(exec_context);
     }
 
-    /// How the agent that speaks for it reaches the API; none if none has yet.
-    pub(crate) fn reach(&self) -> Option<Reach> {
-        self.reach.lock().clone()
+    /// The API access of its agent; none before the first agent was started.
+    pub(crate) fn exec_context(&self) -> Option<ExecContext> {
+        self.exec_context.lock().clone()
     }
 
-    /// Whether a change of its Node may make it short of something, or relieve it.
+    /// Whether a change of its Node may begin or end a shortage.
     pub(crate) fn may_be_short(&self, node: &Node) -> bool {
         is_told(node)
             || node.metadata.annotations.contains_key(SHUTDOWN)
@@ -213,18 +213,19 @@ impl Machine {
             || !self.shortage.is_at_rest()
     }
 
-    /// What it knows of this pod, if it runs here.
+    /// What it knows about a pod that runs here.
     pub(crate) fn pod(&self, key: &ObjectKey) -> Option<Running> {
         self.state.lock().pods.get(key).cloned()
     }
 
-    /// Whether no container of this pod is to be made, nor begins again in the pass in which it ends, as a program may.
+    /// Whether no container of this pod will be created or restarted in this pass.
     pub(crate) fn is_settled(&self, key: &ObjectKey, uid: &str) -> bool {
         let state = self.state.lock();
         let Some(running) = state.pods.get(key).filter(|running| running.uid == uid) else { return false };
-        let may_end =
-            |place: Place| running.places.iter().any(|(name, at)| *at == place && running.talks.contains_key(name));
-        let is_settled = |place: Place| match running.runtime.container(place).map(|own| own.state) {
+        let may_end = |place: ContainerPlace| {
+            running.places.iter().any(|(name, at)| *at == place && running.talks.contains_key(name))
+        };
+        let is_settled = |place: ContainerPlace| match running.runtime.container(place).map(|own| own.state) {
             Some(ContainerState::Ended) => true,
             Some(ContainerState::Running) => !may_end(place),
             _ => false,
@@ -237,7 +238,7 @@ impl Machine {
         self.state.lock().pods.keys().cloned().collect()
     }
 
-    /// The pods of which a container runs.
+    /// The pods with a running container.
     pub(crate) fn running(&self) -> Vec<ObjectKey> {
         let state = self.state.lock();
         let runs = |running: &Running| {
@@ -250,7 +251,7 @@ impl Machine {
         state.pods.iter().filter(|(_, running)| runs(running)).map(|(key, _)| key.clone()).collect()
     }
 
-    /// The pod is now at this point, and has said these lines.
+    /// Sets the state of a pod, and appends output.
     pub(crate) fn set(&self, key: &ObjectKey, uid: &str, runtime: Runtime, said: Vec<Line>) {
         let mut state = self.state.lock();
         let running = state.pods.entry(key.clone()).or_insert_with(|| Running {
@@ -274,14 +275,14 @@ impl Machine {
         self.spoke.notify_waiters();
     }
 
-    /// The pod was taken, and has this of the machine.
+    /// Records the resources of an admitted pod.
     pub(crate) fn take(&self, key: &ObjectKey, share: Share) {
         if let Some(running) = self.state.lock().pods.get_mut(key) {
             running.share = share;
         }
     }
 
-    /// What the pods that it runs have of it.
+    /// The resources that its pods take.
     pub(crate) fn taken(&self) -> Taken {
         let state = self.state.lock();
         let mut taken = Taken::default();
@@ -290,7 +291,7 @@ impl Machine {
         taken
     }
 
-    /// What the pods that it runs have of it, but for this one.
+    /// The resources that all other pods take.
     pub(crate) fn taken_beside(&self, key: &ObjectKey) -> Taken {
         let state = self.state.lock();
         let mut taken = Taken::default();
@@ -300,24 +301,24 @@ impl Machine {
         taken
     }
 
-    /// A pod waits until others have less of it.
+    /// Marks a pod that waits until others release resources.
     pub(crate) fn wait_for_room(&self, key: &ObjectKey) {
         self.waiting.lock().insert(key.clone());
     }
 
-    /// The pods that waited for room.
+    /// Takes the pods that wait for resources.
     pub(crate) fn take_waiting(&self) -> BTreeSet<ObjectKey> {
         std::mem::take(&mut self.waiting.lock())
     }
 
-    /// A container of this name was started there.
-    pub(crate) fn name(&self, key: &ObjectKey, container: &str, place: Place) {
+    /// Records a container that was started under this name.
+    pub(crate) fn name(&self, key: &ObjectKey, container: &str, place: ContainerPlace) {
         if let Some(running) = self.state.lock().pods.get_mut(key) {
             running.places.insert(container.to_owned(), place);
         }
     }
 
-    /// A container of the pod has begun a run; of those before only the last is kept.
+    /// Records the run that a container begins; of the earlier runs only the last is kept.
     pub(crate) fn talk(&self, key: &ObjectKey, container: &str, talk: Talk) {
         if let Some(running) = self.state.lock().pods.get_mut(key) {
             let talks = running.talks.entry(container.to_owned()).or_default();
@@ -328,7 +329,7 @@ impl Machine {
         }
     }
 
-    /// The container's run has ended before its program did.
+    /// Records that a run was stopped before its program ended.
     pub(crate) fn silence(&self, key: &ObjectKey, container: &str, at: Timestamp) {
         if let Some(running) = self.state.lock().pods.get_mut(key)
             && let Some(talk) = running.talks.get_mut(container).and_then(VecDeque::back_mut)
@@ -337,13 +338,13 @@ impl Machine {
         }
     }
 
-    /// The pod is no more.
+    /// Forgets a pod.
     pub(crate) fn remove(&self, key: &ObjectKey) {
         self.state.lock().pods.remove(key);
         self.spoke.notify_waiters();
     }
 
-    /// An address for a pod that has none yet, of the ranges that its Node was given for pods, if it was.
+    /// A new address for a pod, from the ranges of its Node if it has any.
     pub(crate) fn new_address(&self, given: &[String]) -> Option<String> {
         let mut state = self.state.lock();
         let taken: BTreeSet<String> = state.pods.values().filter_map(|running| running.runtime.ip.clone()).collect();

@@ -1,4 +1,4 @@
-//! What a node does for its static pods beside running them: reads their manifests, and has the API show them.
+//! Static pods of a node: reads their manifests, and keeps a mirror pod of each in the API.
 //!
 //! In Kubernetes: `sourceFile.listConfig`, `tryReconcileMirrorPods`, and the part of `HandlePodCleanups` about mirrors.
 
@@ -15,20 +15,20 @@ use tokio::time::Instant;
 use crate::agent::Agent;
 use crate::container::LOOKS_AGAIN;
 use crate::pod_key::PodKey;
-use crate::pods::Pods;
+use crate::pod_workers::PodWorkers;
 use crate::static_pods::{Bound, Called, is_mirror, is_mirror_of, mirror_of, static_pod};
 
 /// How often manifests are read. In Kubernetes: `fileCheckFrequency`.
 const FILE_CHECK: Duration = Duration::from_secs(20);
 
-impl Pods {
-    /// The pod of this name that the node has, by a manifest or from the API; none if there is none any more.
+impl PodWorkers {
+    /// The pod of this name on the node, from a manifest or from the API; none if it has no such pod any more.
     pub(crate) async fn bound(&self, node: &Agent, pass: &Pass, key: &ObjectKey) -> Option<Bound> {
         if node.machine.static_pods.next().is_none() {
-            // Before that, no mirror is known to be one too many.
+            // Before the first read of the manifests, no mirror can be known to be superfluous.
             self.look_at_manifests(node, pass);
         }
-        let seen = node.view.pod(key);
+        let seen = node.pod_view.pod(key);
         let mirror = seen.clone().filter(|pod| is_mirror(pod));
         match (node.machine.static_pods.get(key), mirror) {
             (None, Some(mirror)) => {
@@ -41,7 +41,7 @@ impl Pods {
                 Some(Bound::of_manifest(&pod, Some(mirror), None))
             }
             (Some(Called::Wanted(pod)), Some(mirror)) => {
-                // When it is gone, another is made.
+                // The node creates a new mirror after this one is gone.
                 let again = self.delete_mirror(node, pass, &mirror).await;
                 Some(Bound::of_manifest(&pod, None, again))
             }
@@ -52,17 +52,17 @@ impl Pods {
         }
     }
 
-    /// A static pod has stopped, whose manifest is gone or another: its mirror goes, and what is wanted now begins.
+    /// Forgets a static pod that has stopped because its manifest was removed or changed; a changed pod starts now.
     pub(crate) fn static_pod_ended(&self, node: &Agent, key: &ObjectKey) {
         node.machine.static_pods.ended(key);
         node.machine.remove(key);
         node.machine.meters.forget(key, self.clock.now());
         node.machine.shortage.forget(key);
-        self.makes_room(node);
+        self.retry_deferred(node);
         self.queue.add(PodKey { node: node.name.clone(), pod: key.clone() }, &[]);
     }
 
-    /// Reads the manifests, if that is due; gives how soon it is again. None for a node that has no folder of them.
+    /// Reads the manifests if that is due; returns how soon that is again. None for a node without a manifest folder.
     pub(crate) fn look_at_manifests(&self, node: &Agent, pass: &Pass) -> Option<Duration> {
         let (folder, table, now) = (node.spec.static_pods.as_ref()?, &node.machine.static_pods, Instant::now());
         if let Some(next) = table.next().filter(|next| *next > now) {
@@ -91,13 +91,13 @@ impl Pods {
             Err(why) => faults.push(format!("Unable to read config path: {why}")),
         }
         for fault in table.new_faults(faults) {
-            self.tell_of_manifest(node, pass, fault);
+            self.record_manifest_fault(node, pass, fault);
         }
         Some(FILE_CHECK)
     }
 
-    /// Unlike Kubernetes, where it is in the kubelet's log alone.
-    fn tell_of_manifest(&self, node: &Agent, pass: &Pass, fault: String) {
+    /// Records an event about a manifest. Unlike Kubernetes, where the kubelet only logs it.
+    fn record_manifest_fault(&self, node: &Agent, pass: &Pass, fault: String) {
         let mut object = Node::default();
         object.metadata.name = Some(node.name.to_string());
         let events = node.events.in_pass(pass);
@@ -108,19 +108,19 @@ impl Pods {
         self.node_objects.get(&ObjectKey::cluster(&*node.name))
     }
 
-    /// Has the API show a static pod; gives how soon that is to be tried again, if it failed. The pod runs all the same.
+    /// Creates the mirror of a static pod; returns when to retry if that failed. The pod runs in any case.
     async fn create_mirror(&self, node: &Agent, pass: &Pass, pod: &Pod) -> Option<Duration> {
-        // A Node that is gone has no mirrors.
+        // Without a Node there is no mirror.
         let object = self.node_object(node)?;
         match pass.api::<Pod>().create(&mirror_of(pod, &object)).await {
             Ok(_) => None,
-            // Another pod has its name, or the cache has not seen it yet.
+            // Another pod has the name, or the cache has not seen the mirror yet.
             Err(error) if error.is_already_exists() => None,
             Err(Error::Transport { .. }) if node.machine.is_cut_off() => None,
             Err(error) => {
                 if error.is_invalid() || error.is_forbidden() {
                     let fault = format!("Failed creating a mirror pod for {}: {error}", pod.object_key());
-                    self.tell_of_manifest(node, pass, fault);
+                    self.record_manifest_fault(node, pass, fault);
                 }
                 tracing::debug!(%error, node = &*node.name, "a mirror could not be made");
                 Some(LOOKS_AGAIN)

@@ -3,15 +3,15 @@ use std::sync::Arc;
 
 /// How many files a container has at most.
 const MOST_FILES: usize = 50_000;
-/// How many bytes their paths have, and the texts that are made for the container alone.
+/// The largest size of their paths and of the texts that exist only for this container, in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
 /// The files and folders that a container sees.
 #[derive(Default)]
 pub(crate) struct MountedFiles {
-    /// By their whole paths. Texts are shared.
+    /// By their full paths. Containers share the texts.
     pub(crate) files: BTreeMap<String, Arc<str>>,
-    /// Where volumes are mounted, empty ones too.
+    /// The mount points of volumes, empty ones included.
     pub(crate) folders: BTreeSet<String>,
     count: usize,
     bytes: usize,
@@ -25,7 +25,7 @@ impl MountedFiles {
         }
     }
 
-    /// Counts a file with some bytes of its own; whether it may be kept.
+    /// Counts a file with bytes of its own; returns whether it may be kept.
     pub(crate) fn takes(&mut self, bytes: usize) -> bool {
         self.count += 1;
         self.bytes += bytes;

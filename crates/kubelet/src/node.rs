@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 use crate::NodeSpec;
 use crate::eviction::Pressed;
 
-/// By which a simulated node knows that it registered a Node itself, and not somebody else one of the same name.
+/// The annotation that marks a Node as registered by a simulated node, and not by another kubelet of the same name.
 const SIMULATED: &str = "coracle.dev/simulated";
 
-/// By which others say that a Node is to be simulated, as KWOK has it: the annotation and its value.
+/// The annotation of KWOK, with its value, that asks for a Node to be simulated.
 const FAKE: (&str, &str) = ("kwok.x-k8s.io/node", "fake");
 
-/// Whether this Node is, or is to be, a simulated node's.
+/// Whether this Node belongs to a simulated node, or asks for one.
 pub(crate) fn is_simulated(node: &Node) -> bool {
     let annotations = &node.metadata.annotations;
     annotations.contains_key(SIMULATED) || annotations.get(FAKE.0).is_some_and(|value| value == FAKE.1)
 }
 
-/// The node that somebody made by its Node.
+/// The spec of a simulated node for a Node that a user created.
 pub(crate) fn spec_of(node: &Node) -> NodeSpec {
     let mut spec = NodeSpec::new(node.metadata.name.as_deref().unwrap_or_default());
     for (resource, amount) in &node.status.capacity {
@@ -34,8 +34,8 @@ pub(crate) fn spec_of(node: &Node) -> NodeSpec {
     spec
 }
 
-/// What a Node that was there already lacks of what its node registers: a patch of its labels, and one of its status.
-/// In Kubernetes: `reconcileExtendedResource`, `updateDefaultLabels` and the setters of `nodestatus`.
+/// What an existing Node lacks of what its node registers: a patch of its labels, and one of its status. In Kubernetes:
+/// `reconcileExtendedResource`, `updateDefaultLabels` and the setters of `nodestatus`.
 pub(crate) fn lacks(found: &Node, own: &Node) -> (Option<Value>, Option<Value>) {
     let has = &found.metadata.labels;
     let labels: serde_json::Map<String, Value> = (own.metadata.labels.iter())
@@ -63,13 +63,13 @@ pub(crate) fn lacks(found: &Node, own: &Node) -> (Option<Value>, Option<Value>) 
     (labels, (!status.is_empty()).then(|| json!({ "status": status })))
 }
 
-/// The kind of address by which a node is reached from outside of what is simulated.
+/// The type of the address at which other processes reach the node.
 const EXTERNAL_IP: &str = "ExternalIP";
 
-/// The port at which a kubelet's API is expected.
+/// The default port of a kubelet's API.
 const KUBELET_PORT: i32 = 10250;
 
-/// The object that a node registers.
+/// The Node object that a node registers.
 pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -> Node {
     let mut node = Node::default();
     node.metadata.name = Some(spec.name.clone());
@@ -115,7 +115,7 @@ pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -
     node
 }
 
-/// Says of a Node where its API is found by other processes: at an address that is none of the simulated ones.
+/// Publishes the address and port at which other processes reach the kubelet API of a node.
 pub(crate) fn serve_at(node: &mut Node, endpoint: SocketAddr) {
     let address = endpoint.ip().to_string();
     node.status.addresses.push(NodeAddress { type_: EXTERNAL_IP.to_owned(), address, unknown: None });
@@ -127,11 +127,12 @@ fn external_ip(status: &NodeStatus) -> Option<&str> {
     found.map(|address| address.address.as_str())
 }
 
-/// What the node says of itself: what it is short of, and that it is ready. Times of transition are kept where nothing changes.
+/// The conditions of the node: pressures, and ready. A condition that does not change keeps its transition time.
 pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestamp) -> Vec<NodeCondition> {
-    let ready = match pressed.is_shutting_down {
-        true => ("Ready", "False", "KubeletNotReady", "node is shutting down"),
-        false => ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+    let ready = if pressed.is_shutting_down {
+        ("Ready", "False", "KubeletNotReady", "node is shutting down")
+    } else {
+        ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
     };
     let said = pressed.said().into_iter().chain([ready]);
     let condition = |(type_, status, reason, message): (&str, &str, &str, &str)| {
@@ -151,7 +152,7 @@ pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestam
     said.map(condition).collect()
 }
 
-/// The patch by which a node reports itself.
+/// The patch that reports the status of the node.
 pub(crate) fn status_patch(before: &Node, pressed: &Pressed, now: Timestamp) -> Value {
     let mut status = json!({"conditions": conditions(Some(before), pressed, now)});
     let allocatable = allocatable_changes(before);
@@ -161,7 +162,7 @@ pub(crate) fn status_patch(before: &Node, pressed: &Pressed, now: Timestamp) -> 
     json!({"metadata": {"uid": before.metadata.uid}, "status": status})
 }
 
-/// Whether the API says of the node what it says itself; the times of its heartbeats aside.
+/// Whether the API shows the status that the node would report, apart from heartbeat times.
 pub(crate) fn is_reported(node: &Node, pressed: &Pressed, now: Timestamp) -> bool {
     let said = conditions(Some(node), pressed, now).iter().all(|own| {
         node.condition(&own.type_).is_some_and(|said| said.status == own.status && said.reason == own.reason)
@@ -169,8 +170,8 @@ pub(crate) fn is_reported(node: &Node, pressed: &Pressed, now: Timestamp) -> boo
     said && allocatable_changes(node).is_empty()
 }
 
-/// What of the extended resources that somebody gave the node is not allocatable as it is there; null for what is gone.
-/// In Kubernetes: `nodestatus.MachineInfo`.
+/// The extended resources in the capacity that the allocatable resources do not match; null for those that were
+/// removed. In Kubernetes: `nodestatus.MachineInfo`.
 fn allocatable_changes(node: &Node) -> serde_json::Map<String, Value> {
     let (capacity, allocatable) = (&node.status.capacity, &node.status.allocatable);
     let added = capacity.iter().filter(|(name, amount)| allocatable.get(*name) != Some(amount));
@@ -183,7 +184,7 @@ fn allocatable_changes(node: &Node) -> serde_json::Map<String, Value> {
         .collect()
 }
 
-/// The ids of a machine follow from its name, so that a node that is started again is the same machine.
+/// The ids of a machine are derived from its name, so that they survive a restart.
 fn system_info(name: &str, boots: u32) -> NodeSystemInfo {
     let random = Random::from_seed(0).split(name);
     let id = |what: &str| random.split(what).uuid();

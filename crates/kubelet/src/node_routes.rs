@@ -1,4 +1,4 @@
-//! What a node answers to who reads: how it fares, what it uses, which pods it has. Each path in one table.
+//! The GET endpoints of a node's API: health, usage, pods. One table lists all paths.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
+use crate::pod_view::BY_NODE;
 use crate::statistics::{Statistics, cadvisor, kubelet_metrics, resource_metrics, summary};
-use crate::view::BY_NODE;
 
-/// An answer that is all there at once.
+/// A complete response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     pub(crate) status: StatusCode,
@@ -25,7 +25,7 @@ const JSON: &str = "application/json";
 const PLAIN: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What else a kubelet answers, by the first step of its path, and nobody here can.
+/// Endpoints of a kubelet, by the first part of their path, that are not implemented here.
 const NOT_BUILT: [&str; 9] =
     ["checkpoint", "configz", "cri", "debug", "flagz", "logs", "run", "runningpods", "portForward"];
 
@@ -38,13 +38,13 @@ impl Page {
         Self::of(JSON, value.to_string())
     }
 
-    /// A refusal, and why.
+    /// An error response with its message.
     pub(crate) fn refusal(status: StatusCode, text: String) -> Self {
         Self { status, media_type: PLAIN, text }
     }
 }
 
-/// The answer to a path that begins neither a log nor a stream.
+/// The response for a path that is neither a log nor a stream.
 pub(crate) fn page(machine: &Machine, path: &[&str], query: &str, now: Timestamp) -> Page {
     let of_statistics = |tell: &dyn Fn(&Statistics) -> Page| match statistics(machine, moment(query, now), now) {
         Some(statistics) => tell(&statistics),
@@ -73,13 +73,13 @@ fn refused(what: &str) -> Page {
 /// The pods that are bound to the node, in the order of their names.
 fn pods(machine: &Machine) -> Vec<Value> {
     let mut pods: Vec<Arc<Pod>> =
-        machine.reach().map_or_else(Vec::new, |reach| reach.pods.by_index(BY_NODE, &reach.node));
+        machine.exec_context().map_or_else(Vec::new, |context| context.pods.by_index(BY_NODE, &context.node));
     pods.sort_by_cached_key(|pod| pod.object_key());
     pods.iter().filter_map(|pod| serde_json::to_value(&**pod).ok()).collect()
 }
 
-/// The moment that is asked about, at most a minute ago: `at`, in milliseconds. Unlike Kubernetes, where what is asked is
-/// always how it is now, so that who wants to know what was used meanwhile has to ask twice.
+/// The moment that a request is about, at most a minute in the past: the parameter `at`, in milliseconds. Unlike
+/// Kubernetes, whose endpoints only return current values, so that a client has to ask twice to compute a rate.
 fn moment(query: &str, now: Timestamp) -> Timestamp {
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("at=")?.parse().ok());
     let asked = asked.and_then(|millis| Timestamp::from_millisecond(millis).ok());
@@ -87,10 +87,10 @@ fn moment(query: &str, now: Timestamp) -> Timestamp {
 }
 
 fn statistics(machine: &Machine, at: Timestamp, now: Timestamp) -> Option<Statistics> {
-    let reach = machine.reach()?;
-    let node = reach.nodes.get(&ObjectKey::cluster(reach.node.as_str()))?;
+    let context = machine.exec_context()?;
+    let node = context.nodes.get(&ObjectKey::cluster(context.node.as_str()))?;
     machine.meters.observe_node(&node, now);
     let reading = machine.meters.read(at)?;
-    let pods = reading.pods.iter().filter_map(|pod| Some((pod.key.clone(), reach.pods.get(&pod.key)?)));
+    let pods = reading.pods.iter().filter_map(|pod| Some((pod.key.clone(), context.pods.get(&pod.key)?)));
     Some(Statistics { node, pods: pods.collect(), reading })
 }

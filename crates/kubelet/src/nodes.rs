@@ -11,27 +11,27 @@ use tokio::sync::Notify;
 use crate::NodeSpec;
 use crate::agent::Agent;
 use crate::machine::Machine;
-use crate::orders::Order;
+use crate::node_switches::NodeSwitch;
 use crate::saved_nodes::{SavedNode, SavedNodes};
-use crate::stages::Programme;
+use crate::stages::StageSet;
 
-/// The table of the nodes that a process simulates: each has a machine, and an agent while its kubelet runs.
+/// The nodes that a process simulates: each has a machine, and an agent while its kubelet runs.
 #[derive(Default)]
 pub(crate) struct Nodes {
     table: Mutex<Table>,
-    /// By what pods and nodes live, if not by kubelets alone: told when a node falls silent or comes back.
-    stages: Option<Arc<Programme>>,
+    /// The Stages of pods and nodes, if there are any. They are woken when a node stops or comes back.
+    stages: Option<Arc<StageSet>>,
     recorder: Recorder,
-    /// Rings when a node is to be started, or can be reached again.
+    /// Notified when a node has to be started, or can be reached again.
     pub(crate) changed: Notify,
 }
 
 #[derive(Default)]
 struct Table {
     by_name: BTreeMap<Arc<str>, SimulatedNode>,
-    /// How many there have ever been.
+    /// How many machines were created so far.
     made: u32,
-    /// Where nodes that are not there yet go on.
+    /// Saved state of nodes that were not added yet.
     saved: BTreeMap<String, SavedNode>,
 }
 
@@ -40,36 +40,37 @@ struct SimulatedNode {
     machine: Arc<Machine>,
     has_power: bool,
     is_stopped: bool,
-    /// Whether it is one for its Node's sake: somebody made that and said that it is simulated.
+    /// Whether the node exists because a user created a Node with the annotation of a simulated one.
     is_adopted: bool,
-    /// What annotations of its Node said last.
-    obeyed: BTreeMap<Order, String>,
+    /// The switches that the annotations of its Node set last.
+    switches: BTreeMap<NodeSwitch, String>,
     agent: Option<Arc<Agent>>,
-    /// Whether it can be reached again, and nobody has looked after it since.
+    /// Whether its partition has healed and its agent was not enqueued since.
     is_back: bool,
 }
 
 impl SimulatedNode {
-    /// A node that goes on where one was saved, or else on a new machine.
+    /// A node with its saved state, or with a new machine.
     fn new(spec: NodeSpec, is_adopted: bool, saved: Option<SavedNode>, machine: impl FnOnce() -> Machine) -> Self {
         let (spec, agent) = (Arc::new(spec), None);
-        let (has_power, is_stopped, obeyed, machine) = match saved {
+        let (has_power, is_stopped, switches, machine) = match saved {
             Some(saved) => (saved.has_power, saved.is_stopped, saved.obeyed, Machine::of(saved.machine)),
             None => (true, false, BTreeMap::new(), machine()),
         };
         let machine = Arc::new(machine);
-        Self { spec, machine, has_power, is_stopped, is_adopted, obeyed, agent, is_back: false }
+        Self { spec, machine, has_power, is_stopped, is_adopted, switches, agent, is_back: false }
     }
 
-    /// Tells the event log that the node starts, or why it stops.
+    /// Records that the node starts, or why it stops.
     fn record(&self, recorder: &Recorder, starts: bool, why: &str) {
-        match starts {
-            true => self.tell(recorder, Stage::ComponentStart, |detail| detail),
-            false => self.tell(recorder, Stage::ComponentStop, |detail| detail.with("why", why)),
+        if starts {
+            self.record_stage(recorder, Stage::ComponentStart, |detail| detail)
+        } else {
+            self.record_stage(recorder, Stage::ComponentStop, |detail| detail.with("why", why))
         }
     }
 
-    fn tell(&self, recorder: &Recorder, stage: Stage, more: impl FnOnce(Detail) -> Detail) {
+    fn record_stage(&self, recorder: &Recorder, stage: Stage, more: impl FnOnce(Detail) -> Detail) {
         let name = &self.spec.name;
         recorder.record(&format!("kubelet/{name}"), stage, || more(Detail::about(format!("nodes/{name}"))));
     }
@@ -78,9 +79,9 @@ impl SimulatedNode {
         self.has_power && !self.is_stopped
     }
 
-    fn set(&mut self, order: Order, is_usual: bool, now: Timestamp, recorder: &Recorder) {
-        match order {
-            Order::Power => {
+    fn set(&mut self, switch: NodeSwitch, is_usual: bool, now: Timestamp, recorder: &Recorder) {
+        match switch {
+            NodeSwitch::Power => {
                 if self.has_power != is_usual {
                     self.record(recorder, is_usual, "killed");
                 }
@@ -89,23 +90,23 @@ impl SimulatedNode {
                 }
                 self.has_power = is_usual;
             }
-            Order::Kubelet => {
+            NodeSwitch::Kubelet => {
                 if self.is_stopped == is_usual {
                     self.record(recorder, is_usual, "asked");
                 }
                 self.is_stopped = !is_usual;
             }
-            Order::Partition => {
+            NodeSwitch::Partition => {
                 let changes = self.machine.cut_off(!is_usual);
                 if changes {
                     let stage = if is_usual { Stage::FaultOff } else { Stage::FaultOn };
-                    self.tell(recorder, stage, |detail| detail.with("fault", "partition"));
+                    self.record_stage(recorder, stage, |detail| detail.with("fault", "partition"));
                 }
                 if let Some(agent) = self.agent.as_ref().filter(|_| changes) {
                     if is_usual {
-                        agent.view.thaw()
+                        agent.pod_view.thaw()
                     } else {
-                        agent.view.freeze()
+                        agent.pod_view.freeze()
                     }
                     self.is_back = is_usual;
                 }
@@ -118,13 +119,13 @@ impl SimulatedNode {
 }
 
 impl Nodes {
-    /// No nodes yet.
-    pub(crate) fn new(stages: Option<Arc<Programme>>, recorder: Recorder) -> Self {
+    /// An empty table.
+    pub(crate) fn new(stages: Option<Arc<StageSet>>, recorder: Recorder) -> Self {
         Self { stages, recorder, ..Self::default() }
     }
 
-    /// Whether anything happens on a node: not on one that has no power, is stopped or is cut off. What is none of these
-    /// nodes is none of its business.
+    /// Whether a node acts: false if it has no power, is stopped or partitioned. True for a name that is not in the
+    /// table.
     pub(crate) fn acts(&self, name: &str) -> bool {
         let table = self.table.lock();
         table.by_name.get(name).is_none_or(|node| node.runs() && !node.machine.is_cut_off())
@@ -136,18 +137,18 @@ impl Nodes {
         }
     }
 
-    /// One more node; one of the same name is left as it is.
+    /// Adds a node. Does nothing if a node of this name exists.
     pub(crate) fn add(&self, spec: NodeSpec) {
         self.insert(spec, false);
     }
 
-    /// The pods of which a container runs on the machine of this node.
+    /// The pods with a running container on the machine of this node.
     pub(crate) fn running_on(&self, name: &str) -> Vec<ObjectKey> {
         let machine = self.table.lock().by_name.get(name).map(|node| Arc::clone(&node.machine));
         machine.map(|machine| machine.running()).unwrap_or_default()
     }
 
-    /// One more node, for the sake of a Node that somebody made.
+    /// Adds a node for a Node that a user created.
     pub(crate) fn adopt(&self, spec: NodeSpec) {
         self.insert(spec, true);
     }
@@ -169,8 +170,8 @@ impl Nodes {
         self.changed.notify_waiters();
     }
 
-    /// The Node is gone: one that was there for its sake goes with it.
-    pub(crate) fn lose(&self, name: &str) {
+    /// Removes a node whose Node is gone, if it existed only for that Node.
+    pub(crate) fn remove_adopted(&self, name: &str) {
         let mut table = self.table.lock();
         if table.by_name.get(name).is_some_and(|node| node.is_adopted)
             && let Some(SimulatedNode { agent: Some(agent), .. }) = table.by_name.remove(name)
@@ -183,7 +184,7 @@ impl Nodes {
         self.table.lock().by_name.keys().map(ToString::to_string).collect()
     }
 
-    /// How many there are.
+    /// How many nodes there are.
     pub(crate) fn count(&self) -> usize {
         self.table.lock().by_name.len()
     }
@@ -192,38 +193,38 @@ impl Nodes {
         self.table.lock().by_name.contains_key(name)
     }
 
-    /// Does as somebody says; false if there is no node of this name.
-    pub(crate) fn set(&self, name: &str, orders: &[Order], is_usual: bool, now: Timestamp) -> bool {
+    /// Sets switches; false if there is no node of this name.
+    pub(crate) fn set(&self, name: &str, switches: &[NodeSwitch], is_usual: bool, now: Timestamp) -> bool {
         let mut table = self.table.lock();
         let Some(node) = table.by_name.get_mut(name) else { return false };
-        orders.iter().for_each(|order| node.set(*order, is_usual, now, &self.recorder));
+        switches.iter().for_each(|switch| node.set(*switch, is_usual, now, &self.recorder));
         drop(table);
         self.changed.notify_waiters();
         self.wake_stages();
         true
     }
 
-    /// Does what annotations say now and did not say before; gives what is wrong with them.
-    pub(crate) fn obey(&self, name: &str, object: &Node, now: Timestamp) -> Vec<String> {
+    /// Applies the switches in annotations that have changed; returns what is wrong with them.
+    pub(crate) fn apply_annotations(&self, name: &str, object: &Node, now: Timestamp) -> Vec<String> {
         let mut table = self.table.lock();
         let Some(node) = table.by_name.get_mut(name) else { return Vec::new() };
         let mut problems = Vec::new();
         let mut has_changed = false;
-        for order in Order::ALL {
-            let said = order.said(object);
-            if said == node.obeyed.get(&order).map(String::as_str) {
+        for switch in NodeSwitch::ALL {
+            let said = switch.said(object);
+            if said == node.switches.get(&switch).map(String::as_str) {
                 continue;
             }
-            match order.is_usual(said) {
+            match switch.is_usual(said) {
                 Ok(is_usual) => {
-                    node.set(order, is_usual, now, &self.recorder);
+                    node.set(switch, is_usual, now, &self.recorder);
                     has_changed = true;
                 }
                 Err(problem) => problems.push(problem),
             }
             match said {
-                Some(said) => node.obeyed.insert(order, said.to_owned()),
-                None => node.obeyed.remove(&order),
+                Some(said) => node.switches.insert(switch, said.to_owned()),
+                None => node.switches.remove(&switch),
             };
         }
         drop(table);
@@ -241,20 +242,20 @@ impl Nodes {
         machine.filter(|machine| !machine.is_cut_off())
     }
 
-    /// What speaks for a node at the moment.
+    /// The agent of a node, if it has one.
     pub(crate) fn agent(&self, name: &str) -> Option<Arc<Agent>> {
         self.table.lock().by_name.get(name)?.agent.clone()
     }
 
-    /// The nodes for which `is_own` whose kubelets are to run and for which nobody speaks.
-    pub(crate) fn silent(&self, is_own: impl Fn(&NodeSpec) -> bool) -> Vec<(Arc<NodeSpec>, Arc<Machine>)> {
+    /// The nodes for which `is_own` whose kubelets have to run and that have no agent.
+    pub(crate) fn without_agent(&self, is_own: impl Fn(&NodeSpec) -> bool) -> Vec<(Arc<NodeSpec>, Arc<Machine>)> {
         let table = self.table.lock();
         let silent = table.by_name.values().filter(|node| node.runs() && node.agent.is_none() && is_own(&node.spec));
         silent.map(|node| (node.spec.clone(), node.machine.clone())).collect()
     }
 
-    /// The agents of the nodes for which `is_own` that can be reached again since this was last asked.
-    pub(crate) fn take_back(&self, is_own: impl Fn(&NodeSpec) -> bool) -> Vec<Arc<Agent>> {
+    /// The agents of the nodes for which `is_own` that have become reachable since the last call.
+    pub(crate) fn take_reconnected(&self, is_own: impl Fn(&NodeSpec) -> bool) -> Vec<Arc<Agent>> {
         let mut table = self.table.lock();
         let back = table.by_name.values_mut().filter(|node| node.is_back && is_own(&node.spec));
         back.filter_map(|node| {
@@ -264,20 +265,20 @@ impl Nodes {
         .collect()
     }
 
-    /// What the nodes hold at the moment.
+    /// The state of the nodes now.
     pub(crate) fn save(&self) -> SavedNodes {
         let table = self.table.lock();
         let saved = |node: &SimulatedNode| SavedNode {
             has_power: node.has_power,
             is_stopped: node.is_stopped,
-            obeyed: node.obeyed.clone(),
+            obeyed: node.switches.clone(),
             machine: node.machine.save(),
         };
         let nodes = table.by_name.iter().map(|(name, node)| (name.to_string(), saved(node)));
         SavedNodes { nodes: table.saved.clone().into_iter().chain(nodes).collect() }
     }
 
-    /// From now on the nodes go on where these were; those that are not there yet do so when they are.
+    /// Sets the state of nodes. Nodes that do not exist yet get theirs when they are added.
     pub(crate) fn restore(&self, saved: SavedNodes) {
         let mut table = self.table.lock();
         let numbers: BTreeSet<u32> = saved.nodes.values().map(|node| node.machine.number).collect();
@@ -286,7 +287,7 @@ impl Nodes {
         *kept = saved.nodes;
         for (name, node) in by_name {
             let saved = kept.remove(&**name);
-            // A machine's addresses follow from its number, so that no two may have the same.
+            // A machine's addresses are derived from its number, so no two machines may share one.
             if saved.is_none() && !numbers.contains(&node.machine.number) {
                 continue;
             }
@@ -304,19 +305,19 @@ impl Nodes {
         self.wake_stages();
     }
 
-    /// The names of the nodes that read through informers of their own.
-    pub(crate) fn apart(&self) -> Vec<Arc<str>> {
+    /// The names of the nodes that have informers of their own.
+    pub(crate) fn with_own_informers(&self) -> Vec<Arc<str>> {
         let table = self.table.lock();
         table.by_name.iter().filter(|(_, node)| node.spec.own_informers).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Whether a node reads through informers of its own.
-    pub(crate) fn is_apart(&self, name: &str) -> bool {
+    /// Whether a node has informers of its own.
+    pub(crate) fn has_own_informers(&self, name: &str) -> bool {
         self.table.lock().by_name.get(name).is_some_and(|node| node.spec.own_informers)
     }
 
-    /// From now on, this agent speaks for its node, if that still is to run.
-    pub(crate) fn speaks(&self, agent: Arc<Agent>) {
+    /// Sets the agent of a node, if the node still has to run.
+    pub(crate) fn set_agent(&self, agent: Arc<Agent>) {
         let mut table = self.table.lock();
         match table.by_name.get_mut(&agent.name).filter(|node| node.runs()) {
             Some(node) => node.agent = Some(agent),
@@ -324,7 +325,7 @@ impl Nodes {
         }
     }
 
-    /// Nobody speaks for any node any more.
+    /// Ends the agents of all nodes.
     pub(crate) fn end_agents(&self) {
         let mut table = self.table.lock();
         table.by_name.values_mut().filter_map(|node| node.agent.take()).for_each(|agent| agent.end());

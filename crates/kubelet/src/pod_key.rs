@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use coracle_meta::ObjectKey;
 
-/// A pod of a node. A pod of the same name may come to another node before this one has let go of its own.
+/// A pod on a node. A pod of the same name may be bound to another node before this node has removed its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PodKey {
     pub(crate) node: Arc<str>,
@@ -11,12 +11,12 @@ pub(crate) struct PodKey {
 }
 
 impl PodKey {
-    /// The node itself: no pod has an empty name.
+    /// The key of the node itself: no pod has an empty name.
     pub(crate) fn of_node(node: &Arc<str>) -> Self {
         Self { node: node.clone(), pod: ObjectKey::cluster("") }
     }
 
-    /// Whether it is the node itself.
+    /// Whether the key names the node itself.
     pub(crate) fn is_node(&self) -> bool {
         self.pod.name.is_empty()
     }

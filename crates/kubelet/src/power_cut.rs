@@ -3,24 +3,24 @@ use coracle_api::core_v1::Pod;
 
 use crate::container::{Change, State};
 use crate::lifecycle::{PodStage, Runtime};
-use crate::surroundings::Surroundings;
+use crate::pod_context::PodContext;
 
-/// The code with which a runtime reports a container that it finds dead after a reboot, and the reason.
+/// The exit code and the reason of a container that the runtime finds dead after a reboot.
 const LOST: (i32, &str) = (255, "Unknown");
 
-/// A pod whose machine has lost its power: what ran has ended then, its sandbox and address are gone, and it begins anew
-/// as far as its restart policy says.
+/// A pod whose machine has lost power: its running containers have ended then, its sandbox and address are gone, and it
+/// restarts as its restart policy allows.
 pub(crate) fn after_power_cut(
     runtime: &Runtime,
     pod: &Pod,
-    around: &Surroundings,
+    context: &PodContext,
     cut: Timestamp,
     now: Timestamp,
 ) -> Runtime {
     let mut after = runtime.clone();
     after.ip = None;
     for place in runtime.places() {
-        let (Some(wanted), Some(own)) = (around.wanted(pod, place), runtime.container(place)) else { continue };
+        let (Some(wanted), Some(own)) = (context.wanted(pod, place), runtime.container(place)) else { continue };
         if own.state == State::Running {
             let mut ended = own.after(&Change::Exits(LOST.0), &wanted, pod, cut);
             if let Some(exit) = &mut ended.exit {
@@ -48,12 +48,12 @@ mod tests {
         .unwrap();
         let (then, now) = ("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z");
         let [then, now] = [then, now].map(|time| parse_time(time).unwrap());
-        let around = Surroundings::of(&pod);
+        let context = PodContext::of(&pod);
         let mut running = Runtime::seen_at(&pod, then);
         running.stage = PodStage::Active;
         running.ip = Some("10.128.0.1".to_owned());
         running.main[0].state = State::Running;
-        after_power_cut(&running, &pod, &around, now, now)
+        after_power_cut(&running, &pod, &context, now, now)
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! What probes find out about a container, and when they ask next.
+//! Probe results of a container, and when its probes run next.
 //!
-//! What a probe is answered is behaviour ([`crate::Behaviour`]); when it asks, and how often it has to hear the same before
-//! that counts, is the probe's. A probe whose answer has counted and stays as it is asks no more, because it would change
-//! nothing; one that is refused goes on, because each refusal is told.
+//! [`crate::Behaviour`] decides whether a probe succeeds. The probe's own fields set its period and its thresholds. A
+//! probe whose result has reached its threshold and stays the same does not run again, because it would change nothing.
+//! A failing probe keeps running, because each failure is recorded.
 //!
 //! In Kubernetes: `pkg/kubelet/prober`.
 
@@ -11,29 +11,29 @@ use coracle_api::core_v1::Probe;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use crate::written;
+use crate::save_format;
 
-/// What one probe has heard.
+/// The results of one probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Heard {
-    /// When it last asked.
-    #[serde(with = "written::maybe_time")]
+    /// When it last ran.
+    #[serde(with = "save_format::maybe_time")]
     pub(crate) at: Option<Timestamp>,
-    /// What it heard then.
+    /// Its last result.
     pub(crate) is_well: bool,
-    /// How often in a row.
+    /// How often in a row it had this result.
     pub(crate) times: i32,
 }
 
-/// Whether what a probe has heard counts: `Some(true)` after so many successes in a row, `Some(false)` after so many
-/// failures, none before.
+/// The verdict of a probe: `Some(true)` after enough successes in a row, `Some(false)` after enough failures, none
+/// before that.
 pub(crate) fn verdict(probe: &Probe, heard: Heard) -> Option<bool> {
     let enough = if heard.is_well { probe.success_threshold } else { probe.failure_threshold };
     (heard.at.is_some() && heard.times >= enough.max(1)).then_some(heard.is_well)
 }
 
-/// When the probe of a container that has run since `started` asks next, if that can change anything.
+/// When the probe of a container that has run since `started` runs next, if that can change anything.
 pub(crate) fn next_at(
     probe: &Probe,
     heard: Heard,
@@ -46,14 +46,14 @@ pub(crate) fn next_at(
         return None;
     }
     let period = i64::from(probe.period_seconds.max(1));
-    // A probe that was content for a while goes on in its rhythm.
+    // A probe that was skipped for a while keeps its rhythm.
     let slept = if verdict(probe, heard) == Some(true) { now.duration_since(last).as_secs().max(0) } else { 0 };
     let periods = slept.saturating_add(period - 1) / period;
     Some(last.later(SignedDuration::from_secs(period.saturating_mul(periods.max(1)))))
 }
 
 impl Heard {
-    /// What is known after the probe has been answered.
+    /// The results after one more run.
     pub(crate) fn and(self, is_well: bool, at: Timestamp) -> Self {
         let times = if self.at.is_some() && self.is_well == is_well { self.times.saturating_add(1) } else { 1 };
         Self { at: Some(at), is_well, times }

@@ -2,19 +2,19 @@ use std::sync::Arc;
 
 use coracle_api::core_v1::Container;
 
-/// The variables of an environment. A copy shares what it holds.
+/// Environment variables. A copy shares its contents.
 pub(crate) type Variables = imbl::OrdMap<String, Arc<str>>;
 
-/// How many bytes an argument or a variable has at most. In Linux: `MAX_ARG_STRLEN`.
+/// The size of an argument or a variable at most, in bytes. In Linux: `MAX_ARG_STRLEN`.
 pub(crate) const LONGEST_ARGUMENT: usize = 128 << 10;
-/// How many bytes all of them have together. In Linux: a quarter of the stack, which has 8 MiB.
+/// The size of all of them at most, in bytes. In Linux: a quarter of the stack, which has 8 MiB.
 const MOST_BYTES: usize = 2 << 20;
-/// What each of them takes besides its bytes: its end and a pointer.
+/// The overhead of each: its terminator and a pointer.
 const EACH: usize = 9;
-/// How many bytes are looked at, those of variables that are set again included.
+/// How many bytes are processed at most, including variables that are set again.
 const MOST_WORK: usize = 64 << 20;
 
-/// The arguments and the environment of a process, as long as a kernel takes them.
+/// The arguments and the environment of a process, as long as a kernel accepts them.
 pub(crate) struct ProcessArguments {
     pub(crate) variables: Variables,
     bytes: usize,
@@ -34,7 +34,7 @@ impl ProcessArguments {
         own
     }
 
-    /// Sets a variable. Of an environment that is too long, nothing more is kept.
+    /// Sets a variable. If the environment is too long, nothing more is kept.
     pub(crate) fn add(&mut self, name: &str, value: Arc<str>) {
         if self.is_too_long {
             return;
@@ -50,13 +50,13 @@ impl ProcessArguments {
         self.is_too_long |= self.bytes > MOST_BYTES;
     }
 
-    /// Notes that a variable would be too long. There is no value.
+    /// Records that a variable would be too long; returns no value.
     pub(crate) fn refuse<T>(&mut self) -> Option<T> {
         self.is_too_long = true;
         None
     }
 
-    /// Whether a kernel refuses to start such a process (`E2BIG`).
+    /// Whether a kernel refuses to start the process (`E2BIG`).
     pub(crate) fn is_too_long(&self) -> bool {
         self.is_too_long
     }

@@ -1,4 +1,4 @@
-//! What a node does not take, although it was bound to it.
+//! Admission by the node: which bound pods it rejects.
 //!
 //! In Kubernetes: `pkg/kubelet/lifecycle/predicate.go`, and `AdmissionCheck` of the scheduler.
 
@@ -7,7 +7,7 @@ use coracle_api::pod_resources::{Amounts, add};
 use coracle_meta::Quantity;
 use serde::{Deserialize, Serialize};
 
-/// What the pods that a node has taken have of it.
+/// The resources that the pods of a node take.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) pods: usize,
@@ -33,7 +33,7 @@ impl HostPort {
     }
 }
 
-/// What a pod takes of its node.
+/// The resources that a pod takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Share {
@@ -61,7 +61,7 @@ impl Taken {
     }
 }
 
-/// Why a node does not take a pod: the reason and the message; none if it does.
+/// Why a node rejects a pod: the reason and the message; none if it admits the pod.
 pub(crate) fn refusal(pod: &Pod, share: &Share, node: &Node, taken: &Taken) -> Option<(&'static str, String)> {
     insufficient(share, node, taken).or_else(|| {
         let failed =
@@ -79,7 +79,7 @@ pub(crate) fn refusal(pod: &Pod, share: &Share, node: &Node, taken: &Taken) -> O
     })
 }
 
-/// What of its node a pod would have too much of.
+/// The resource of the node that is insufficient for a pod.
 pub(crate) fn insufficient(share: &Share, node: &Node, taken: &Taken) -> Option<(&'static str, String)> {
     let allocatable = |resource: &str| node.status.allocatable.get(resource).copied();
     let lacks = |reason, resource: &str, requested: i64, used: i64, capacity: i64| {

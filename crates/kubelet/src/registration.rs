@@ -9,35 +9,35 @@ use crate::agent::Agent;
 use crate::csi;
 use crate::node::{is_simulated, lacks, node, serve_at};
 
-/// What became of an attempt to register a node.
+/// The result of an attempt to register a node.
 pub(crate) enum Registered {
-    /// The Node is there, and is its own.
+    /// The Node exists and belongs to this agent.
     As(Box<Node>),
-    /// A Node of this name is somebody else's.
+    /// A Node of this name belongs to another kubelet.
     Taken,
 }
 
-/// Makes the Node of an agent, or finds the one that was made before.
+/// Creates the Node of an agent, or finds the one that it created before.
 ///
 /// # Errors
-/// What the API server answers; it is to be tried again.
+/// The error of the API server; the caller retries.
 pub(crate) async fn register(agent: &Agent, config: &Config, clock: &Clock) -> Result<Registered, Error> {
     let registered = register_node(agent, config, clock).await?;
     if let (Registered::As(node), true) = (&registered, config.csi_driver) {
-        csi::register(&agent.voice.client, node).await?;
+        csi::register(&agent.speaker.client, node).await?;
     }
     Ok(registered)
 }
 
 async fn register_node(agent: &Agent, config: &Config, clock: &Clock) -> Result<Registered, Error> {
-    let nodes: Api<Node> = Api::of(&agent.voice.client);
+    let nodes: Api<Node> = Api::of(&agent.speaker.client);
     let key = ObjectKey::cluster(&*agent.name);
     let mut object = node(&agent.spec, &agent.machine.address, agent.machine.power_cuts(), clock.now());
     if let Some(endpoint) = config.endpoint {
         serve_at(&mut object, endpoint);
     }
-    // How it is, a stage says; also what a Node has that somebody made.
-    let by_stages = config.plays("Node");
+    // Stages set the status of the Node, also if a user created it.
+    let by_stages = config.has_stages_for("Node");
     if by_stages {
         object.status.conditions.clear();
     }

@@ -1,4 +1,4 @@
-//! Commands that are run in a container from outside, and containers that are listened to: `exec` and `attach`.
+//! Commands in containers and attached clients: `exec` and `attach`.
 //!
 //! In Kubernetes: `pkg/kubelet/server` and the streaming server of the container runtime.
 
@@ -22,10 +22,10 @@ use crate::machine::Machine;
 use crate::program::{Said, Shell, Stop, World, is_known, is_prompt, run};
 use crate::sources::{Facts, references};
 
-/// What a shell says before each line that is typed.
+/// The prompt of a shell.
 const PROMPT: &str = "/ # ";
 
-/// A command, or somebody who listens, at one container.
+/// A command in a container, or a client that is attached to it.
 pub(crate) struct Remote {
     pub(crate) machine: Arc<Machine>,
     pub(crate) clock: Clock,
@@ -36,10 +36,10 @@ pub(crate) struct Remote {
     pub(crate) is_terminal: bool,
 }
 
-/// What the other side says, as its bytes come.
+/// The bytes that the client sends.
 pub(crate) type Input = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
-/// The bytes of a request's body; an error is its end.
+/// The bytes of a request body; an error ends them.
 pub(crate) fn input_of<B>(body: B) -> Input
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -59,7 +59,7 @@ where
     }))
 }
 
-/// Where pieces go that the other side gets.
+/// The output to the client.
 struct Output {
     sender: UnboundedSender<Bytes>,
     is_terminal: bool,
@@ -80,7 +80,7 @@ impl Output {
         self.send(channel, format!("{}{end}", said.text).as_bytes());
     }
 
-    /// How a command ended. In Kubernetes: `NonZeroExitCodeReason` of `remotecommand`.
+    /// Sends how a command ended. In Kubernetes: `NonZeroExitCodeReason` of `remotecommand`.
     fn end(&self, code: i32) {
         let status = match code {
             0 => json!({"metadata": {}, "status": "Success"}),
@@ -103,13 +103,92 @@ impl Output {
     }
 }
 
+/// An interactive shell in a container.
+struct Session<'s> {
+    remote: &'s Remote,
+    shell: Shell<'s>,
+    output: &'s Output,
+    /// The line that is not complete yet.
+    typed: String,
+    /// How much time the commands have taken so far.
+    passed: std::time::Duration,
+}
+
+impl Session<'_> {
+    fn prompt(&self) {
+        self.echo(PROMPT.as_bytes());
+    }
+
+    /// Writes to a terminal; a shell without a terminal neither prompts nor echoes.
+    fn echo(&self, bytes: &[u8]) {
+        if self.remote.is_terminal {
+            self.output.send(STDOUT, bytes);
+        }
+    }
+
+    /// Handles typed characters; none if the session has ended.
+    async fn handle(&mut self, typed: &str, input: &mut Input) -> Option<()> {
+        let is_terminal = self.remote.is_terminal;
+        for sign in typed.chars() {
+            match sign {
+                '\r' | '\n' => self.run_line(input).await?,
+                // Ctrl-C, Ctrl-D and backspace.
+                '\u{3}' if is_terminal => {
+                    self.typed.clear();
+                    self.echo(b"^C\r\n");
+                    self.prompt();
+                }
+                '\u{4}' if is_terminal && self.typed.is_empty() => {
+                    self.output.end(self.shell.code());
+                    return None;
+                }
+                '\u{7f}' if is_terminal => {
+                    if self.typed.pop().is_some() {
+                        self.echo(b"\x08 \x08");
+                    }
+                }
+                sign => {
+                    self.typed.push(sign);
+                    self.echo(sign.to_string().as_bytes());
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Runs the line that is complete now; none if the session has ended.
+    async fn run_line(&mut self, input: &mut Input) -> Option<()> {
+        self.echo(b"\r\n");
+        let (lines, stop) = self.shell.typed(&std::mem::take(&mut self.typed));
+        for line in &lines {
+            self.remote.wait(line.after.saturating_sub(self.passed), input).await?;
+            self.passed = self.passed.max(line.after);
+            self.output.line(line);
+        }
+        match stop {
+            Some(Stop::Exit(code)) => {
+                self.output.end(code);
+                None
+            }
+            Some(Stop::Forever) => {
+                while input.next().await.is_some() {}
+                None
+            }
+            None => {
+                self.prompt();
+                Some(())
+            }
+        }
+    }
+}
+
 impl Remote {
-    /// The pieces that the other side gets of a command that is run.
+    /// Runs the command; returns its output as framed pieces.
     pub(crate) fn executed(self, input: Input) -> impl Stream<Item = Bytes> + Send {
         driven(self.is_terminal, |output| self.execute(input, output))
     }
 
-    /// The pieces that the other side gets of a container that is listened to.
+    /// Attaches to the container; returns its output as framed pieces.
     pub(crate) fn attached(self) -> impl Stream<Item = Bytes> + Send {
         driven(self.is_terminal, |output| self.listen(output))
     }
@@ -132,7 +211,7 @@ impl Remote {
             ));
         }
         let transcript = run(&self.command, &world, self.clock.now());
-        if self.tell(&transcript.lines, &mut input, &output).await.is_none() {
+        if self.send_lines(&transcript.lines, &mut input, &output).await.is_none() {
             return;
         }
         let begun = transcript.lines.last().map_or_else(Default::default, |line| line.after);
@@ -142,13 +221,13 @@ impl Remote {
                     output.end(code);
                 }
             }
-            // What goes on for ever ends with whoever listens.
+            // A command that never ends stops when the client disconnects.
             None => while input.next().await.is_some() {},
         }
     }
 
-    /// Says lines when they are due; none if the other side is gone.
-    async fn tell(&self, lines: &[Said], input: &mut Input, output: &Output) -> Option<()> {
+    /// Sends lines when they are due; none if the client is gone.
+    async fn send_lines(&self, lines: &[Said], input: &mut Input, output: &Output) -> Option<()> {
         let mut passed = std::time::Duration::ZERO;
         for line in lines {
             self.wait(line.after.saturating_sub(passed), input).await?;
@@ -158,7 +237,7 @@ impl Remote {
         Some(())
     }
 
-    /// Lets time pass; none if the other side goes meanwhile.
+    /// Lets time pass; none if the client disconnects meanwhile.
     async fn wait(&self, time: std::time::Duration, input: &mut Input) -> Option<()> {
         if time.is_zero() {
             return Some(());
@@ -172,73 +251,27 @@ impl Remote {
         }
     }
 
-    /// A shell that runs what is typed, a line at a time.
+    /// Runs an interactive shell: executes each line that the client types.
     async fn converse(&self, world: &World, input: &mut Input, output: &Output) {
-        let mut shell = Shell::new(world, self.clock.now());
-        let (mut pieces, mut typed, mut passed) = (Pieces::default(), String::new(), std::time::Duration::ZERO);
-        let prompt = || {
-            if self.is_terminal {
-                output.send(STDOUT, PROMPT.as_bytes());
-            }
-        };
-        prompt();
+        let shell = Shell::new(world, self.clock.now());
+        let mut session =
+            Session { remote: self, shell, output, typed: String::new(), passed: std::time::Duration::ZERO };
+        let mut pieces = Pieces::default();
+        session.prompt();
         while let Some(bytes) = input.next().await {
             pieces.push(&bytes);
             while let Ok(Some((channel, data))) = pieces.next_piece() {
                 if channel == CLOSE && data == [STDIN] {
-                    return output.end(shell.code());
+                    return output.end(session.shell.code());
                 }
-                if channel != STDIN {
-                    continue;
-                }
-                for sign in String::from_utf8_lossy(&data).chars() {
-                    match sign {
-                        '\r' | '\n' => {
-                            if self.is_terminal {
-                                output.send(STDOUT, b"\r\n");
-                            }
-                            let (lines, stop) = shell.typed(&std::mem::take(&mut typed));
-                            for line in &lines {
-                                if self.wait(line.after.saturating_sub(passed), input).await.is_none() {
-                                    return;
-                                }
-                                passed = passed.max(line.after);
-                                output.line(line);
-                            }
-                            match stop {
-                                Some(Stop::Exit(code)) => return output.end(code),
-                                Some(Stop::Forever) => {
-                                    while input.next().await.is_some() {}
-                                    return;
-                                }
-                                None => prompt(),
-                            }
-                        }
-                        // Ctrl-C, Ctrl-D and the key that takes back.
-                        '\u{3}' if self.is_terminal => {
-                            typed.clear();
-                            output.send(STDOUT, b"^C\r\n");
-                            prompt();
-                        }
-                        '\u{4}' if self.is_terminal && typed.is_empty() => return output.end(shell.code()),
-                        '\u{7f}' if self.is_terminal => {
-                            if typed.pop().is_some() {
-                                output.send(STDOUT, b"\x08 \x08");
-                            }
-                        }
-                        sign => {
-                            typed.push(sign);
-                            if self.is_terminal {
-                                output.send(STDOUT, sign.to_string().as_bytes());
-                            }
-                        }
-                    }
+                if channel == STDIN && session.handle(&String::from_utf8_lossy(&data), input).await.is_none() {
+                    return;
                 }
             }
         }
     }
 
-    /// What the container says from now on, until its run has ended.
+    /// Sends the output of the container from now on, until its run has ended.
     async fn listen(self, output: Output) {
         let Some((restarts, _)) = self.machine.pod(&self.key).and_then(|running| running.run_of(&self.container))
         else {
@@ -269,15 +302,15 @@ impl Remote {
 
     /// What programs in the container see.
     async fn world(&self) -> Result<World, String> {
-        let reach = self.machine.reach().ok_or("the node does not run")?;
-        let pod = reach.pods.get(&self.key).ok_or_else(|| format!("pod {:?} does not exist", self.key.name))?;
+        let exec_context = self.machine.exec_context().ok_or("the node does not run")?;
+        let pod = exec_context.pods.get(&self.key).ok_or_else(|| format!("pod {:?} does not exist", self.key.name))?;
         let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
         let found = containers.into_iter().find(|container| container.name == self.container);
-        let (maps, secrets) = (Api::of(&reach.client), Api::of(&reach.client));
+        let (maps, secrets) = (Api::of(&exec_context.client), Api::of(&exec_context.client));
         let sources = fetch(&maps, &secrets, &self.key.namespace, references(&pod)).await;
         let sources = sources.map_err(|error| error.to_string())?;
         let ip = self.machine.pod(&self.key).and_then(|running| running.runtime.ip);
-        let facts = Facts { node: &reach.node, host_ip: &self.machine.address, pod_ip: ip.as_deref() };
+        let facts = Facts { node: &exec_context.node, host_ip: &self.machine.address, pod_ip: ip.as_deref() };
         let empty = coracle_api::core_v1::Container::default();
         Ok(sources.world(&pod, found.unwrap_or(&empty), &facts))
     }
@@ -287,7 +320,7 @@ fn left(at: Timestamp, now: Timestamp) -> std::time::Duration {
     std::time::Duration::try_from(at.duration_since(now)).unwrap_or_default()
 }
 
-/// The pieces that some work sends, which goes on while they are read.
+/// The output of a task, which runs while the output is read.
 fn driven<F: Future<Output = ()> + Send>(
     is_terminal: bool,
     work: impl FnOnce(Output) -> F,

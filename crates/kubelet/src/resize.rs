@@ -1,6 +1,7 @@
-//! What a node says when the resources of a pod that it runs are changed.
+//! In-place resize: what a node does and records when the resources of a running pod change.
 //!
-//! In Kubernetes: `canResizePod` of `pkg/kubelet/allocation`, and `pkg/kubelet/events/resize.go`. What fits is done at once.
+//! In Kubernetes: `canResizePod` of `pkg/kubelet/allocation`, and `pkg/kubelet/events/resize.go`. Unlike Kubernetes: a
+//! resize that fits completes immediately.
 
 use coracle_api::core_v1::{Container, ContainerStatus, Node, Pod};
 use coracle_meta::Quantity;
@@ -8,18 +9,18 @@ use serde_json::{Value, json};
 
 use crate::refusal::{Share, Taken, insufficient};
 
-/// The condition of a pod whose change has to wait.
+/// The condition of a pod whose resize has to wait.
 pub(crate) const PENDING: &str = "PodResizePending";
 
-/// Why a change of a pod's resources is not done.
+/// Why a resize is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HeldBack {
+pub(crate) struct PendingResize {
     /// `Infeasible` or `Deferred`.
     pub(crate) reason: &'static str,
     pub(crate) message: String,
 }
 
-/// Whether containers that were made are to have other resources than they were given.
+/// Whether the resources of created containers differ from their spec.
 pub(crate) fn is_wanted(pod: &Pod) -> bool {
     let differs = |(own, status): (&Container, &ContainerStatus)| {
         status.resources.as_ref().is_some_and(|given| **given != own.resources)
@@ -33,8 +34,8 @@ fn made(pod: &Pod) -> impl Iterator<Item = (&Container, &ContainerStatus)> {
     containers.filter_map(move |own| Some((own, statuses().find(|status| status.name == own.name)?)))
 }
 
-/// Why the node does not give a pod what it is to have now; none if it does. `taken` is what all others have.
-pub(crate) fn held_back(pod: &Pod, node: &Node, taken: &Taken) -> Option<HeldBack> {
+/// Why the node cannot resize a pod now; none if it can. `taken` is what all other pods take.
+pub(crate) fn pending_resize(pod: &Pod, node: &Node, taken: &Taken) -> Option<PendingResize> {
     let allocatable = |resource: &str| node.status.allocatable.get(resource).copied().unwrap_or_default();
     let requests = pod.requests();
     let asked = |resource: &str| requests.get(resource).copied().unwrap_or_default();
@@ -43,20 +44,20 @@ pub(crate) fn held_back(pod: &Pod, node: &Node, taken: &Taken) -> Option<HeldBac
         let (requested, capacity) = (amount(asked(resource)), amount(allocatable(resource)));
         if requested > capacity {
             let why = format!("{resource}, requested: {requested}, capacity: {capacity}");
-            return Some(HeldBack {
+            return Some(PendingResize {
                 reason: "Infeasible",
                 message: format!("Node didn't have enough capacity: {why}"),
             });
         }
     }
     let (_, message) = insufficient(&Share::of(pod), node, taken)?;
-    Some(HeldBack { reason: "Deferred", message })
+    Some(PendingResize { reason: "Deferred", message })
 }
 
-/// What is told of a change: the event's reason and message.
-pub(crate) fn told(pod: &Pod, held: Option<&HeldBack>) -> Vec<(&'static str, String)> {
+/// The events of a resize: reason and message.
+pub(crate) fn resize_events(pod: &Pod, held: Option<&PendingResize>) -> Vec<(&'static str, String)> {
     match held {
-        Some(HeldBack { reason, message }) => {
+        Some(PendingResize { reason, message }) => {
             let event = if *reason == "Deferred" { "ResizeDeferred" } else { "ResizeInfeasible" };
             vec![(event, format!("Pod resize {reason}: {}", summary(pod, message)))]
         }
@@ -108,17 +109,17 @@ mod tests {
         let mut taken = Taken::default();
         taken.add(&Share::of(&pod("2", "2")));
         assert!(!is_wanted(&pod("1", "1")) && is_wanted(&pod("2", "1")));
-        assert_eq!(held_back(&pod("2", "1"), &node, &taken), None);
-        let deferred = held_back(&pod("3", "1"), &node, &taken).unwrap();
+        assert_eq!(pending_resize(&pod("2", "1"), &node, &taken), None);
+        let deferred = pending_resize(&pod("3", "1"), &node, &taken).unwrap();
         let why = "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000";
         assert_eq!((deferred.reason, deferred.message.as_str()), ("Deferred", why));
-        let never = held_back(&pod("5", "1"), &node, &taken).unwrap();
+        let never = pending_resize(&pod("5", "1"), &node, &taken).unwrap();
         let why = "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000";
         assert_eq!((never.reason, never.message.as_str()), ("Infeasible", why));
-        let told = told(&pod("5", "1"), Some(&never));
+        let events = resize_events(&pod("5", "1"), Some(&never));
         let expected = format!(
             r#"Pod resize Infeasible: {{"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"5"}}}}}}],"generation":2,"error":"{why}"}}"#
         );
-        assert_eq!(told, [("ResizeInfeasible", expected)]);
+        assert_eq!(events, [("ResizeInfeasible", expected)]);
     }
 }

@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::machine::SavedMachine;
-use crate::orders::Order;
+use crate::node_switches::NodeSwitch;
 
-/// How what is saved is laid out. Another layout has another number, and is refused.
+/// The version of the format. Other versions are rejected.
 const VERSION: u64 = 1;
 
-/// What simulated nodes hold that the API does not say: how far each container is on its way, with its restarts and
-/// back-offs, what pods have said and which addresses they have, what is mounted, and whether a node has power.
+/// The state of simulated nodes that the API does not have: the state of each container with its restarts and
+/// back-offs, the output and addresses of pods, mounted volumes, and whether a node has power.
 ///
-/// [`Kubelet::save`](crate::Kubelet::save) takes it, and [`Kubelet::restore`](crate::Kubelet::restore) goes on with it. As
-/// bytes it is a JSON object with a version.
+/// [`Kubelet::save`](crate::Kubelet::save) returns it, and [`Kubelet::restore`](crate::Kubelet::restore) restores it.
+/// Its bytes are a JSON object with a version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SavedNodes {
     pub(crate) nodes: BTreeMap<String, SavedNode>,
@@ -25,21 +25,21 @@ pub struct SavedNodes {
 pub(crate) struct SavedNode {
     pub(crate) has_power: bool,
     pub(crate) is_stopped: bool,
-    /// What annotations of its Node said last.
-    pub(crate) obeyed: BTreeMap<Order, String>,
+    /// The switches that the annotations of its Node set last.
+    pub(crate) obeyed: BTreeMap<NodeSwitch, String>,
     pub(crate) machine: SavedMachine,
 }
 
-/// Why something is not what nodes hold.
+/// Why bytes are not the saved state of nodes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SavedNodesError {
-    /// It is laid out in a way that this program does not know.
+    /// It has a version that this program does not know.
     #[error("the nodes' state is of version {found}, and this program reads version {VERSION}")]
     Version {
         /// The version that it names.
         found: String,
     },
-    /// It cannot be read.
+    /// It cannot be parsed.
     #[error("the nodes' state cannot be read: {0}")]
     Malformed(String),
 }
@@ -58,7 +58,7 @@ struct Read {
     nodes: BTreeMap<String, SavedNode>,
 }
 
-/// The version alone, of whatever else there is.
+/// The version; all other fields are ignored.
 #[derive(Deserialize)]
 struct Versioned {
     version: Value,
@@ -70,16 +70,16 @@ impl SavedNodes {
         self.nodes.keys().map(String::as_str)
     }
 
-    /// As [`read`](Self::read) reads it.
+    /// The bytes that [`read`](Self::read) reads.
     pub fn to_bytes(&self) -> Vec<u8> {
         let written = Written { version: VERSION, nodes: &self.nodes };
         serde_json::to_vec(&written).expect("its keys are texts and its numbers are finite")
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    /// Reads the bytes that [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`SavedNodesError`] names the version, or what cannot be.
+    /// [`SavedNodesError`] names the version, or the invalid part.
     pub fn read(bytes: &[u8]) -> Result<Self, SavedNodesError> {
         let malformed = |error: serde_json::Error| SavedNodesError::Malformed(error.to_string());
         let Versioned { version } = serde_json::from_slice(bytes).map_err(malformed)?;

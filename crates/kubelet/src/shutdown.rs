@@ -1,18 +1,18 @@
-//! What a node is told of being shut down, and what it says of it.
+//! Graceful node shutdown: how a node learns of it, and what it records.
 //!
-//! In Kubernetes: `pkg/kubelet/nodeshutdown`; there systemd tells it.
+//! In Kubernetes: `pkg/kubelet/nodeshutdown`, which systemd notifies.
 
 use coracle_api::core_v1::Node;
 
-use crate::surroundings::Leaving;
+use crate::pod_context::Leaving;
 
-/// The annotation of the Node that tells it.
+/// The annotation of the Node that starts its shutdown.
 pub(crate) const SHUTDOWN: &str = "coracle.dev/shutdown";
 
-/// Whether the node is to be shut down.
+/// Whether the node has to shut down.
 ///
 /// # Errors
-/// What is wrong with the annotation; then it is not.
+/// What is wrong with the annotation; then the node does not shut down.
 pub(crate) fn is_asked(node: &Node) -> Result<bool, String> {
     match node.metadata.annotations.get(SHUTDOWN).map(String::as_str) {
         None | Some("false") => Ok(false),
@@ -21,13 +21,13 @@ pub(crate) fn is_asked(node: &Node) -> Result<bool, String> {
     }
 }
 
-/// Why pods go then.
+/// Why pods are terminated then.
 pub(crate) fn leaving() -> Leaving {
     let message = "Pod was terminated in response to imminent node shutdown.".to_owned();
     Leaving { reason: "Terminated", message, is_disruption: true, is_graceful: true }
 }
 
-/// The event by which the node tells of it.
+/// The message of the event about the shutdown.
 pub(crate) fn told(begins: bool) -> &'static str {
     if begins { "Shutdown manager detected shutdown event" } else { "Shutdown manager detected shutdown cancellation" }
 }

@@ -1,4 +1,4 @@
-//! What pods are configured with beside their own object: ConfigMaps and Secrets.
+//! The ConfigMaps and Secrets that pods refer to.
 //!
 //! ```text
 //! references of a pod --fetched--> Sources --(pure)--> what containers lack, their environment, their files
@@ -30,24 +30,25 @@ impl Sort {
     }
 }
 
-/// Which object is meant: its sort and its name, in the pod's namespace.
+/// Refers to an object: its kind and its name, in the pod's namespace.
 pub(crate) type Reference = (Sort, String);
 
-/// The texts of an object by their keys, shared by all that are configured with them.
+/// The values of an object by their keys, shared by all containers that use them.
 pub(crate) type Texts = BTreeMap<String, Arc<str>>;
 
-/// What was found at each reference: the texts by their keys, or that there is none. Bytes that are no text are empty.
+/// The result for each reference: the values by their keys, or that the object does not exist. Bytes that are not text
+/// become empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sources(pub(crate) BTreeMap<Reference, Option<Texts>>);
 
-/// One thing that is taken from a source: which, all of it or items of it, and whether it may be absent.
+/// One use of a source: the object, all of it or some items, and whether it may be absent.
 struct Taken<'p> {
     from: Reference,
     items: &'p [KeyToPath],
     is_optional: bool,
 }
 
-/// All objects that a pod's containers are configured with.
+/// All ConfigMaps and Secrets that a pod's containers refer to.
 pub(crate) fn references(pod: &Pod) -> BTreeSet<Reference> {
     let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
     let from_containers = containers.flat_map(|container| {
@@ -58,7 +59,7 @@ pub(crate) fn references(pod: &Pod) -> BTreeSet<Reference> {
     from_containers.chain(from_volumes).collect()
 }
 
-/// The key that a variable is taken from: which object, which key, and whether it may be absent.
+/// The source of a variable: object, key, and whether it is optional.
 fn key_of(variable: &EnvVar) -> Option<(Reference, &str, bool)> {
     let from = variable.value_from.as_deref()?;
     if let Some(key) = from.config_map_key_ref.as_deref() {
@@ -68,7 +69,7 @@ fn key_of(variable: &EnvVar) -> Option<(Reference, &str, bool)> {
     Some(((Sort::Secret, key.name.clone()), &key.key, key.optional.unwrap_or(false)))
 }
 
-/// The objects that give all that they have to a container's environment: with which prefix, and whether they may be absent.
+/// The objects whose keys all become variables of a container: with their prefix, and whether they are optional.
 fn whole(container: &Container) -> impl Iterator<Item = (Reference, &str, bool)> {
     container.env_from.iter().filter_map(|from| {
         let prefix = from.prefix.as_str();
@@ -80,7 +81,7 @@ fn whole(container: &Container) -> impl Iterator<Item = (Reference, &str, bool)>
     })
 }
 
-/// What a volume is made from. The volume of a service account's token has nothing that somebody could forget.
+/// The sources of a volume. The volume of a service account token has no source that a user could forget.
 fn taken(volume: &Volume) -> Vec<Taken<'_>> {
     let one = |sort, name: &str, items, optional: Option<bool>| Taken {
         from: (sort, name.to_owned()),
@@ -109,7 +110,7 @@ impl Sources {
         self.0.get(from)?.as_ref()
     }
 
-    /// What a container's environment lacks, in the kubelet's words.
+    /// What a container's environment lacks, in the words of the kubelet.
     pub(crate) fn lacked_by(&self, pod: &Pod, container: &Container) -> Option<String> {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let absent = |from: &Reference| format!("{} \"{}\" not found", from.0.word(), from.1);
@@ -129,7 +130,7 @@ impl Sources {
         whole.map(|(from, ..)| absent(&from)).chain(keys).next()
     }
 
-    /// What a volume lacks, in the kubelet's words.
+    /// What a volume lacks, in the words of the kubelet.
     pub(crate) fn lacked_by_volume(&self, volume: &Volume) -> Option<String> {
         taken(volume).into_iter().find_map(|taken| match self.object(&taken.from) {
             _ if taken.is_optional => None,
@@ -141,7 +142,7 @@ impl Sources {
         })
     }
 
-    /// What a container's programs see. One with more than a process can have has nothing but the reason.
+    /// What a container's programs see. If it is more than a process can have, only the reason is set.
     pub(crate) fn world(&self, pod: &Pod, container: &Container, facts: &Facts<'_>) -> World {
         let hostname = facts.hostname(pod);
         let mut environment = ProcessArguments::of(container);
@@ -161,7 +162,7 @@ impl Sources {
     }
 
     fn add_variables(&self, pod: &Pod, container: &Container, facts: &Facts<'_>, to: &mut ProcessArguments) {
-        // Of an object that is taken twice under one prefix the last counts.
+        // If an object is used twice with one prefix, the last use counts.
         let mut seen = BTreeSet::new();
         let mut taken: Vec<_> = whole(container).collect();
         taken.reverse();
@@ -191,7 +192,7 @@ impl Sources {
     }
 
     fn mount(&self, pod: &Pod, container: &Container, facts: &Facts<'_>, to: &mut MountedFiles) {
-        // Of volumes of one name the first counts.
+        // If volumes share a name, the first one counts.
         let volumes: BTreeMap<&str, &Volume> =
             pod.spec.volumes.iter().rev().map(|volume| (volume.name.as_str(), volume)).collect();
         let mut read: BTreeMap<&str, Texts> = BTreeMap::new();
@@ -218,7 +219,7 @@ impl Sources {
         }
     }
 
-    /// The files of a volume; each is counted among those of the container.
+    /// The files of a volume; each counts towards the files of the container.
     fn files(&self, pod: &Pod, volume: &Volume, facts: &Facts<'_>, count: &mut MountedFiles) -> Texts {
         let mut files = Texts::new();
         for taken in taken(volume) {
@@ -246,8 +247,8 @@ impl Sources {
     }
 }
 
-/// `$(NAME)` as what the variable says; `$$` is a dollar sign. What is not known stays as it is. `None` if the text becomes
-/// longer than a process can have it.
+/// Replaces `$(NAME)` with the value of the variable, and `$$` with a dollar sign. An unknown name is left unchanged.
+/// `None` if the text becomes longer than a process can have it.
 ///
 /// In Kubernetes: `third_party/forked/golang/expansion`.
 pub(crate) fn expanded(text: &str, variables: &Variables) -> Option<String> {
@@ -277,7 +278,7 @@ pub(crate) fn expanded(text: &str, variables: &Variables) -> Option<String> {
     Some(plain + rest)
 }
 
-/// What only the node knows of a pod.
+/// What only the node knows about a pod.
 pub(crate) struct Facts<'n> {
     pub(crate) node: &'n str,
     pub(crate) host_ip: &'n str,
@@ -293,7 +294,7 @@ impl Facts<'_> {
         }
     }
 
-    /// A field of the pod, as the downward API tells it.
+    /// A field of the pod for the downward API.
     fn field(&self, pod: &Pod, field: &ObjectFieldSelector) -> Option<String> {
         let meta = &pod.metadata;
         let lines = |all: &BTreeMap<String, String>| {
@@ -319,7 +320,7 @@ impl Facts<'_> {
     }
 }
 
-/// What base64 stands for; bytes that are no text are told as none.
+/// The text in a base64 value; bytes that are not text become empty.
 pub(crate) fn text_of(base64: &str) -> String {
     use base64::Engine;
     let bytes = base64::engine::general_purpose::STANDARD.decode(base64).unwrap_or_default();

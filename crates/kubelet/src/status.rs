@@ -1,4 +1,4 @@
-//! What a node says of a pod: its status, made from what the node knows.
+//! Computes the status of a pod from the node's state.
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{
@@ -9,19 +9,19 @@ use coracle_meta::format_time;
 
 use crate::addresses::of_all_families;
 use crate::container::{ContainerRuntime, Exit, State, back_off};
-use crate::hold::Hold;
+use crate::container_place::{ContainerPlace, is_sidecar};
 use crate::lifecycle::{PodStage, Runtime};
-use crate::place::{Place, is_sidecar};
+use crate::pod_context::PodContext;
 use crate::resize::PENDING;
-use crate::surroundings::Surroundings;
+use crate::waiting_reason::WaitingReason;
 
-/// The status of a pod on the node with this address. Conditions that are not the node's are kept.
+/// The status of a pod on the node with this address. Conditions that the node does not own are kept.
 ///
 /// In Kubernetes: `generateAPIPodStatus` of `pkg/kubelet`.
 pub(crate) fn pod_status(
     pod: &Pod,
     runtime: &Runtime,
-    around: &Surroundings,
+    context: &PodContext,
     host_ip: &str,
     now: Timestamp,
 ) -> PodStatus {
@@ -31,15 +31,17 @@ pub(crate) fn pod_status(
     let host_ips = vec![HostIP { ip: host_ip.to_owned(), unknown: None }];
     let ip = if pod.spec.host_network { Some(host_ip.to_owned()) } else { runtime.ip.clone() };
     let ips = match &ip {
-        Some(ip) if !pod.spec.host_network => of_all_families(ip, &around.ranges),
+        Some(ip) if !pod.spec.host_network => of_all_families(ip, &context.ranges),
         ip => ip.iter().cloned().collect(),
     };
     let (reason, message) = runtime.failure.clone().unwrap_or_default();
-    let told = Told { pod, runtime, around };
-    let statuses = |places: &mut dyn Iterator<Item = Place>| places.filter_map(|place| told.container(place)).collect();
-    let mut containers: Vec<ContainerStatus> = statuses(&mut (0..runtime.main.len()).map(Place::Main));
+    let builder = StatusBuilder { pod, runtime, context };
+    let statuses = |places: &mut dyn Iterator<Item = ContainerPlace>| {
+        places.filter_map(|place| builder.container(place)).collect()
+    };
+    let mut containers: Vec<ContainerStatus> = statuses(&mut (0..runtime.main.len()).map(ContainerPlace::Main));
     containers.sort_by(|a, b| a.name.cmp(&b.name));
-    if around.held_back.is_some() {
+    if context.pending_resize.is_some() {
         containers.iter_mut().for_each(|container| keep_given(container, pod));
     }
     PodStatus {
@@ -52,15 +54,15 @@ pub(crate) fn pod_status(
         pod_ip: ip.clone().unwrap_or_default(),
         pod_ips: ips.into_iter().map(|ip| PodIP { ip, unknown: None }).collect(),
         start_time: Some(pod.status.start_time.clone().unwrap_or_else(|| format_time(runtime.seen))),
-        conditions: conditions(pod, runtime, around, now),
+        conditions: conditions(pod, runtime, context, now),
         container_statuses: containers,
-        init_container_statuses: statuses(&mut (0..runtime.init.len()).map(Place::Init)),
-        ephemeral_container_statuses: statuses(&mut (0..runtime.ephemeral.len()).map(Place::Ephemeral)),
+        init_container_statuses: statuses(&mut (0..runtime.init.len()).map(ContainerPlace::Init)),
+        ephemeral_container_statuses: statuses(&mut (0..runtime.ephemeral.len()).map(ContainerPlace::Ephemeral)),
         ..pod.status.clone()
     }
 }
 
-/// A container keeps the resources that it was given before.
+/// A container whose resize is pending keeps its resources.
 fn keep_given(container: &mut ContainerStatus, pod: &Pod) {
     if let Some(before) = pod.status.container_statuses.iter().find(|before| before.name == container.name) {
         container.allocated_resources.clone_from(&before.allocated_resources);
@@ -68,7 +70,7 @@ fn keep_given(container: &mut ContainerStatus, pod: &Pod) {
     }
 }
 
-/// The status of a pod that the node does not take. In Kubernetes: `rejectPod`.
+/// The status of a pod that the node rejects. In Kubernetes: `rejectPod`.
 fn refused(pod: &Pod, runtime: &Runtime) -> PodStatus {
     let (reason, message) = runtime.failure.clone().unwrap_or_default();
     PodStatus {
@@ -87,7 +89,7 @@ fn phase(pod: &Pod, runtime: &Runtime) -> &'static str {
     match &runtime.stage {
         PodStage::Ended if runtime.succeeded() => "Succeeded",
         PodStage::Ended => "Failed",
-        // A pod that is stopped before its containers ran was never running.
+        // A pod that was stopped before its containers ran was never running.
         PodStage::Stopping if !runtime.main.iter().any(ContainerRuntime::has_run) && pod.status.phase != "Running" => {
             "Pending"
         }
@@ -99,7 +101,7 @@ fn phase(pod: &Pod, runtime: &Runtime) -> &'static str {
     }
 }
 
-/// One condition as the node wants it; times and generation are added later.
+/// One condition that the node wants; times and generation are added later.
 struct Wanted {
     type_: &'static str,
     holds: bool,
@@ -111,15 +113,15 @@ fn wanted(type_: &'static str, holds: bool, reason: &'static str, message: Strin
     Wanted { type_, holds, reason, message }
 }
 
-/// Foreign conditions first, then the node's in their order.
-fn conditions(pod: &Pod, runtime: &Runtime, around: &Surroundings, now: Timestamp) -> Vec<PodCondition> {
+/// The conditions of other components first, then the node's in their order.
+fn conditions(pod: &Pod, runtime: &Runtime, context: &PodContext, now: Timestamp) -> Vec<PodCondition> {
     let ended = runtime.stage == PodStage::Ended;
     let finished = if runtime.succeeded() { "PodCompleted" } else { "PodFailed" };
     let unready = runtime.unready(pod);
     let containers = |type_| match (ended, unready.is_empty()) {
         (true, _) => wanted(type_, false, finished, String::new()),
         (_, true) => wanted(type_, true, "", String::new()),
-        // Readiness probes go on while a pod stops, and find what they found.
+        // Readiness probes keep running while a pod stops, and their results do not change.
         _ if runtime.stage == PodStage::Stopping && pod.is_ready() => wanted(type_, true, "", String::new()),
         _ => {
             let message = format!("containers with unready status: [{}]", unready.join(" "));
@@ -130,8 +132,8 @@ fn conditions(pod: &Pod, runtime: &Runtime, around: &Surroundings, now: Timestam
     let disrupted = runtime.failure.as_ref().filter(|_| runtime.is_disrupted);
     let disrupted =
         disrupted.map(|(_, message)| wanted("DisruptionTarget", true, "TerminationByKubelet", message.clone()));
-    let held = around.held_back.as_ref();
-    let held_back = held.map(|held| wanted(PENDING, true, held.reason, held.message.clone()));
+    let held = context.pending_resize.as_ref();
+    let pending_resize = held.map(|held| wanted(PENDING, true, held.reason, held.message.clone()));
     let wanted = [
         wanted("PodReadyToStartContainers", sandbox, "", String::new()),
         initialized(pod, runtime),
@@ -139,7 +141,7 @@ fn conditions(pod: &Pod, runtime: &Runtime, around: &Surroundings, now: Timestam
         containers("ContainersReady"),
         wanted("PodScheduled", true, "", String::new()),
     ];
-    let more = || disrupted.iter().chain(&held_back);
+    let more = || disrupted.iter().chain(&pending_resize);
     let is_own = |type_: &str| type_ == PENDING || wanted.iter().chain(more()).any(|wanted| wanted.type_ == type_);
     let foreign = pod.status.conditions.iter().filter(|condition| !is_own(&condition.type_));
     foreign.cloned().chain(wanted.iter().chain(more()).map(|wanted| stamp(pod, wanted, now))).collect()
@@ -150,9 +152,12 @@ fn initialized(pod: &Pod, runtime: &Runtime) -> Wanted {
     if runtime.succeeded() {
         return wanted("Initialized", true, "PodCompleted", String::new());
     }
-    let is_done = |container: &Container, own: &ContainerRuntime| match is_sidecar(container) {
-        true => own.is_started || own.restarts > 0 || own.state == State::BackingOff,
-        false => own.has_ended_well(),
+    let is_done = |container: &Container, own: &ContainerRuntime| {
+        if is_sidecar(container) {
+            own.is_started || own.restarts > 0 || own.state == State::BackingOff
+        } else {
+            own.has_ended_well()
+        }
     };
     let incomplete = pod.spec.init_containers.iter().zip(&runtime.init).filter(|(own, runtime)| !is_done(own, runtime));
     let incomplete: Vec<&str> = incomplete.map(|(container, _)| container.name.as_str()).collect();
@@ -163,7 +168,7 @@ fn initialized(pod: &Pod, runtime: &Runtime) -> Wanted {
     wanted("Initialized", false, "ContainersNotInitialized", message)
 }
 
-/// A pod with readiness gates is ready only if their conditions hold too.
+/// A pod with readiness gates is ready only if their conditions are true, too.
 fn with_gates(pod: &Pod, ready: Wanted) -> Wanted {
     let unmet = pod.spec.readiness_gates.iter().filter_map(|gate| {
         let name = &gate.condition_type;
@@ -199,24 +204,24 @@ fn stamp(pod: &Pod, wanted: &Wanted, now: Timestamp) -> PodCondition {
     }
 }
 
-/// What is told of the containers of a pod.
-struct Told<'p> {
+/// Builds the status of the containers of a pod.
+struct StatusBuilder<'p> {
     pod: &'p Pod,
     runtime: &'p Runtime,
-    around: &'p Surroundings,
+    context: &'p PodContext,
 }
 
-impl Told<'_> {
-    fn container(&self, place: Place) -> Option<ContainerStatus> {
-        let (own, container) = (self.runtime.container(place)?, self.around.container(self.pod, place)?);
+impl StatusBuilder<'_> {
+    fn container(&self, place: ContainerPlace) -> Option<ContainerStatus> {
+        let (own, container) = (self.runtime.container(place)?, self.context.container(self.pod, place)?);
         let is_running = own.state == State::Running;
         let state = self.state(place, own, container);
         let id = if own.has_run() { self.id(container, own.restarts) } else { String::new() };
-        // What has ended for good tells of no end before.
+        // A container that has ended for good has no earlier termination.
         let last = own.exit.as_ref().filter(|exit| state.terminated.is_none() && exit.started.is_some());
         let before = if own.state == State::BackingOff { own.restarts } else { own.restarts.saturating_sub(1) };
         let is_ready = match (place, own.state) {
-            (Place::Init(_), State::Ended) => own.has_ended_well(),
+            (ContainerPlace::Init(_), State::Ended) => own.has_ended_well(),
             _ if self.runtime.stage == PodStage::Stopping && is_running => self.was_ready(container),
             _ => own.is_ready,
         };
@@ -224,7 +229,7 @@ impl Told<'_> {
             last_state: last.map(|exit| self.terminated(container, exit, before)).unwrap_or_default(),
             state,
             ready: is_ready,
-            started: (!matches!(place, Place::Ephemeral(_))).then_some(is_running && own.is_started),
+            started: (!matches!(place, ContainerPlace::Ephemeral(_))).then_some(is_running && own.is_started),
             restart_count: own.restarts,
             ..created_status(container, id)
         })
@@ -236,7 +241,7 @@ impl Told<'_> {
         all.any(|status| status.name == container.name && status.ready)
     }
 
-    fn state(&self, place: Place, own: &ContainerRuntime, container: &Container) -> ContainerState {
+    fn state(&self, place: ContainerPlace, own: &ContainerRuntime, container: &Container) -> ContainerState {
         let has_init = !self.pod.spec.init_containers.is_empty();
         match (own.state, &own.exit) {
             (State::Running, _) => {
@@ -248,14 +253,14 @@ impl Told<'_> {
             }
             (State::BackingOff | State::Ended, Some(exit)) => self.terminated(container, exit, own.restarts),
             (State::Held(hold), _) => self.held(hold, container),
-            _ if has_init && !matches!(place, Place::Ephemeral(_)) => waiting("PodInitializing", ""),
+            _ if has_init && !matches!(place, ContainerPlace::Ephemeral(_)) => waiting("PodInitializing", ""),
             _ => waiting("ContainerCreating", ""),
         }
     }
 
-    fn held(&self, hold: Hold, container: &Container) -> ContainerState {
+    fn held(&self, hold: WaitingReason, container: &Container) -> ContainerState {
         let (reason, message) =
-            hold.words(container, self.around.lacks.get(&container.name).map_or("", String::as_str));
+            hold.words(container, self.context.lacks.get(&container.name).map_or("", String::as_str));
         waiting(reason, &message)
     }
 
@@ -286,7 +291,7 @@ impl Told<'_> {
         format!("back-off {pause} restarting failed container={} pod={}", container.name, pod_reference(self.pod))
     }
 
-    /// A name for a container that is the same each time it is asked for, and another after each restart.
+    /// The id of a container: stable between restarts, and different after each.
     fn id(&self, container: &Container, restarts: i32) -> String {
         let name = format!("{}/{}/{restarts}", self.pod.metadata.uid.as_deref().unwrap_or_default(), container.name);
         let random = coracle_ambient::Random::from_seed(0).split(&name);
@@ -295,8 +300,8 @@ impl Told<'_> {
     }
 }
 
-impl Hold {
-    /// The reason and the message of a container that cannot be made.
+impl WaitingReason {
+    /// The reason and the message of a container that cannot be created.
     pub(crate) fn words(self, container: &Container, lacks: &str) -> (&'static str, String) {
         let image = &container.image;
         match self {
@@ -321,12 +326,12 @@ impl Hold {
     }
 }
 
-/// What a runtime says of an image that is nowhere.
+/// The runtime's error for an image that does not exist.
 pub(crate) fn pull_error(image: &str) -> String {
     format!("failed to pull and unpack image \"{image}\": failed to resolve reference \"{image}\": {image}: not found")
 }
 
-/// The part of a container's status that says what it was made from; `id` is empty before it was made.
+/// The part of a container's status that describes its image; `id` is empty before the container is created.
 fn created_status(container: &Container, id: String) -> ContainerStatus {
     let made = !id.is_empty();
     ContainerStatus {
@@ -356,7 +361,7 @@ fn waiting(reason: &str, message: &str) -> ContainerState {
     ContainerState { waiting: Some(Box::new(waiting)), ..ContainerState::default() }
 }
 
-/// A pod as the kubelet's messages name it: `name_namespace(uid)`.
+/// A pod in the kubelet's messages: `name_namespace(uid)`.
 pub(crate) fn pod_reference(pod: &Pod) -> String {
     let part = |text: &Option<String>| text.clone().unwrap_or_default();
     let meta = &pod.metadata;
@@ -384,13 +389,13 @@ mod tests {
         let mut now = parse_time("2026-01-01T00:00:00Z").unwrap();
         let (mut runtime, mut pods) = (None, Vec::new());
         for _ in 0..40 {
-            let around = Surroundings::of(&pod);
-            match next(&pod, runtime.as_ref(), &around, &Delays::default(), now) {
+            let context = PodContext::of(&pod);
+            match next(&pod, runtime.as_ref(), &context, &Delays::default(), now) {
                 Step::Become(mut next) | Step::Changed(_, _, mut next) => {
                     if next.stage == PodStage::Active {
                         next.ip = Some("10.1.2.3".to_owned());
                     }
-                    pod.status = pod_status(&pod, &next, &around, "192.168.0.1", now);
+                    pod.status = pod_status(&pod, &next, &context, "192.168.0.1", now);
                     pods.push(pod.clone());
                     runtime = Some(*next);
                 }
@@ -483,10 +488,15 @@ mod tests {
             (pod.status.phase.clone(), state.reason)
         };
         let reasons: Vec<_> = pods.iter().map(waiting).collect();
-        let told = |reason: &str| ("Pending".to_owned(), reason.to_owned());
+        let builder = |reason: &str| ("Pending".to_owned(), reason.to_owned());
         assert_eq!(
             reasons[..4],
-            [told("ContainerCreating"), told("ContainerCreating"), told("ErrImagePull"), told("ImagePullBackOff")]
+            [
+                builder("ContainerCreating"),
+                builder("ContainerCreating"),
+                builder("ErrImagePull"),
+                builder("ImagePullBackOff")
+            ]
         );
     }
 

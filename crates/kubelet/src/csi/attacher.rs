@@ -1,4 +1,4 @@
-//! Attaches volumes to nodes and detaches them, as VolumeAttachments ask for it.
+//! Attaches volumes to nodes and detaches them, as VolumeAttachments request.
 //!
 //! In Kubernetes: external-attacher.
 
@@ -22,7 +22,7 @@ use super::calls::Calls;
 use super::provisioner::RETRY;
 use super::topology::on_node;
 
-/// What the driver calls the node of an attachment.
+/// The annotation with the driver's name for the node of an attachment.
 const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
 
 pub(super) fn start(process: &Process) -> BoxFuture<'static, ()> {
@@ -178,7 +178,7 @@ impl Attacher {
         Ok(Action::Done)
     }
 
-    /// Says in the attachment's status why the driver could not.
+    /// Writes the driver's error into the status of the attachment.
     async fn failed(
         &self,
         pass: &Pass,
@@ -216,7 +216,7 @@ impl Attacher {
     }
 }
 
-/// Takes the attacher's finalizer off volumes that are to go and that no node has.
+/// Removes the attacher's finalizer from volumes that are being deleted and that are attached to no node.
 struct LetGo {
     volumes: Lister<PersistentVolume>,
     attachments: Lister<VolumeAttachment>,

@@ -1,4 +1,4 @@
-//! What VolumeAttachments say, and what is to be done about one.
+//! Reads VolumeAttachments, and decides what the driver has to do about one.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use coracle_meta::ObjectKey;
 
 use super::DRIVER;
 
-/// The finalizer by which attachments and attached volumes stay until the driver has let go.
-/// In Kubernetes: `GetFinalizerName` of external-attacher.
+/// The finalizer that keeps attachments and attached volumes until the driver has detached them. In Kubernetes:
+/// `GetFinalizerName` of external-attacher.
 pub(super) const FINALIZER: &str = "external-attacher/sim-csi-coracle-dev";
 /// The index of attachments by their volumes.
 const BY_VOLUME: &str = "volume";
@@ -34,18 +34,18 @@ pub(super) fn volume_key(change: &Notification<VolumeAttachment>) -> Vec<ObjectK
     volume_of(change.object()).map(ObjectKey::cluster).into_iter().collect()
 }
 
-/// What the driver is asked for.
+/// What a VolumeAttachment requests from the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// To attach.
     Attach,
     /// To detach.
     Detach,
-    /// Nothing, or nothing of this driver.
+    /// Nothing, or nothing from this driver.
     Nothing,
 }
 
-/// What a VolumeAttachment asks of the driver.
+/// What a VolumeAttachment requests from the driver.
 pub(super) fn asked(attachment: &VolumeAttachment) -> Asked {
     let is_held = attachment.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER);
     match (attachment.spec.attacher == DRIVER, attachment.metadata.is_terminating()) {
@@ -55,7 +55,7 @@ pub(super) fn asked(attachment: &VolumeAttachment) -> Asked {
     }
 }
 
-/// Why a volume cannot be attached where it is asked for, if it cannot: another node has it, or the node has enough.
+/// Why a volume cannot be attached, if so: another node has it, or the node has reached its limit.
 pub(super) fn obstacle(
     attachment: &VolumeAttachment,
     is_shared: bool,

@@ -6,10 +6,10 @@ type Annotations = BTreeMap<String, String>;
 
 const PREFIX: &str = "coracle.dev/";
 
-/// What the driver can be asked to do.
+/// The calls of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Call {
-    /// Make a volume. In CSI: `CreateVolume`.
+    /// Create a volume. In CSI: `CreateVolume`.
     Provision,
     /// Delete a volume. In CSI: `DeleteVolume`.
     Delete,
@@ -25,9 +25,9 @@ pub enum Call {
     Mount,
     /// Undo that. In CSI: `NodeUnpublishVolume`.
     Unmount,
-    /// Make it larger. In CSI: `ControllerExpandVolume`.
+    /// Expand it. In CSI: `ControllerExpandVolume`.
     Resize,
-    /// Make its file system larger. In CSI: `NodeExpandVolume`.
+    /// Expand its file system. In CSI: `NodeExpandVolume`.
     NodeResize,
 }
 
@@ -46,7 +46,7 @@ impl Call {
         Self::NodeResize,
     ];
 
-    /// The word in annotations.
+    /// The name in annotations.
     pub fn word(self) -> &'static str {
         match self {
             Self::Provision => "provision",
@@ -66,29 +66,30 @@ impl Call {
 /// How a call ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
-    /// Well.
+    /// With success.
     #[default]
     Succeeds,
-    /// With an error, each time.
+    /// With an error, on each attempt.
     Fails,
-    /// Not at all.
+    /// Never.
     Hangs,
-    /// There is no room where it was asked for: the scheduler shall choose another node.
+    /// The selected topology has no capacity left: the scheduler has to choose another node.
     Exhausted,
 }
 
-/// What the driver does at one of its calls, told by annotations, which may change at any time.
+/// What the driver does at one of its calls. Annotations set it, and may change at any time.
 ///
-/// | annotation | what it says |
+/// | annotation | effect |
 /// |---|---|
-/// | `coracle.dev/CALL: fail` | the call fails each time it is tried |
-/// | `coracle.dev/CALL: hang` | it does not come back while this stands |
-/// | `coracle.dev/CALL: ok` | it succeeds, whatever the class or the volume says |
-/// | `coracle.dev/provision: exhausted` | there is no room on the chosen node, and the scheduler chooses again |
-/// | `coracle.dev/CALL-delay: 5s` | the call takes so long |
+/// | `coracle.dev/CALL: fail` | the call fails on each attempt |
+/// | `coracle.dev/CALL: hang` | the call does not return while the annotation is set |
+/// | `coracle.dev/CALL: ok` | the call succeeds, whatever the class or the volume sets |
+/// | `coracle.dev/provision: exhausted` | the chosen node has no capacity, and the scheduler chooses again |
+/// | `coracle.dev/CALL-delay: 5s` | the call takes this long |
 ///
-/// `CALL` is `provision`, `delete`, `attach`, `detach`, `stage`, `unstage`, `mount`, `unmount`, `resize` or `node-resize`. A claim's
-/// annotations win over those of its volume, which were its class's when the volume was made.
+/// `CALL` is `provision`, `delete`, `attach`, `detach`, `stage`, `unstage`, `mount`, `unmount`, `resize` or
+/// `node-resize`. A claim's annotations take precedence over those of its volume, which the provisioner copied from the
+/// class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Behaviour {
     /// How it ends.
@@ -97,23 +98,23 @@ pub struct Behaviour {
     pub takes: Duration,
 }
 
-/// An annotation that cannot be read.
+/// An annotation that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("annotation {annotation}: {value:?} is not {expected}")]
 pub struct Unreadable {
-    /// Which.
+    /// Its name.
     pub annotation: String,
-    /// What it says.
+    /// Its value.
     pub value: String,
-    /// What it could say.
+    /// What it may contain.
     pub expected: &'static str,
 }
 
 impl Behaviour {
-    /// What is told of a call by these annotations, the first that speak of it.
+    /// The behaviour of a call, from the first of these annotations that mention it.
     ///
     /// # Errors
-    /// If an annotation cannot be read.
+    /// If an annotation cannot be parsed.
     pub fn of(call: Call, told_by: &[&Annotations]) -> Result<Self, Unreadable> {
         let told = |name: &str| {
             let name = format!("{PREFIX}{name}");
@@ -143,7 +144,7 @@ impl Behaviour {
         Ok(Self { outcome, takes })
     }
 
-    /// The annotations that speak of the driver's behaviour.
+    /// The annotations that set the driver's behaviour.
     pub(crate) fn annotations(all: &Annotations) -> Annotations {
         let names: Vec<String> =
             Call::ALL.iter().flat_map(|call| [call.word().to_owned(), format!("{}-delay", call.word())]).collect();
@@ -152,7 +153,7 @@ impl Behaviour {
     }
 }
 
-/// The error of a call that an annotation has fail, in the form of gRPC.
+/// The gRPC error of a call that fails because of an annotation.
 pub(crate) fn failure(call: Call) -> String {
     format!("rpc error: code = Internal desc = simulated failure, as the annotation {PREFIX}{} says", call.word())
 }

@@ -8,23 +8,23 @@ use tokio::time::Instant;
 
 use super::behaviour::Outcome;
 
-/// The calls of one role that are under way, by what they are about: a driver takes its time.
+/// The running calls of one role, by the object that they are about. A call takes time on the clock of the simulation.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     begun: Mutex<BTreeMap<ObjectKey, Instant>>,
 }
 
-/// Where a call is on its way.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// Whether it has begun just now.
+    /// Whether this sync started it.
     pub(super) is_new: bool,
-    /// What is left of its time; zero if it is over.
+    /// The rest of its duration; zero if it is over.
     pub(super) left: Duration,
 }
 
 impl Calls {
-    /// Where a call is that takes so long; one that has not begun begins.
+    /// The progress of a call with this duration; starts the call if it is not running.
     pub(super) fn progress(&self, key: &ObjectKey, takes: Duration) -> Progress {
         let now = Instant::now();
         let mut begun = self.begun.lock();
@@ -33,7 +33,7 @@ impl Calls {
         Progress { is_new, left: takes.saturating_sub(now - since) }
     }
 
-    /// What a sync does, and says, while the driver has not come back; `None` once it has, which ends the call.
+    /// What a sync does and records while the call has not returned; `None` once it has returned, which ends the call.
     pub(super) fn wait(&self, pass: &Pass, key: &ObjectKey, outcome: Outcome, call: Progress) -> Option<Action> {
         if outcome == Outcome::Hangs {
             pass.decided(|| "the driver does not come back");
@@ -47,7 +47,7 @@ impl Calls {
         None
     }
 
-    /// The call has come back, or nobody waits for it any more.
+    /// Ends a call that has returned, or that is not needed any more.
     pub(super) fn end(&self, key: &ObjectKey) {
         self.begun.lock().remove(key);
     }

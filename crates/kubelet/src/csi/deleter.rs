@@ -1,6 +1,6 @@
-//! Deletes volumes that nobody claims any more, if they are to be deleted.
+//! Deletes released volumes whose reclaim policy is `Delete`.
 //!
-//! In Kubernetes: external-provisioner, the half of it that works on volumes.
+//! In Kubernetes: the part of external-provisioner that works on volumes.
 
 use coracle_api::core_v1::PersistentVolume;
 use coracle_api::storage_v1::VolumeAttachment;
@@ -58,7 +58,7 @@ impl Reconciler for Deleter {
             let node = &attachment.spec.node_name;
             let message = format!("persistentvolume {} is still attached to node {node}", key.name);
             tell("VolumeFailedDelete", message);
-            // Its attachment wakes it when it goes.
+            // The deletion of the attachment enqueues the volume again.
             return pass.done(|| format!("it is attached to {node}: wait until it is not"));
         }
         let behaviour = match Behaviour::of(Call::Delete, &[&volume.metadata.annotations]) {
@@ -87,7 +87,7 @@ impl Reconciler for Deleter {
     }
 }
 
-/// Whether the driver is to delete the volume. In Kubernetes: `shouldDelete`.
+/// Whether the driver has to delete the volume. In Kubernetes: `shouldDelete`.
 fn is_to_go(volume: &PersistentVolume) -> bool {
     let is_own = volume.metadata.annotations.get(PROVISIONED_BY).is_some_and(|driver| driver == DRIVER);
     let is_held = volume.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER);

@@ -1,4 +1,4 @@
-//! What a claim that wants more than it has needs next.
+//! Which step a claim needs next when it requests more than its volume has.
 
 use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimCondition};
 use coracle_meta::Quantity;
@@ -6,23 +6,23 @@ use coracle_meta::Quantity;
 use super::DRIVER;
 
 pub(super) const STORAGE: &str = "storage";
-/// Nobody on the node has to do anything.
+/// The annotation of a claim whose volume needs no expansion on the node.
 const NOT_REQUIRED: &str = "volume.kubernetes.io/node-expansion-not-required";
-/// The conditions that speak of growth.
+/// The condition types that are about expansion.
 const OF_GROWTH: [&str; 4] = ["Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"];
 
-/// What to do for a claim.
+/// A step of an expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing, or the node's turn.
+    /// Nothing, or the node has to act.
     Nothing,
-    /// Make its volume so large.
+    /// Expand the volume to this size.
     Grow(Quantity),
-    /// The volume is so large already: say whose turn it is.
+    /// The volume has this size already: hand over to the node, or finish.
     HandOn(Quantity),
 }
 
-/// What to do for a claim. In Kubernetes: `expandAndRecover` of external-resizer.
+/// The next step of an expansion. In Kubernetes: `expandAndRecover` of external-resizer.
 pub(super) fn step(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Step {
     let is_own = volume.spec.csi.as_ref().is_some_and(|source| source.driver == DRIVER) && volume.is_for(claim);
     let has = claim.status.capacity.get(STORAGE).copied().unwrap_or_else(|| Quantity::of(0));
@@ -36,14 +36,16 @@ pub(super) fn step(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> 
         Some(promised) if is_with_node || status == "ControllerResizeInProgress" => promised,
         _ => claim.requested_storage(),
     };
-    match volume.storage() < wanted {
-        true => Step::Grow(wanted),
-        false if is_with_node => Step::Nothing,
-        false => Step::HandOn(wanted),
+    if volume.storage() < wanted {
+        Step::Grow(wanted)
+    } else if is_with_node {
+        Step::Nothing
+    } else {
+        Step::HandOn(wanted)
     }
 }
 
-/// The claim's volume is being made larger.
+/// Records that the driver expands the volume.
 pub(super) fn begin(claim: &mut PersistentVolumeClaim, size: Quantity, now: &str) {
     let status = &mut claim.status;
     let is_new = status.allocated_resources.get(STORAGE) != Some(&size)
@@ -56,14 +58,14 @@ pub(super) fn begin(claim: &mut PersistentVolumeClaim, size: Quantity, now: &str
     say(claim, "Resizing", "", now);
 }
 
-/// The volume is large enough; its file system is not before the node has seen to it.
+/// Records that the volume has its new size, and that the node has to expand the file system.
 pub(super) fn hand_on(claim: &mut PersistentVolumeClaim, now: &str) {
     claim.status.allocated_resource_statuses.insert(STORAGE.to_owned(), "NodeResizePending".to_owned());
     let message = "Waiting for user to (re-)start a pod to finish file system resize of volume on node.";
     say(claim, "FileSystemResizePending", message, now);
 }
 
-/// Nothing is left to be done. The annotation that says so is written apart from the status.
+/// Records that the expansion is complete. The annotation for the node is written separately from the status.
 pub(super) fn finish(claim: &mut PersistentVolumeClaim, size: Quantity) {
     let status = &mut claim.status;
     status.capacity.insert(STORAGE.to_owned(), size);
@@ -71,7 +73,7 @@ pub(super) fn finish(claim: &mut PersistentVolumeClaim, size: Quantity) {
     status.conditions.retain(|condition| !OF_GROWTH.contains(&condition.type_.as_str()));
 }
 
-/// Says whether a node has to see to the file system.
+/// Sets the annotation for whether a node has to expand the file system.
 pub(super) fn note_node(claim: &mut PersistentVolumeClaim, is_required: bool) {
     if is_required {
         claim.metadata.annotations.remove(NOT_REQUIRED);
@@ -80,7 +82,7 @@ pub(super) fn note_node(claim: &mut PersistentVolumeClaim, is_required: bool) {
     }
 }
 
-/// The driver could not.
+/// Records that the driver failed.
 pub(super) fn fail(claim: &mut PersistentVolumeClaim, why: &str, now: &str) {
     say(claim, "ControllerResizeError", &format!("failed to expand pvc with {why}"), now);
 }

@@ -3,14 +3,14 @@ use serde_json::{Value, json};
 
 use super::DRIVER;
 
-/// The namespace of the service account as which the driver's controllers speak.
+/// The namespace of the driver's service account.
 pub const NAMESPACE: &str = "kube-system";
-/// Its name.
+/// The name of the driver's service account.
 pub const ACCOUNT: &str = "csi-sim";
-/// The class of claims that name none.
+/// The name of the default StorageClass.
 const CLASS: &str = "standard";
 
-/// The objects by which the driver is installed: who it is, what it may, and the StorageClass `standard`, the default.
+/// The objects that install the driver: its identity, its permissions, and the default StorageClass `standard`.
 pub fn manifests() -> Vec<Object> {
     [account(), role(), binding(), driver(), class()]
         .into_iter()
@@ -22,7 +22,7 @@ fn account() -> Value {
     json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT, "namespace": NAMESPACE}})
 }
 
-/// What external-provisioner, external-attacher and external-resizer ask for in their own manifests.
+/// The rules of external-provisioner, external-attacher and external-resizer in their own manifests.
 fn role() -> Value {
     let reads = ["get", "list", "watch"];
     json!({

@@ -1,4 +1,4 @@
-//! Makes volumes for claims that are to have one of the driver's.
+//! Creates volumes for claims whose class names the driver.
 //!
 //! In Kubernetes: external-provisioner, `sig-storage-lib-external-provisioner`.
 
@@ -18,24 +18,24 @@ use futures_util::future::BoxFuture;
 use super::DRIVER;
 use super::behaviour::{Behaviour, Call, Outcome, failure};
 use super::calls::Calls;
-use super::topology::{Reach, affinity, place};
+use super::topology::{TopologyScope, affinity, place};
 
-/// The finalizer by which a volume stays until the driver has deleted what it stands for.
+/// The finalizer that keeps a volume until the driver has deleted its storage.
 pub(super) const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
-/// Who made a volume.
+/// The annotation with the driver that created a volume.
 pub(super) const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
-/// Who shall make a volume for a claim: the annotation and its older name.
+/// The annotation with the driver that has to create a volume for a claim, and its older name.
 const PROVISIONER: [&str; 2] =
     ["volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"];
-/// The node for whose pod the volume is made.
+/// The annotation with the node whose pod waits for the volume.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// What it takes to delete a volume: nothing.
+/// The secret for the deletion of a volume: none.
 const DELETION_SECRET: [&str; 2] = [
     "volume.kubernetes.io/provisioner-deletion-secret-name",
     "volume.kubernetes.io/provisioner-deletion-secret-namespace",
 ];
 const STORAGE: &str = "storage";
-/// How soon and how late at most a call that failed is tried again.
+/// How long a failed call waits for its retry: at first and at most.
 pub(super) const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
 pub(super) fn start(process: &Process) -> BoxFuture<'static, ()> {
@@ -43,7 +43,7 @@ pub(super) fn start(process: &Process) -> BoxFuture<'static, ()> {
     let (claims, classes) = (informers.informer::<PersistentVolumeClaim>(), informers.informer::<StorageClass>());
     let (nodes, csi_nodes) = (informers.informer::<Node>(), informers.informer::<CSINode>());
     let volumes = informers.informer::<PersistentVolume>();
-    // As external-provisioner names itself: the driver and who of several it is.
+    // external-provisioner names itself like this: the driver and the instance.
     let component = format!("{DRIVER}_csi-sim_{}", process.ambient.random.split("provisioner").uuid());
     let reconciler = Provisioner {
         claims: claims.lister(),
@@ -66,7 +66,7 @@ pub(super) fn start(process: &Process) -> BoxFuture<'static, ()> {
     Box::pin(controller.run())
 }
 
-/// The claims that wait for a class: what it says may let them go on.
+/// The claims that wait for a class, and may continue now.
 fn of_class(claims: &Lister<PersistentVolumeClaim>, change: &Notification<StorageClass>) -> Vec<ObjectKey> {
     let class = change.object();
     let waits = |claim: &Arc<PersistentVolumeClaim>| {
@@ -147,7 +147,7 @@ impl Reconciler for Provisioner {
 }
 
 impl Provisioner {
-    /// The volume for a claim.
+    /// Creates the volume object for a claim.
     fn make(&self, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<PersistentVolume, String> {
         if claim.spec.selector.is_some() {
             return Err("claim Selector is not supported".to_owned());
@@ -156,7 +156,7 @@ impl Provisioner {
             let why = "volumes made from other volumes or from snapshots are not simulated";
             return Err(format!("rpc error: code = Unimplemented desc = {why}"));
         }
-        let reach = Reach::of(class)?;
+        let scope = TopologyScope::of(class)?;
         let selected = claim.metadata.annotations.get(SELECTED_NODE).map(String::as_str);
         let with_driver = |node: Arc<Node>| {
             let csi = self.csi_nodes.get(&node.key());
@@ -166,14 +166,14 @@ impl Provisioner {
             Some(name) => self.nodes.get(&ObjectKey::cluster(name)).into_iter().map(with_driver).collect(),
             None => self.nodes.list().into_iter().map(with_driver).collect(),
         };
-        let placed = place(reach, class, &claim.key().name, selected, &nodes)?;
+        let placed = place(scope, class, &claim.key().name, selected, &nodes)?;
         let mut volume = volume(claim, class);
-        volume.spec.node_affinity = placed.map(|placed| Box::new(affinity(placed)));
+        volume.spec.node_affinity = placed.map(|(label, value)| Box::new(affinity(label, value)));
         Ok(volume)
     }
 }
 
-/// Whether the driver is to make a volume for the claim now. In Kubernetes: `shouldProvision`.
+/// Whether the driver has to create a volume for the claim now. In Kubernetes: `shouldProvision`.
 fn is_wanted(claim: &PersistentVolumeClaim, class: &StorageClass) -> bool {
     let annotations = &claim.metadata.annotations;
     let provisioner = PROVISIONER.iter().find_map(|name| annotations.get(*name));
@@ -183,12 +183,12 @@ fn is_wanted(claim: &PersistentVolumeClaim, class: &StorageClass) -> bool {
     claim.spec.volume_name.is_empty() && !claim.metadata.is_terminating() && is_own && !waits
 }
 
-/// What the volume of a claim is called.
+/// The name of the volume of a claim.
 fn volume_name(claim: &PersistentVolumeClaim) -> String {
     format!("pvc-{}", claim.metadata.uid.as_deref().unwrap_or_default())
 }
 
-/// The volume that a claim asks for; where it is comes beside.
+/// The volume for a claim, without its node affinity.
 fn volume(claim: &PersistentVolumeClaim, class: &StorageClass) -> PersistentVolume {
     let mut volume = PersistentVolume::default();
     let name = volume_name(claim);

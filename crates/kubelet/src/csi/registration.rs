@@ -1,4 +1,4 @@
-//! What the driver's part on a node says of itself, by way of the node's kubelet.
+//! Registers the driver on a node through the node's kubelet.
 //!
 //! In Kubernetes: `NodeGetInfo` of CSI, and `pkg/volume/csi/nodeinfomanager`.
 
@@ -10,15 +10,15 @@ use coracle_meta::{ObjectKey, OwnerReference, Resource};
 use super::DRIVER;
 use super::topology::{HOSTNAME, ZONE};
 
-/// How many volumes of the driver a node takes if nothing else is said.
+/// How many volumes of the driver a node can attach by default.
 const LIMIT: i32 = 25;
-/// The annotation of a Node that says something else; read when the node starts.
+/// The annotation of a Node that sets another limit. The kubelet reads it when the node starts.
 const LIMIT_ANNOTATION: &str = "coracle.dev/volume-limit";
 
-/// Says in the node's CSINode that the driver is there.
+/// Adds the driver to the CSINode of the node.
 ///
 /// # Errors
-/// What the API server answers.
+/// The error of the API server.
 pub(crate) async fn register(client: &Client, node: &Node) -> Result<(), Error> {
     let api: Api<CSINode> = Api::of(client);
     let Some(found) = api.find(&ObjectKey::cluster(node.key().name.as_str())).await? else {
@@ -45,7 +45,7 @@ fn with_driver(found: &CSINode, node: &Node) -> CSINode {
     object
 }
 
-/// What the driver tells of a node: what it is called there, by which labels volumes can be reached, how many it takes.
+/// The driver's entry for a node: its node id, its topology keys and its volume limit.
 fn driver(node: &Node) -> CSINodeDriver {
     let told = node.metadata.annotations.get(LIMIT_ANNOTATION).and_then(|limit| limit.parse().ok());
     let limit = told.filter(|limit| *limit > 0).unwrap_or(LIMIT);

@@ -1,4 +1,4 @@
-//! Makes volumes larger whose claims want more.
+//! Expands the volumes of claims that request more than they have.
 //!
 //! In Kubernetes: external-resizer.
 
@@ -112,7 +112,7 @@ impl Resizer {
             return Err(ReconcileError::Object(why));
         }
         pass.decided(|| format!("the driver is done: {name} has {size}"));
-        // The claim is told when the volume's change comes back.
+        // The change of the volume enqueues the claim again.
         let grown = |volume: &mut PersistentVolume| {
             volume.spec.capacity.insert(STORAGE.to_owned(), size);
         };
@@ -128,22 +128,25 @@ impl Resizer {
         size: Quantity,
     ) -> Result<Action, ReconcileError> {
         let is_for_node = volume.spec.volume_mode.as_deref() != Some("Block");
-        pass.decided(|| match is_for_node {
-            true => format!("its volume has {size}: the node is to make the file system as large"),
-            false => format!("its volume has {size}: say so"),
+        pass.decided(|| {
+            if is_for_node {
+                format!("its volume has {size}: the node is to make the file system as large")
+            } else {
+                format!("its volume has {size}: say so")
+            }
         });
         let now = format_time(self.clock.now());
         let Some(noted) = pass.update(claim, |claim| growth::note_node(claim, is_for_node)).await? else {
             return Ok(Action::Done);
         };
-        let written = pass.update_status(&noted, |claim| match is_for_node {
-            true => growth::hand_on(claim, &now),
-            false => growth::finish(claim, size),
+        let written = pass.update_status(&noted, |claim| {
+            if is_for_node { growth::hand_on(claim, &now) } else { growth::finish(claim, size) }
         });
         if written.await?.is_some() {
-            let (reason, message) = match is_for_node {
-                true => ("FileSystemResizeRequired", "Require file system resize of volume on node"),
-                false => ("VolumeResizeSuccessful", "Resize volume succeeded"),
+            let (reason, message) = if is_for_node {
+                ("FileSystemResizeRequired", "Require file system resize of volume on node")
+            } else {
+                ("VolumeResizeSuccessful", "Resize volume succeeded")
             };
             self.events.in_pass(pass).event(claim, EventType::Normal, reason, message);
         }

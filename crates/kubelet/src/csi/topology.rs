@@ -1,4 +1,4 @@
-//! From where a volume can be reached.
+//! The topology of volumes: which nodes can reach a volume.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,29 +12,29 @@ use super::DRIVER;
 
 /// The label of a node's zone.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
-/// The label of a node's own name.
+/// The label of a node's hostname.
 pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
-/// The parameter of a class that says how far its volumes reach.
+/// The parameter of a class that sets the scope of its volumes.
 const PARAMETER: &str = "topology";
-/// How the parameters begin that are meant for what stands beside a driver.
+/// The prefix of parameters for the sidecars of a driver.
 const RESERVED: &str = "csi.storage.k8s.io/";
 
-/// How far the volumes of a class reach.
+/// Which nodes can reach the volumes of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// To all nodes.
+pub(super) enum TopologyScope {
+    /// All nodes.
     Everywhere,
-    /// To the nodes of one zone; to all if nodes say nothing of zones.
+    /// The nodes of one zone; all nodes if nodes have no zone label.
     Zone,
-    /// To one node.
+    /// One node.
     Node,
 }
 
-impl Reach {
-    /// What the parameters of a class ask for.
+impl TopologyScope {
+    /// Reads the parameters of a class.
     ///
     /// # Errors
-    /// In the form of gRPC, if there is a parameter that the driver does not know.
+    /// A gRPC error, if there is a parameter that the driver does not know.
     pub(super) fn of(class: &StorageClass) -> Result<Self, String> {
         let wrong = |why: String| Err(format!("rpc error: code = InvalidArgument desc = {why}"));
         if let Some(name) = class.parameters.keys().find(|name| *name != PARAMETER && !name.starts_with(RESERVED)) {
@@ -57,20 +57,20 @@ impl Reach {
     }
 }
 
-/// What a node's object says of the driver's part on it; none if there is none.
+/// The driver's entry in a CSINode, if it has one.
 pub(super) fn on_node(node: &CSINode) -> Option<&CSINodeDriver> {
     node.spec.drivers.iter().find(|driver| driver.name == DRIVER)
 }
 
-/// Where a volume is made: the label that says so and its value; none if it can be reached from everywhere.
+/// The topology in which a volume is created: label and value; none if all nodes can reach it.
 ///
-/// `selected` is the node whose pod waits for it. Without one, the name of the claim decides among all places, so that the
-/// claims of a StatefulSet are spread.
+/// `selected` is the node whose pod waits for the volume. Without one, the name of the claim chooses among all values,
+/// so that the claims of a StatefulSet are spread.
 ///
 /// # Errors
-/// If the driver is not on the node, or nowhere.
+/// If the driver is not registered on the node, or on no node.
 pub(super) fn place(
-    reach: Reach,
+    scope: TopologyScope,
     class: &StorageClass,
     claim: &str,
     selected: Option<&str>,
@@ -84,13 +84,13 @@ pub(super) fn place(
                 "error generating accessibility requirements: no topology key found on CSINode {name}"
             ));
         };
-        return Ok(segment(reach, &node.metadata.labels));
+        return Ok(segment(scope, &node.metadata.labels));
     }
     let places: BTreeSet<(String, String)> = (nodes.iter().filter(|(_, csi)| is_there(csi)))
-        .filter_map(|(node, _)| segment(reach, &node.metadata.labels))
-        .filter(|place| is_allowed(&class.allowed_topologies, place))
+        .filter_map(|(node, _)| segment(scope, &node.metadata.labels))
+        .filter(|(label, value)| is_allowed(&class.allowed_topologies, label, value))
         .collect();
-    if places.is_empty() && reach.label().is_some_and(|label| label == HOSTNAME || !class.allowed_topologies.is_empty())
+    if places.is_empty() && scope.label().is_some_and(|label| label == HOSTNAME || !class.allowed_topologies.is_empty())
     {
         return Err("error generating accessibility requirements: no available topology found".to_owned());
     }
@@ -98,25 +98,28 @@ pub(super) fn place(
     Ok(places.into_iter().nth(at))
 }
 
-fn segment(reach: Reach, labels: &BTreeMap<String, String>) -> Option<(String, String)> {
-    let label = reach.label()?;
+fn segment(scope: TopologyScope, labels: &BTreeMap<String, String>) -> Option<(String, String)> {
+    let label = scope.label()?;
     Some((label.to_owned(), labels.get(label)?.clone()))
 }
 
-fn is_allowed(terms: &[TopologySelectorTerm], (label, value): &(String, String)) -> bool {
+fn is_allowed(terms: &[TopologySelectorTerm], label: &str, value: &str) -> bool {
     let allows = |term: &TopologySelectorTerm| {
-        term.match_label_expressions.iter().all(|one| one.key != *label || one.values.contains(value))
+        term.match_label_expressions
+            .iter()
+            .all(|one| one.key != label || one.values.iter().any(|allowed| allowed == value))
     };
     terms.is_empty() || terms.iter().any(allows)
 }
 
-/// The number at the end of a name, as claims of StatefulSets have it. In Kubernetes: `GetHashAndIndexFromName`.
+/// The number at the end of a name, as in the names of a StatefulSet's claims. In Kubernetes:
+/// `GetHashAndIndexFromName`.
 fn ordinal(name: &str) -> usize {
     name.rsplit('-').next().and_then(|last| last.parse().ok()).unwrap_or_default()
 }
 
-/// The nodes from which a volume of this place can be reached.
-pub(super) fn affinity((label, value): (String, String)) -> VolumeNodeAffinity {
+/// The affinity of a volume to the nodes that can reach it.
+pub(super) fn affinity(label: String, value: String) -> VolumeNodeAffinity {
     let requirement = NodeSelectorRequirement {
         key: label,
         operator: "In".to_owned(),
@@ -141,23 +144,24 @@ mod tests {
         (Arc::new(node), Some(Arc::new(csi)))
     }
 
-    fn value(reach: Reach, claim: &str, selected: Option<&str>) -> Result<Option<String>, String> {
+    fn value(scope: TopologyScope, claim: &str, selected: Option<&str>) -> Result<Option<String>, String> {
         let nodes = [node("n", "a"), node("m", "b"), node("o", "b")];
-        let placed = place(reach, &StorageClass::default(), claim, selected, &nodes)?;
+        let placed = place(scope, &StorageClass::default(), claim, selected, &nodes)?;
         Ok(placed.map(|(_, value)| value))
     }
 
     #[test]
     fn a_volume_is_made_where_its_pod_is_to_be() {
-        assert_eq!(value(Reach::Zone, "data", Some("o")), Ok(Some("b".to_owned())));
-        assert_eq!(value(Reach::Node, "data", Some("o")), Ok(Some("o".to_owned())));
-        assert_eq!(value(Reach::Everywhere, "data", Some("o")), Ok(None));
-        assert!(value(Reach::Zone, "data", Some("gone")).unwrap_err().ends_with("on CSINode gone"));
+        assert_eq!(value(TopologyScope::Zone, "data", Some("o")), Ok(Some("b".to_owned())));
+        assert_eq!(value(TopologyScope::Node, "data", Some("o")), Ok(Some("o".to_owned())));
+        assert_eq!(value(TopologyScope::Everywhere, "data", Some("o")), Ok(None));
+        assert!(value(TopologyScope::Zone, "data", Some("gone")).unwrap_err().ends_with("on CSINode gone"));
     }
 
     #[test]
     fn claims_of_a_set_that_wait_for_nobody_are_spread() {
-        let zones: Vec<_> = (0..3).map(|number| value(Reach::Zone, &format!("data-db-{number}"), None)).collect();
+        let zones: Vec<_> =
+            (0..3).map(|number| value(TopologyScope::Zone, &format!("data-db-{number}"), None)).collect();
         assert_eq!(zones, [Ok(Some("a".to_owned())), Ok(Some("b".to_owned())), Ok(Some("a".to_owned()))]);
     }
 
@@ -165,12 +169,14 @@ mod tests {
     fn a_class_with_parameters_that_nobody_knows_is_refused() {
         let parameters = [("topology".to_owned(), "hostname".to_owned())].into();
         let mut class = StorageClass { parameters, ..StorageClass::default() };
-        assert_eq!(Reach::of(&class), Ok(Reach::Node));
+        assert_eq!(TopologyScope::of(&class), Ok(TopologyScope::Node));
         class.parameters.insert("csi.storage.k8s.io/fstype".to_owned(), "xfs".to_owned());
-        assert_eq!(Reach::of(&class), Ok(Reach::Node));
+        assert_eq!(TopologyScope::of(&class), Ok(TopologyScope::Node));
         class.parameters.insert("iops".to_owned(), "3000".to_owned());
         assert!(
-            Reach::of(&class).unwrap_err().starts_with("rpc error: code = InvalidArgument desc = parameter \"iops\"")
+            TopologyScope::of(&class)
+                .unwrap_err()
+                .starts_with("rpc error: code = InvalidArgument desc = parameter \"iops\"")
         );
     }
 }

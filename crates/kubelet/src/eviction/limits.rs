@@ -6,9 +6,9 @@ use crate::PodReading;
 
 const STORAGE: &str = "ephemeral-storage";
 
-/// Why a pod goes that uses more of the node's disk than it may; none if it does not.
+/// Why a pod is evicted that exceeds its ephemeral storage limits; none if it does not exceed them.
 ///
-/// In Kubernetes: `localStorageEviction`, but for volumes.
+/// In Kubernetes: `localStorageEviction`, except for volumes.
 pub(crate) fn beyond_local_limits(pod: &Pod, reading: &PodReading) -> Option<String> {
     let used = |bytes: u64| Quantity::of(i64::try_from(bytes).unwrap_or(i64::MAX));
     let limits = pod.spec.containers.iter().filter_map(|own| own.resources.limits.get(STORAGE).copied());

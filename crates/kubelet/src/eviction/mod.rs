@@ -1,10 +1,10 @@
-//! Which of its resources a node is short of, and which pods go for it.
+//! Which resources a node is short of, and which pods it evicts.
 //!
 //! ```text
 //! reading, capacity --signals (pure)--> Signal: what is left, and how much there should be --rank, message (pure)--> Evicted
-//!                                            \--Pressure: for how long a node says so--> conditions of the Node
+//!                                            \--Pressure: how long each lasts--> conditions of the Node
 //! ```
-//! In Kubernetes: `pkg/kubelet/eviction`, with hard thresholds alone.
+//! In Kubernetes: `pkg/kubelet/eviction`, with hard thresholds only.
 
 mod limits;
 mod pressure;
@@ -18,19 +18,19 @@ pub(crate) use self::ranking::{ranked, shortage_message};
 pub(crate) use self::shortage::Shortage;
 pub(crate) use self::signals::{Signal, signals};
 
-/// The reason of a pod that goes.
+/// The reason of an evicted pod.
 pub(crate) const EVICTED: &str = "Evicted";
-/// Pods of this priority and above stay whatever happens. In Kubernetes: `IsCriticalPod`.
+/// Pods with this priority or a higher one are never evicted. In Kubernetes: `IsCriticalPod`.
 const CRITICAL: i32 = 2_000_000_000;
 
-/// Whether a pod is never made to go.
+/// Whether a pod is critical, and is never evicted.
 pub(crate) fn is_critical(pod: &coracle_api::core_v1::Pod) -> bool {
     let annotations = &pod.metadata.annotations;
     let is_static = annotations.get("kubernetes.io/config.source").is_some_and(|source| source != "api");
     is_static || annotations.contains_key("kubernetes.io/config.mirror") || pod.spec.priority >= Some(CRITICAL)
 }
 
-/// Why a node that is short of something does not take a pod; none if it does.
+/// Why a node under pressure rejects a pod; none if it admits the pod.
 pub(crate) fn pressed_out(pod: &coracle_api::core_v1::Pod, pressed: &Pressed) -> Option<(&'static str, String)> {
     if pressed.is_shutting_down {
         return Some(("NodeShutdown", "Pod was rejected as the node is shutting down.".to_owned()));

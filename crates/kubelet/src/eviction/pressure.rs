@@ -5,11 +5,11 @@ use jiff::SignedDuration;
 
 use super::signals::{Scarce, Signal};
 
-/// For how long a node says that it is short of something after it last was. In Kubernetes:
+/// How long a node keeps a pressure condition after the pressure has ended. In Kubernetes:
 /// `evictionPressureTransitionPeriod`.
 const TRANSITION: SignedDuration = SignedDuration::from_mins(5);
 
-/// What a node says that is wrong with it.
+/// The pressure conditions that a node reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pressed {
     pub(super) by: BTreeSet<Scarce>,
@@ -20,7 +20,7 @@ pub(crate) struct Pressed {
 /// A condition of a Node: its type, status, reason and message.
 pub(crate) type Said = (&'static str, &'static str, &'static str, &'static str);
 
-/// How a node says that it is short of something, and that it is not, each with the event that tells of it.
+/// The condition of a node with and without a pressure, each with the reason of its event.
 struct Words {
     scarce: Scarce,
     short: Said,
@@ -50,43 +50,43 @@ const WORDS: [Words; 3] = [
 ];
 
 impl Pressed {
-    /// The conditions of the Node.
+    /// The pressure conditions of the Node.
     pub(crate) fn said(&self) -> [Said; 3] {
         WORDS.map(|words| if self.by.contains(&words.scarce) { words.short } else { words.well })
     }
 
-    /// The events that tell what is other than before.
+    /// The reasons of the events for what has changed since `before`.
     pub(crate) fn changes_since(&self, before: &Self) -> Vec<&'static str> {
         let changed = WORDS.iter().filter(|words| self.by.contains(&words.scarce) != before.by.contains(&words.scarce));
         changed.map(|words| words.events[usize::from(!self.by.contains(&words.scarce))]).collect()
     }
 
-    /// Whether it is by memory and by nothing else.
+    /// Whether memory is the only pressure.
     pub(crate) fn is_by_memory_alone(&self) -> bool {
         self.by.len() == 1 && self.by.contains(&Scarce::Memory)
     }
 
-    /// Whether all is well.
+    /// Whether there is no pressure and no shutdown.
     pub(crate) fn is_none(&self) -> bool {
         self.by.is_empty() && !self.is_shutting_down
     }
 
-    /// As Go prints a list of conditions.
+    /// The names of the conditions, as Go prints a list.
     pub(crate) fn words(&self) -> String {
         let short = WORDS.iter().filter(|words| self.by.contains(&words.scarce)).map(|words| words.short.0);
         format!("[{}]", short.collect::<Vec<_>>().join(" "))
     }
 }
 
-/// What a node was short of, and until when.
+/// The pressures of a node, and until when it reports each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pressure {
-    /// When it was last short of each; none while it is.
+    /// When the node was last short of each resource; none while it is.
     seen: BTreeMap<Scarce, Option<Timestamp>>,
 }
 
 impl Pressure {
-    /// Takes in what the node is short of now.
+    /// Updates the pressures from the thresholds that are crossed now.
     pub(crate) fn observe(&mut self, signals: &[Signal], now: Timestamp) {
         for until in self.seen.values_mut() {
             until.get_or_insert(now);
@@ -95,12 +95,12 @@ impl Pressure {
         self.seen.retain(|_, until| until.is_none_or(|until| now.duration_since(until) < TRANSITION));
     }
 
-    /// What the node says.
+    /// The pressure conditions that the node reports.
     pub(crate) fn pressed(&self) -> Pressed {
         Pressed { by: self.seen.keys().copied().collect(), is_shutting_down: false }
     }
 
-    /// When it says something else though nothing has changed.
+    /// When a condition next changes although no usage changes.
     pub(crate) fn changes_at(&self) -> Option<Timestamp> {
         self.seen.values().filter_map(|until| until.and_then(|until| until.checked_add(TRANSITION).ok())).min()
     }

@@ -8,7 +8,7 @@ use super::is_critical;
 use super::signals::{Scarce, Signal};
 use crate::{ContainerReading, PodReading};
 
-/// Pods with a running container in the order in which they go; those that never do are not among them.
+/// The pods with a running container in the order of eviction, without critical pods.
 ///
 /// In Kubernetes: `rankMemoryPressure`, `rankDiskPressureFunc`, `rankPIDPressure`.
 pub(crate) fn ranked(mut pods: Vec<(Arc<Pod>, PodReading)>, scarce: Scarce) -> Vec<(Arc<Pod>, PodReading)> {
@@ -27,7 +27,7 @@ pub(crate) fn ranked(mut pods: Vec<(Arc<Pod>, PodReading)>, scarce: Scarce) -> V
     pods
 }
 
-/// Why a pod goes. In Kubernetes: `evictionMessage`.
+/// The eviction message of a pod. In Kubernetes: `evictionMessage`.
 pub(crate) fn shortage_message(signal: &Signal, pod: &Pod, reading: &PodReading) -> String {
     let resource = signal.scarce.word();
     let amount = |value: u64| match signal.scarce {
@@ -74,7 +74,7 @@ fn requested(pod: &Pod, scarce: Scarce) -> i64 {
     pod.requests().get(scarce.word()).copied().map_or(0, Quantity::value)
 }
 
-/// An amount of bytes in the binary family.
+/// An amount of bytes with a binary suffix.
 pub(super) fn quantity(bytes: u64) -> String {
     Quantity::of(i64::try_from(bytes).unwrap_or(i64::MAX)).in_binary().to_string()
 }

@@ -6,9 +6,9 @@ use parking_lot::Mutex;
 
 use super::pressure::{Pressed, Pressure};
 use super::signals::Signal;
-use crate::surroundings::Leaving;
+use crate::pod_context::Leaving;
 
-/// What a node is short of, and which of its pods go.
+/// What a node is short of, and which of its pods it terminates.
 #[derive(Debug, Default)]
 pub(crate) struct Shortage {
     state: Mutex<Short>,
@@ -18,7 +18,7 @@ pub(crate) struct Shortage {
 struct Short {
     pressure: Pressure,
     is_shutting_down: bool,
-    /// By key: the uid, and why.
+    /// By key: the uid of the pod, and why the node terminates it.
     leaving: BTreeMap<ObjectKey, (String, Leaving)>,
 }
 
@@ -29,7 +29,7 @@ impl Short {
 }
 
 impl Shortage {
-    /// Takes in what the node is short of now, and whether it is being shut down; gives what it said before, and what it says from now on.
+    /// Updates the pressures and whether the node is shutting down; returns the conditions before and after.
     pub(crate) fn observe(&self, signals: &[Signal], is_shutting_down: bool, now: Timestamp) -> (Pressed, Pressed) {
         let mut state = self.state.lock();
         let before = state.pressed();
@@ -38,33 +38,33 @@ impl Shortage {
         (before, state.pressed())
     }
 
-    /// What the node says.
+    /// The conditions that the node reports.
     pub(crate) fn pressed(&self) -> Pressed {
         self.state.lock().pressed()
     }
 
-    /// When it says something else though nothing has changed.
+    /// When a condition next changes although no usage changes.
     pub(crate) fn changes_at(&self) -> Option<Timestamp> {
         self.state.lock().pressure.changes_at()
     }
 
-    /// Whether it says that it is short of nothing.
+    /// Whether the node reports no pressure and no shutdown.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.pressed().is_none()
     }
 
-    /// A pod goes.
+    /// Marks a pod that the node terminates.
     pub(crate) fn lets_go(&self, key: &ObjectKey, uid: &str, why: Leaving) {
         self.state.lock().leaving.insert(key.clone(), (uid.to_owned(), why));
     }
 
-    /// Why a pod goes, if it does.
+    /// Why the node terminates a pod, if it does.
     pub(crate) fn leaving(&self, key: &ObjectKey, uid: &str) -> Option<Leaving> {
         let state = self.state.lock();
         state.leaving.get(key).filter(|(own, _)| own == uid).map(|(_, why)| why.clone())
     }
 
-    /// The pod is there no more.
+    /// Forgets a pod that is gone.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         self.state.lock().leaving.remove(key);
     }

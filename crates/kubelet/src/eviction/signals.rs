@@ -4,7 +4,7 @@ use coracle_meta::Quantity;
 use crate::NodeReading;
 use crate::statistics::MOST_PIDS;
 
-/// What a node can be short of, the most urgent first.
+/// The resources that a node can be short of, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scarce {
     Memory,
@@ -13,7 +13,7 @@ pub(crate) enum Scarce {
 }
 
 impl Scarce {
-    /// As events and messages name it.
+    /// The name in events and messages.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -23,7 +23,7 @@ impl Scarce {
     }
 }
 
-/// A threshold that is crossed: less of something is left than there should be.
+/// A crossed threshold: less of a resource is available than there should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signal {
     pub(crate) scarce: Scarce,
@@ -33,12 +33,13 @@ pub(crate) struct Signal {
 
 /// `memory.available<100Mi`
 const LEAST_MEMORY: u64 = 100 << 20;
-/// `imagefs.available<15%`: images lie on the disk that all else lies on, so `nodefs.available<10%` comes later.
+/// `imagefs.available<15%`. Images share the disk with everything else, so this is crossed before
+/// `nodefs.available<10%`.
 const LEAST_DISK_PERCENT: u64 = 15;
-/// Kubernetes has no threshold of its own for processes.
+/// A threshold for processes; Kubernetes has no default one.
 const LEAST_PIDS_PERCENT: u64 = 5;
 
-/// The thresholds that are crossed. In Kubernetes: `thresholdsMet`, with `DefaultEvictionHard`.
+/// The crossed thresholds. In Kubernetes: `thresholdsMet`, with `DefaultEvictionHard`.
 pub(crate) fn signals(node: &Node, reading: &NodeReading) -> Vec<Signal> {
     let capacity = |resource: &str| {
         let amount = node.status.capacity.get(resource).copied().map(Quantity::value);

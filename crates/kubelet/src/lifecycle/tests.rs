@@ -37,8 +37,8 @@ fn live(pod: &Pod, runtime: &mut Option<Runtime>, until: i64) -> Vec<(i64, Strin
     });
     let mut words: Vec<(i64, String)> = Vec::new();
     for _ in 0..400 {
-        let around = Surroundings::of(pod);
-        match next(pod, runtime.as_ref(), &around, &delays(), now) {
+        let context = PodContext::of(pod);
+        match next(pod, runtime.as_ref(), &context, &delays(), now) {
             Step::Become(next) | Step::Changed(_, _, next) => {
                 let word = next.word(pod);
                 if words.last().is_none_or(|(_, last)| *last != word) {
@@ -90,7 +90,7 @@ fn a_deleted_pod_stops_and_then_its_object_goes() {
     let pod = deleted(pod(&[]));
     assert_eq!(told(&live(&pod, &mut runtime, 100)), [(2, "Stopping"), (3, "Ended")]);
     assert!(runtime.as_ref().unwrap().succeeded());
-    assert_eq!(next(&pod, runtime.as_ref(), &Surroundings::of(&pod), &delays(), start()), Step::Remove);
+    assert_eq!(next(&pod, runtime.as_ref(), &PodContext::of(&pod), &delays(), start()), Step::Remove);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn an_object_that_finalizers_hold_is_removed_once() {
     let mut pod = deleted(pod(&[]));
     pod.metadata.finalizers = vec!["example.com/hold".to_owned()];
     let ended = Runtime { stage: PodStage::Ended, ..Runtime::seen_at(&pod, start()) };
-    let step = |pod: &Pod| next(pod, Some(&ended), &Surroundings::of(pod), &delays(), start());
+    let step = |pod: &Pod| next(pod, Some(&ended), &PodContext::of(pod), &delays(), start());
     assert_eq!(step(&pod), Step::Remove);
     pod.metadata.deletion_grace_period_seconds = Some(0);
     assert_eq!(step(&pod), Step::Wait(None));
@@ -265,11 +265,11 @@ fn an_image_that_is_nowhere_is_asked_for_again_after_pauses_and_found_when_it_is
 fn what_a_program_ends_with_is_what_its_container_ends_with() {
     let pod = pod_with(json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}), &[]);
     let script = ["sh", "-c", "sleep 7; exit 3"].map(str::to_owned);
-    let mut around = Surroundings::of(&pod);
-    around.transcripts.insert("c".to_owned(), std::sync::Arc::new(run_program(&script, &World::default(), start())));
+    let mut context = PodContext::of(&pod);
+    context.transcripts.insert("c".to_owned(), std::sync::Arc::new(run_program(&script, &World::default(), start())));
     let (mut runtime, mut now) = (None, start());
     loop {
-        match next(&pod, runtime.as_ref(), &around, &delays(), now) {
+        match next(&pod, runtime.as_ref(), &context, &delays(), now) {
             Step::Become(next) | Step::Changed(_, _, next) => runtime = Some(*next),
             Step::Wait(Some(left)) => now += left,
             Step::Wait(None) | Step::Remove => break,

@@ -1,4 +1,4 @@
-//! A machine as it is saved, and made again.
+//! The saved form of a machine.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,18 +11,18 @@ use super::{LINES, Machine, Running};
 use crate::container::ContainerRuntime;
 use crate::volumes::{Disk, SavedVolume};
 
-/// Numbers that grow by one at a time are not larger.
+/// An upper bound for counters, which grow one by one.
 const MOST: u32 = 1 << 24;
-/// No program takes longer.
+/// An upper bound for the duration of a program.
 const LONGEST: Duration = Duration::from_secs(1000 * 366 * 24 * 3600);
 
-/// What a machine holds that the API does not say.
+/// The state of a machine that the API does not have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SavedMachine {
-    /// Its place among the machines of its process.
+    /// Its number among the machines of its process.
     pub(crate) number: u32,
-    /// The place of the last address that it gave to a pod.
+    /// The offset of the last pod address that it allocated.
     last_address: u32,
     is_cut_off: bool,
     power_cuts: u32,
@@ -39,7 +39,7 @@ struct SavedPod {
 }
 
 impl SavedMachine {
-    /// Whether a machine can have been so.
+    /// Whether a machine can have this state.
     ///
     /// # Errors
     /// What is wrong, as a sentence.
@@ -73,7 +73,7 @@ impl SavedPod {
 }
 
 impl Machine {
-    /// What it holds at the moment.
+    /// The state of the machine now.
     pub(crate) fn save(&self) -> SavedMachine {
         let state = self.state.lock();
         let pods = state.pods.iter().map(|(key, running)| SavedPod {
@@ -91,7 +91,7 @@ impl Machine {
         }
     }
 
-    /// A machine that goes on where a saved one was: no time has passed for it but that on the clock.
+    /// A machine with a saved state. Time on the clock has passed since it was saved, and no other time.
     pub(crate) fn of(saved: SavedMachine) -> Self {
         let machine = Self { disk: Arc::new(Disk::of(saved.volumes)), ..Self::new(saved.number) };
         machine.cut_off(saved.is_cut_off);

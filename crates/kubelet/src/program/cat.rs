@@ -1,7 +1,7 @@
 use super::Stop;
 use super::shell::Shell;
 
-/// `cat [FILE...]`; without a file it reads an input that never ends, as a container's is.
+/// `cat [FILE...]`; without a file it reads standard input, which never ends in a container.
 pub(super) fn run(shell: &mut Shell<'_>, arguments: &[String]) -> Result<i32, Stop> {
     if arguments.is_empty() {
         return Err(Stop::Forever);

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::Stop;
 use super::shell::Shell;
 
-/// `ls [PATH...]`: the names within a folder, or the file itself.
+/// `ls [PATH...]`: the names in a folder, or the file itself.
 pub(super) fn run(shell: &mut Shell<'_>, arguments: &[String]) -> Result<i32, Stop> {
     let mut paths: Vec<&str> = arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     if paths.is_empty() {

@@ -1,11 +1,12 @@
-//! What containers do: a few programs that everybody knows, run as if in a container.
+//! The programs of containers: a few well-known commands, interpreted.
 //!
 //! ```text
-//! command and args --Program::of--> script --run (pure)--> Transcript: lines and when they are said, the end and its code
+//! command and args --Program::of--> script --run (pure)--> Transcript: lines with their times, the end and its code
 //! ```
-//! Nothing is executed. A program sees its environment and the files that are mounted; what it prints is its log. Any
-//! other command runs for ever. A program is a file and a line in [`PROGRAMS`].
-//! Not here: pipes, redirections, background jobs: a script with them ends with 2 and says so.
+//! No process is executed. A program sees its environment and its mounted files; its output is the container log. Any
+//! other command runs forever. A program is a file and a line in [`PROGRAMS`].
+//!
+//! Not here: pipes, redirections, background jobs. A script that uses them ends with code 2 and an error message.
 
 mod cat;
 mod date;
@@ -31,7 +32,7 @@ use crate::process_arguments::Variables;
 pub(crate) use shell::Shell;
 pub(crate) use transcript::{Said, Transcript};
 
-/// What a program is called, and what it does with its arguments; the answer is its code.
+/// A program: takes its arguments and returns its exit code.
 type Program = fn(&mut Shell<'_>, &[String]) -> Result<i32, Stop>;
 
 /// All programs.
@@ -50,43 +51,43 @@ const PROGRAMS: &[(&str, Program)] = &[
     ("true", |_, _| Ok(0)),
 ];
 
-/// Shells, which take a script after `-c`.
+/// The shells, which take a script after `-c`.
 const SHELLS: [&str; 3] = ["sh", "bash", "ash"];
 
-/// Why a script goes no further.
+/// Why a script stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It has ended with this code.
+    /// It exits with this code.
     Exit(i32),
-    /// It goes on for ever from here.
+    /// It runs forever.
     Forever,
 }
 
 /// What a program sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct World {
-    /// What the pod is called.
+    /// The hostname of the pod.
     pub(crate) hostname: String,
     pub(crate) environment: Variables,
-    /// By their whole paths.
+    /// By their full paths.
     pub(crate) files: BTreeMap<String, Arc<str>>,
-    /// Where volumes are mounted, empty ones too.
+    /// The mount points of volumes, empty ones included.
     pub(crate) folders: BTreeSet<String>,
-    /// Why no process can start in it, if none can.
+    /// Why no process can be started, if so.
     pub(crate) refusal: Option<&'static str>,
 }
 
-/// The code of a container that could not be started. In containerd: `errorStartExitCode`.
+/// The exit code of a container that could not be started. In containerd: `errorStartExitCode`.
 const NOT_STARTED: i32 = 128;
 
 impl World {
-    /// Whether there is a folder of this path.
+    /// Whether a folder exists.
     pub(crate) fn is_folder(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         path.is_empty() || self.folders.contains(path) || self.within(&format!("{path}/")).next().is_some()
     }
 
-    /// The paths of files and folders that begin with `folder`, which ends with a slash; without that beginning.
+    /// The paths of files and folders that begin with `folder`, which ends with a slash, without that prefix.
     pub(crate) fn within<'w>(&'w self, folder: &'w str) -> impl Iterator<Item = &'w str> {
         let start = (Bound::Included(folder), Bound::Unbounded);
         let files = self.files.range::<str, _>(start).map(|(path, _)| path);
@@ -95,15 +96,15 @@ impl World {
         files.map_while(below).chain(folders.map_while(below))
     }
 
-    /// Why a command cannot be started, as runc says it.
+    /// Why a command cannot be started, in the words of runc.
     pub(crate) fn refusal_of(&self, command: &[String]) -> Option<String> {
         let why = self.refusal?;
         Some(command.first().map_or_else(|| why.to_owned(), |program| format!("exec {program}: {why}")))
     }
 }
 
-/// What a container does that begins at `now`; none if nothing is known of its command, which then runs for ever. In a
-/// world in which no process can start, the container says why and ends.
+/// The output of a container that starts at `now`; none if its command is unknown and runs forever. If no process can
+/// be started, the container writes the reason and ends.
 pub(crate) fn transcript(container: &Container, world: &World, now: Timestamp) -> Option<Transcript> {
     if let Some(why) = world.refusal_of(&container.command) {
         let mut shell = Shell::new(world, now);
@@ -114,7 +115,7 @@ pub(crate) fn transcript(container: &Container, world: &World, now: Timestamp) -
     Some(run(&command, world, now))
 }
 
-/// Runs a command line as `exec` does.
+/// Runs a command as `exec` does.
 pub(crate) fn run(command: &[String], world: &World, now: Timestamp) -> Transcript {
     let mut shell = Shell::new(world, now);
     let stop = match shell.execute(command) {
@@ -124,7 +125,7 @@ pub(crate) fn run(command: &[String], world: &World, now: Timestamp) -> Transcri
     shell.finish(&stop)
 }
 
-/// The words that a container executes, if they name a program that is known here.
+/// The command line of a container, if it names a known program.
 fn command_line(container: &Container) -> Option<Vec<String>> {
     let is_shell = image::is_shell(&container.image);
     let mut words: Vec<String> = container.command.clone();
@@ -132,20 +133,20 @@ fn command_line(container: &Container) -> Option<Vec<String>> {
         words.extend(container.args.iter().cloned());
     }
     if words.is_empty() && is_shell && !container.tty && !container.stdin {
-        // A shell whose input is at its end.
+        // A shell whose standard input is closed.
         words.push("true".to_owned());
     }
     let first = base_name(words.first()?);
     (SHELLS.contains(&first) && words.len() > 1 || find(first).is_some()).then_some(words)
 }
 
-/// Whether a command line is a shell that reads what somebody types.
+/// Whether a command line starts an interactive shell.
 pub(crate) fn is_prompt(command: &[String]) -> bool {
     let Some((first, rest)) = command.split_first() else { return false };
     SHELLS.contains(&base_name(first)) && !rest.iter().any(|word| !word.starts_with('-') || word.contains('c'))
 }
 
-/// Whether a command names a program that is known here.
+/// Whether a command names a known program.
 pub(crate) fn is_known(command: &[String]) -> bool {
     let first = command.first().map_or("", |first| base_name(first));
     SHELLS.contains(&first) || find(first).is_some()

@@ -1,7 +1,7 @@
 use super::Stop;
 use super::shell::Shell;
 
-/// `printf FORMAT [WORD...]`: `%s`, `%d`, `%%`, and escapes; the format is used again while there are words.
+/// `printf FORMAT [WORD...]`: `%s`, `%d`, `%%`, and escapes; the format is repeated while there are words.
 pub(super) fn run(shell: &mut Shell<'_>, arguments: &[String]) -> Result<i32, Stop> {
     let Some((format, words)) = arguments.split_first() else {
         shell.complain("printf: usage: printf FORMAT [ARGUMENT]...");
@@ -39,7 +39,7 @@ fn once<'w>(format: &str, words: &mut impl Iterator<Item = &'w String>) -> Strin
     text
 }
 
-/// A text with `\n`, `\t` and the like as what they stand for.
+/// Replaces escapes like `\n` and `\t`.
 pub(super) fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut signs = text.chars();

@@ -8,23 +8,23 @@ use super::transcript::{MOST_LINES, Said};
 use super::{SHELLS, Stop, Transcript, World, base_name, find};
 use crate::process_arguments::Variables;
 
-/// How many commands a script runs at the most before it counts as one that goes on for ever.
+/// How many commands a script runs at most before it counts as endless.
 const MOST_COMMANDS: usize = 20_000;
-/// How many bytes a script may have in its variables and its output.
+/// The size of a script's variables and output at most, in bytes.
 const MOST_BYTES: usize = 1024 * 1024;
-/// How deep scripts call each other.
+/// How deeply scripts may call each other.
 const DEEPEST: usize = 20;
 
-/// A shell that runs a script, in no time but what the script sleeps.
+/// A shell that runs a script. Only `sleep` takes time.
 pub(crate) struct Shell<'w> {
     pub(super) world: &'w World,
     pub(super) variables: Variables,
     began: Timestamp,
     passed: Duration,
     lines: Vec<Said>,
-    /// The line that has not ended.
+    /// The line of output that is not complete yet.
     rest: String,
-    /// Where output goes that a word is made of, innermost last.
+    /// The output of command substitutions, innermost last.
     captured: Vec<String>,
     commands: usize,
     bytes: usize,
@@ -74,19 +74,19 @@ impl<'w> Shell<'w> {
         }
     }
 
-    /// Counts work that prints nothing, as if it had printed so many bytes.
+    /// Counts work that prints nothing as this many bytes of output.
     pub(super) fn spend(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Prints a line; the code of a command that has done so.
+    /// Prints a line; returns the exit code of success.
     pub(super) fn say(&mut self, line: &str) -> i32 {
         self.print(line);
         self.print("\n");
         0
     }
 
-    /// Prints a line that is no output: an error.
+    /// Prints a line to standard error.
     pub(super) fn complain(&mut self, line: &str) {
         self.bytes = self.bytes.saturating_add(line.len());
         self.lines.push(Said { after: self.passed, text: line.to_owned(), is_error: true, is_open: false });
@@ -97,7 +97,7 @@ impl<'w> Shell<'w> {
         Transcript::new(lines, self.passed, stop)
     }
 
-    /// What was said since this was last asked.
+    /// The output since the last call.
     fn take_lines(&mut self) -> Vec<Said> {
         if !self.rest.is_empty() {
             let text = std::mem::take(&mut self.rest);
@@ -108,7 +108,8 @@ impl<'w> Shell<'w> {
         lines
     }
 
-    /// Runs a line that somebody has typed: what is said, and why the shell ends, if it does. Times are since it began.
+    /// Runs a line that a user typed; returns its output, and why the shell ends if it does. Times count from the start
+    /// of the shell.
     pub(crate) fn typed(&mut self, line: &str) -> (Vec<Said>, Option<Stop>) {
         (self.commands, self.bytes) = (0, 0);
         let outcome = match parse(line) {
@@ -121,12 +122,12 @@ impl<'w> Shell<'w> {
         (self.take_lines(), outcome.err())
     }
 
-    /// How the last command ended.
+    /// The exit code of the last command.
     pub(crate) fn code(&self) -> i32 {
         self.code
     }
 
-    /// Runs a command line that no shell has read.
+    /// Runs a command line that was not parsed by a shell.
     pub(super) fn execute(&mut self, words: &[String]) -> Result<i32, Stop> {
         let Some((first, arguments)) = words.split_first() else { return Ok(0) };
         let name = base_name(first);
@@ -139,7 +140,7 @@ impl<'w> Shell<'w> {
         }
     }
 
-    /// `sh -c SCRIPT`, or `sh` with an input that is at its end.
+    /// `sh -c SCRIPT`, or `sh` with a closed standard input.
     fn nested(&mut self, name: &str, arguments: &[String]) -> Result<i32, Stop> {
         let is_flag = |word: &&String| word.starts_with('-') && word.len() > 1;
         let flags: Vec<&String> = arguments.iter().take_while(is_flag).collect();
@@ -193,7 +194,7 @@ impl<'w> Shell<'w> {
         Ok(code)
     }
 
-    /// A list whose failure is an answer and no failure.
+    /// Runs a list as a condition: `set -e` does not apply to it.
     fn condition(&mut self, list: &List) -> Result<bool, Stop> {
         let before = std::mem::replace(&mut self.ends_at_failure, false);
         let code = self.list(list);
@@ -255,12 +256,12 @@ impl<'w> Shell<'w> {
             return Ok(code);
         }
         let code = self.execute(&words);
-        // What is assigned before a command is the command's alone.
+        // Assignments before a command apply to that command only.
         self.variables = before;
         code
     }
 
-    /// Commands that are the shell's own.
+    /// The commands that are built into the shell.
     fn builtin(&mut self, name: &str, arguments: &[String]) -> Result<Option<i32>, Stop> {
         let first = arguments.first().map(String::as_str);
         match name {
@@ -296,7 +297,7 @@ impl<'w> Shell<'w> {
         Ok(all)
     }
 
-    /// The words that a word becomes: what comes of variables that are not quoted is split.
+    /// Expands a word; unquoted variables are split into several words.
     fn word(&mut self, word: &Word) -> Result<Vec<String>, Stop> {
         let mut words: Vec<String> = Vec::new();
         let mut current: Option<String> = word.is_quoted.then(String::new);
@@ -330,7 +331,7 @@ impl<'w> Shell<'w> {
             }
         }
         words.extend(current);
-        // A word of nothing but an empty text that was not quoted is no word.
+        // An unquoted word that expands to nothing is dropped.
         if !word.is_quoted && words.len() == 1 && words[0].is_empty() {
             words.clear();
         }
@@ -352,7 +353,7 @@ impl<'w> Shell<'w> {
         }
     }
 
-    /// Sums and products of whole numbers, from left to right by rank.
+    /// Evaluates sums and products of integers by precedence, from left to right.
     fn arithmetic(&mut self, text: &str) -> Result<String, Stop> {
         let mut terms = Terms { signs: text.chars().filter(|sign| !sign.is_whitespace()).collect(), at: 0 };
         match terms.sum(&self.variables, 0) {

@@ -30,6 +30,6 @@ fn time(word: &str) -> Option<Duration> {
         _ => 1.0,
     };
     let number: f64 = number.parse().ok().filter(|number: &f64| *number >= 0.0)?;
-    // What is longer than can be counted lasts as long as can be counted.
+    // A time that cannot be represented becomes the longest time.
     Some(Duration::try_from_secs_f64(number * seconds).unwrap_or(Duration::MAX))
 }

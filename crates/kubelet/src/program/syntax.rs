@@ -1,16 +1,16 @@
-//! Scripts as trees.
+//! The parser of shell scripts.
 //!
 //! ```text
 //! LIST    = AND-OR { (";" | newline) AND-OR }
 //! AND-OR  = COMMAND { ("&&" | "||") COMMAND }
 //! COMMAND = ["!"] (while | until | if | for | {NAME=WORD} {WORD})
 //! ```
-//! In Kubernetes: whatever shell an image has; this is the part of POSIX's that runs commands one after the other.
+//! In Kubernetes: the shell of the image. This is the part of the POSIX grammar that runs commands sequentially.
 
-/// How deep commands lie within each other at the most.
+/// How deeply commands may be nested.
 const DEEPEST: usize = 40;
 
-/// Commands, each with what has to have come of those before it.
+/// Commands, each with the condition on the command before it.
 pub(super) type List = Vec<(When, Command)>;
 
 /// When a command is run.
@@ -28,7 +28,7 @@ pub(super) enum Command {
         words: Vec<Word>,
     },
     Not(Box<Command>),
-    /// While the first list ends well (or badly), the second.
+    /// Runs the second list while the first one succeeds, or fails.
     Loop {
         until: bool,
         condition: List,
@@ -45,7 +45,7 @@ pub(super) enum Command {
     },
 }
 
-/// The parts of a word, and whether any of it was quoted.
+/// The parts of a word, and whether any of them was quoted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) parts: Vec<Part>,
@@ -61,7 +61,7 @@ pub(super) enum Part {
         otherwise: String,
         is_quoted: bool,
     },
-    /// What a script prints.
+    /// The output of a script.
     Output {
         script: List,
         is_quoted: bool,
@@ -75,7 +75,7 @@ enum Token {
     Sign(&'static str),
 }
 
-/// Reads a script; the error is what the shell says of it.
+/// Parses a script; the error is the message of the shell.
 pub(super) fn parse(script: &str) -> Result<List, String> {
     parse_within(script, 0)
 }
@@ -388,7 +388,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands after a dollar sign.
+    /// The text after a dollar sign.
     fn dollar(&mut self, word: &mut Word, text: &mut String, is_quoted: bool) -> Result<(), String> {
         self.at += 1;
         let part = match &self.signs[self.at..] {
@@ -437,7 +437,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What stands before the bracket that closes this one.
+    /// The text up to the matching bracket.
     fn balanced(&mut self) -> Result<String, String> {
         let (start, mut depth) = (self.at, 1);
         while let Some(sign) = self.peek() {

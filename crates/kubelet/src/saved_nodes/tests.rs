@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::Delays;
 use crate::container::{Exit, State};
+use crate::container_place::ContainerPlace;
 use crate::lifecycle::{PodStage, Runtime, Step, next};
 use crate::machine::{Line, Machine, Talk};
-use crate::place::Place;
+use crate::pod_context::PodContext;
 use crate::program::{Said, Transcript};
 use crate::refusal::Share;
 use crate::status::pod_status;
-use crate::surroundings::Surroundings;
 
 fn at(second: i64) -> Timestamp {
     parse_time("2026-01-01T00:00:00.25Z").unwrap() + jiff::SignedDuration::from_secs(second)
@@ -54,7 +54,7 @@ fn saved() -> SavedNodes {
     let line = Line { at: at(3), container: "c".to_owned(), restarts: 0, text: "said".to_owned() };
     machine.set(&key, "u", runtime, vec![line]);
     machine.take(&key, Share::of(&pod));
-    machine.name(&key, "d", Place::Main(1));
+    machine.name(&key, "d", ContainerPlace::Main(1));
     let said = Said { after: Duration::from_millis(1500), text: "hello".to_owned(), is_error: false, is_open: false };
     let transcript = Arc::new(Transcript { lines: vec![said], end: Some((Duration::from_secs(60), 3)) });
     machine.talk(&key, "d", Talk { restarts: 0, began: at(4), stopped: None, transcript });
@@ -62,7 +62,7 @@ fn saved() -> SavedNodes {
     let node = SavedNode {
         has_power: true,
         is_stopped: false,
-        obeyed: [(Order::Partition, "true".to_owned())].into(),
+        obeyed: [(NodeSwitch::Partition, "true".to_owned())].into(),
         machine: machine.save(),
     };
     SavedNodes { nodes: [("node-1".to_owned(), node)].into() }
@@ -185,15 +185,15 @@ fn goes_on(saved: &SavedNodes) {
     let pod = pod();
     for node in saved.nodes.values() {
         let machine = Machine::of(node.machine.clone());
-        let around = Surroundings::of(&pod);
+        let context = PodContext::of(&pod);
         let mut now = at(100);
         for key in machine.keys() {
             let running = machine.pod(&key).unwrap();
             let _ = (running.said("d", 0, now), machine.is_settled(&key, "u"), machine.taken());
             let mut runtime = running.runtime;
             for _ in 0..20 {
-                let _ = pod_status(&pod, &runtime, &around, &machine.address, now);
-                match next(&pod, Some(&runtime), &around, &Delays::default(), now) {
+                let _ = pod_status(&pod, &runtime, &context, &machine.address, now);
+                match next(&pod, Some(&runtime), &context, &Delays::default(), now) {
                     Step::Become(next) | Step::Changed(_, _, next) => runtime = *next,
                     Step::Wait(Some(left)) => now = now.saturating_add(left).unwrap_or(Timestamp::MAX).min(at(1 << 30)),
                     Step::Wait(None) | Step::Remove => break,

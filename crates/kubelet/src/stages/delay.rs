@@ -3,11 +3,11 @@
 use coracle_ambient::{Random, SignedDuration, Timestamp};
 use serde_json::Value as Json;
 
-use super::read::{Fields, Place};
+use super::read::{DocumentNode, Fields};
 use super::refusal::Refusal;
 use super::value_from::{Said, ValueFrom};
 
-/// A time to wait, and up to which time it may be longer.
+/// A time to wait, and an upper bound for its jitter.
 #[derive(Clone, Debug)]
 pub(crate) struct Delay {
     duration: Length,
@@ -21,7 +21,7 @@ struct Length {
 }
 
 impl Delay {
-    pub(crate) fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let mut duration = Length::read(&mut fields, "durationMilliseconds", "durationFrom")?;
         duration.value.get_or_insert_default();
@@ -31,7 +31,7 @@ impl Delay {
         Ok(Self { duration, jitter })
     }
 
-    /// From when to when a stage may come: one time if it is certain, none if there is no delay.
+    /// The bounds of the delay: one value without jitter, none without a delay.
     pub(crate) fn range(&self, object: &Json, now: Timestamp) -> Result<Vec<SignedDuration>, String> {
         let Some(duration) = self.duration.of(object, now)? else { return Ok(Vec::new()) };
         let jitter = self.jitter.as_ref().map_or(Ok(None), |jitter| jitter.of(object, now))?;
@@ -42,7 +42,7 @@ impl Delay {
         })
     }
 
-    /// One time of the range.
+    /// A random delay within the bounds.
     pub(crate) fn draw(&self, object: &Json, now: Timestamp, random: &Random) -> Result<SignedDuration, String> {
         Ok(match self.range(object, now)?.as_slice() {
             [] => SignedDuration::ZERO,

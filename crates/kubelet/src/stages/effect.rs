@@ -1,4 +1,4 @@
-//! What a stage does. In KWOK: `lifecycle.doStageSteps`.
+//! The effects of a stage. In KWOK: `lifecycle.doStageSteps`.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 
 use super::finalizers::Finalizers;
 use super::functions::NAMES;
-use super::read::{Fields, Place};
+use super::read::{DocumentNode, Fields};
 use super::refusal::Refusal;
 use super::yaml::from_yaml;
 
-/// One step of a stage; what it has is done in the order of the fields.
+/// One step of a stage; its parts are applied in the order of the fields.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Step {
     event: Option<Event>,
@@ -48,7 +48,7 @@ struct ApplyStep {
     user: Option<String>,
 }
 
-/// How a patch is meant.
+/// The type of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Json,
@@ -57,28 +57,28 @@ pub(crate) enum Form {
     Apply,
 }
 
-/// Something to be done, with everything worked out.
+/// An effect with all templates evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
     Event(Event),
     Delete,
-    /// A change of the object itself.
+    /// A patch of the object itself.
     Patch(Change),
-    /// A change of the object that the body names, which is made if it is not there.
+    /// A patch of the object that the body names; the object is created if it does not exist.
     Apply(Change),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Change {
     pub(crate) patch: Patch,
-    /// Empty for the object.
+    /// The subresource; empty for the object itself.
     pub(crate) subresource: String,
-    /// As whom it is asked for; none for the one who plays.
+    /// The user to impersonate; none for the stage runner's own identity.
     pub(crate) user: Option<String>,
 }
 
 impl Step {
-    pub(crate) fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let step = Self {
             event: fields.take("event").map(|place| Event::read(&place)).transpose()?,
@@ -91,8 +91,8 @@ impl Step {
         Ok(step)
     }
 
-    /// The steps of the older form. In KWOK: `Convert_v1alpha1_StageSpec_To_internalversion_StageSpec`.
-    pub(crate) fn read_next(place: &Place<'_>) -> Result<Vec<Self>, Refusal> {
+    /// Reads the steps in the older form. In KWOK: `Convert_v1alpha1_StageSpec_To_internalversion_StageSpec`.
+    pub(crate) fn read_next(place: &DocumentNode<'_>) -> Result<Vec<Self>, Refusal> {
         let mut fields = place.fields()?;
         let first =
             Self { event: fields.take("event").map(|place| Event::read(&place)).transpose()?, ..Self::default() };
@@ -110,7 +110,7 @@ impl Step {
 }
 
 impl Event {
-    fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let event_type = fields.take("type");
         let word = event_type.as_ref().map_or(Ok("Normal"), |place| place.text())?.to_owned();
@@ -124,7 +124,7 @@ impl Event {
 }
 
 impl PatchStep {
-    fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let patch = Self {
             subresource: fields.text("subresource")?,
@@ -140,7 +140,7 @@ impl PatchStep {
         Ok(patch)
     }
 
-    /// `statusTemplate` and what belongs to it.
+    /// Reads `statusTemplate` and the fields that belong to it.
     fn read_status(fields: &mut Fields<'_>) -> Result<Option<Self>, Refusal> {
         let template = fields.take("statusTemplate");
         let subresource = fields.take("statusSubresource");
@@ -164,7 +164,7 @@ impl PatchStep {
 }
 
 impl ApplyStep {
-    fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let form = fields.take("type").map(|place| Form::read(&place, &[Form::Apply, Form::Merge, Form::Strategic]));
         let apply = Self {
@@ -187,7 +187,7 @@ impl Form {
     const WORDS: [(&str, Self); 4] =
         [("json", Self::Json), ("merge", Self::Merge), ("strategic", Self::Strategic), ("apply", Self::Apply)];
 
-    fn read(place: &Place<'_>, allowed: &[Self]) -> Result<Self, Refusal> {
+    fn read(place: &DocumentNode<'_>, allowed: &[Self]) -> Result<Self, Refusal> {
         let word = place.text()?;
         let allowed = || Self::WORDS.iter().filter(|(_, form)| allowed.contains(form));
         let found = allowed().find(|(known, _)| *known == word).map(|(_, form)| *form);
@@ -207,7 +207,7 @@ impl Form {
     }
 }
 
-/// What steps do to an object; `otherwise` is how a patch is meant that does not say it.
+/// The effects of steps on an object; `otherwise` is the patch type of a patch that sets none.
 pub(crate) fn effects(steps: &[Step], object: &Json, otherwise: Form, host: &dyn Host) -> Result<Vec<Effect>, String> {
     let (mut effects, mut is_deleted) = (Vec::new(), false);
     for step in steps {
@@ -242,7 +242,7 @@ fn rendered(template: &Template, object: &Json, host: &dyn Host) -> Result<Json,
     from_yaml(&text)
 }
 
-/// The operations of a JSON patch, below a field.
+/// The operations of a JSON patch, moved below a field.
 fn below(operations: Json, root: &str) -> Result<Json, String> {
     let Json::Array(mut operations) = operations else { return Err("a JSON patch is a list".to_owned()) };
     for operation in &mut operations {
@@ -253,7 +253,7 @@ fn below(operations: Json, root: &str) -> Result<Json, String> {
     Ok(Json::Array(operations))
 }
 
-fn read_template(place: &Place<'_>) -> Result<Arc<Template>, Refusal> {
+fn read_template(place: &DocumentNode<'_>) -> Result<Arc<Template>, Refusal> {
     let template = Template::parse(place.text()?.trim(), NAMES);
     template.map(Arc::new).map_err(|error| place.refused(format!("template: {error}")))
 }

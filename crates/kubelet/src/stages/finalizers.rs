@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::read::{Fields, Place};
+use super::read::{DocumentNode, Fields};
 use super::refusal::Refusal;
 
-/// What is added, and what is taken away before.
+/// The finalizers to add, and those to remove before.
 #[derive(Clone, Debug)]
 pub(crate) struct Finalizers {
     add: Vec<String>,
@@ -14,7 +14,7 @@ pub(crate) struct Finalizers {
 }
 
 impl Finalizers {
-    pub(crate) fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let finalizers = Self {
             add: names(&mut fields, "add")?,
@@ -54,7 +54,7 @@ impl Finalizers {
 }
 
 fn names(fields: &mut Fields<'_>, field: &str) -> Result<Vec<String>, Refusal> {
-    let name = |place: &Place<'_>| {
+    let name = |place: &DocumentNode<'_>| {
         let mut fields = place.fields()?;
         let value = fields.need("value")?.text()?.to_owned();
         fields.end()?;

@@ -1,4 +1,5 @@
-//! What KWOK's templates call beside Go's and sprig's functions. In KWOK: `gotpl.defaultFuncs`, and those of its controllers.
+//! The template functions of KWOK, in addition to those of Go and sprig. In KWOK: `gotpl.defaultFuncs`, and those of
+//! its controllers.
 
 use coracle_meta::{ObjectKey, go_json, go_quote};
 use coracle_template::Host;
@@ -24,7 +25,7 @@ pub(crate) const NAMES: &[&str] = &[
     "PodIPsWith",
 ];
 
-/// Who knows where nodes and pods are.
+/// Knows the addresses of nodes and pods.
 pub(crate) trait Addresses {
     /// The addresses of a node.
     fn of_node(&self, node: &str) -> Vec<String>;
@@ -35,9 +36,9 @@ pub(crate) trait Addresses {
 /// The functions, for one object at one time.
 pub(crate) struct Functions<'a> {
     pub(crate) key: &'a ObjectKey,
-    /// As RFC 3339 has it.
+    /// In RFC 3339.
     pub(crate) now: String,
-    /// When the one who plays began.
+    /// When the stage runner started.
     pub(crate) started: &'a str,
     pub(crate) addresses: &'a dyn Addresses,
 }
@@ -46,9 +47,9 @@ impl Host for Functions<'_> {
     fn call(&self, name: &str, arguments: &[Json]) -> Result<Json, String> {
         let text = |at: usize| arguments.get(at).and_then(Json::as_str).unwrap_or_default();
         let node = || self.addresses.of_node(text(0));
-        let pod = || match arguments.get(1).and_then(Json::as_bool).unwrap_or_default() {
-            true => self.addresses.of_node(text(0)),
-            false => self.addresses.of_pod(text(0), self.key),
+        let pod = || {
+            let is_on_host_network = arguments.get(1).and_then(Json::as_bool).unwrap_or_default();
+            if is_on_host_network { self.addresses.of_node(text(0)) } else { self.addresses.of_pod(text(0), self.key) }
         };
         let first = |addresses: Vec<String>| Json::from(addresses.into_iter().next().unwrap_or_default());
         Ok(match name {
@@ -56,7 +57,7 @@ impl Host for Functions<'_> {
             "StartTime" => self.started.into(),
             "NodeName" => self.key.name.clone().into(),
             "NodeIP" => first(self.addresses.of_node(&self.key.name)),
-            // A node that is told of by stages has no port of its own.
+            // A node whose status is written by stages has no port of its own.
             "NodePort" => Json::from(0),
             "NodeIPWith" => first(node()),
             "NodeIPsWith" => node().into(),
@@ -68,7 +69,7 @@ impl Host for Functions<'_> {
     }
 }
 
-/// Those that need nothing but their arguments.
+/// The functions that only need their arguments.
 pub(crate) fn pure(name: &str, arguments: &[Json]) -> Result<Json, String> {
     match (name, arguments) {
         ("Quote", [value]) => Ok(quoted(value).into()),

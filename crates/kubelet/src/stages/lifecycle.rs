@@ -1,4 +1,4 @@
-//! Which stage is next. In KWOK: `lifecycle.Lifecycle`.
+//! Chooses the next stage. In KWOK: `lifecycle.Lifecycle`.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// These stages, in this order.
+    /// A lifecycle with these stages, in this order.
     pub fn new(stages: Vec<Arc<Stage>>) -> Self {
         Self { stages }
     }
 
-    /// Those that may come next, and how likely each is. In KWOK: `ListAllPossible`.
+    /// The stages that match, and their weights. In KWOK: `ListAllPossible`.
     pub(crate) fn possible(&self, object: &Json) -> Result<Vec<(&Arc<Stage>, i64)>, String> {
         let matching: Vec<&Arc<Stage>> = self.stages.iter().filter(|stage| stage.matches(object)).collect();
         if let [stage] = matching.as_slice() {
@@ -39,7 +39,7 @@ impl Lifecycle {
         Ok(chosen.collect())
     }
 
-    /// The one that comes next; none if nothing matches.
+    /// The stage that comes next; none if no stage matches.
     pub(crate) fn choose(&self, object: &Json, random: &Random) -> Result<Option<Arc<Stage>>, String> {
         let possible = self.possible(object)?;
         if let [(stage, _)] = possible.as_slice() {

@@ -1,4 +1,4 @@
-//! Stages, and what pods use, that are objects of the API.
+//! Stage and ResourceUsage objects of the API.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use coracle_controller_runtime::{Action, EventRecorder, EventType, Pass, Reconci
 use coracle_informer::Lister;
 use coracle_meta::{Object, ObjectKey};
 
-use super::programme::Programme;
 use super::stage::Stage;
+use super::stage_set::StageSet;
 use super::usages::PodUsage;
 
-/// Takes Stages into the programme; one that cannot be read is told so by an event, and what it was before stays out.
+/// Reads Stage objects into the stage set. For an invalid one it records an event, and removes the earlier version.
 pub(crate) struct StageObjects {
     pub(crate) stages: Lister<Object>,
-    pub(crate) programme: Arc<Programme>,
+    pub(crate) stage_set: Arc<StageSet>,
     pub(crate) events: EventRecorder,
 }
 
@@ -35,16 +35,16 @@ impl Reconciler for StageObjects {
             }
         };
         pass.decided(|| format!("{} it", if stage.is_some() { "play" } else { "do not play" }));
-        self.programme.set(&key.name, stage);
+        self.stage_set.set(&key.name, stage);
         Ok(Action::Done)
     }
 }
 
-/// Takes in what pods use; an object that cannot be read is told so by an event, and says nothing.
+/// Reads usage objects. For an invalid one it records an event, and the object has no effect.
 pub(crate) struct UsageObjects {
     pub(crate) kind: &'static str,
     pub(crate) usages: Lister<Object>,
-    pub(crate) programme: Arc<Programme>,
+    pub(crate) stage_set: Arc<StageSet>,
     pub(crate) events: EventRecorder,
 }
 
@@ -59,7 +59,7 @@ impl Reconciler for UsageObjects {
             .ok()
         });
         pass.decided(|| format!("{} it", if usage.is_some() { "count by" } else { "do not count by" }));
-        self.programme.usages.set(self.kind, key, usage);
+        self.stage_set.usages.set(self.kind, key, usage);
         Ok(Action::Done)
     }
 }

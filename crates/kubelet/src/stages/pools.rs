@@ -1,4 +1,4 @@
-//! Which address a node or a pod has that lives by stages. In KWOK: `ipPool`.
+//! Allocates addresses for nodes and pods whose status is written by stages. In KWOK: `ipPool`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,55 +10,55 @@ use parking_lot::Mutex;
 
 use super::functions::Addresses;
 
-/// Where the addresses of nodes begin that tell of none.
+/// The first address of nodes without one.
 const FIRST_NODE: u32 = u32::from_be_bytes([172, 18, 128, 1]);
-/// Where the addresses of pods begin whose node has no range of its own; each node has a share of [`SHARE`].
+/// The first address of pods whose node has no range; each such node has a block of [`SHARE`] addresses.
 const FIRST_POD: u32 = u32::from_be_bytes([10, 192, 0, 0]);
 /// How many addresses such a node has.
 const SHARE: u32 = 1024;
 
-/// Gives pods addresses of their nodes' ranges.
+/// Allocates pod addresses from the ranges of their nodes.
 #[derive(Debug)]
 pub(crate) struct Pools {
     nodes: Lister<Node>,
-    given: Mutex<Given>,
+    allocations: Mutex<Allocations>,
 }
 
 #[derive(Debug, Default)]
-struct Given {
-    /// The numbers of nodes, in the order in which they were first asked for.
+struct Allocations {
+    /// The numbers of nodes, in the order in which they were first needed.
     numbers: BTreeMap<String, u32>,
     pods: BTreeMap<ObjectKey, Vec<String>>,
     taken: BTreeSet<String>,
-    /// Where the search in a range goes on.
+    /// Where the search in a range continues.
     last: BTreeMap<String, u128>,
 }
 
 impl Pools {
     pub(crate) fn new(nodes: Lister<Node>) -> Self {
-        Self { nodes, given: Mutex::default() }
+        Self { nodes, allocations: Mutex::default() }
     }
 
-    /// A pod that has addresses keeps them from others.
+    /// Records the addresses that a pod has already.
     pub(crate) fn note(&self, key: &ObjectKey, pod: &Pod) {
         if pod.status.pod_ips.is_empty() || pod.spec.host_network {
             return;
         }
-        let mut given = self.given.lock();
+        let mut allocations = self.allocations.lock();
         let addresses: Vec<String> = pod.status.pod_ips.iter().map(|address| address.ip.clone()).collect();
-        given.taken.extend(addresses.iter().cloned());
-        given.pods.entry(key.clone()).or_insert(addresses);
+        allocations.taken.extend(addresses.iter().cloned());
+        allocations.pods.entry(key.clone()).or_insert(addresses);
     }
 
-    /// A pod that is gone needs none.
+    /// Releases the addresses of a pod that is gone.
     pub(crate) fn forget(&self, key: &ObjectKey) {
-        let mut given = self.given.lock();
-        for address in given.pods.remove(key).unwrap_or_default() {
-            given.taken.remove(&address);
+        let mut allocations = self.allocations.lock();
+        for address in allocations.pods.remove(key).unwrap_or_default() {
+            allocations.taken.remove(&address);
         }
     }
 
-    fn ranges(&self, node: &str, given: &mut Given) -> Vec<String> {
+    fn ranges(&self, node: &str, allocations: &mut Allocations) -> Vec<String> {
         let found = self.nodes.get(&ObjectKey::cluster(node));
         let spec = found.as_ref().map(|node| &node.spec);
         let mut ranges: Vec<String> = spec.map(|spec| spec.pod_cidrs.clone()).unwrap_or_default();
@@ -66,20 +66,20 @@ impl Pools {
             ranges.extend(spec.map(|spec| spec.pod_cidr.clone()).filter(|range| !range.is_empty()));
         }
         if ranges.is_empty() {
-            let first = FIRST_POD.wrapping_add(given.number(node).wrapping_mul(SHARE));
+            let first = FIRST_POD.wrapping_add(allocations.number(node).wrapping_mul(SHARE));
             ranges.push(format!("{}/22", Ipv4Addr::from(first)));
         }
         ranges
     }
 }
 
-impl Given {
+impl Allocations {
     fn number(&mut self, node: &str) -> u32 {
         let next = u32::try_from(self.numbers.len()).unwrap_or_default();
         *self.numbers.entry(node.to_owned()).or_insert(next)
     }
 
-    /// The next address of a range that nobody has; none if it is no range, or full.
+    /// The next free address of a range; none if it is not a range, or full.
     fn next(&mut self, range: &str) -> Option<String> {
         let (first, bits) = range.split_once('/')?;
         let (first, width): (u128, u32) = match first.parse::<IpAddr>().ok()? {
@@ -88,7 +88,7 @@ impl Given {
         };
         let size = 1_u128.checked_shl(width.checked_sub(bits.parse().ok()?)?).unwrap_or(u128::MAX);
         let last = self.last.get(range).copied().unwrap_or_default();
-        // The first of a range names the network and the last all of it; a search that finds nothing ends some time.
+        // The first address of a range is the network's and the last is the broadcast address. The search is bounded.
         let room = size.checked_sub(2).filter(|room| *room > 0)?;
         let tried = (0..room.min(100_000)).map(|at| (last + at) % room + 1);
         let (at, address) = tried
@@ -113,18 +113,18 @@ impl Addresses for Pools {
         if !told.is_empty() {
             return told;
         }
-        let number = self.given.lock().number(node);
+        let number = self.allocations.lock().number(node);
         vec![Ipv4Addr::from(FIRST_NODE.wrapping_add(number)).to_string()]
     }
 
     fn of_pod(&self, node: &str, pod: &ObjectKey) -> Vec<String> {
-        let mut given = self.given.lock();
-        if let Some(addresses) = given.pods.get(pod) {
+        let mut allocations = self.allocations.lock();
+        if let Some(addresses) = allocations.pods.get(pod) {
             return addresses.clone();
         }
-        let ranges = self.ranges(node, &mut given);
-        let addresses: Vec<String> = ranges.iter().filter_map(|range| given.next(range)).collect();
-        given.pods.insert(pod.clone(), addresses.clone());
+        let ranges = self.ranges(node, &mut allocations);
+        let addresses: Vec<String> = ranges.iter().filter_map(|range| allocations.next(range)).collect();
+        allocations.pods.insert(pod.clone(), addresses.clone());
         addresses
     }
 }
@@ -135,16 +135,16 @@ mod tests {
 
     #[test]
     fn a_range_gives_each_address_once() {
-        let mut given = Given::default();
-        assert_eq!(given.next("10.0.0.5/30").as_deref(), Some("10.0.0.5"));
-        assert_eq!(given.next("10.0.0.5/30").as_deref(), Some("10.0.0.6"));
-        assert_eq!(given.next("10.0.0.5/30"), None);
-        given.taken.remove("10.0.0.5");
-        assert_eq!(given.next("10.0.0.5/30").as_deref(), Some("10.0.0.5"));
-        assert_eq!(given.next("fd00::/64").as_deref(), Some("fd00::1"));
+        let mut allocations = Allocations::default();
+        assert_eq!(allocations.next("10.0.0.5/30").as_deref(), Some("10.0.0.5"));
+        assert_eq!(allocations.next("10.0.0.5/30").as_deref(), Some("10.0.0.6"));
+        assert_eq!(allocations.next("10.0.0.5/30"), None);
+        allocations.taken.remove("10.0.0.5");
+        assert_eq!(allocations.next("10.0.0.5/30").as_deref(), Some("10.0.0.5"));
+        assert_eq!(allocations.next("fd00::/64").as_deref(), Some("fd00::1"));
         for range in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/32", "::/0x", "", "::/-1"] {
-            assert_eq!(given.next(range), None, "{range}");
+            assert_eq!(allocations.next(range), None, "{range}");
         }
-        assert!(given.next("::/0").is_some());
+        assert!(allocations.next("::/0").is_some());
     }
 }

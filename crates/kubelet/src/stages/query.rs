@@ -10,10 +10,10 @@ use jaq_core::{Compiler, Ctx, Filter, Vars, unwrap_valr};
 use jaq_json::{Map, Num, Rc, Val};
 use serde_json::Value as Json;
 
-/// How many values a query may give.
+/// How many values a query may return.
 const MOST_VALUES: usize = 1_000;
 
-/// Words that may never end, or that look outside: a query is to be a question about one object.
+/// Functions that may never end, or that have side effects: a query reads one object.
 const REFUSED: [&str; 18] = [
     "def",
     "repeat",
@@ -35,7 +35,7 @@ const REFUSED: [&str; 18] = [
     "walk",
 ];
 
-/// What jq defines by functions that are not built in: dates, patterns, encodings, mathematics, and what tells others.
+/// Functions of jq that are not built in: dates, patterns, encodings, mathematics, and output to others.
 const ABSENT: [&str; 30] = [
     "debug",
     "stderr",
@@ -69,13 +69,13 @@ const ABSENT: [&str; 30] = [
     "@base64d",
 ];
 
-/// A question about an object.
+/// A query on an object.
 #[derive(Clone)]
 pub(crate) struct Query {
     text: String,
-    /// Fields below each other: how most queries begin, so that only what is there is copied for jq.
+    /// A leading path of fields, as most queries have, so that only the value there is copied for jq.
     path: Vec<String>,
-    /// What is asked of the value there; none if it is the value.
+    /// The query on the value at the path; none if the value is the result.
     filter: Option<Arc<Filter<JustLut<Val>>>>,
 }
 
@@ -86,7 +86,7 @@ impl fmt::Debug for Query {
 }
 
 impl Query {
-    /// Reads a query.
+    /// Parses a query.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let tokens = Lexer::new(text).lex().map_err(|_| format!("{text:?} is no jq"))?;
         if let Some(word) = refused(&tokens) {
@@ -97,7 +97,7 @@ impl Query {
         Ok(Self { text: text.to_owned(), path, filter: filter.map(Arc::new) })
     }
 
-    /// The values that are not null; none at all if the query fails on the way.
+    /// The values that are not null; none at all if the query fails.
     pub(crate) fn values(&self, object: &Json) -> Option<Vec<Json>> {
         let mut value = object;
         for name in &self.path {
@@ -117,7 +117,7 @@ impl Query {
     }
 }
 
-/// The names of `.a.b["c"]` that a query begins with, and the query of what is there: empty if it is that itself.
+/// The names of a leading `.a.b["c"]` of a query, and the rest of the query, which may be empty.
 fn path(text: &str) -> (Vec<String>, String) {
     let none = || (Vec::new(), text.to_owned());
     let (mut names, mut rest) = (Vec::new(), text.trim());
@@ -125,7 +125,7 @@ fn path(text: &str) -> (Vec<String>, String) {
         names.push(name);
         rest = left;
     }
-    // Whatever stands beside it in its part of the pipe may ask for the whole object.
+    // Anything else in the same part of the pipe may need the whole object.
     let part = rest.split('|').next().unwrap_or_default().trim_end();
     let is_step = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '.' | '[' | ']');
     if names.is_empty() || !part.chars().all(is_step) {
@@ -166,9 +166,9 @@ fn refused(tokens: &[Token<&str>]) -> Option<String> {
     })
 }
 
-/// `text` is the whole query, of which `code` is what there is to run.
+/// Compiles `code`, the part of the query `text` that has to run.
 fn compiled(code: &str, text: &str) -> Result<Filter<JustLut<Val>>, String> {
-    // A text is cut at a text without patterns.
+    // `split` with one argument needs no patterns.
     let is_built = |name: &str, arguments: usize| !ABSENT.contains(&name) || (name == "split" && arguments == 1);
     let built = jaq_std::defs().filter(|definition| is_built(definition.name, definition.args.len()));
     let definitions = jaq_core::defs().chain(built).chain(jaq_json::defs());

@@ -1,4 +1,4 @@
-//! Takes a document apart, and refuses what nobody asked for.
+//! Reads the fields of a document, and rejects unknown ones.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use serde_json::Value as Json;
 use super::refusal::Refusal;
 use super::tree::{Part, Tree};
 
-/// A part of a document, and where it stands.
+/// A node of a document, and its path.
 #[derive(Clone)]
-pub(crate) struct Place<'t> {
+pub(crate) struct DocumentNode<'t> {
     pub(crate) tree: &'t Tree,
     pub(crate) path: String,
 }
 
-/// The fields of a part that nobody has taken yet.
+/// The fields of a node that were not read yet.
 pub(crate) struct Fields<'t> {
     line: u64,
     path: String,
     left: Vec<(&'t str, &'t Tree)>,
 }
 
-impl<'t> Place<'t> {
-    /// The whole document.
+impl<'t> DocumentNode<'t> {
+    /// The root of a document.
     pub(crate) fn root(tree: &'t Tree) -> Self {
         Self { tree, path: String::new() }
     }
@@ -50,17 +50,17 @@ impl<'t> Place<'t> {
         }
     }
 
-    /// Texts by name.
+    /// A map of strings.
     pub(crate) fn texts_by_name(&self) -> Result<BTreeMap<String, String>, Refusal> {
         let fields = self.fields()?;
         let text = |(key, tree): &(&'t str, &'t Tree)| {
-            let place = Place { tree, path: format!("{}.{key}", self.path) };
+            let place = DocumentNode { tree, path: format!("{}.{key}", self.path) };
             Ok(((*key).to_owned(), place.text()?.to_owned()))
         };
         fields.left.iter().map(text).collect()
     }
 
-    /// A whole number that is not below 0.
+    /// An integer that is not negative.
     pub(crate) fn number(&self) -> Result<i64, Refusal> {
         let number = match &self.tree.part {
             Part::Scalar(Json::Number(number)) => number.as_i64(),
@@ -82,19 +82,19 @@ impl<'t> Fields<'t> {
         Refusal { line: self.line, path: self.path.clone(), message: message.into() }
     }
 
-    /// A field, if it is there and not null.
-    pub(crate) fn take(&mut self, name: &str) -> Option<Place<'t>> {
+    /// A field, if it exists and is not null.
+    pub(crate) fn take(&mut self, name: &str) -> Option<DocumentNode<'t>> {
         let at = self.left.iter().position(|(key, _)| *key == name)?;
         let (_, tree) = self.left.swap_remove(at);
         let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
-        (!tree.is_null()).then_some(Place { tree, path })
+        (!tree.is_null()).then_some(DocumentNode { tree, path })
     }
 
-    pub(crate) fn need(&mut self, name: &str) -> Result<Place<'t>, Refusal> {
+    pub(crate) fn need(&mut self, name: &str) -> Result<DocumentNode<'t>, Refusal> {
         self.take(name).ok_or_else(|| self.refused(format!("needs {name}")))
     }
 
-    /// A text; empty if it is not there.
+    /// A string; empty if it does not exist.
     pub(crate) fn text(&mut self, name: &str) -> Result<String, Refusal> {
         self.take(name).map_or(Ok(String::new()), |place| place.text().map(str::to_owned))
     }
@@ -103,12 +103,12 @@ impl<'t> Fields<'t> {
         self.take(name).map_or(Ok(false), |place| place.flag())
     }
 
-    /// The items of a list; none if it is not there.
-    pub(crate) fn items(&mut self, name: &str) -> Result<Vec<Place<'t>>, Refusal> {
+    /// The items of a list; none if it does not exist.
+    pub(crate) fn items(&mut self, name: &str) -> Result<Vec<DocumentNode<'t>>, Refusal> {
         self.take(name).map_or(Ok(Vec::new()), |place| place.items())
     }
 
-    /// Refuses what is left.
+    /// Rejects fields that were not read.
     pub(crate) fn end(self) -> Result<(), Refusal> {
         let Some((key, tree)) = self.left.first() else { return Ok(()) };
         let path = if self.path.is_empty() { (*key).to_owned() } else { format!("{}.{key}", self.path) };

@@ -1,12 +1,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why something is no Stage.
+/// Why a document is not a valid Stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The line of its text, from 1; 0 where there is none.
+    /// The line in its text, from 1; 0 if there is no text.
     pub line: u64,
-    /// Where in the Stage: `spec.next.patches[0].template`.
+    /// The path in the Stage: `spec.next.patches[0].template`.
     pub path: String,
     /// What is wrong.
     pub message: String,
@@ -23,12 +23,12 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Why a file of Stages is refused.
+/// Why a file of Stages is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRefusal {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong in it.
+    /// What is wrong.
     pub refusal: Refusal,
 }
 

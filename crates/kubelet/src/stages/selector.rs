@@ -1,4 +1,4 @@
-//! Which objects a stage is for. In KWOK: `StageSelector`, `expression.Requirement`.
+//! Which objects a stage matches. In KWOK: `StageSelector`, `expression.Requirement`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use coracle_expression::Expression;
 use serde_json::Value as Json;
 
 use super::query::Query;
-use super::read::{Fields, Place};
+use super::read::{DocumentNode, Fields};
 use super::refusal::Refusal;
 use super::value_from::{compile_cel, compile_jq, variables};
 
-/// All of this has to hold.
+/// An object matches if all of this holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selector {
     labels: BTreeMap<String, String>,
@@ -34,7 +34,7 @@ enum Operator {
 }
 
 impl Selector {
-    pub(crate) fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let mut texts = |name: &str| fields.take(name).map_or(Ok(BTreeMap::new()), |place| place.texts_by_name());
         let (labels, annotations) = (texts("matchLabels")?, texts("matchAnnotations")?);
@@ -43,7 +43,7 @@ impl Selector {
         Ok(Self { labels, annotations, requirements })
     }
 
-    /// Whether an object is meant. An expression that fails is one that does not hold.
+    /// Whether an object matches. An expression that fails does not hold.
     pub(crate) fn matches(&self, object: &Json) -> bool {
         let has = |field: &str, wanted: &BTreeMap<String, String>| {
             let found = &object["metadata"][field];
@@ -56,7 +56,7 @@ impl Selector {
 }
 
 impl Requirement {
-    fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         match (fields.take("cel"), fields.take("jq")) {
             (Some(cel), None) => {

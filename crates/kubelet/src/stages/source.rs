@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
+use super::built_in::built_in;
 use super::refusal::{FileRefusal, Refusal};
-use super::shipped::shipped;
 use super::stage::Stage;
 use super::tree::Tree;
 
-/// Reads what `name` is: one of the sets `fast`, `general` and `chaos`, or else a file of Stages.
+/// Reads the set `fast`, `general` or `chaos`, or else a file of Stages.
 ///
-/// A Stage that cannot be read, or asks for what is not built, refuses the whole file.
+/// An invalid Stage, or one with an unsupported feature, makes the whole file invalid.
 pub fn read_stages(name: &str) -> Result<Vec<Stage>, FileRefusal> {
-    if let Some(files) = shipped(name) {
+    if let Some(files) = built_in(name) {
         let read = |(file, text): &(&str, &str)| parse(text).map_err(|refusal| in_file(file, refusal));
         let stages = files.map(read).collect::<Result<Vec<_>, _>>()?;
         return Ok(stages.into_iter().flatten().collect());

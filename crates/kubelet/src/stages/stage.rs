@@ -1,25 +1,25 @@
-//! A Stage as it was read. In KWOK: `v1alpha1.Stage`, `lifecycle.Stage`.
+//! A parsed Stage. In KWOK: `v1alpha1.Stage`, `lifecycle.Stage`.
 
 use coracle_meta::{GroupVersion, GroupVersionKind, Object};
 use serde_json::Value as Json;
 
 use super::delay::Delay;
 use super::effect::Step;
-use super::read::{Fields, Place};
+use super::read::{DocumentNode, Fields};
 use super::refusal::Refusal;
 use super::selector::Selector;
 use super::tree::Tree;
 use super::value_from::{Said, ValueFrom};
 
-/// The version of Stages.
+/// The API version of Stages.
 pub(crate) const API_VERSION: &str = "kwok.x-k8s.io/v1alpha1";
 
-/// One thing that can happen to objects of a kind.
+/// One transition of the objects of a kind.
 #[derive(Clone, Debug)]
 pub struct Stage {
     name: String,
     kind: GroupVersionKind,
-    /// Without one it is for no object.
+    /// A stage without a selector matches no object.
     selector: Option<Selector>,
     weight: i64,
     weight_from: Option<ValueFrom>,
@@ -29,7 +29,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Reads an object of the API.
+    /// Parses an object of the API.
     pub fn of_object(object: &Object) -> Result<Self, Refusal> {
         Self::read(&Tree::of_object(object))
     }
@@ -39,13 +39,13 @@ impl Stage {
         &self.name
     }
 
-    /// For objects of which kind it is.
+    /// The kind of the objects that it matches.
     pub fn kind(&self) -> &GroupVersionKind {
         &self.kind
     }
 
     pub(crate) fn read(document: &Tree) -> Result<Self, Refusal> {
-        let mut fields = Place::root(document).fields()?;
+        let mut fields = DocumentNode::root(document).fields()?;
         for (name, expected) in [("kind", "Stage"), ("apiVersion", API_VERSION)] {
             let place = fields.need(name)?;
             if place.text()? != expected {
@@ -54,7 +54,7 @@ impl Stage {
         }
         let mut metadata = fields.need("metadata")?.fields()?;
         let name = metadata.need("name")?.text()?.to_owned();
-        // What the API adds to an object: it says nothing of how the stage goes.
+        // The API server adds it; it does not affect the stage.
         fields.take("status");
         let spec = fields.need("spec")?;
         fields.end()?;
@@ -79,7 +79,7 @@ impl Stage {
         self.selector.as_ref().is_some_and(|selector| selector.matches(object))
     }
 
-    /// How likely it is among those that match; none if the object says that it is not to be counted.
+    /// Its weight among the stages that match; none if an expression on the object removes it.
     pub(crate) fn weight(&self, object: &Json) -> Result<Option<i64>, String> {
         Ok(match self.weight_from.as_ref().map_or(Ok(Said::Nothing), |from| from.number(object))? {
             Said::Value(weight) => Some(weight),
@@ -89,7 +89,7 @@ impl Stage {
     }
 }
 
-fn read_kind(place: &Place<'_>) -> Result<GroupVersionKind, Refusal> {
+fn read_kind(place: &DocumentNode<'_>) -> Result<GroupVersionKind, Refusal> {
     let mut fields = place.fields()?;
     let group = fields.take("apiGroup");
     let kind = fields.need("kind")?.text()?.to_owned();

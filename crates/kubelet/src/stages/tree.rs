@@ -1,4 +1,4 @@
-//! A document with the lines on which its parts stand.
+//! A document tree with line numbers.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde_saphyr::{Location, Spanned};
 
 use super::refusal::Refusal;
 
-/// A value and where it stands.
+/// A value and its line.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
-    /// From 1; 0 for what was no text.
+    /// From 1; 0 if there is no text.
     pub(crate) line: u64,
     pub(crate) part: Part,
 }
@@ -26,7 +26,7 @@ pub(crate) enum Part {
 }
 
 impl Tree {
-    /// Each document of a text that holds something.
+    /// The documents of a text that are not empty.
     pub(crate) fn of_yaml(text: &str) -> Result<Vec<Self>, Refusal> {
         let options = serde_saphyr::options! {
             duplicate_keys: DuplicateKeyPolicy::Error,

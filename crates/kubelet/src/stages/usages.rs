@@ -1,4 +1,5 @@
-//! What pods use, said by objects. In KWOK: `ResourceUsage`, `ClusterResourceUsage`, and `pkg/kwok/server` for their sense.
+//! Usage of pods that objects state. In KWOK: `ResourceUsage`, `ClusterResourceUsage`, and `pkg/kwok/server` for their
+//! semantics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,36 +11,36 @@ use parking_lot::RwLock;
 use serde_json::Value as Json;
 use tokio::sync::Notify;
 
-use super::read::{Fields, Place};
+use super::read::{DocumentNode, Fields};
 use super::refusal::Refusal;
 use super::stage::API_VERSION;
 use super::tree::{Part, Tree};
-use crate::usage::Given;
+use crate::usage::{UsageOverride, UsageOverrides};
 
-/// The kinds that say it.
+/// The kinds of usage objects.
 pub(crate) const KINDS: [&str; 2] = ["ResourceUsage", "ClusterResourceUsage"];
-/// What KWOK names, beside `cpu` and `memory`, is not read anywhere.
+/// The resources that are read; KWOK reads no others either.
 const RESOURCES: [&str; 2] = ["cpu", "memory"];
-/// What expressions see.
+/// The variables of expressions.
 const VARIABLES: [&str; 3] = ["pod", "node", "container"];
 
-/// The objects that say what pods use.
+/// The usage objects of the API.
 #[derive(Debug, Default)]
 pub(crate) struct Usages {
     objects: RwLock<BTreeMap<(&'static str, ObjectKey), Arc<PodUsage>>>,
-    /// Rings when pods may use something else.
+    /// Notified when the usage of pods may have changed.
     pub(crate) changed: Notify,
 }
 
-/// One of them.
+/// One usage object.
 #[derive(Debug)]
 pub(crate) struct PodUsage {
-    /// Of which pods it speaks; none for the one of its own name.
+    /// Which pods it applies to; none for the pod of its own name.
     selected: Option<Selected>,
     groups: Vec<Group>,
 }
 
-/// No names are all names.
+/// An empty list of names matches all names.
 #[derive(Debug, Default)]
 struct Selected {
     namespaces: Vec<String>,
@@ -48,7 +49,7 @@ struct Selected {
 
 #[derive(Debug)]
 struct Group {
-    /// None are all that no other group names.
+    /// Its containers; an empty list matches all containers that no other group names.
     containers: Vec<String>,
     amounts: BTreeMap<String, Amount>,
 }
@@ -60,7 +61,7 @@ enum Amount {
 }
 
 impl Usages {
-    /// Takes an object in, or out.
+    /// Adds, replaces or removes an object.
     pub(crate) fn set(&self, kind: &'static str, key: &ObjectKey, usage: Option<PodUsage>) {
         let mut objects = self.objects.write();
         let place = (kind, key.clone());
@@ -72,9 +73,9 @@ impl Usages {
         self.changed.notify_waiters();
     }
 
-    /// What the containers of a pod use, by their names, and what could not be found out.
-    pub(crate) fn of(&self, pod: &Pod, node: Option<&Node>) -> (BTreeMap<String, Given>, Vec<String>) {
-        let (mut given, mut faults) = (BTreeMap::new(), Vec::new());
+    /// What the objects state about the usage of a pod.
+    pub(crate) fn of(&self, pod: &Pod, node: Option<&Node>) -> UsageOverrides {
+        let mut overrides = UsageOverrides::default();
         let metadata = &pod.metadata;
         let [namespace, name] = [&metadata.namespace, &metadata.name].map(|text| text.clone().unwrap_or_default());
         let own = ObjectKey::new(namespace, name);
@@ -84,7 +85,7 @@ impl Usages {
             None => objects.values().filter(|usage| usage.is_of(&own)).collect(),
         };
         if speaking.is_empty() {
-            return (given, faults);
+            return overrides;
         }
         for container in &pod.spec.containers {
             let Some(group) = speaking.iter().find_map(|usage| usage.group_of(&container.name)) else { continue };
@@ -94,22 +95,22 @@ impl Usages {
                     .and_then(|amount| u64::try_from(scale(amount)).map_err(|_| format!("{amount} is below zero")));
                 amount.map_err(|why| faults.push(format!("{resource} of container {}: {why}", container.name))).ok()
             };
-            let cpu = amount("cpu", Quantity::nano_value, &mut faults);
-            let memory = amount("memory", Quantity::value, &mut faults);
-            given.insert(container.name.clone(), Given { cpu, memory });
+            let cpu = amount("cpu", Quantity::nano_value, &mut overrides.faults);
+            let memory = amount("memory", Quantity::value, &mut overrides.faults);
+            overrides.of_containers.insert(container.name.clone(), UsageOverride { cpu, memory });
         }
-        (given, faults)
+        overrides
     }
 }
 
 impl PodUsage {
-    /// Reads an object of the API.
+    /// Parses an object of the API.
     pub(crate) fn of_object(kind: &str, object: &Object) -> Result<Self, Refusal> {
         Self::read(kind, &Tree::of_object(object))
     }
 
     fn read(kind: &str, document: &Tree) -> Result<Self, Refusal> {
-        let mut fields = Place::root(document).fields()?;
+        let mut fields = DocumentNode::root(document).fields()?;
         for (name, expected) in [("kind", kind), ("apiVersion", API_VERSION)] {
             let place = fields.need(name)?;
             if place.text()? != expected {
@@ -121,9 +122,10 @@ impl PodUsage {
         let spec = fields.need("spec")?;
         fields.end()?;
         let mut spec = spec.fields()?;
-        let selected = match kind == KINDS[1] {
-            true => Some(spec.take("selector").map_or(Ok(Selected::default()), |place| Selected::read(&place))?),
-            false => None,
+        let selected = if kind == KINDS[1] {
+            Some(spec.take("selector").map_or(Ok(Selected::default()), |place| Selected::read(&place))?)
+        } else {
+            None
         };
         let groups = spec.items("usages")?.iter().map(Group::read).collect::<Result<_, _>>()?;
         spec.end()?;
@@ -143,7 +145,7 @@ impl PodUsage {
 }
 
 impl Selected {
-    fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let (namespaces, names) = (texts(&mut fields, "matchNamespaces")?, texts(&mut fields, "matchNames")?);
         fields.end()?;
@@ -156,7 +158,7 @@ fn texts(fields: &mut Fields<'_>, name: &str) -> Result<Vec<String>, Refusal> {
 }
 
 impl Group {
-    fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let containers = texts(&mut fields, "containers")?;
         let mut amounts = BTreeMap::new();
@@ -175,7 +177,7 @@ impl Group {
 }
 
 impl Amount {
-    fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let (value, expression) = (fields.take("value"), fields.take("expression"));
         fields.end()?;
@@ -215,8 +217,8 @@ impl Amount {
     }
 }
 
-/// An expression in which `Quantity(x)` is `string(x)`: what it gives is read as an amount, whoever says that it is one.
-/// What calculates with amounts is no text's, and refused when types are checked.
+/// The expression with `Quantity(x)` replaced by `string(x)`: the result is parsed as a quantity in any case.
+/// Arithmetic on quantities fails the type check.
 fn without_quantities(text: &str) -> String {
     const CALL: &str = "Quantity";
     let (mut plain, mut rest, mut quote) = (String::new(), text, None);
@@ -262,7 +264,7 @@ mod tests {
     }
 
     fn given(usages: &Usages, pod: &Pod) -> Vec<(Option<u64>, Option<u64>)> {
-        let (given, faults) = usages.of(pod, None);
+        let UsageOverrides { of_containers: given, faults } = usages.of(pod, None);
         assert_eq!(faults, [""; 0]);
         given.values().map(|own| (own.cpu, own.memory)).collect()
     }
@@ -296,7 +298,7 @@ mod tests {
         let with = |annotations| given(&usages, &pod(annotations))[0].0;
         assert_eq!(with(json!({"kwok.x-k8s.io/usage-cpu": "3"})), Some(3_000_000_000));
         assert_eq!(with(json!({"other": ""})), Some(1_000_000));
-        let (_, faults) = usages.of(&pod(json!({"kwok.x-k8s.io/usage-cpu": "much"})), None);
+        let UsageOverrides { faults, .. } = usages.of(&pod(json!({"kwok.x-k8s.io/usage-cpu": "much"})), None);
         assert!(faults[0].starts_with("cpu of container a: gave \"much\": "), "{faults:?}");
     }
 

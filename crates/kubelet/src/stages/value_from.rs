@@ -1,4 +1,4 @@
-//! Values that an expression finds in the object. In KWOK: `durationFrom`, `int64From`.
+//! Values that an expression takes from the object. In KWOK: `durationFrom`, `int64From`.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use coracle_meta::parse_duration;
 use serde_json::Value as Json;
 
 use super::query::Query;
-use super::read::Place;
+use super::read::DocumentNode;
 use super::refusal::Refusal;
 
-/// An expression of either language.
+/// An expression in jq or CEL.
 #[derive(Clone, Debug)]
 pub(crate) enum ValueFrom {
     Cel(Arc<Expression>),
     Jq(Query),
 }
 
-/// What an expression says.
+/// The result of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Said<T> {
     Value(T),
-    /// There is to be no value, not even the one that stands beside the expression.
+    /// There is no value, and the configured default does not apply.
     None,
-    /// Nothing, so that the value beside it counts.
+    /// The expression has no result, so the configured default applies.
     Nothing,
 }
 
 impl ValueFrom {
-    pub(crate) fn read(place: &Place<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
         let mut fields = place.fields()?;
         let (cel, jq, short) = (fields.take("cel"), fields.take("jq"), fields.take("expressionFrom"));
         fields.end()?;
@@ -46,7 +46,7 @@ impl ValueFrom {
         }
     }
 
-    /// A length of time: a duration as Go writes it, or the time until a date.
+    /// A duration in Go's format, or the time until a timestamp.
     pub(crate) fn duration(&self, object: &Json, now: Timestamp) -> Result<Said<SignedDuration>, String> {
         match self {
             Self::Cel(expression) => match evaluate(expression, object)? {
@@ -67,7 +67,7 @@ impl ValueFrom {
         }
     }
 
-    /// A whole number.
+    /// An integer.
     pub(crate) fn number(&self, object: &Json) -> Result<Said<i64>, String> {
         match self {
             Self::Cel(expression) => match evaluate(expression, object)? {
@@ -84,8 +84,8 @@ impl ValueFrom {
     }
 }
 
-/// `{expression: …}`, of CEL; the object is `self`.
-pub(crate) fn compile_cel(place: &Place<'_>) -> Result<Arc<Expression>, Refusal> {
+/// Compiles `{expression: …}`, in CEL; the object is `self`.
+pub(crate) fn compile_cel(place: &DocumentNode<'_>) -> Result<Arc<Expression>, Refusal> {
     let mut fields = place.fields()?;
     let text = fields.need("expression")?;
     fields.end()?;
@@ -94,11 +94,11 @@ pub(crate) fn compile_cel(place: &Place<'_>) -> Result<Arc<Expression>, Refusal>
     compiled.map(Arc::new).map_err(|error| text.refused(error.to_string()))
 }
 
-pub(crate) fn compile_jq(place: &Place<'_>) -> Result<Query, Refusal> {
+pub(crate) fn compile_jq(place: &DocumentNode<'_>) -> Result<Query, Refusal> {
     Query::new(place.text()?).map_err(|why| place.refused(why))
 }
 
-/// What an object looks like to an expression.
+/// The variables of an expression for an object.
 pub(crate) fn variables(object: &Json) -> Variables<'_> {
     let mut variables = Variables::default();
     variables.set("self", object);

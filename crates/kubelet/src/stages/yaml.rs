@@ -1,12 +1,12 @@
-//! YAML, as templates read and write it. In KWOK: `sigs.k8s.io/yaml`.
+//! YAML for templates. In KWOK: `sigs.k8s.io/yaml`.
 
 use serde_json::Value as Json;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-/// How deep a value is written as blocks.
+/// The deepest level that is written as blocks.
 const DEEPEST: usize = 100;
 
-/// A document as JSON; nothing is null.
+/// A document as JSON; an empty one is null.
 pub(crate) fn from_yaml(text: &str) -> Result<Json, String> {
     if text.trim().is_empty() {
         return Ok(Json::Null);
@@ -21,7 +21,7 @@ pub(crate) fn from_yaml(text: &str) -> Result<Json, String> {
     })
 }
 
-/// A value as blocks, ended by a line break.
+/// A value in block style, with a final line break.
 pub(crate) fn to_yaml(value: &Json) -> String {
     let mut text = String::new();
     write(value, 0, DEEPEST, &mut text);
@@ -31,7 +31,7 @@ pub(crate) fn to_yaml(value: &Json) -> String {
     text
 }
 
-/// Writes a value that begins where the text ends, in the column `indent`.
+/// Writes a value at the end of the text, in the column `indent`.
 fn write(value: &Json, indent: usize, depth: usize, into: &mut String) {
     match value {
         Json::Array(items) if !items.is_empty() && depth > 0 => {
@@ -63,7 +63,7 @@ fn write(value: &Json, indent: usize, depth: usize, into: &mut String) {
             }
         }
         Json::String(text) => into.push_str(&scalar(text)),
-        // JSON is YAML.
+        // Below that, JSON is valid YAML.
         other => into.push_str(&other.to_string()),
     }
 }
@@ -74,7 +74,7 @@ fn end_line(into: &mut String) {
     }
 }
 
-/// A text, in quotes unless it can be nothing else.
+/// A string, quoted unless it cannot be read as another type.
 fn scalar(text: &str) -> String {
     let is_plain_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_' | '.' | '/' | ' ');
     let is_plain = text.starts_with(|sign: char| sign.is_ascii_alphabetic() || sign == '/')

@@ -3,31 +3,31 @@ use std::time::Duration;
 
 use coracle_api::core_v1::Pod;
 
-/// A pod of a node.
+/// A pod that is bound to a node.
 pub(crate) struct Bound {
-    /// As the node runs it.
+    /// The pod that the node runs.
     pub(crate) pod: Arc<Pod>,
-    /// As the API shows it, if it does: itself, or the mirror of a static pod.
-    pub(crate) shown: Option<Arc<Pod>>,
-    /// Whether the node has it of a manifest.
+    /// The pod in the API, if it has one: the pod itself, or the mirror of a static pod.
+    pub(crate) in_api: Option<Arc<Pod>>,
+    /// Whether it comes from a manifest.
     pub(crate) is_static: bool,
-    /// How soon its mirror is looked after again, if something kept it from being as it should be.
+    /// When to retry, if creating or deleting its mirror failed.
     pub(crate) again: Option<Duration>,
 }
 
 impl Bound {
     /// A pod of the API.
     pub(crate) fn of_api(pod: Arc<Pod>) -> Self {
-        Self { shown: Some(pod.clone()), pod, is_static: false, again: None }
+        Self { in_api: Some(pod.clone()), pod, is_static: false, again: None }
     }
 
-    /// A static pod, with what its mirror says of how it was seen last.
+    /// A static pod, with the last status of its mirror.
     pub(crate) fn of_manifest(pod: &Pod, mirror: Option<Arc<Pod>>, again: Option<Duration>) -> Self {
         let mut pod = pod.clone();
         if let Some(mirror) = &mirror {
             pod.status = mirror.status.clone();
             pod.metadata.generation = mirror.metadata.generation;
         }
-        Self { pod: Arc::new(pod), shown: mirror, is_static: true, again }
+        Self { pod: Arc::new(pod), in_api: mirror, is_static: true, again }
     }
 }

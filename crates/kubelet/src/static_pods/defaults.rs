@@ -1,8 +1,8 @@
-//! What a manifest leaves out and the node needs. In Kubernetes: `SetDefaults_PodSpec` and its kin.
+//! Defaults of manifests that the node needs. In Kubernetes: `SetDefaults_PodSpec` and related functions.
 
 use coracle_api::core_v1::{Container, Pod, Probe};
 
-/// Fills in what decides how the node runs the pod; what only the API shows, the API server fills in.
+/// Sets the defaults that affect how the node runs the pod; the API server sets all others in the mirror.
 pub(super) fn complete(pod: &mut Pod) {
     let spec = &mut pod.spec;
     if spec.restart_policy.is_empty() {
@@ -18,7 +18,7 @@ fn complete_container(container: &mut Container) {
     for port in container.ports.iter_mut().filter(|port| port.protocol.is_empty()) {
         "TCP".clone_into(&mut port.protocol);
     }
-    // Whoever says how much it may have at the most asks for that much.
+    // A limit is also the default of the request.
     let resources = &mut container.resources;
     for (name, limit) in &resources.limits {
         resources.requests.entry(name.clone()).or_insert(*limit);

@@ -4,41 +4,41 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Where a node finds the manifests of its static pods; clones are the same place.
+/// The source of a node's static pod manifests; clones share the same source.
 ///
 /// In Kubernetes: `staticPodPath`, a folder on the node's disk.
 #[derive(Clone)]
 pub struct ManifestFolder(Arc<dyn ManifestSource>);
 
-/// What a [`ManifestFolder`] reads.
+/// The source of manifests that a [`ManifestFolder`] reads.
 pub trait ManifestSource: Send + Sync {
-    /// All manifests, in the order of their paths. It is asked every 20 s, and has to answer at once.
+    /// All manifests, in the order of their paths. The node calls it every 20 s, and it must return immediately.
     ///
     /// # Errors
-    /// What keeps it from saying which there are, as a sentence; then all stays as it was.
+    /// Why the manifests cannot be listed, as a sentence; the node then keeps its pods.
     fn read(&self) -> Result<Vec<Manifest>, String>;
 }
 
 /// One file, which holds one pod as YAML or JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Where it is; another path makes another pod of the same text.
+    /// The path. The same text at another path is another pod.
     pub path: String,
-    /// Its text, or what keeps it from being read.
+    /// Its text, or why it cannot be read.
     pub content: Result<String, String>,
 }
 
-/// Manifests in memory, by their paths: for tests.
+/// Manifests in memory, by their paths, for tests.
 #[derive(Debug, Default)]
 pub struct MemoryManifests(Mutex<BTreeMap<String, String>>);
 
 impl ManifestFolder {
-    /// The folder that `source` reads.
+    /// A folder that `source` reads.
     pub fn new(source: impl ManifestSource + 'static) -> Self {
         Self(Arc::new(source))
     }
 
-    /// The folder that `source` reads, which the caller keeps.
+    /// A folder that `source` reads, while the caller keeps the source.
     pub fn shared<S: ManifestSource + 'static>(source: &Arc<S>) -> Self {
         Self(source.clone())
     }
@@ -54,7 +54,7 @@ impl fmt::Debug for ManifestFolder {
     }
 }
 
-/// Two are equal if they are the same place.
+/// Two folders are equal if they share the same source.
 impl PartialEq for ManifestFolder {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -64,12 +64,12 @@ impl PartialEq for ManifestFolder {
 impl Eq for ManifestFolder {}
 
 impl MemoryManifests {
-    /// Puts a manifest at a path, in the place of what was there.
+    /// Adds or replaces the manifest at a path.
     pub fn put(&self, path: &str, text: &str) {
         self.0.lock().insert(path.to_owned(), text.to_owned());
     }
 
-    /// Takes a manifest away.
+    /// Removes a manifest.
     pub fn remove(&self, path: &str) {
         self.0.lock().remove(path);
     }

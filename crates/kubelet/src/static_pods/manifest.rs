@@ -10,24 +10,24 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use super::defaults::complete;
 use super::folder::Manifest;
 
-/// Where a pod comes from.
+/// The annotation with the source of a pod.
 pub(super) const SOURCE: &str = "kubernetes.io/config.source";
-/// The hash of its manifest.
+/// The annotation with the hash of a manifest.
 pub(super) const HASH: &str = "kubernetes.io/config.hash";
 
-/// A file cannot be longer. In Kubernetes: `maxConfigLength`.
+/// The size of a manifest at most. In Kubernetes: `maxConfigLength`.
 const LONGEST: usize = 10 << 20;
 
 const OFFSET_128: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const PRIME_128: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-/// The pod that a node makes of a manifest.
+/// Converts a manifest to the pod that a node runs.
 ///
-/// In Kubernetes: `tryDecodeSinglePod` and `applyDefaults`. Unlike there, what the API alone looks at is checked when the
-/// mirror is made.
+/// In Kubernetes: `tryDecodeSinglePod` and `applyDefaults`. Unlike Kubernetes: what only the API server validates is
+/// checked when the mirror is created.
 ///
 /// # Errors
-/// Why it is none, as a sentence.
+/// Why the manifest is not a pod, as a sentence.
 pub(crate) fn static_pod(manifest: &Manifest, node: &str) -> Result<Pod, String> {
     let text = manifest.content.as_ref().map_err(String::clone)?;
     if text.len() > LONGEST {
@@ -60,7 +60,7 @@ pub(crate) fn static_pod(manifest: &Manifest, node: &str) -> Result<Pod, String>
 }
 
 impl Manifest {
-    /// Whether a node of this name makes a pod of it.
+    /// Checks whether a node of this name accepts the manifest.
     ///
     /// # Errors
     /// Why not, as a sentence.
@@ -82,7 +82,7 @@ fn decode(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Static pods stay whatever becomes of their node.
+/// Static pods tolerate all taints with the effect NoExecute.
 fn tolerate(tolerations: &mut Vec<Toleration>) {
     let all = Toleration { operator: "Exists".to_owned(), effect: "NoExecute".to_owned(), ..Toleration::default() };
     let is_there = |own: &Toleration| own.key.is_empty() && own.operator == all.operator && own.effect == all.effect;
@@ -91,7 +91,7 @@ fn tolerate(tolerations: &mut Vec<Toleration>) {
     }
 }
 
-/// Without which a pod cannot be run at all.
+/// Checks the fields without which a pod cannot run.
 fn check(pod: &Pod) -> Result<(), String> {
     let invalid = |what: &str| Err(format!("invalid pod: {what}"));
     let name = pod.metadata.name.as_deref().unwrap_or_default();
@@ -118,7 +118,7 @@ fn check(pod: &Pod) -> Result<(), String> {
 
 /// FNV-1a of 128 bits over the pod, its node and its path, in hexadecimal.
 ///
-/// Unlike Kubernetes: over the pod as JSON, because there the value follows Go's printing of its structs.
+/// Unlike Kubernetes: over the pod as JSON, because the value there depends on how Go prints its structs.
 fn hash(pod: &Pod, node: &str, path: &str) -> String {
     let pod = serde_json::to_vec(pod).unwrap_or_default();
     let bytes = pod.into_iter().chain(format!("host:{node}file:{path}").into_bytes());

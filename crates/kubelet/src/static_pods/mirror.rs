@@ -3,21 +3,21 @@ use coracle_meta::OwnerReference;
 
 use super::manifest::HASH;
 
-/// Of which static pod a pod is the mirror: the hash of its manifest.
+/// The annotation of a mirror with the hash of its manifest.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Whether a pod of the API is the mirror of a static one.
+/// Whether a pod of the API is a mirror pod.
 pub(crate) fn is_mirror(pod: &Pod) -> bool {
     pod.metadata.annotations.contains_key(MIRROR)
 }
 
-/// Whether it is the mirror of this static pod as that is now. In Kubernetes: `IsMirrorPodOf`.
+/// Whether it is the mirror of this version of a static pod. In Kubernetes: `IsMirrorPodOf`.
 pub(crate) fn is_mirror_of(mirror: &Pod, pod: &Pod) -> bool {
     let hash = mirror.metadata.annotations.get(MIRROR);
     hash.is_some() && hash == pod.metadata.annotations.get(HASH)
 }
 
-/// What the API is to show of a static pod. In Kubernetes: `CreateMirrorPod`.
+/// The mirror of a static pod. In Kubernetes: `CreateMirrorPod`.
 pub(crate) fn mirror_of(pod: &Pod, node: &Node) -> Pod {
     let mut mirror = pod.clone();
     let metadata = &mut mirror.metadata;

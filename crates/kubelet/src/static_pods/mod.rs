@@ -1,10 +1,11 @@
-//! Pods that a node runs by itself, of manifests on its disk, and their mirrors in the API.
+//! Static pods: pods that a node runs from manifests on its disk, and their mirrors in the API.
 //!
 //! ```text
 //! ManifestFolder --every 20 s--> manifest (pure): a Pod with uid, name and annotations --> StaticPods: wanted, ending
-//!                                        mirror (pure): what the API shows of it <--Pods::reconcile--/
+//!                                        mirror (pure): what the API shows of it <--PodWorkers::reconcile--/
 //! ```
-//! A static pod and its mirror have one key; the uid of the pod is the hash of its manifest, that of the mirror the API's.
+//! A static pod and its mirror share one key; the uid of the pod is the hash of its manifest, and the API assigns that
+//! of the mirror.
 //! In Kubernetes: `pkg/kubelet/config/file.go`, `pkg/kubelet/pod/mirror_client.go`.
 
 mod bound;

@@ -7,10 +7,10 @@ use coracle_meta::{ApiObject, ObjectKey, format_time};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Since when the node knows a pod.
+/// The annotation with the time when the node first saw a pod.
 const SEEN: &str = "kubernetes.io/config.seen";
 
-/// The static pods of a machine: those of its manifests, and those whose manifests are gone or are others now.
+/// The static pods of a machine: those of its manifests, and those whose manifests were removed or changed.
 #[derive(Debug, Default)]
 pub(crate) struct StaticPods {
     table: Mutex<Table>,
@@ -19,55 +19,55 @@ pub(crate) struct StaticPods {
 #[derive(Debug, Default)]
 struct Table {
     wanted: BTreeMap<ObjectKey, Arc<Pod>>,
-    /// What stops, as a pod that was asked to.
+    /// The pods that are being stopped.
     ending: BTreeMap<ObjectKey, Arc<Pod>>,
-    /// When manifests are looked at next.
+    /// When the manifests are read next.
     next: Option<Instant>,
-    /// What was found wrong with them.
+    /// What was wrong with them.
     faults: Vec<String>,
 }
 
-/// What a key names for the machine.
+/// The static pod of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Called {
-    /// A pod that it is to run.
+    /// A pod to run.
     Wanted(Arc<Pod>),
-    /// One that has to end first.
+    /// A pod that has to end first.
     Ending(Arc<Pod>),
 }
 
 impl StaticPods {
-    /// What the machine makes of a key; none if it is no static pod's.
+    /// The static pod of a key, if it has one.
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<Called> {
         let table = self.table.lock();
         let ending = table.ending.get(key).cloned().map(Called::Ending);
         ending.or_else(|| table.wanted.get(key).cloned().map(Called::Wanted))
     }
 
-    /// The names of all.
+    /// The keys of all static pods.
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
         let table = self.table.lock();
         let keys: BTreeSet<&ObjectKey> = table.wanted.keys().chain(table.ending.keys()).collect();
         keys.into_iter().cloned().collect()
     }
 
-    /// When the manifests are to be read; none if they never were.
+    /// When the manifests are read next; none if they were never read.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.table.lock().next
     }
 
-    /// They were read, and are to be read again then.
+    /// Sets when the manifests are read next.
     pub(crate) fn read_again(&self, at: Instant) {
         self.table.lock().next = Some(at);
     }
 
-    /// What is wrong with the manifests, as far as it was not before.
+    /// What is wrong with the manifests and was not reported before.
     pub(crate) fn new_faults(&self, faults: Vec<String>) -> Vec<String> {
         let known = std::mem::replace(&mut self.table.lock().faults, faults.clone());
         faults.into_iter().filter(|fault| !known.contains(fault)).collect()
     }
 
-    /// From now on these are to run; gives what is otherwise now. What is no more, or another, stops.
+    /// Sets the pods to run; returns the keys that have changed. A removed or changed pod is stopped.
     pub(crate) fn replace(&self, pods: Vec<Pod>, now: Timestamp) -> Vec<ObjectKey> {
         let table = &mut *self.table.lock();
         let mut before = std::mem::take(&mut table.wanted);
@@ -93,7 +93,7 @@ impl StaticPods {
         changed.into_iter().collect()
     }
 
-    /// A pod has ended.
+    /// Removes a pod that has ended.
     pub(crate) fn ended(&self, key: &ObjectKey) {
         self.table.lock().ending.remove(key);
     }

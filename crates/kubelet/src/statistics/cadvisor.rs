@@ -3,8 +3,8 @@ use coracle_exposition::{Exposition, MetricKind};
 use super::{Statistics, seconds, since_epoch};
 use crate::{ContainerReading, PodReading};
 
-/// The part of `/metrics/cadvisor` that is true of simulated containers: processor time, memory, start, limits, and the
-/// machine. Disks, networks and what kernels count are not there.
+/// The metrics of `/metrics/cadvisor` that apply to simulated containers: CPU time, memory, start, limits, and the
+/// machine. There are no metrics of disks, networks and the kernel.
 ///
 /// In Kubernetes: `github.com/google/cadvisor/metrics`.
 pub(crate) fn cadvisor(of: &Statistics) -> String {
@@ -52,7 +52,13 @@ pub(crate) fn cadvisor(of: &Statistics) -> String {
     let start = "container_start_time_seconds";
     text.metric(start, MetricKind::Gauge, "Start time of the container since unix epoch in seconds.");
     each(&mut text, start, &|_, own| since_epoch(own.started), false);
-    let machine = [
+    machine(of, &mut text);
+    text.into_text()
+}
+
+/// The capacity of the machine.
+fn machine(of: &Statistics, text: &mut Exposition) {
+    let metrics = [
         ("machine_cpu_cores", "Number of logical CPU cores.", of.capacity("cpu")),
         ("machine_memory_bytes", "Amount of memory installed on the machine.", of.capacity("memory")),
     ];
@@ -62,9 +68,8 @@ pub(crate) fn cadvisor(of: &Statistics) -> String {
         ("machine_id", info.machine_id.as_str()),
         ("system_uuid", info.system_uuid.as_str()),
     ];
-    for (name, help, amount) in machine {
+    for (name, help, amount) in metrics {
         text.metric(name, MetricKind::Gauge, help);
         text.sample(name, &labels, amount);
     }
-    text.into_text()
 }

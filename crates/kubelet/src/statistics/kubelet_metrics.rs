@@ -3,7 +3,7 @@ use coracle_meta::KUBERNETES_VERSION;
 
 use super::Statistics;
 
-/// The answer to `/metrics`: what a kubelet tells of itself, as far as it is true of a simulated one.
+/// The response of `/metrics`: the kubelet's own metrics that apply to a simulated one.
 ///
 /// In Kubernetes: `pkg/kubelet/metrics`.
 pub(crate) fn kubelet_metrics(of: &Statistics) -> String {

@@ -1,6 +1,6 @@
-//! What a node tells of what it uses: `/stats/summary`, `/metrics/resource`, `/metrics/cadvisor`, `/metrics`.
+//! The usage endpoints of a node: `/stats/summary`, `/metrics/resource`, `/metrics/cadvisor`, `/metrics`.
 //!
-//! Pure renderings of one [`NodeReading`](crate::NodeReading) and of the objects that it is about.
+//! They render one [`NodeReading`](crate::NodeReading) and the objects that it is about, without side effects.
 //! In Kubernetes: `pkg/kubelet/server/stats` and `pkg/kubelet/metrics/collectors`.
 
 mod cadvisor;
@@ -24,7 +24,7 @@ use crate::NodeReading;
 /// How many processes a node can have.
 pub(crate) const MOST_PIDS: u64 = 32_768;
 
-/// What a node tells of, at one moment.
+/// The usage of a node at one moment.
 #[derive(Debug)]
 pub(crate) struct Statistics {
     pub(crate) node: Arc<Node>,
@@ -33,13 +33,13 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// How much the node has of a resource, in whole ones.
+    /// The node's capacity of a resource, in whole units.
     fn capacity(&self, resource: &str) -> u64 {
         let amount = self.node.status.capacity.get(resource).copied().map_or(0, Quantity::value);
         u64::try_from(amount).unwrap_or(0)
     }
 
-    /// How much a container may have of a resource, in whole ones.
+    /// A container's limit of a resource, in whole units.
     fn limit(&self, pod: &ObjectKey, container: &str, resource: &str) -> Option<u64> {
         let limit = self.container(pod, container)?.resources.limits.get(resource)?;
         u64::try_from(limit.value()).ok()

@@ -3,9 +3,9 @@ use coracle_exposition::{Exposition, MetricKind};
 use super::{Statistics, seconds, since_epoch};
 use crate::{ContainerReading, PodReading};
 
-/// A metric of running containers: its name, its kind, what it says, and whether it says it of a moment.
+/// A metric of running containers: name, kind, help, value, and whether it has a timestamp.
 type OfContainers = (&'static str, MetricKind, &'static str, fn(&ContainerReading) -> f64, bool);
-/// The same of pods.
+/// A metric of pods.
 type OfPods = (&'static str, MetricKind, &'static str, fn(&PodReading) -> f64);
 
 const OF_CONTAINERS: [OfContainers; 4] = [
@@ -57,7 +57,7 @@ const OF_PODS: [OfPods; 3] = [
     ),
 ];
 
-/// The answer to `/metrics/resource`. In Kubernetes: `resourceMetricsCollector`.
+/// The response of `/metrics/resource`. In Kubernetes: `resourceMetricsCollector`.
 pub(crate) fn resource_metrics(of: &Statistics) -> String {
     let mut text = Exposition::default();
     let millis = of.reading.at.as_millisecond();
@@ -75,6 +75,31 @@ pub(crate) fn resource_metrics(of: &Statistics) -> String {
             }
         }
     }
+    node_metrics(of, &mut text);
+    for (name, kind, help, value) in OF_PODS {
+        text.metric(name, kind, help);
+        for pod in &of.reading.pods {
+            let labels = [("namespace", pod.key.namespace.as_str()), ("pod", &pod.key.name)];
+            text.sample_at(name, &labels, value(pod), millis);
+        }
+    }
+    text.metric(
+        "resource_scrape_error",
+        MetricKind::Gauge,
+        "[STABLE] 1 if there was an error while getting container metrics, 0 otherwise",
+    );
+    text.sample("resource_scrape_error", &[], 0);
+    text.metric(
+        "scrape_error",
+        MetricKind::Gauge,
+        "[ALPHA] (Deprecated since 1.29.0) 1 if there was an error while getting container metrics, 0 otherwise",
+    );
+    text.sample("scrape_error", &[], 0);
+    text.into_text()
+}
+
+/// The metrics of the node as a whole.
+fn node_metrics(of: &Statistics, text: &mut Exposition) {
     let of_node = [
         (
             "node_cpu_usage_seconds_total",
@@ -97,26 +122,6 @@ pub(crate) fn resource_metrics(of: &Statistics) -> String {
     ];
     for (name, kind, help, value) in of_node {
         text.metric(name, kind, help);
-        text.sample_at(name, &[], value, millis);
+        text.sample_at(name, &[], value, of.reading.at.as_millisecond());
     }
-    for (name, kind, help, value) in OF_PODS {
-        text.metric(name, kind, help);
-        for pod in &of.reading.pods {
-            let labels = [("namespace", pod.key.namespace.as_str()), ("pod", &pod.key.name)];
-            text.sample_at(name, &labels, value(pod), millis);
-        }
-    }
-    text.metric(
-        "resource_scrape_error",
-        MetricKind::Gauge,
-        "[STABLE] 1 if there was an error while getting container metrics, 0 otherwise",
-    );
-    text.sample("resource_scrape_error", &[], 0);
-    text.metric(
-        "scrape_error",
-        MetricKind::Gauge,
-        "[ALPHA] (Deprecated since 1.29.0) 1 if there was an error while getting container metrics, 0 otherwise",
-    );
-    text.sample("scrape_error", &[], 0);
-    text.into_text()
 }

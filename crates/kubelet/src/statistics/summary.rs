@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::{MOST_PIDS, Statistics};
 use crate::{ContainerReading, PodReading};
 
-/// The answer to `/stats/summary`; with `only_cpu_and_memory`, no more than these.
+/// The response of `/stats/summary`; with `only_cpu_and_memory`, only these.
 ///
-/// In Kubernetes: `Summary` of `stats/v1alpha1`. What nobody measures here is left out: page faults, inodes, logs, images.
+/// In Kubernetes: `Summary` of `stats/v1alpha1`. Values that are not simulated are left out: page faults, inodes, logs,
+/// images.
 pub(crate) fn summary(of: &Statistics, only_cpu_and_memory: bool) -> Value {
     let reading = &of.reading;
     let (at, capacity) = (reading.at, of.capacity("memory"));
@@ -78,7 +79,7 @@ fn swap(at: Timestamp) -> Value {
     json!({"time": format_time(at), "swapAvailableBytes": 0, "swapUsageBytes": 0})
 }
 
-/// Nothing is sent to simulated pods, nor by them.
+/// Simulated pods send and receive no network traffic.
 fn network(at: Timestamp) -> Value {
     let nothing = json!({"name": "eth0", "rxBytes": 0, "rxErrors": 0, "txBytes": 0, "txErrors": 0});
     let mut network = nothing.clone();
@@ -87,7 +88,7 @@ fn network(at: Timestamp) -> Value {
     network
 }
 
-/// The disk of the node, of which somebody uses so much.
+/// The disk of the node, with this much used.
 fn of_disk(of: &Statistics, used: u64) -> Value {
     let mut disk = disk(of, of.reading.storage);
     disk["usedBytes"] = used.into();

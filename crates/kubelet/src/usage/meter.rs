@@ -5,22 +5,22 @@ use coracle_ambient::Timestamp;
 use super::Usage;
 use super::reading::ContainerReading;
 
-/// What one run of a container has used: a counter that goes on as its usage is changed, and can be read for a moment
-/// that is past.
+/// The usage of one run of a container: a counter that continues when its usage changes, and that can be read for a
+/// past moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     pub(crate) container: Box<str>,
     began: Timestamp,
     ended: Option<Timestamp>,
-    /// What it is told to use, since when; the oldest first.
+    /// Its usage over time; the oldest span first.
     spans: Vec<Span>,
 }
 
-/// A time in which nobody changed what a container is told to use.
+/// A time in which the usage settings of a container did not change.
 #[derive(Clone, Debug)]
 struct Span {
     from: Timestamp,
-    /// What the counter said then: billionths of a core, times seconds.
+    /// The counter at the start of the span: billionths of a core, times seconds.
     counted: u64,
     usage: Usage,
 }
@@ -31,12 +31,12 @@ impl Meter {
         Self { container: container.into(), began, ended: None, spans }
     }
 
-    /// Whether it counts the run that began then, which goes on.
+    /// Whether it counts the running container that started then.
     pub(crate) fn counts(&self, began: Timestamp) -> bool {
         self.began == began && self.ended.is_none()
     }
 
-    /// From now on it is told to use this.
+    /// Sets the usage from now on.
     pub(crate) fn change(&mut self, usage: &Usage, now: Timestamp) {
         if self.last().usage != *usage {
             let counted = self.cpu(now);
@@ -44,18 +44,18 @@ impl Meter {
         }
     }
 
-    /// The run has ended.
+    /// Ends the run.
     pub(crate) fn end(&mut self, at: Timestamp) {
         self.ended.get_or_insert(at.max(self.began));
     }
 
-    /// Forgets what is only needed to read moments before this one.
+    /// Forgets spans that are only needed for moments before this one.
     pub(crate) fn forget_before(&mut self, then: Timestamp) {
         let needed = self.spans.iter().rposition(|span| span.from <= then).unwrap_or(0);
         self.spans.drain(..needed);
     }
 
-    /// Whether it ended before this moment; then all that it will ever say is its last count.
+    /// Whether it ended before this moment; then only its last count is needed.
     pub(crate) fn ended_before(&self, then: Timestamp) -> bool {
         self.ended.is_some_and(|ended| ended < then)
     }
@@ -68,7 +68,7 @@ impl Meter {
         span.counted.saturating_add(grown)
     }
 
-    /// What is to be read of it at a moment; none if it does not run then.
+    /// The reading at a moment; none if the container does not run then.
     pub(crate) fn read(&self, at: Timestamp) -> Option<ContainerReading> {
         if at < self.began || self.ended.is_some_and(|ended| ended <= at) {
             return None;
@@ -85,16 +85,16 @@ impl Meter {
         })
     }
 
-    /// What it is told to use.
+    /// Its current usage setting.
     pub(crate) fn usage(&self) -> &Usage {
         &self.last().usage
     }
 
-    /// When it next uses another amount of anything but processor time.
+    /// When its usage of anything except CPU time changes next.
     pub(crate) fn changes_after(&self, now: Timestamp) -> Option<Timestamp> {
         let (usage, age) = (self.usage(), self.age(now));
         let courses = [&usage.memory, &usage.storage, &usage.pids];
-        let next = courses.into_iter().filter_map(|course| course.changes_after(age)).min()?;
+        let next = courses.into_iter().filter_map(|profile| profile.changes_after(age)).min()?;
         self.began.checked_add(next).ok().filter(|_| self.ended.is_none())
     }
 
@@ -103,7 +103,7 @@ impl Meter {
     }
 
     fn span(&self, at: Timestamp) -> &Span {
-        // There is always a first, which every later moment may fall back to.
+        // The first span always exists and covers all earlier moments.
         self.spans.iter().rev().find(|span| span.from <= at).unwrap_or(&self.spans[0])
     }
 
@@ -114,7 +114,7 @@ impl Meter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Course, Usage};
+    use super::super::{Usage, UsageProfile};
     use super::*;
 
     fn at(second: i64) -> Timestamp {
@@ -122,8 +122,8 @@ mod tests {
     }
 
     fn usage(cpu: u64, memory: u64) -> Usage {
-        let [cpu, memory] = [cpu, memory].map(Course::constant);
-        Usage { cpu, memory, storage: Course::constant(0), pids: Course::constant(1) }
+        let [cpu, memory] = [cpu, memory].map(UsageProfile::constant);
+        Usage { cpu, memory, storage: UsageProfile::constant(0), pids: UsageProfile::constant(1) }
     }
 
     #[test]

@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 
 use super::meter::Meter;
 use super::reading::{ContainerReading, NodeReading, PodReading};
-use super::{Given, Usage};
+use super::{Usage, UsageOverrides};
 
-/// For how long what is past can be read.
+/// How long past values can be read.
 const KEPT: SignedDuration = SignedDuration::from_secs(60);
 
-/// The counters of a node: what its pods use and have used, and what runs beside them.
+/// The meters of a node: the usage of its pods, and of the system next to them.
 #[derive(Debug, Default)]
 pub(crate) struct Meters {
     counted: Mutex<Counted>,
@@ -21,18 +21,18 @@ pub(crate) struct Meters {
 
 #[derive(Debug, Default)]
 struct Counted {
-    /// What runs beside the pods; none before the node was first looked at.
+    /// The usage of the system, without pods; none before the node was first observed.
     system: Option<Meter>,
     pods: BTreeMap<ObjectKey, PodMeter>,
-    /// Processor time of runs that are kept no more.
+    /// CPU time of runs that were dropped.
     gone: u64,
-    /// The last runs of pods that are there no more.
+    /// The last runs of pods that are gone.
     going: Vec<Meter>,
-    /// What of the Node's annotations was found wrong.
+    /// What is wrong with the Node's annotations.
     faults: Vec<String>,
 }
 
-/// Where a container of a pod is.
+/// A run of a container.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'p> {
     pub(crate) container: &'p Container,
@@ -40,7 +40,7 @@ pub(crate) struct Run<'p> {
     pub(crate) is_init: bool,
     /// Since when it runs, if it does.
     pub(crate) since: Option<Timestamp>,
-    /// When it ended, if it does not.
+    /// When it ended, if it does not run.
     pub(crate) ended: Timestamp,
 }
 
@@ -50,21 +50,21 @@ struct PodMeter {
     uid: Box<str>,
     seen: Timestamp,
     runs: Vec<Meter>,
-    /// Processor time of runs that are kept no more.
+    /// CPU time of runs that were dropped.
     gone: u64,
-    /// What of its annotations was found wrong.
+    /// What is wrong with its annotations.
     faults: Vec<String>,
 }
 
 impl Meters {
-    /// Takes in where a pod that was first seen then is on its way, and what is said of its containers, by annotations or
-    /// otherwise. Gives what is wrong with that, if it is new.
+    /// Updates the runs of a pod that was first seen at `seen`, and their usage from annotations and usage objects.
+    /// Returns what is wrong with these, if it is new.
     pub(crate) fn observe(
         &self,
         pod: &Pod,
         seen: Timestamp,
         runs: &[Run<'_>],
-        (given, unknown): &(BTreeMap<String, Given>, Vec<String>),
+        overrides: &UsageOverrides,
         now: Timestamp,
     ) -> Vec<String> {
         let key = pod.object_key();
@@ -81,20 +81,20 @@ impl Meters {
             gone: 0,
             faults: Vec::new(),
         });
-        let faults = known.observe(pod, runs, given, unknown.clone(), now);
+        let faults = known.observe(pod, runs, overrides, now);
         let is_new = faults != known.faults;
         known.faults.clone_from(&faults);
         if is_new { faults } else { Vec::new() }
     }
 
-    /// Counts from now on what runs beside the pods, if that is not counted yet: what was read of the API may not have the
-    /// Node that was just registered.
+    /// Starts the meter of the system if it does not run yet. The informer may not have the Node that was just
+    /// registered.
     pub(crate) fn begin(&self, node: &Node, now: Timestamp) {
         let usage = Usage::of_system(node, &mut Vec::new());
         self.counted.lock().system.get_or_insert_with(|| Meter::new("", now, usage));
     }
 
-    /// Takes in what a Node's annotations say of what runs beside the pods. Gives what is wrong with it, if it is new.
+    /// Updates the usage of the system from a Node's annotations. Returns what is wrong with them, if it is new.
     pub(crate) fn observe_node(&self, node: &Node, now: Timestamp) -> Vec<String> {
         let mut faults = Vec::new();
         let usage = Usage::of_system(node, &mut faults);
@@ -111,26 +111,26 @@ impl Meters {
         if is_new { faults } else { Vec::new() }
     }
 
-    /// Whether the Node says, or said, what runs beside the pods.
+    /// Whether annotations of the Node set the usage of the system, now or before.
     pub(crate) fn is_system_told(&self) -> bool {
         let counted = self.counted.lock();
         let default = Usage::of_system(&Node::default(), &mut Vec::new());
         counted.system.as_ref().is_some_and(|system| *system.usage() != default) || !counted.faults.is_empty()
     }
 
-    /// When anything but processor time is next used in another amount, though nobody changes anything.
+    /// When the usage of anything except CPU time changes next without a change of an object.
     pub(crate) fn changes_after(&self, now: Timestamp) -> Option<Timestamp> {
         let counted = self.counted.lock();
         let runs = counted.pods.values().flat_map(|pod| &pod.runs).chain(&counted.system);
         runs.filter_map(|run| run.changes_after(now)).min()
     }
 
-    /// The pod is there no more.
+    /// Forgets a pod that is gone.
     pub(crate) fn forget(&self, key: &ObjectKey, now: Timestamp) {
         self.counted.lock().forget(key, now);
     }
 
-    /// What is used at a moment, at most a minute ago; none before the node was first looked at.
+    /// The usage of the node at a moment that is at most a minute in the past; none before the node was first observed.
     pub(crate) fn read(&self, at: Timestamp) -> Option<NodeReading> {
         let counted = self.counted.lock();
         let system = counted.system.as_ref().filter(|system| system.read(at).is_some())?;
@@ -154,7 +154,7 @@ impl Meters {
         })
     }
 
-    /// What one pod uses at a moment, at most a minute ago; none if no container of it ran then.
+    /// The usage of one pod at a moment that is at most a minute in the past; none if no container of it ran then.
     pub(crate) fn read_pod(&self, key: &ObjectKey, at: Timestamp) -> Option<PodReading> {
         self.counted.lock().pods.get(key)?.read(key, at)
     }
@@ -170,7 +170,7 @@ impl Counted {
         self.prune(now);
     }
 
-    /// Lets go of pods whose last moments nobody can ask for any more.
+    /// Drops pods whose last moments cannot be requested any more.
     fn prune(&mut self, now: Timestamp) {
         let gone = &mut self.gone;
         self.going.retain(|run| keeps(run, gone, now));
@@ -178,16 +178,10 @@ impl Counted {
 }
 
 impl PodMeter {
-    fn observe(
-        &mut self,
-        pod: &Pod,
-        runs: &[Run<'_>],
-        given: &BTreeMap<String, Given>,
-        mut faults: Vec<String>,
-        now: Timestamp,
-    ) -> Vec<String> {
+    fn observe(&mut self, pod: &Pod, runs: &[Run<'_>], overrides: &UsageOverrides, now: Timestamp) -> Vec<String> {
+        let mut faults = overrides.faults.clone();
         for &Run { container, is_init, since, ended } in runs {
-            let own = given.get(&container.name).copied().filter(|_| !is_init).unwrap_or_default();
+            let own = overrides.of_containers.get(&container.name).copied().filter(|_| !is_init).unwrap_or_default();
             let usage = Usage::told(pod, container, is_init, &mut faults).but(own);
             let known = self.runs.iter_mut().rev().find(|run| *run.container == *container.name);
             match known {
@@ -215,7 +209,7 @@ impl PodMeter {
     }
 }
 
-/// Whether a run is kept; one that is not leaves what it has used.
+/// Whether a run is kept; the CPU time of a dropped run is added to `gone`.
 fn keeps(run: &Meter, gone: &mut u64, now: Timestamp) -> bool {
     let is_past = run.ended_before(now - KEPT);
     if is_past {

@@ -1,74 +1,83 @@
-//! What the containers of a node use: of what annotations say to what is measured.
+//! The simulated usage of containers: from annotations to readings.
 //!
 //! ```text
-//! annotations, requests --Usage--> Course: how much, by age --Meter: one run--> Meters of a node --Reading--> statistics
+//! annotations, requests --Usage--> UsageProfile: how much, by age --Meter: one run--> Meters of a node --Reading--> statistics
 //! ```
-//! Nothing is sampled: a [`Meters`] is read for a moment, and computes what a counter would say then.
+//! There is no sampling: a [`Meters`] is read for a moment, and computes the value of the counter then.
 //! In Kubernetes: what cAdvisor or the container runtime measures.
 
-mod course;
 mod meter;
 mod meters;
 mod out_of_memory;
 mod reading;
+mod usage_profile;
 
 use coracle_api::core_v1::{Container, Node, Pod};
 use coracle_meta::Quantity;
 
-pub(crate) use self::course::Course;
-use self::course::Unit;
 pub(crate) use self::meters::{Meters, Run};
 pub(crate) use self::out_of_memory::limited;
 pub use self::reading::{ContainerReading, NodeReading, PodReading};
+use self::usage_profile::Unit;
+pub(crate) use self::usage_profile::UsageProfile;
 
 type Annotations = std::collections::BTreeMap<String, String>;
 
 const PREFIX: &str = "coracle.dev/";
 
-/// What a container uses where nobody says it and it requests nothing: a thousandth of a core, 16 MiB.
+/// The usage of a container without annotations and requests: a thousandth of a core, 16 MiB.
 const DEFAULT_CPU: u64 = 1_000_000;
 const DEFAULT_MEMORY: u64 = 16 << 20;
-/// What runs on a node beside its pods, where nobody says it.
+/// The usage of the system next to the pods of a node, without annotations.
 const SYSTEM_CPU: u64 = 50_000_000;
 const SYSTEM_MEMORY: u64 = 256 << 20;
 const SYSTEM_STORAGE: u64 = 2 << 30;
 const SYSTEM_PIDS: u64 = 100;
-/// Which part of what it requests, else.
+/// Without annotations, a container uses this part of its requests: one tenth.
 const DEFAULT_SHARE: u64 = 10;
 
-/// What one container uses.
+/// The usage of one container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// In billionths of a core.
-    pub(crate) cpu: Course,
+    pub(crate) cpu: UsageProfile,
     /// In bytes.
-    pub(crate) memory: Course,
+    pub(crate) memory: UsageProfile,
     /// On the node's disk, in bytes.
-    pub(crate) storage: Course,
+    pub(crate) storage: UsageProfile,
     /// Processes.
-    pub(crate) pids: Course,
+    pub(crate) pids: UsageProfile,
 }
 
-/// What an object says that a container uses, as far as it does: in billionths of a core, and in bytes.
+/// The usage of a container as objects of KWOK state it: in billionths of a core, and in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Given {
+pub(crate) struct UsageOverride {
     pub(crate) cpu: Option<u64>,
     pub(crate) memory: Option<u64>,
 }
 
-/// The annotations that say what is used, after the prefix.
+/// What objects of KWOK state about the usage of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UsageOverrides {
+    /// By the names of containers.
+    pub(crate) of_containers: std::collections::BTreeMap<String, UsageOverride>,
+    /// What could not be evaluated, and why.
+    pub(crate) faults: Vec<String>,
+}
+
+/// The annotations that set usage, without their prefix.
 pub(crate) const CPU: &str = "cpu";
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const STORAGE: &str = "ephemeral-storage";
 pub(crate) const PIDS: &str = "pids";
 
 impl Usage {
-    /// What the pod's annotations say of one of its containers, or else a tenth of what it requests.
+    /// The usage that a pod's annotations set for one of its containers, or else a tenth of its requests.
     pub(crate) fn of(pod: &Pod, container: &Container, is_init: bool) -> Self {
         Self::told(pod, container, is_init, &mut Vec::new())
     }
 
-    /// The same, and what cannot be read: then all is as if nothing were said of that.
+    /// The same, with a list of what cannot be parsed; such an annotation counts as absent.
     pub(crate) fn told(pod: &Pod, container: &Container, is_init: bool, faults: &mut Vec<String>) -> Self {
         let requested = |resource: &str| container.resources.requests.get(resource).copied();
         let share = |amount: Option<i64>, other: u64| {
@@ -76,73 +85,73 @@ impl Usage {
             amount.map_or(other, |amount| amount / DEFAULT_SHARE)
         };
         let says_something = pod.metadata.annotations.keys().any(|key| key.starts_with(PREFIX));
-        let mut course = |name: &str, unit: Unit, default: u64| {
+        let mut profile = |name: &str, unit: Unit, default: u64| {
             if !says_something {
-                return Course::constant(default);
+                return UsageProfile::constant(default);
             }
             let named = format!("{PREFIX}{}.{name}", container.name);
             let of_all = (!is_init).then(|| format!("{PREFIX}{name}"));
             let keys = [Some(named), of_all];
             annotated(&pod.metadata.annotations, keys.into_iter().flatten(), unit, default, faults)
         };
-        let cpu = course(CPU, Unit::Nano, share(requested("cpu").map(Quantity::nano_value), DEFAULT_CPU));
+        let cpu = profile(CPU, Unit::Nano, share(requested("cpu").map(Quantity::nano_value), DEFAULT_CPU));
         let limit = container.resources.limits.get("cpu").and_then(|limit| u64::try_from(limit.nano_value()).ok());
         Self {
-            // Beyond its limit a container is throttled.
+            // A container is throttled at its limit.
             cpu: limit.map_or_else(|| cpu.clone(), |limit| cpu.at_most(limit)),
-            memory: course(MEMORY, Unit::One, share(requested("memory").map(Quantity::value), DEFAULT_MEMORY)),
-            storage: course(STORAGE, Unit::One, 0),
-            pids: course(PIDS, Unit::One, 1),
+            memory: profile(MEMORY, Unit::One, share(requested("memory").map(Quantity::value), DEFAULT_MEMORY)),
+            storage: profile(STORAGE, Unit::One, 0),
+            pids: profile(PIDS, Unit::One, 1),
         }
     }
 
-    /// The same, but for what is given otherwise.
-    pub(crate) fn but(mut self, given: Given) -> Self {
-        for (course, amount) in [(&mut self.cpu, given.cpu), (&mut self.memory, given.memory)] {
+    /// The same, with the overrides of usage objects.
+    pub(crate) fn but(mut self, given: UsageOverride) -> Self {
+        for (profile, amount) in [(&mut self.cpu, given.cpu), (&mut self.memory, given.memory)] {
             if let Some(amount) = amount {
-                *course = Course::constant(amount);
+                *profile = UsageProfile::constant(amount);
             }
         }
         self
     }
 
-    /// What the annotations of a Node say of what runs there beside the pods.
+    /// The usage of the system that a Node's annotations set.
     fn of_system(node: &Node, faults: &mut Vec<String>) -> Self {
-        let mut course = |name: &str, unit: Unit, default: u64| {
+        let mut profile = |name: &str, unit: Unit, default: u64| {
             annotated(&node.metadata.annotations, [format!("{PREFIX}{name}")], unit, default, faults)
         };
         Self {
-            cpu: course(CPU, Unit::Nano, SYSTEM_CPU),
-            memory: course(MEMORY, Unit::One, SYSTEM_MEMORY),
-            storage: course(STORAGE, Unit::One, SYSTEM_STORAGE),
-            pids: course(PIDS, Unit::One, SYSTEM_PIDS),
+            cpu: profile(CPU, Unit::Nano, SYSTEM_CPU),
+            memory: profile(MEMORY, Unit::One, SYSTEM_MEMORY),
+            storage: profile(STORAGE, Unit::One, SYSTEM_STORAGE),
+            pids: profile(PIDS, Unit::One, SYSTEM_PIDS),
         }
     }
 }
 
-/// Whether a Node says what runs there beside the pods.
+/// Whether a Node's annotations set the usage of the system.
 pub(crate) fn is_told(node: &Node) -> bool {
     let names = [CPU, MEMORY, STORAGE, PIDS];
     let is_one = |key: &String| key.strip_prefix(PREFIX).is_some_and(|name| names.contains(&name));
     node.metadata.annotations.keys().any(is_one)
 }
 
-/// What the first of these annotations that is there says; what is wrong with it is added to `faults`.
+/// The profile of the first of these annotations that exists; what is wrong with it is added to `faults`.
 fn annotated(
     annotations: &Annotations,
     keys: impl IntoIterator<Item = String>,
     unit: Unit,
     default: u64,
     faults: &mut Vec<String>,
-) -> Course {
+) -> UsageProfile {
     let told = keys.into_iter().find_map(|key| annotations.get(&key).map(|text| (key, text)));
-    let Some((key, text)) = told else { return Course::constant(default) };
-    Course::parse(text, unit, default).unwrap_or_else(|why| {
+    let Some((key, text)) = told else { return UsageProfile::constant(default) };
+    UsageProfile::parse(text, unit, default).unwrap_or_else(|why| {
         let fault = format!("annotation {key} is not heeded: {why}");
         if !faults.contains(&fault) {
             faults.push(fault);
         }
-        Course::constant(default)
+        UsageProfile::constant(default)
     })
 }
 
@@ -187,7 +196,10 @@ mod tests {
         let mut faults = Vec::new();
         let usages = pod.spec.containers.iter().map(|own| Usage::told(&pod, own, false, &mut faults));
         let usages: Vec<Usage> = usages.collect();
-        assert_eq!((&usages[0].cpu, usages[1].memory.at(Duration::ZERO)), (&Course::constant(100_000_000), 64 << 20));
+        assert_eq!(
+            (&usages[0].cpu, usages[1].memory.at(Duration::ZERO)),
+            (&UsageProfile::constant(100_000_000), 64 << 20)
+        );
         assert_eq!(faults.len(), 1);
         assert!(faults[0].starts_with("annotation coracle.dev/cpu is not heeded: \"lots\" is no quantity"));
     }

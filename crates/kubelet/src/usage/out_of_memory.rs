@@ -3,12 +3,12 @@ use coracle_api::core_v1::{Container, Pod};
 use super::Usage;
 use crate::behaviour::Behaviour;
 
-/// The code of a container that the kernel killed, and why.
+/// The exit code and the reason of a container that the kernel killed.
 const KILLED: i32 = 137;
 const OOM_KILLED: &str = "OOMKilled";
 
-/// What a container does, where it may come to use more memory than its limit: then it is killed, unless it has ended
-/// before.
+/// The behaviour of a container whose memory usage exceeds its limit at some time: it is killed then, unless it has
+/// ended before.
 pub(crate) fn limited(behaviour: Behaviour, pod: &Pod, container: &Container, is_init: bool) -> Behaviour {
     let limit = container.resources.limits.get("memory").and_then(|limit| u64::try_from(limit.value()).ok());
     let killed = limit.and_then(|limit| Usage::of(pod, container, is_init).memory.exceeds(limit));

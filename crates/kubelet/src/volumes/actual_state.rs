@@ -5,12 +5,12 @@ use coracle_meta::ObjectKey;
 
 use super::spec::{PodUid, UniqueName, VolumeSpec};
 
-/// How far something is mounted.
+/// The mount state of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mount {
-    /// It may be mounted: a call did not come back, or the node was started again.
+    /// It may be mounted: a call has not returned, or the kubelet was restarted.
     Uncertain,
-    /// It is.
+    /// It is mounted.
     Mounted,
 }
 
@@ -30,9 +30,9 @@ pub(crate) struct ActualStateOfWorld {
 #[derive(Clone, Debug)]
 pub(crate) struct AttachedVolume {
     pub(crate) spec: Arc<VolumeSpec>,
-    /// Whether its driver has attached it, or need not.
+    /// Whether its driver has attached it, or it needs no attachment.
     pub(crate) is_attached: bool,
-    /// How far it is mounted for all pods; none if it is not. In Kubernetes: `DeviceMountState`.
+    /// Its mount state on the node, shared by all pods; none if it is not mounted. In Kubernetes: `DeviceMountState`.
     pub(crate) device: Option<Mount>,
     pub(crate) pods: BTreeMap<PodUid, (ObjectKey, Mount)>,
 }
@@ -46,22 +46,22 @@ impl ActualStateOfWorld {
         self.volumes.iter()
     }
 
-    /// The volumes that are mounted for a pod, or may be.
+    /// The volumes that are, or may be, mounted for a pod.
     pub(crate) fn of_pod(&self, pod: &PodUid) -> impl Iterator<Item = &UniqueName> {
         self.by_pod.get(pod).into_iter().flatten()
     }
 
-    /// How far a volume is mounted for a pod.
+    /// The mount state of a volume for a pod.
     pub(crate) fn mount(&self, name: &UniqueName, pod: &PodUid) -> Option<Mount> {
         self.volumes.get(name)?.pods.get(pod).map(|(_, mount)| *mount)
     }
 
-    /// The pods of this name for which something is mounted, or may be.
+    /// The pods of this name for which a volume is, or may be, mounted.
     pub(crate) fn of_key(&self, key: &ObjectKey) -> impl Iterator<Item = &PodUid> {
         self.by_key.get(key).into_iter().flatten()
     }
 
-    /// The names of the pods for which something is mounted, or may be.
+    /// The keys of the pods for which a volume is, or may be, mounted.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.by_key.keys()
     }
@@ -115,7 +115,7 @@ impl ActualStateOfWorld {
         }
     }
 
-    /// The node has nothing to do with the volume any more. In Kubernetes: `MarkVolumeAsDetached`.
+    /// Forgets the volume. In Kubernetes: `MarkVolumeAsDetached`.
     pub(crate) fn mark_detached(&mut self, name: &UniqueName) {
         self.volumes.remove(name);
         self.idle.remove(name);

@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a failed operation is not tried again, first and at most.
-/// In Kubernetes: `pkg/util/goroutinemap/exponentialbackoff`.
+/// The first and the longest pause before a failed operation is retried. In Kubernetes:
+/// `pkg/util/goroutinemap/exponentialbackoff`.
 const FIRST: Duration = Duration::from_millis(500);
 const LAST: Duration = Duration::from_secs(122);
 
-/// How long to leave something alone that has failed, twice as long each time.
+/// The pause before a failed operation is retried; it doubles with each failure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backoff {
     pause: Duration,
@@ -15,13 +15,13 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// After one more failure.
+    /// The back-off after one more failure.
     pub(super) fn after(before: Option<Self>, now: Instant) -> Self {
         let pause = before.map_or(FIRST, |before| (before.pause * 2).min(LAST));
         Self { pause, failed: now }
     }
 
-    /// When it may be tried again.
+    /// When the operation may be retried.
     pub(super) fn until(self) -> Instant {
         self.failed + self.pause
     }

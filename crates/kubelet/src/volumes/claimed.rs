@@ -1,4 +1,4 @@
-//! The volume behind a claim.
+//! Finds the volume of a claim.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::csi::Behaviour;
 const PROTECTION: &str = "kubernetes.io/pvc-protection";
 const STORAGE: &str = "storage";
 
-/// What the volume of a claim is.
+/// The volume spec of a claim.
 ///
 /// # Errors
-/// In the words of the kubelet. In Kubernetes: `createVolumeSpec`.
+/// The error in the words of the kubelet. In Kubernetes: `createVolumeSpec`.
 pub(super) async fn claimed(
     client: &Client,
     node: Option<&Node>,
@@ -63,7 +63,7 @@ pub(super) async fn claimed(
     spec(&found, &claim, node, uid, is_attachable)
 }
 
-/// Whether a pod may use a claim as it is.
+/// Whether a pod may use a claim in its current state.
 fn usable(claim: &PersistentVolumeClaim) -> Result<(), &'static str> {
     let is_protected = claim.metadata.finalizers.iter().any(|finalizer| finalizer == PROTECTION);
     match claim.spec.volume_name.as_str() {
@@ -74,7 +74,7 @@ fn usable(claim: &PersistentVolumeClaim) -> Result<(), &'static str> {
     }
 }
 
-/// Whether a volume is bound to a claim, too.
+/// Whether a volume is bound to a claim as well.
 fn bound(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Result<(), String> {
     let name = volume.key().name;
     let Some(reference) = &volume.spec.claim_ref else {
@@ -91,9 +91,10 @@ fn bound(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Result<(),
 
 fn is_used(pod: &Pod, volume: &str, devices: bool) -> bool {
     let mut all = pod.spec.init_containers.iter().chain(&pod.spec.containers);
-    match devices {
-        true => all.any(|container| container.volume_devices.iter().any(|device| device.name == volume)),
-        false => all.any(|container| container.volume_mounts.iter().any(|mount| mount.name == volume)),
+    if devices {
+        all.any(|container| container.volume_devices.iter().any(|device| device.name == volume))
+    } else {
+        all.any(|container| container.volume_mounts.iter().any(|mount| mount.name == volume))
     }
 }
 
@@ -139,14 +140,14 @@ fn spec(
     Ok(VolumeSpec { name, unique_name, source: Source::Csi(Box::new(csi)) })
 }
 
-/// What is said of the driver's behaviour: the claim's annotations win.
+/// The annotations that set the driver's behaviour: those of the claim take precedence.
 fn told(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> BTreeMap<String, String> {
     let mut told = Behaviour::annotations(&volume.metadata.annotations);
     told.extend(Behaviour::annotations(&claim.metadata.annotations));
     told
 }
 
-/// How large the volume is and the claim was, if the node has to see to the file system.
+/// The size of the volume and the size in the claim's status, if the node has to expand the file system.
 fn growth(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Option<(Quantity, Quantity)> {
     let status = claim.status.allocated_resource_statuses.get(STORAGE)?;
     let is_pending = matches!(status.as_str(), "NodeResizePending" | "NodeResizeInProgress");

@@ -1,10 +1,10 @@
-//! What is made on the node, from the pod and from what it names.
+//! The contents of volumes that the node creates from the pod and the objects that it refers to.
 
 use coracle_api::core_v1::Pod;
 
 use crate::sources::Sources;
 
-/// What a volume of a pod lacks, in the words of the kubelet. What was not asked for lacks nothing.
+/// What a volume of a pod lacks, in the words of the kubelet. Sources that were not fetched lack nothing.
 pub(super) fn lacks(pod: &Pod, name: &str, sources: &Sources) -> Option<String> {
     if sources.0.is_empty() {
         return None;

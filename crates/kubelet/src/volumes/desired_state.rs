@@ -5,7 +5,7 @@ use coracle_meta::ObjectKey;
 
 use super::spec::{PodUid, UniqueName, VolumeSpec};
 
-/// What is to be mounted on the node: the volumes of the pods that are to run.
+/// The volumes that have to be mounted on the node: those of the pods that have to run.
 ///
 /// In Kubernetes: `pkg/kubelet/volumemanager/cache.DesiredStateOfWorld`.
 #[derive(Debug, Default)]
@@ -15,25 +15,25 @@ pub(crate) struct DesiredStateOfWorld {
     by_key: BTreeMap<ObjectKey, BTreeSet<PodUid>>,
 }
 
-/// A volume, and the pods that want it.
+/// A volume, and the pods that need it.
 #[derive(Debug)]
 pub(crate) struct VolumeToMount {
     pub(crate) spec: Arc<VolumeSpec>,
     pods: Vec<PodUid>,
 }
 
-/// A pod that is to run.
+/// A pod that has to run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DesiredPod {
     pub(crate) key: ObjectKey,
-    /// Its volumes: what the pod calls them, and what they are.
+    /// Its volumes: their names in the pod, and their unique names.
     pub(crate) volumes: Vec<(String, UniqueName)>,
-    /// What could not be found out: the pod's word for the volume, and why. In Kubernetes: `PopPodErrors`.
+    /// The volumes whose spec could not be found: the name in the pod, and why. In Kubernetes: `PopPodErrors`.
     pub(crate) failures: Vec<(String, String)>,
 }
 
 impl DesiredStateOfWorld {
-    /// A pod wants these volumes, and no others.
+    /// Sets the volumes that a pod needs.
     pub(crate) fn put(
         &mut self,
         pod: &PodUid,
@@ -48,7 +48,7 @@ impl DesiredStateOfWorld {
             desired.volumes.push((word, name.clone()));
             let volume =
                 self.volumes.entry(name).or_insert_with(|| VolumeToMount { spec: spec.clone(), pods: Vec::new() });
-            // What was learned last is as things are.
+            // The newest spec counts.
             volume.spec = spec;
             if !volume.pods.contains(pod) {
                 volume.pods.push(pod.clone());
@@ -58,7 +58,7 @@ impl DesiredStateOfWorld {
         self.by_key.entry(key.clone()).or_default().insert(pod.clone());
     }
 
-    /// A pod wants nothing any more.
+    /// Removes the volumes of a pod.
     pub(crate) fn remove(&mut self, pod: &PodUid) {
         let Some(desired) = self.pods.remove(pod) else { return };
         if let Some(pods) = self.by_key.get_mut(&desired.key) {
@@ -81,12 +81,12 @@ impl DesiredStateOfWorld {
         self.pods.get(pod)
     }
 
-    /// The pods of this name that want volumes.
+    /// The pods of this name that need volumes.
     pub(crate) fn of_key(&self, key: &ObjectKey) -> impl Iterator<Item = &PodUid> {
         self.by_key.get(key).into_iter().flatten()
     }
 
-    /// More is known of a volume than was.
+    /// Updates the spec of a volume.
     pub(crate) fn learn(&mut self, spec: &Arc<VolumeSpec>) {
         if let Some(volume) = self.volumes.get_mut(&spec.unique_name) {
             volume.spec = spec.clone();
@@ -97,13 +97,13 @@ impl DesiredStateOfWorld {
         self.volumes.get(name)
     }
 
-    /// What is known of the volume that a pod calls so.
+    /// The spec of a volume of a pod, by its name in the pod.
     pub(crate) fn spec_of(&self, pod: &PodUid, word: &str) -> Option<Arc<VolumeSpec>> {
         let (_, name) = self.pods.get(pod)?.volumes.iter().find(|(own, _)| own == word)?;
         self.volumes.get(name).map(|volume| volume.spec.clone())
     }
 
-    /// Whether a pod wants a volume.
+    /// Whether a pod needs a volume.
     pub(crate) fn is_wanted_by(&self, name: &UniqueName, pod: &PodUid) -> bool {
         self.volumes.get(name).is_some_and(|volume| volume.pods.contains(pod))
     }

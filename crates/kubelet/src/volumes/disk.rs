@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::actual_state::{ActualStateOfWorld, Mount};
 use super::spec::{PodUid, UniqueName, VolumeSpec};
-use crate::written;
+use crate::save_format;
 
-/// What is mounted on a machine: it outlives the kubelet that mounted it, as the folders of pods do.
+/// The mounted volumes on a machine. They survive a restart of the kubelet, like the folders of pods on a disk.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     content: Mutex<Content>,
@@ -17,7 +17,7 @@ pub(crate) struct Disk {
 
 #[derive(Debug, Default)]
 struct Content {
-    /// Which of the kubelets that the machine has had writes to it.
+    /// Counts the kubelets of the machine; only the current one may write.
     term: u64,
     volumes: BTreeMap<UniqueName, Folders>,
 }
@@ -30,7 +30,7 @@ struct Folders {
     pods: BTreeMap<PodUid, ObjectKey>,
 }
 
-/// The folders of one volume as they are saved.
+/// The saved form of the folders of one volume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SavedVolume {
@@ -44,12 +44,12 @@ pub(crate) struct SavedVolume {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SavedFolder {
     uid: PodUid,
-    #[serde(with = "written::key")]
+    #[serde(with = "save_format::key")]
     pod: ObjectKey,
 }
 
 impl Disk {
-    /// What is mounted.
+    /// The mounted volumes.
     pub(crate) fn save(&self) -> Vec<SavedVolume> {
         let content = self.content.lock();
         let saved = content.volumes.values().map(|folders| SavedVolume {
@@ -60,7 +60,7 @@ impl Disk {
         saved.collect()
     }
 
-    /// A disk on which this is mounted.
+    /// A disk with these mounted volumes.
     pub(crate) fn of(saved: Vec<SavedVolume>) -> Self {
         let volumes = saved.into_iter().map(|volume| {
             let pods = volume.pods.into_iter().map(|folder| (folder.uid, folder.pod)).collect();
@@ -70,8 +70,9 @@ impl Disk {
         Self { content: Mutex::new(Content { term: 0, volumes: volumes.collect() }) }
     }
 
-    /// A kubelet begins: what others write from now on does not arrive. Gives its term and what it finds, all of it
-    /// uncertain, since the machine may have been without power. In Kubernetes: `reconstructVolumes`.
+    /// Starts the term of a new kubelet; writes of earlier kubelets have no effect from now on. Returns the term and
+    /// the volumes on the disk. All of them are uncertain, since the machine may have lost power. In Kubernetes:
+    /// `reconstructVolumes`.
     pub(crate) fn reconstruct(&self) -> (u64, ActualStateOfWorld) {
         let mut content = self.content.lock();
         content.term += 1;
@@ -87,7 +88,7 @@ impl Disk {
         (content.term, actual)
     }
 
-    /// Writes down how far a volume is mounted, if the kubelet of this term is still there; whether it is.
+    /// Writes the mount state of a volume if the kubelet of this term is the current one; returns whether it is.
     pub(crate) fn write(
         &self,
         term: u64,
@@ -107,7 +108,7 @@ impl Disk {
         true
     }
 
-    /// The kubelet of this term has ended: from now on nothing that it writes arrives.
+    /// Ends the term of a kubelet: its later writes have no effect.
     pub(crate) fn end(&self, term: u64) {
         let mut content = self.content.lock();
         if content.term == term {
@@ -115,7 +116,7 @@ impl Disk {
         }
     }
 
-    /// Whether the kubelet of this term is still there.
+    /// Whether the kubelet of this term is the current one.
     pub(crate) fn is_at(&self, term: u64) -> bool {
         self.content.lock().term == term
     }

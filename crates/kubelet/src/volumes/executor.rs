@@ -8,10 +8,10 @@ use super::outcome::{Outcome, Performed};
 use super::reconciler::Work;
 use super::spec::{PodUid, UniqueName};
 
-/// What is worked on by itself: a volume, or a volume of one pod if no other pod can have it.
+/// What is serialized: a volume, or a volume of one pod if each pod has its own.
 type Key = (UniqueName, Option<PodUid>);
 
-/// Sees to it that one thing at a time is done with a volume, and that what failed is left alone for a while.
+/// Runs one operation at a time per volume, and delays the retry of a failed one.
 ///
 /// In Kubernetes: `OperationExecutor` with `nestedpendingoperations`.
 #[derive(Debug, Default)]
@@ -20,30 +20,30 @@ pub(super) struct OperationExecutor {
     failed: BTreeMap<Key, Backoff>,
 }
 
-/// An operation that has begun.
+/// The state of an operation.
 #[derive(Clone, Debug)]
 enum Running {
-    /// It is being found out what comes of it.
+    /// Its result is being determined.
     Begun,
-    /// Its time is not over.
+    /// It takes until then.
     Until(Instant, Box<Work>, Outcome),
 }
 
-/// What is to be done about a piece of work.
+/// What to do about a piece of work now.
 #[derive(Debug)]
 pub(super) enum Turn {
-    /// Do it.
+    /// Start it.
     Begin,
-    /// Its time is over; this is what came of it. It may be another work on the same volume.
+    /// It has ended with this outcome. It may be other work on the same volume.
     Ended(Work, Outcome),
-    /// Not before this.
+    /// Wait until then.
     NotBefore(Instant),
-    /// Somebody does something with the volume at this moment.
+    /// Another worker starts an operation on the volume at this moment.
     Busy,
 }
 
 impl OperationExecutor {
-    /// Whose turn it is.
+    /// What to do about a piece of work now.
     pub(super) fn turn(&mut self, work: &Work, now: Instant) -> Turn {
         let key = key(work);
         match self.running.get(&key) {
@@ -65,7 +65,7 @@ impl OperationExecutor {
         }
     }
 
-    /// What a work that has begun does; if that takes no time, what came of it.
+    /// Records what started work does; returns the outcome if it takes no time.
     pub(super) fn performs(&mut self, work: &Work, performed: Performed, now: Instant) -> Option<Outcome> {
         let key = key(work);
         self.running.remove(&key);
@@ -76,7 +76,7 @@ impl OperationExecutor {
         None
     }
 
-    /// Nothing comes of a work that has begun: whoever did it is gone.
+    /// Forgets started work whose worker is gone.
     pub(super) fn gives_up(&mut self, work: &Work) {
         let key = key(work);
         if let Some(Running::Begun) = self.running.get(&key) {
@@ -84,7 +84,7 @@ impl OperationExecutor {
         }
     }
 
-    /// A work has ended; after a failure the volume is left alone for a while.
+    /// Records that work has ended; a failure starts the back-off of the volume.
     pub(super) fn ends(&mut self, work: &Work, failed: bool, now: Instant) {
         let key = key(work);
         if failed {

@@ -1,4 +1,4 @@
-//! A file system that is made as large as its volume has become.
+//! Expands the file system of a volume on the node.
 //!
 //! In Kubernetes: `NodeExpander` of `pkg/volume/util/operationexecutor`.
 
@@ -8,13 +8,13 @@ use coracle_controller_runtime::{Pass, ReconcileError};
 use coracle_meta::{ObjectKey, Quantity};
 
 const STORAGE: &str = "storage";
-/// The conditions that speak of growth.
+/// The condition types that are about expansion.
 const OF_GROWTH: [&str; 4] = ["Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"];
 
-/// Says that the node is about to; the claim, if it is still there.
+/// Records that the node begins to expand; returns the claim, if it still exists.
 ///
 /// # Errors
-/// What the API server answers.
+/// The error of the API server.
 pub(super) async fn begin(pass: &Pass, key: &ObjectKey) -> Result<Option<PersistentVolumeClaim>, ReconcileError> {
     let Some(claim) = pass.api::<PersistentVolumeClaim>().find(key).await? else { return Ok(None) };
     let begins = |claim: &mut PersistentVolumeClaim| {
@@ -23,10 +23,10 @@ pub(super) async fn begin(pass: &Pass, key: &ObjectKey) -> Result<Option<Persist
     pass.update_status(&claim, begins).await
 }
 
-/// Says that it has; the claim, if it is still there.
+/// Records that the node has expanded; returns the claim, if it still exists.
 ///
 /// # Errors
-/// What the API server answers.
+/// The error of the API server.
 pub(super) async fn finish(
     pass: &Pass,
     key: &ObjectKey,

@@ -1,4 +1,4 @@
-//! What the node says that it uses, so that nobody detaches it.
+//! The volumes that a node reports as in use, so that the attach-detach controller does not detach them.
 //!
 //! In Kubernetes: `GetVolumesInUse`, `nodestatus.VolumesInUse`.
 
@@ -13,17 +13,17 @@ use super::actual_state::ActualStateOfWorld;
 use super::desired_state::DesiredStateOfWorld;
 use super::spec::UniqueName;
 
-/// The volumes that can be attached and that the node uses or is about to.
+/// The attachable volumes that the node uses or will use.
 pub(super) fn in_use(desired: &DesiredStateOfWorld, actual: &ActualStateOfWorld) -> Vec<String> {
     let there = actual.volumes().filter(|(_, volume)| volume.spec.is_attachable()).map(|(name, _)| name);
     let all: BTreeSet<&UniqueName> = desired.attachable().chain(there).collect();
     all.into_iter().map(ToString::to_string).collect()
 }
 
-/// Says so in the status of the Node.
+/// Reports the volumes in the status of the Node.
 ///
 /// # Errors
-/// What the API server answers.
+/// The error of the API server.
 pub(super) async fn report(client: &Client, node: &str, volumes: &[String]) -> Result<(), Error> {
     let patch = Patch::Merge(json!({"status": {"volumesInUse": volumes}}));
     Api::<Node>::of(client).patch_status(&ObjectKey::cluster(node), &patch).await.map(drop)

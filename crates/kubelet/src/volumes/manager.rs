@@ -10,20 +10,20 @@ use tokio::time::Instant;
 use super::disk::Disk;
 use super::executor::Turn;
 use super::in_use::{in_use, report};
+use super::node_context::{NodeContext, Progress, VolumeGoal};
 use super::operations::perform;
 use super::populator::{Found, has_claims, populate};
 use super::reconciler::{Operation, Work, reconcile};
-use super::site::{Progress, Site, Wish};
 use super::state::{State, uid_of};
 
-/// How often the claims of a pod that runs are looked at: nobody tells a node of them. In Kubernetes: `SyncFrequency`.
+/// How often the claims of a running pod are read: a node does not watch claims. In Kubernetes: `SyncFrequency`.
 const LOOKS_AT_CLAIMS: Duration = Duration::from_secs(60);
-/// How soon a pod whose volumes could not be found out is looked at again. In Kubernetes: `backOffPeriod`.
+/// How soon the node retries a pod whose volumes could not be found. In Kubernetes: `backOffPeriod`.
 const LOOKS_AGAIN: Duration = Duration::from_secs(10);
-/// How soon a volume is looked at again with which somebody else does something at the moment.
+/// How soon the node retries a volume on which another worker operates.
 const BUSY: Duration = Duration::from_millis(10);
 
-/// The volumes of one node, as long as one kubelet speaks for it.
+/// The volume manager of one node, for the lifetime of one kubelet.
 pub(crate) struct VolumeManager {
     pub(super) disk: Arc<Disk>,
     pub(super) term: u64,
@@ -31,30 +31,30 @@ pub(crate) struct VolumeManager {
 }
 
 impl VolumeManager {
-    /// What a kubelet that begins finds on its machine. In Kubernetes: reconstruction.
+    /// Reads what is mounted on the machine when a kubelet starts. In Kubernetes: reconstruction.
     pub(crate) fn begin(disk: &Arc<Disk>) -> Self {
         let (term, actual) = disk.reconstruct();
         Self { disk: disk.clone(), term, state: Mutex::new(State { actual, ..State::default() }) }
     }
 
-    /// The kubelet has ended: nothing that it is still at counts.
+    /// Ends it with its kubelet: results of running operations are ignored.
     pub(crate) fn end(&self) {
         self.disk.end(self.term);
     }
 
-    /// The pods for which anything is mounted or may be.
+    /// The pods for which a volume is, or may be, mounted.
     pub(crate) fn pods(&self) -> Vec<ObjectKey> {
         self.state.lock().actual.keys().cloned().collect()
     }
 
-    /// The pods that wait for what the status of their node says.
+    /// The pods that wait for the status of their node.
     pub(crate) fn waiting(&self) -> Vec<ObjectKey> {
         self.state.lock().waiting.iter().cloned().collect()
     }
 
-    /// What the status of its Node says of volumes in use; whether that is not what was said, so that it is to be said
-    /// again by a pass over any key.
-    pub(crate) fn hears(&self, said: &[String]) -> bool {
+    /// Compares the volumes in use that the status of the Node shows with those that were reported; returns whether
+    /// they differ, so that the next pass has to report again.
+    pub(crate) fn observe_in_use(&self, said: &[String]) -> bool {
         let state = &mut *self.state.lock();
         let is_wrong = !state.is_reporting && state.reported.as_deref().is_some_and(|reported| reported != said);
         if is_wrong {
@@ -63,43 +63,43 @@ impl VolumeManager {
         is_wrong
     }
 
-    /// Takes the volumes of a pod as far as they go, and those that no pod has any more. The first pass of a kubelet, over
-    /// whatever key, also takes back what its Node says of volumes that it does not have.
+    /// Advances the volumes of a pod as far as possible, and those that no pod needs any more. The first pass of a
+    /// kubelet also removes volumes from the status of the Node that it does not have.
     ///
     /// # Errors
-    /// If the API server cannot be asked or told; the pass is to be made again.
+    /// If a request to the API server fails; the caller retries.
     pub(crate) async fn sync(
         &self,
-        site: &Site<'_>,
+        context: &NodeContext<'_>,
         key: &ObjectKey,
-        wish: Wish<'_>,
+        goal: VolumeGoal<'_>,
     ) -> Result<Progress, ReconcileError> {
-        let pod = match wish {
-            Wish::Mounted(pod) => Some(pod),
-            Wish::Unmounted(pod) => pod,
+        let pod = match goal {
+            VolumeGoal::Mounted(pod) => Some(pod),
+            VolumeGoal::Unmounted(pod) => pod,
         };
-        if self.has_nothing_to_do(key, wish) {
+        if self.has_nothing_to_do(key, goal) {
             return Ok(Progress { is_done: true, again: None });
         }
-        let failures = self.populate(site, key, wish).await;
-        self.report_in_use(site).await?;
+        let failures = self.populate(context, key, goal).await;
+        self.report_in_use(context).await?;
         let mut again;
         loop {
             again = None;
             let mut has_moved = false;
-            for work in self.works(key) {
-                has_moved |= self.advance(site, key, pod, work, &mut again).await?;
+            for work in self.pending_work(key) {
+                has_moved |= self.advance(context, key, pod, work, &mut again).await?;
             }
             if !has_moved {
                 break;
             }
         }
-        self.report_in_use(site).await?;
+        self.report_in_use(context).await?;
         let now = Instant::now();
-        if let (Wish::Mounted(pod), true) = (wish, failures) {
-            self.tell_of_failures(site, pod);
+        if let (VolumeGoal::Mounted(pod), true) = (goal, failures) {
+            self.report_failures(context, pod);
         }
-        let Progress { is_done, .. } = self.standing(key, wish);
+        let Progress { is_done, .. } = self.progress(key, goal);
         let state = &mut *self.state.lock();
         let looks = state.uids(key).iter().filter_map(|uid| state.looks.get(uid)).min().copied();
         let again = again.into_iter().chain(looks).min();
@@ -109,34 +109,34 @@ impl VolumeManager {
         Ok(Progress { is_done, again: again.map(|at| at.saturating_duration_since(now)) })
     }
 
-    /// How far a pod's volumes are, without doing anything.
-    pub(crate) fn standing(&self, key: &ObjectKey, wish: Wish<'_>) -> Progress {
+    /// The progress of a pod's volumes, without any work.
+    pub(crate) fn progress(&self, key: &ObjectKey, goal: VolumeGoal<'_>) -> Progress {
         let state = self.state.lock();
-        let is_done = match wish {
-            Wish::Mounted(pod) => state.is_mounted(pod),
-            Wish::Unmounted(_) => state.uids(key).iter().all(|uid| state.actual.of_pod(uid).next().is_none()),
+        let is_done = match goal {
+            VolumeGoal::Mounted(pod) => state.is_mounted(pod),
+            VolumeGoal::Unmounted(_) => state.uids(key).iter().all(|uid| state.actual.of_pod(uid).next().is_none()),
         };
         Progress { is_done, again: None }
     }
 
-    /// Most pods come by often, and few have volumes with which something is to be done.
-    fn has_nothing_to_do(&self, key: &ObjectKey, wish: Wish<'_>) -> bool {
+    /// Most passes find no work, so this check is done first.
+    fn has_nothing_to_do(&self, key: &ObjectKey, goal: VolumeGoal<'_>) -> bool {
         let state = self.state.lock();
         let is_quiet = state.actual.idle().next().is_none() && state.reported.is_some();
-        match wish {
-            Wish::Mounted(pod) if pod.spec.volumes.is_empty() => is_quiet && state.uids(key).is_empty(),
-            Wish::Mounted(pod) if !has_claims(pod) => is_quiet && state.is_mounted(pod),
-            Wish::Mounted(_) => false,
-            Wish::Unmounted(_) => is_quiet && state.uids(key).is_empty(),
+        match goal {
+            VolumeGoal::Mounted(pod) if pod.spec.volumes.is_empty() => is_quiet && state.uids(key).is_empty(),
+            VolumeGoal::Mounted(pod) if !has_claims(pod) => is_quiet && state.is_mounted(pod),
+            VolumeGoal::Mounted(_) => false,
+            VolumeGoal::Unmounted(_) => is_quiet && state.uids(key).is_empty(),
         }
     }
 
-    /// Finds out what the pod wants, if it is not known or may be otherwise by now; whether something could not be.
-    async fn populate(&self, site: &Site<'_>, key: &ObjectKey, wish: Wish<'_>) -> bool {
+    /// Finds the volumes of the pod if they are unknown or may have changed; returns whether any could not be found.
+    async fn populate(&self, context: &NodeContext<'_>, key: &ObjectKey, goal: VolumeGoal<'_>) -> bool {
         let now = Instant::now();
-        let wanted = match wish {
-            Wish::Mounted(pod) => Some((pod, uid_of(pod))),
-            Wish::Unmounted(_) => None,
+        let wanted = match goal {
+            VolumeGoal::Mounted(pod) => Some((pod, uid_of(pod))),
+            VolumeGoal::Unmounted(_) => None,
         };
         {
             let state = &mut *self.state.lock();
@@ -154,10 +154,10 @@ impl VolumeManager {
             }
         }
         let Some((pod, uid)) = wanted else { return false };
-        let node = site.nodes.get(&ObjectKey::cluster(site.node));
-        let Found { mut volumes, mut failures } = populate(site.client(), node.as_deref(), pod, &uid).await;
+        let node = context.nodes.get(&ObjectKey::cluster(context.node));
+        let Found { mut volumes, mut failures } = populate(context.client(), node.as_deref(), pod, &uid).await;
         let state = &mut *self.state.lock();
-        // What is known of a volume stays known while it cannot be asked for.
+        // A volume that was found before stays known while it cannot be read.
         failures.retain(|(word, _)| match state.desired.spec_of(&uid, word) {
             Some(spec) => {
                 volumes.push((word.clone(), spec));
@@ -172,22 +172,22 @@ impl VolumeManager {
         }
         if state.desired.pod(&uid).is_none() {
             for (_, spec) in &volumes {
-                self.note(site, key, "DesiredStateOfWorld", spec, None);
+                self.note(context, key, "DesiredStateOfWorld", spec, None);
             }
         }
         state.desired.put(&uid, key, volumes, failures);
         has_failed
     }
 
-    fn works(&self, key: &ObjectKey) -> Vec<Work> {
+    fn pending_work(&self, key: &ObjectKey) -> Vec<Work> {
         let state = self.state.lock();
         reconcile(&state.desired, &state.actual, &state.uids(key))
     }
 
-    /// Does one thing, or sees how far it is; whether anything is otherwise now.
+    /// Starts or continues one piece of work; returns whether anything has changed.
     async fn advance(
         &self,
-        site: &Site<'_>,
+        context: &NodeContext<'_>,
         key: &ObjectKey,
         pod: Option<&Pod>,
         work: Work,
@@ -209,10 +209,10 @@ impl VolumeManager {
             Turn::Begin => {
                 let begun = Begun { manager: self, work: &work };
                 if work.operation == Operation::VerifyControllerAttachedVolume {
-                    // Before the node's status is looked at: what changes then is heard of.
+                    // Registered before the node's status is read, so that no later change is missed.
                     self.state.lock().waiting.insert(key.clone());
                 }
-                let performed = perform(site, pod, &work).await?;
+                let performed = perform(context, pod, &work).await?;
                 drop(begun);
                 let now = Instant::now();
                 match self.state.lock().executor.performs(&work, performed, now) {
@@ -221,17 +221,18 @@ impl VolumeManager {
                 }
             }
         };
-        self.note_outcome(site, key, pod, &work, outcome).await
+        self.note_outcome(context, key, pod, &work, outcome).await
     }
 
-    /// Says in the Node what is in use, if it is not said yet. One at a time, so that what is newest is what stays.
-    async fn report_in_use(&self, site: &Site<'_>) -> Result<(), ReconcileError> {
+    /// Reports the volumes in use in the Node if they have changed. One report at a time, so that the newest one is the
+    /// last.
+    async fn report_in_use(&self, context: &NodeContext<'_>) -> Result<(), ReconcileError> {
         loop {
             let volumes = {
                 let state = &mut *self.state.lock();
                 let volumes = in_use(&state.desired, &state.actual);
                 let said = || {
-                    let node = site.nodes.get(&ObjectKey::cluster(site.node));
+                    let node = context.nodes.get(&ObjectKey::cluster(context.node));
                     node.map(|node| node.status.volumes_in_use.clone()).unwrap_or_default()
                 };
                 let is_said = *state.reported.get_or_insert_with(said) == volumes;
@@ -242,20 +243,20 @@ impl VolumeManager {
                 volumes
             };
             let reporting = Reporting { manager: self };
-            report(site.client(), site.node, &volumes).await?;
+            report(context.client(), context.node, &volumes).await?;
             self.state.lock().reported = Some(volumes);
             drop(reporting);
         }
     }
 
-    /// In Kubernetes: what `SyncPod` says if `WaitForAttachAndMount` fails.
-    fn tell_of_failures(&self, site: &Site<'_>, pod: &Pod) {
+    /// In Kubernetes: the event of `SyncPod` if `WaitForAttachAndMount` fails.
+    fn report_failures(&self, context: &NodeContext<'_>, pod: &Pod) {
         let Some(message) = self.state.lock().unprocessed(pod) else { return };
-        site.events.in_pass(site.pass).event(pod, EventType::Warning, "FailedMount", message);
+        context.events.in_pass(context.pass).event(pod, EventType::Warning, "FailedMount", message);
     }
 }
 
-/// An operation that somebody is at; whoever drops it without an answer is not at it any more.
+/// A started operation. If it is dropped without a result, the operation counts as not started.
 struct Begun<'m> {
     manager: &'m VolumeManager,
     work: &'m Work,
@@ -267,7 +268,7 @@ impl Drop for Begun<'_> {
     }
 }
 
-/// Somebody tells the API server what is in use.
+/// A running report of the volumes in use.
 struct Reporting<'m> {
     manager: &'m VolumeManager,
 }

@@ -1,4 +1,4 @@
-//! What a node does with the volumes of its pods.
+//! The volume manager: mounts the volumes of pods on a node.
 //!
 //! ```text
 //! pod --populator (asks for claims, volumes)--> DesiredStateOfWorld --\
@@ -6,15 +6,16 @@
 //! disk --reconstruction--> ActualStateOfWorld ------------------------/                                   |
 //!                                  ^--------------------- MountVolume, UnmountDevice, ... <---------------/
 //! ```
-//! Start at [`VolumeManager::sync`]: a pass over a pod takes its volumes as far as they go, and says when to come again. What
-//! a node has mounted is on its [`Disk`], which outlives the kubelet. Nothing here polls: a pod is looked at when it or its
-//! node changes, and when an operation ends or may be tried again.
+//! Start at [`VolumeManager::sync`]: a pass over a pod advances its volumes as far as possible, and returns when to
+//! retry. Mounted volumes are on the [`Disk`] of the machine, which outlives the kubelet. There is no polling: a pod is
+//! enqueued when it or its node changes, and when an operation ends or may be retried.
+//!
 //! In Kubernetes: `pkg/kubelet/volumemanager`, `pkg/volume/util/operationexecutor`, `pkg/volume/csi`.
-//! Not here: what the driver's controllers do (`csi`), who asks for attachment (`controllers`).
+//!
+//! Not here: what the driver's controllers do (`csi`), which controller requests attachment (`controllers`).
 
 mod actual_state;
 mod backoff;
-mod came_of;
 mod claimed;
 mod content;
 mod desired_state;
@@ -23,12 +24,13 @@ mod executor;
 mod expansion;
 mod in_use;
 mod manager;
+mod node_context;
+mod operation_results;
 mod operations;
 mod outcome;
 mod plugins;
 mod populator;
 mod reconciler;
-mod site;
 mod spec;
 mod state;
 #[cfg(test)]
@@ -36,4 +38,4 @@ mod tests;
 
 pub(crate) use disk::{Disk, SavedVolume};
 pub(crate) use manager::VolumeManager;
-pub(crate) use site::{Progress, Site, Wish};
+pub(crate) use node_context::{NodeContext, Progress, VolumeGoal};

@@ -1,4 +1,4 @@
-//! What each operation does, and what is said if it fails.
+//! What each volume operation does, and the message if it fails.
 //!
 //! In Kubernetes: `pkg/volume/util/operationexecutor/operation_generator.go` and `pkg/volume/csi`.
 
@@ -14,55 +14,59 @@ use sha2::{Digest, Sha256};
 
 use super::content::lacks;
 use super::expansion;
+use super::node_context::NodeContext;
 use super::outcome::{Outcome, Performed};
 use super::reconciler::{Operation, Work};
-use super::site::Site;
 use super::spec::{CsiVolume, Driver, VolumeSpec};
 use crate::csi::{self, Behaviour, Call};
 
-/// How long a driver is given on the node. In Kubernetes: `csiTimeout`.
+/// How long a call on the node may take. In Kubernetes: `csiTimeout`.
 const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What comes of a piece of work that begins now. `pod` is the pod of the pass; none if it is gone.
-pub(super) async fn perform(site: &Site<'_>, pod: Option<&Pod>, work: &Work) -> Result<Performed, ReconcileError> {
+/// Performs a piece of work. `pod` is the pod of the pass; none if it is gone.
+pub(super) async fn perform(
+    context: &NodeContext<'_>,
+    pod: Option<&Pod>,
+    work: &Work,
+) -> Result<Performed, ReconcileError> {
     let spec = work.spec.as_ref();
     Ok(match work.operation {
-        Operation::VerifyControllerAttachedVolume => Performed::at_once(verify(site, spec).await?),
-        Operation::MountDevice => mount_device(site, spec).await,
-        Operation::MountVolume => mount(site, pod, spec).await,
-        Operation::ExpandVolume => expand(site, spec).await?,
+        Operation::VerifyControllerAttachedVolume => Performed::at_once(verify(context, spec).await?),
+        Operation::MountDevice => mount_device(context, spec).await,
+        Operation::MountVolume => mount(context, pod, spec).await,
+        Operation::ExpandVolume => expand(context, spec).await?,
         Operation::UnmountVolume => {
             let failed = |why: &str| format!("UnmountVolume.TearDown failed for volume {:?} : {why}", spec.name);
-            called(site, spec, Call::Unmount, &failed).await
+            called(context, spec, Call::Unmount, &failed).await
         }
         Operation::UnmountDevice => {
             let failed = |why: &str| format!("UnmountDevice failed for volume {:?} : {why}", spec.name);
-            called(site, spec, Call::Unstage, &failed).await
+            called(context, spec, Call::Unstage, &failed).await
         }
         Operation::MarkVolumeAsDetached => Performed::at_once(Outcome::Done),
     })
 }
 
-/// Whether the volume is attached to this node, as the node's status says, where it also has to be said to be in use.
-async fn verify(site: &Site<'_>, spec: &VolumeSpec) -> Result<Outcome, ReconcileError> {
+/// Whether the volume is attached to this node. The node's status must show it as attached and as in use.
+async fn verify(context: &NodeContext<'_>, spec: &VolumeSpec) -> Result<Outcome, ReconcileError> {
     if !spec.is_attachable() {
         return Ok(Outcome::Done);
     }
-    let key = ObjectKey::cluster(site.node);
+    let key = ObjectKey::cluster(context.node);
     let is_attached = |node: &Node| {
         let name = &*spec.unique_name.0;
         node.status.volumes_in_use.iter().any(|one| one == name)
             && node.status.volumes_attached.iter().any(|one| one.name == name)
     };
-    // The cache spares most questions; what it says may be old.
-    if site.nodes.get(&key).is_none_or(|node| !is_attached(&node)) {
+    // A request is only needed if the cache shows the volume as attached; the cache may be stale.
+    if context.nodes.get(&key).is_none_or(|node| !is_attached(&node)) {
         return Ok(Outcome::Waits);
     }
-    let node = Api::<Node>::of(site.client()).get(&key).await?;
+    let node = Api::<Node>::of(context.client()).get(&key).await?;
     Ok(if is_attached(&node) { Outcome::Done } else { Outcome::Waits })
 }
 
-async fn mount_device(site: &Site<'_>, spec: &VolumeSpec) -> Performed {
+async fn mount_device(context: &NodeContext<'_>, spec: &VolumeSpec) -> Performed {
     let Some(volume) = spec.csi() else { return Performed::at_once(Outcome::Done) };
     let name = &spec.name;
     if !volume.is_reachable {
@@ -70,23 +74,24 @@ async fn mount_device(site: &Site<'_>, spec: &VolumeSpec) -> Performed {
         return Performed::failed(format!("MountVolume.NodeAffinity check failed for volume {name:?} : {why}"));
     }
     if volume.is_attachable
-        && let Err(why) = wait_for_attach(site, volume).await
+        && let Err(why) = wait_for_attach(context, volume).await
     {
         return Performed::failed(format!("MountVolume.WaitForAttach failed for volume {name:?} : {why}"));
     }
     let verb = if volume.is_block { "MapVolume.SetUpDevice" } else { "MountVolume.MountDevice" };
     let failed = |why: &str| format!("{verb} failed for volume {name:?} : {why}");
-    if let Some(why) = unregistered(site, &volume.driver, "attacher.MountDevice failed to create newCsiDriverClient") {
+    if let Some(why) = unregistered(context, &volume.driver, "attacher.MountDevice failed to create newCsiDriverClient")
+    {
         return Performed::failed(failed(&why));
     }
-    called(site, spec, Call::Stage, &failed).await
+    called(context, spec, Call::Stage, &failed).await
 }
 
 /// In Kubernetes: `csiAttacher.WaitForAttach`, which asks for the VolumeAttachment by its name.
-async fn wait_for_attach(site: &Site<'_>, volume: &CsiVolume) -> Result<(), String> {
-    let id = attachment_name(&volume.handle, &volume.driver.name, site.node);
+async fn wait_for_attach(context: &NodeContext<'_>, volume: &CsiVolume) -> Result<(), String> {
+    let id = attachment_name(&volume.handle, &volume.driver.name, context.node);
     let handle = &volume.handle;
-    let found = Api::<VolumeAttachment>::of(site.client()).get(&ObjectKey::cluster(id.as_str())).await;
+    let found = Api::<VolumeAttachment>::of(context.client()).get(&ObjectKey::cluster(id.as_str())).await;
     let found = found.map_err(|why| format!("volume {handle} has GET error for volume attachment {id}: {why}"))?;
     if found.metadata.is_terminating() {
         return Err("volume attachment is being deleted".to_owned());
@@ -94,9 +99,10 @@ async fn wait_for_attach(site: &Site<'_>, volume: &CsiVolume) -> Result<(), Stri
     if let Some(error) = &found.status.attach_error {
         return Err(error.message.clone());
     }
-    match found.status.attached {
-        true => Ok(()),
-        false => Err(format!("volume {handle} is not attached for volume attachment {id}")),
+    if found.status.attached {
+        Ok(())
+    } else {
+        Err(format!("volume {handle} is not attached for volume attachment {id}"))
     }
 }
 
@@ -109,52 +115,57 @@ fn attachment_name(handle: &str, driver: &str, node: &str) -> String {
     })
 }
 
-async fn mount(site: &Site<'_>, pod: Option<&Pod>, spec: &VolumeSpec) -> Performed {
+async fn mount(context: &NodeContext<'_>, pod: Option<&Pod>, spec: &VolumeSpec) -> Performed {
     let is_block = spec.csi().is_some_and(|volume| volume.is_block);
     let verb = if is_block { "MapVolume.MapPodDevice" } else { "MountVolume.SetUp" };
     let failed = |why: &str| format!("{verb} failed for volume {:?} : {why}", spec.name);
-    if let Some(why) = pod.and_then(|pod| lacks(pod, &spec.name, site.sources)) {
+    if let Some(why) = pod.and_then(|pod| lacks(pod, &spec.name, context.sources)) {
         return Performed::failed(failed(&why));
     }
     let Some(driver) = spec.driver() else { return Performed::at_once(Outcome::Done) };
-    if let Some(why) = unregistered(site, driver, "mounter.SetUpAt failed to get CSI client") {
+    if let Some(why) = unregistered(context, driver, "mounter.SetUpAt failed to get CSI client") {
         return Performed::failed(failed(&why));
     }
-    called(site, spec, Call::Mount, &failed).await
+    called(context, spec, Call::Mount, &failed).await
 }
 
-async fn expand(site: &Site<'_>, spec: &VolumeSpec) -> Result<Performed, ReconcileError> {
+async fn expand(context: &NodeContext<'_>, spec: &VolumeSpec) -> Result<Performed, ReconcileError> {
     let Some(volume) = spec.csi() else { return Ok(Performed::at_once(Outcome::Done)) };
-    if expansion::begin(site.pass, &volume.claim).await?.is_none() {
+    if expansion::begin(context.pass, &volume.claim).await?.is_none() {
         return Ok(Performed::at_once(Outcome::Done));
     }
     let failed = |why: &str| format!("NodeExpandVolume.NodeExpandVolume failed for volume {:?} : {why}", spec.name);
-    Ok(called(site, spec, Call::NodeResize, &failed).await)
+    Ok(called(context, spec, Call::NodeResize, failed).await)
 }
 
-/// Why a driver cannot be asked for anything on this node, if it cannot.
-fn unregistered(site: &Site<'_>, driver: &Driver, what: &str) -> Option<String> {
-    let is_registered = site.has_csi_driver && driver.name == csi::DRIVER;
+/// The error if the driver is not registered on this node.
+fn unregistered(context: &NodeContext<'_>, driver: &Driver, what: &str) -> Option<String> {
+    let is_registered = context.has_csi_driver && driver.name == csi::DRIVER;
     let name = &driver.name;
     (!is_registered).then(|| {
         format!("kubernetes.io/csi: {what}: driver name {name} not found in the list of registered CSI drivers")
     })
 }
 
-/// What a driver does at a call on the node; nothing if the volume has no driver.
-async fn called(site: &Site<'_>, spec: &VolumeSpec, call: Call, failed: &(dyn Fn(&str) -> String + Sync)) -> Performed {
+/// Makes a call of the driver on the node; does nothing if the volume has no driver.
+async fn called(
+    context: &NodeContext<'_>,
+    spec: &VolumeSpec,
+    call: Call,
+    failed: impl Fn(&str) -> String + Sync,
+) -> Performed {
     let Some(driver) = spec.driver() else { return Performed::at_once(Outcome::Done) };
-    // Nobody looks after a volume that is on its way out, and what it said may have been taken back since.
+    // The spec of a volume that is being unmounted is not refreshed, and its annotations may have changed since.
     let leaves = matches!(call, Call::Unmount | Call::Unstage) && !driver.told.is_empty();
     let told = match spec.csi().filter(|_| leaves) {
-        Some(volume) => told_now(site.client(), volume, &spec.name).await.unwrap_or_else(|| driver.told.clone()),
+        Some(volume) => told_now(context.client(), volume, &spec.name).await.unwrap_or_else(|| driver.told.clone()),
         None => driver.told.clone(),
     };
     let behaviour = match Behaviour::of(call, &[&told]) {
         Ok(behaviour) => behaviour,
         Err(why) => return Performed::failed(failed(&why.to_string())),
     };
-    let ends = |why: &str| Outcome::Failed { why: failed(why), is_told: true };
+    let ends = |why: &str| Outcome::Failed { why: failed(why), has_event: true };
     match behaviour.outcome {
         csi::Outcome::Hangs => Performed {
             takes: CALL_TIMEOUT,
@@ -165,7 +176,7 @@ async fn called(site: &Site<'_>, spec: &VolumeSpec, call: Call, failed: &(dyn Fn
     }
 }
 
-/// What the annotations of claim and volume say now; none if the node may not know.
+/// The current annotations of claim and volume; none if they cannot be read.
 async fn told_now(
     client: &Client,
     volume: &CsiVolume,

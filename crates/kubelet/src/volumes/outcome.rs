@@ -1,17 +1,17 @@
 use std::time::Duration;
 
-/// How an operation went, or will have gone when its time is over.
+/// The outcome of an operation, known when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Well.
+    /// It succeeded.
     Done,
-    /// It waits for what somebody else does, who will be heard of.
+    /// It waits for another component, whose change enqueues the pod.
     Waits,
-    /// It could not be done; in the words of the kubelet, for people if `is_told`.
-    Failed { why: String, is_told: bool },
+    /// It failed, with the message of the kubelet. The pod gets an event if `has_event`.
+    Failed { why: String, has_event: bool },
 }
 
-/// What an operation does.
+/// How long an operation takes, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Performed {
     pub(super) takes: Duration,
@@ -24,6 +24,6 @@ impl Performed {
     }
 
     pub(super) fn failed(why: String) -> Self {
-        Self::at_once(Outcome::Failed { why, is_told: true })
+        Self::at_once(Outcome::Failed { why, has_event: true })
     }
 }

@@ -1,27 +1,27 @@
-//! Which sorts of volumes there are, and which of them are simulated.
+//! The types of volumes, and which of them are simulated.
 
 use coracle_api::core_v1::{PersistentVolumeSpec, Volume};
 
-/// What becomes of a volume of a sort.
+/// How a type of volume is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plugin {
-    /// It is made on the node; the name is the plug-in's.
+    /// The node creates it; the name is the plug-in's.
     Local(&'static str),
     /// It is on the node already.
     Host(&'static str),
-    /// A driver of its own makes it for the pod.
+    /// A CSI driver creates it for the pod.
     Inline,
-    /// A claim stands for it.
+    /// A claim refers to it.
     Claim,
     /// It is not simulated.
     Absent(&'static str),
 }
 
-/// Whether a volume of a pod is meant for a plug-in.
+/// Whether a plug-in handles a volume of a pod.
 type IsMeant = fn(&Volume) -> bool;
 
-/// The plug-ins that a volume of a pod may be meant for: what it is called there, and whether it is meant. Adding one is
-/// a line here. In Kubernetes: `cmd/kubelet/app/plugins.go`.
+/// The plug-ins for the volumes of a pod, and which volumes each handles. To add one, add a line here. In Kubernetes:
+/// `cmd/kubelet/app/plugins.go`.
 const PLUGINS: &[(Plugin, IsMeant)] = &[
     (Plugin::Claim, |volume| volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some()),
     (Plugin::Local("kubernetes.io/empty-dir"), |volume| volume.empty_dir.is_some()),
@@ -49,13 +49,13 @@ const PLUGINS: &[(Plugin, IsMeant)] = &[
     (Plugin::Absent("vsphereVolume"), |volume| volume.vsphere_volume.is_some()),
 ];
 
-/// What a volume of a pod is meant for.
+/// The plug-in of a volume of a pod.
 pub(super) fn plugin(volume: &Volume) -> Plugin {
     let found = PLUGINS.iter().find(|(_, is_meant)| is_meant(volume));
     found.map_or(Plugin::Absent("unknown"), |(plugin, _)| *plugin)
 }
 
-/// The plug-in of a PersistentVolume that is no driver's, or what its sort is called.
+/// The plug-in of a PersistentVolume without a CSI driver, or its type if it is not simulated.
 pub(super) fn persistent(spec: &PersistentVolumeSpec) -> Plugin {
     let known = [
         (Plugin::Inline, spec.csi.is_some()),
@@ -68,7 +68,7 @@ pub(super) fn persistent(spec: &PersistentVolumeSpec) -> Plugin {
     known.into_iter().find(|(_, is_it)| *is_it).map_or(Plugin::Absent("unknown"), |(plugin, _)| plugin)
 }
 
-/// Why a volume of a sort that is not simulated cannot be mounted.
+/// The error for a volume of a type that is not simulated.
 pub(super) fn absent(sort: &str) -> String {
     format!("volumes of type {sort} are not simulated")
 }

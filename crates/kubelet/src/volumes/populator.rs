@@ -9,16 +9,16 @@ use super::plugins::{Plugin, absent, plugin};
 use super::spec::{Driver, PodUid, Source, UniqueName, VolumeSpec};
 use crate::csi::Behaviour;
 
-/// What was found out of a pod's volumes: the pod's words for them and what they are, and those of which it could not be
-/// found out, with the reason.
+/// The volumes of a pod: the specs that were found by their names in the pod, and the names whose spec could not be
+/// found, with the reason.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) volumes: Vec<(String, Arc<VolumeSpec>)>,
     pub(super) failures: Vec<(String, String)>,
 }
 
-/// The volumes that containers of a pod mount or use as devices; the others stay where they are.
-/// In Kubernetes: `getExpectedVolumes`.
+/// The volumes that containers of a pod mount or use as devices; the others are not mounted. In Kubernetes:
+/// `getExpectedVolumes`.
 pub(super) fn expected(pod: &Pod) -> BTreeSet<&str> {
     let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
     let used = containers.flat_map(|container| {
@@ -30,12 +30,12 @@ pub(super) fn expected(pod: &Pod) -> BTreeSet<&str> {
     used.chain(later).collect()
 }
 
-/// Whether any of the pod's volumes is a claim's, so that what it is has to be asked for.
+/// Whether any of the pod's volumes refers to a claim, which has to be read from the API.
 pub(super) fn has_claims(pod: &Pod) -> bool {
     pod.spec.volumes.iter().any(|volume| plugin(volume) == Plugin::Claim)
 }
 
-/// Finds out what the volumes of a pod are.
+/// Finds the specs of the volumes of a pod.
 ///
 /// In Kubernetes: `DesiredStateOfWorldPopulator`.
 pub(super) async fn populate(client: &Client, node: Option<&Node>, pod: &Pod, uid: &PodUid) -> Found {
@@ -54,7 +54,7 @@ pub(super) async fn populate(client: &Client, node: Option<&Node>, pod: &Pod, ui
     found
 }
 
-/// A volume that is the pod's own.
+/// The spec of a volume that is defined in the pod itself.
 fn own(plugin: Plugin, pod: &Pod, uid: &PodUid, volume: &Volume) -> Result<VolumeSpec, String> {
     let name = volume.name.clone();
     let unique_name = |plugin: &str| UniqueName(format!("{plugin}/{uid}-{name}").into());

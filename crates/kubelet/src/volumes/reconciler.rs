@@ -1,4 +1,4 @@
-//! From what is to be and what is to what to do next.
+//! Computes the next operations from the desired and the actual state.
 //!
 //! In Kubernetes: `pkg/kubelet/volumemanager/reconciler`.
 
@@ -8,27 +8,27 @@ use super::actual_state::{ActualStateOfWorld, Mount};
 use super::desired_state::DesiredStateOfWorld;
 use super::spec::{PodUid, UniqueName, VolumeSpec};
 
-/// What can be done with a volume.
+/// The operations on a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Operation {
-    /// See that its driver has attached it.
+    /// Check that its driver has attached it.
     VerifyControllerAttachedVolume,
-    /// Mount it once for all pods.
+    /// Mount it on the node for all pods.
     MountDevice,
     /// Mount it for a pod.
     MountVolume,
-    /// See to its file system, which is smaller than the volume.
+    /// Expand its file system, which is smaller than the volume.
     ExpandVolume,
-    /// Undo the mount for a pod.
+    /// Unmount it for a pod.
     UnmountVolume,
-    /// Undo the mount for all.
+    /// Unmount it from the node.
     UnmountDevice,
-    /// Have nothing to do with it any more.
+    /// Forget it.
     MarkVolumeAsDetached,
 }
 
 impl Operation {
-    /// The word in the event log.
+    /// The name in the event log.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::VerifyControllerAttachedVolume => "VerifyControllerAttachedVolume",
@@ -42,17 +42,17 @@ impl Operation {
     }
 }
 
-/// One thing to do.
+/// One operation on one volume.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) operation: Operation,
     pub(crate) spec: Arc<VolumeSpec>,
-    /// For which pod; none if it is for all.
+    /// The pod of the operation; none if it is for all pods.
     pub(crate) pod: Option<PodUid>,
 }
 
-/// What to do next: first what is mounted for a pod and not wanted any more, then what the pod wants, then what no pod
-/// has any more. One thing a volume.
+/// The next operations, at most one per volume. First unmounts what a pod does not need any more, then mounts what it
+/// needs, then cleans up what no pod needs.
 pub(crate) fn reconcile(desired: &DesiredStateOfWorld, actual: &ActualStateOfWorld, pods: &[PodUid]) -> Vec<Work> {
     let mut works = Vec::new();
     for pod in pods {
@@ -70,7 +70,7 @@ pub(crate) fn reconcile(desired: &DesiredStateOfWorld, actual: &ActualStateOfWor
     works
 }
 
-/// The next step of a volume towards being mounted for a pod, if there is one.
+/// The next operation to mount a volume for a pod, if there is one.
 fn towards(spec: &Arc<VolumeSpec>, actual: &ActualStateOfWorld, name: &UniqueName, pod: &PodUid) -> Option<Work> {
     let volume = actual.volume(name);
     if !volume.is_some_and(|volume| volume.is_attached) {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use coracle_meta::{ObjectKey, Quantity};
 use serde::{Deserialize, Serialize};
 
-use crate::written;
+use crate::save_format;
 
-/// Which pod: its uid.
+/// Identifies a pod by its uid.
 pub(crate) type PodUid = Arc<str>;
 
-/// What nodes call a volume, the same wherever it is if it can be attached.
-/// In Kubernetes: `v1.UniqueVolumeName`.
+/// The unique name of a volume on a node; an attachable volume has the same name on all nodes. In Kubernetes:
+/// `v1.UniqueVolumeName`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct UniqueName(pub(crate) Arc<str>);
 
@@ -21,24 +21,24 @@ impl fmt::Display for UniqueName {
     }
 }
 
-/// What a volume is. In Kubernetes: `volume.Spec`.
+/// The spec of a volume. In Kubernetes: `volume.Spec`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct VolumeSpec {
-    /// What it is called in messages: the PersistentVolume, or the volume of the pod.
+    /// Its name in messages: that of the PersistentVolume, or of the volume in the pod.
     pub(crate) name: String,
     pub(crate) unique_name: UniqueName,
     pub(crate) source: Source,
 }
 
-/// Where a volume comes from.
+/// The source of a volume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Source {
-    /// It is made on the node, from the pod and what it names.
+    /// The node creates it from the pod and the objects that the pod refers to.
     Local,
-    /// It is in the node's image store, or on its own disk, which are empty.
+    /// It is on the node's image store or disk, which are empty.
     Host,
-    /// A driver makes it for one pod.
+    /// A driver creates it for one pod.
     Inline(Driver),
     /// It is a PersistentVolume of a driver.
     Csi(Box<CsiVolume>),
@@ -49,7 +49,7 @@ pub(crate) enum Source {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Driver {
     pub(crate) name: String,
-    /// What the annotations of claim and volume say of the driver's behaviour, or those of the pod.
+    /// The annotations that set the driver's behaviour: those of claim and volume, or those of the pod.
     pub(crate) told: BTreeMap<String, String>,
 }
 
@@ -58,19 +58,19 @@ pub(crate) struct Driver {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CsiVolume {
     pub(crate) driver: Driver,
-    /// What the driver calls it.
+    /// The driver's handle of the volume.
     pub(crate) handle: String,
     /// Whether it has to be attached to a node first.
     pub(crate) is_attachable: bool,
-    /// Whether one pod alone may use it.
+    /// Whether only one pod may use it.
     pub(crate) is_for_one_pod: bool,
-    /// Whether it is a device and no file system.
+    /// Whether it is a block device without a file system.
     pub(crate) is_block: bool,
-    /// Whether it can be reached from this node.
+    /// Whether this node can reach it.
     pub(crate) is_reachable: bool,
-    #[serde(with = "written::key")]
+    #[serde(with = "save_format::key")]
     pub(crate) claim: ObjectKey,
-    /// How large the volume is, and how large the claim knows it to be, if a node is to see to its file system.
+    /// The size of the volume and the size in the claim's status, if the node has to expand the file system.
     pub(crate) growth: Option<(Quantity, Quantity)>,
 }
 
@@ -80,12 +80,12 @@ impl VolumeSpec {
         matches!(&self.source, Source::Csi(volume) if volume.is_attachable)
     }
 
-    /// Whether it is mounted once for all pods of the node first. In Kubernetes: `PluginIsDeviceMountable`.
+    /// Whether it is mounted on the node first, for all pods. In Kubernetes: `PluginIsDeviceMountable`.
     pub(crate) fn is_device_mountable(&self) -> bool {
         matches!(&self.source, Source::Csi(_))
     }
 
-    /// The driver, if it has one.
+    /// Its driver, if it has one.
     pub(crate) fn driver(&self) -> Option<&Driver> {
         match &self.source {
             Source::Csi(volume) => Some(&volume.driver),

@@ -10,34 +10,34 @@ use super::executor::OperationExecutor;
 use super::populator::expected;
 use super::spec::{PodUid, UniqueName};
 
-/// What a kubelet knows of the volumes of its node, and what it is at.
+/// What a volume manager knows and does.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) desired: DesiredStateOfWorld,
     pub(super) actual: ActualStateOfWorld,
     pub(super) executor: OperationExecutor,
-    /// When the claims of a pod are to be looked at.
+    /// When to read the claims of a pod again.
     pub(super) looks: BTreeMap<PodUid, Instant>,
     /// The pods that wait for a volume to be attached.
     pub(super) waiting: BTreeSet<ObjectKey>,
-    /// What was last said to be in use; none if nothing was said yet.
+    /// The volumes in use that were reported last; none before the first report.
     pub(super) reported: Option<Vec<String>>,
     pub(super) is_reporting: bool,
 }
 
-/// Which pod it is.
+/// The uid of a pod.
 pub(super) fn uid_of(pod: &Pod) -> PodUid {
     pod.metadata.uid.as_deref().unwrap_or_default().into()
 }
 
 impl State {
-    /// The pods of this name that want volumes or have any.
+    /// The pods of this name that need volumes or have any mounted.
     pub(super) fn uids(&self, key: &ObjectKey) -> Vec<PodUid> {
         let all: BTreeSet<_> = self.desired.of_key(key).chain(self.actual.of_key(key)).cloned().collect();
         all.into_iter().collect()
     }
 
-    /// Whether all is mounted that containers of the pod use.
+    /// Whether all volumes are mounted that containers of the pod use.
     pub(super) fn is_mounted(&self, pod: &Pod) -> bool {
         let uid = uid_of(pod);
         let expected = expected(pod);
@@ -50,7 +50,7 @@ impl State {
         known.is_some_and(|(_, name)| self.actual.mount(name, uid) == Some(Mount::Mounted))
     }
 
-    /// What is said of a pod of whose volumes not all could be found out. In Kubernetes: what `WaitForAttachAndMount` fails with.
+    /// The message about a pod's volumes that could not be found. In Kubernetes: the error of `WaitForAttachAndMount`.
     pub(super) fn unprocessed(&self, pod: &Pod) -> Option<String> {
         let uid = uid_of(pod);
         let desired = self.desired.pod(&uid)?;

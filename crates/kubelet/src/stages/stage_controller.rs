@@ -1,4 +1,4 @@
-//! Plays the stages of one kind. In KWOK: `StageController`, `PodController`, `NodeController`.
+//! Runs the stages of one kind. In KWOK: `StageController`, `PodController`, `NodeController`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,70 +17,70 @@ use tokio::time::Instant;
 
 use super::effect::{Change, Effect, Event, Form, effects};
 use super::functions::Functions;
+use super::object_cache::ObjectCache;
 use super::pools::Pools;
-use super::programme::Programme;
-use super::repertoire::Repertoire;
-use super::shown::Shown;
+use super::rest_mapper::RestMapper;
 use super::stage::Stage;
+use super::stage_set::StageSet;
 use crate::node::is_simulated;
 
-/// As whom objects are applied.
+/// The field manager of applied objects.
 const MANAGER: &str = "kwok";
-/// How many stages of an object may follow each other without the object being read again.
+/// How many stages of an object may follow each other before the object is read again.
 const MOST_AT_ONCE: usize = 32;
 
-/// What all shows share.
-pub(crate) struct Stagehand {
-    pub(crate) programme: Arc<Programme>,
-    pub(crate) repertoire: Repertoire,
+/// What the controllers of all kinds share.
+pub(crate) struct StageContext {
+    pub(crate) stage_set: Arc<StageSet>,
+    pub(crate) rest_mapper: RestMapper,
     pub(crate) nodes: Lister<Node>,
     pub(crate) pools: Pools,
     pub(crate) ambient: Ambient,
     pub(crate) events: EventRecorder,
-    /// When the player began.
+    /// When the stage runner started.
     pub(crate) started: String,
-    /// Whether anything happens on a node of this name.
+    /// Whether a node of this name acts.
     pub(crate) acts: Arc<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-/// What is played for the objects of one kind.
-pub(crate) struct Show {
+/// Runs the stages of the objects of one kind.
+pub(crate) struct StageController {
     pub(crate) kind: GroupVersionKind,
     pub(crate) resource: GroupVersionResource,
-    pub(crate) shown: Arc<Shown>,
-    pub(crate) hand: Arc<Stagehand>,
+    pub(crate) cache: Arc<ObjectCache>,
+    pub(crate) context: Arc<StageContext>,
     pub(crate) calls: Mutex<BTreeMap<ObjectKey, Call>>,
 }
 
-/// What is to happen to an object, or did.
+/// The stage of an object that is scheduled or was run.
 #[derive(Clone)]
 pub(crate) struct Call {
-    /// Of the object, and of the programme.
+    /// The version of the object, and below the edition of the stage set.
     version: String,
     edition: u64,
-    /// None if it has happened, or nothing is to happen.
+    /// None if the stage was run, or no stage matches.
     stage: Option<Arc<Stage>>,
     due: Instant,
-    /// How many of its effects there are already.
+    /// How many of its effects were applied already.
     done: usize,
 }
 
-impl Reconciler for Show {
+impl Reconciler for StageController {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some((version, node)) = self.shown.version(key) else {
+        let Some((version, node)) = self.cache.version(key) else {
             self.calls.lock().remove(key);
-            if let Shown::Pods(_) = *self.shown {
-                self.hand.pools.forget(key);
+            if let ObjectCache::Pods(_) = *self.cache {
+                self.context.pools.forget(key);
             }
             return pass.gone();
         };
-        if node.is_some_and(|node| !self.hand.is_ours(&node)) {
+        if node.is_some_and(|node| !self.context.is_ours(&node)) {
             return pass.done(|| "it is of another program's node: nothing to do");
         }
-        if let Some(pod) = self.shown.pod(key) {
-            self.hand.pools.note(key, &pod);
+        if let Some(pod) = self.cache.pod(key) {
+            self.context.pools.note(key, &pod);
         }
-        let edition = self.hand.programme.of_kind(&self.kind).0;
+        let edition = self.context.stage_set.of_kind(&self.kind).0;
         let known =
             self.calls.lock().get(key).filter(|call| call.version == version && call.edition == edition).cloned();
         if let Some(call) = &known {
@@ -93,12 +93,12 @@ impl Reconciler for Show {
                 return Ok(Action::RequeueAfter(left));
             }
         }
-        let Some(object) = self.shown.json(key) else { return pass.gone() };
+        let Some(object) = self.cache.json(key) else { return pass.gone() };
         self.play(pass, key, object, known).await
     }
 }
 
-impl Show {
+impl StageController {
     async fn play(
         &self,
         pass: &Pass,
@@ -128,8 +128,8 @@ impl Show {
     }
 
     fn choose(&self, key: &ObjectKey, object: &Json) -> Call {
-        let (edition, lifecycle) = self.hand.programme.of_kind(&self.kind);
-        let (now, random) = (self.hand.ambient.clock.now(), &self.hand.ambient.random);
+        let (edition, lifecycle) = self.context.stage_set.of_kind(&self.kind);
+        let (now, random) = (self.context.ambient.clock.now(), &self.context.ambient.random);
         let chosen = lifecycle.choose(object, random).and_then(|stage| {
             let delay = stage.as_ref().and_then(|stage| stage.delay.as_ref());
             let delay = delay.map_or(Ok(SignedDuration::ZERO), |delay| delay.draw(object, now, random))?;
@@ -144,7 +144,7 @@ impl Show {
         Call { version, edition, stage, due, done: 0 }
     }
 
-    /// Does what a stage says; the object as the last patch left it.
+    /// Applies the effects of a stage; returns the object as the last patch left it.
     async fn perform(
         &self,
         pass: &Pass,
@@ -174,7 +174,7 @@ impl Show {
             match result {
                 Ok(None) => {}
                 Ok(Some(object)) => changed = Some(object),
-                // Somebody else was faster: what comes next follows from what the object is then.
+                // Another client was faster: the next stage depends on the object as it is now.
                 Err(Failure::Call(error)) if error.is_not_found() || error.is_conflict() => return Ok(None),
                 Err(Failure::Call(error))
                     if error.status().is_none_or(|status| status.code >= 500 || status.code == 429) =>
@@ -194,13 +194,13 @@ impl Show {
     fn effects(&self, key: &ObjectKey, object: &Json, stage: &Stage) -> Result<Vec<Effect>, String> {
         let functions = Functions {
             key,
-            now: self.hand.ambient.clock.now().to_string(),
-            started: &self.hand.started,
-            addresses: &self.hand.pools,
+            now: self.context.ambient.clock.now().to_string(),
+            started: &self.context.started,
+            addresses: &self.context.pools,
         };
-        let otherwise = match *self.shown {
-            Shown::Pods(_) | Shown::Nodes(_) => Form::Strategic,
-            Shown::Others(_) => Form::Merge,
+        let otherwise = match *self.cache {
+            ObjectCache::Pods(_) | ObjectCache::Nodes(_) => Form::Strategic,
+            ObjectCache::Others(_) => Form::Merge,
         };
         effects(&stage.steps, object, otherwise, &functions)
     }
@@ -236,14 +236,14 @@ impl Show {
         patched.map(Some).map_err(Failure::Call)
     }
 
-    /// Makes the object that a template describes, or changes it. In KWOK: `lifecycle.ApplyResource`.
+    /// Creates or patches the object that a template describes. In KWOK: `lifecycle.ApplyResource`.
     async fn apply(&self, client: &Client, key: &ObjectKey, change: &Change) -> Result<(), Failure> {
         let body = change.patch.body().clone();
         let mut object = Object::from_value(body).map_err(|error| Failure::Body(error.to_string()))?;
         let kind = object.group_version_kind().filter(|kind| !kind.kind.is_empty());
         let kind = kind.ok_or_else(|| Failure::Body("the template gives no apiVersion and kind".to_owned()))?;
         let (resource, scope) =
-            self.hand.repertoire.find(client, &kind).await.map_err(Failure::Call)?.ok_or_else(|| {
+            self.context.rest_mapper.find(client, &kind).await.map_err(Failure::Call)?.ok_or_else(|| {
                 Failure::Body(format!("the server serves no {} of {}", kind.kind, kind.api_version()))
             })?;
         if scope == Scope::Namespaced && object.namespace().is_empty() {
@@ -279,13 +279,13 @@ impl Show {
 
     fn say(&self, pass: &Pass, key: &ObjectKey, object: &Json, event: &Event) {
         let event_type = if event.event_type == "Warning" { EventType::Warning } else { EventType::Normal };
-        let events = self.hand.events.in_pass(pass);
+        let events = self.context.events.in_pass(pass);
         events.event_on(self.reference(key, object), event_type, &event.reason, event.message.as_str());
     }
 
-    /// Tells whoever looks at the object why nothing happens to it.
+    /// Records an event on the object for a stage that failed.
     fn complain(&self, key: &ObjectKey, object: &Json, why: &str) {
-        self.hand.events.event_on(self.reference(key, object), EventType::Warning, "StageFailed", why);
+        self.context.events.event_on(self.reference(key, object), EventType::Warning, "StageFailed", why);
     }
 
     fn reference(&self, key: &ObjectKey, object: &Json) -> ObjectReference {
@@ -300,19 +300,19 @@ impl Show {
     }
 }
 
-impl Stagehand {
-    /// Whether what lives on this node lives by stages.
+impl StageContext {
+    /// Whether stages apply to this node and its pods.
     fn is_ours(&self, node: &str) -> bool {
         let found = self.nodes.get(&ObjectKey::cluster(node));
         found.is_some_and(|found| is_simulated(&found)) && (self.acts)(node)
     }
 }
 
-/// Why an effect did not come about.
+/// Why an effect failed.
 enum Failure {
-    /// The server did not do it.
+    /// The request failed.
     Call(coracle_client::Error),
-    /// A template gave no object.
+    /// The template is not a valid object.
     Body(String),
 }
 

@@ -8,41 +8,41 @@ use coracle_journal::Recorder;
 
 use crate::sources::Sources;
 
-/// What a pass over a pod has at hand.
-pub(crate) struct Site<'s> {
+/// What a pass over a pod can use of its node.
+pub(crate) struct NodeContext<'s> {
     pub(crate) node: &'s str,
-    /// The name in the event log.
+    /// The actor in the event log.
     pub(crate) actor: &'s str,
     pub(crate) pass: &'s Pass,
     pub(crate) nodes: &'s Lister<Node>,
     pub(crate) events: &'s EventRecorder,
     pub(crate) recorder: &'s Recorder,
-    /// The ConfigMaps and Secrets of the pod, if they were asked for.
+    /// The ConfigMaps and Secrets of the pod, if they were fetched.
     pub(crate) sources: &'s Sources,
-    /// Whether the simulated driver is on this node.
+    /// Whether the simulated CSI driver runs on this node.
     pub(crate) has_csi_driver: bool,
 }
 
-impl Site<'_> {
+impl NodeContext<'_> {
     pub(super) fn client(&self) -> &Client {
         self.pass.client()
     }
 }
 
-/// What is wanted of a pod's volumes.
+/// What the volumes of a pod must become.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wish<'p> {
-    /// They are to be mounted. In Kubernetes: `WaitForAttachAndMount`.
+pub(crate) enum VolumeGoal<'p> {
+    /// Mounted. In Kubernetes: `WaitForAttachAndMount`.
     Mounted(&'p Pod),
-    /// None is to be mounted for the pod any more; none if its object is gone. In Kubernetes: `WaitForUnmount`.
+    /// Unmounted for this pod; none if its object is gone. In Kubernetes: `WaitForUnmount`.
     Unmounted(Option<&'p Pod>),
 }
 
-/// How far a pod's volumes are.
+/// The progress of a pod's volumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Whether what was wanted is so.
+    /// Whether the goal is reached.
     pub(crate) is_done: bool,
-    /// When to come again, at the latest.
+    /// When to retry, at the latest.
     pub(crate) again: Option<Duration>,
 }

@@ -1,4 +1,5 @@
-//! What came of operations: noted in the state of the world, on the disk, in the event log, and told to people.
+//! Records the results of volume operations: in the actual state of the world, on the disk, in the event log, and as
+//! events.
 
 use std::sync::Arc;
 
@@ -11,18 +12,18 @@ use tokio::time::Instant;
 use super::actual_state::Mount;
 use super::expansion;
 use super::manager::VolumeManager;
+use super::node_context::NodeContext;
 use super::outcome::Outcome;
 use super::populator::has_claims;
 use super::reconciler::{Operation, Work};
-use super::site::Site;
 use super::spec::VolumeSpec;
 use super::state::{State, uid_of};
 
 impl VolumeManager {
-    /// Something has ended: notes it in the state of the world.
+    /// Records the outcome of an operation; returns whether anything has changed.
     pub(super) async fn note_outcome(
         &self,
-        site: &Site<'_>,
+        context: &NodeContext<'_>,
         key: &ObjectKey,
         pod: Option<&Pod>,
         work: &Work,
@@ -35,17 +36,17 @@ impl VolumeManager {
         let why = match outcome {
             Outcome::Waits => return Ok(false),
             Outcome::Done => None,
-            Outcome::Failed { why, is_told } => Some((why, is_told)),
+            Outcome::Failed { why, has_event } => Some((why, has_event)),
         };
         let word = work.operation.word();
-        self.note(site, key, word, &work.spec, why.as_ref().map(|(why, _)| why.as_str()));
+        self.note(context, key, word, &work.spec, why.as_ref().map(|(why, _)| why.as_str()));
         self.state.lock().executor.ends(work, why.is_some(), now);
-        if let Some((why, is_told)) = why {
-            self.fail(site, pod, work, why, is_told);
+        if let Some((why, has_event)) = why {
+            self.fail(context, pod, work, why, has_event);
             return Ok(true);
         }
         if work.operation == Operation::ExpandVolume {
-            self.expanded(site, pod, &work.spec).await?;
+            self.expanded(context, pod, &work.spec).await?;
         }
         let uid = work.pod.clone();
         let state = &mut *self.state.lock();
@@ -63,9 +64,9 @@ impl VolumeManager {
         Ok(true)
     }
 
-    fn fail(&self, site: &Site<'_>, pod: Option<&Pod>, work: &Work, why: String, is_told: bool) {
+    fn fail(&self, context: &NodeContext<'_>, pod: Option<&Pod>, work: &Work, why: String, has_event: bool) {
         let state = &mut *self.state.lock();
-        // A call that did not end well may have had its effect.
+        // A failed call may have had its effect.
         match (work.operation, &work.pod, pod) {
             (Operation::MountDevice, ..) => state.actual.mark_device(&work.spec, Some(Mount::Uncertain)),
             (Operation::MountVolume, Some(uid), Some(pod)) if work.spec.driver().is_some() => {
@@ -84,21 +85,26 @@ impl VolumeManager {
                 _ if work.spec.csi().is_some_and(|volume| volume.is_block) => "FailedMapVolume",
                 _ => "FailedMount",
             };
-            // What is undone is told to nobody, as in Kubernetes: it is in the kubelet's own log.
+            // A failed unmount has no event; Kubernetes only logs it, too.
             let is_undone = matches!(work.operation, Operation::UnmountVolume | Operation::UnmountDevice);
-            if is_told && !is_undone {
-                site.events.in_pass(site.pass).event(pod, EventType::Warning, reason, why);
+            if has_event && !is_undone {
+                context.events.in_pass(context.pass).event(pod, EventType::Warning, reason, why);
             }
         }
     }
 
-    async fn expanded(&self, site: &Site<'_>, pod: Option<&Pod>, spec: &Arc<VolumeSpec>) -> Result<(), ReconcileError> {
+    async fn expanded(
+        &self,
+        context: &NodeContext<'_>,
+        pod: Option<&Pod>,
+        spec: &Arc<VolumeSpec>,
+    ) -> Result<(), ReconcileError> {
         let Some((volume, (size, _))) = spec.csi().and_then(|volume| Some((volume, volume.growth?))) else {
             return Ok(());
         };
-        let claim = expansion::finish(site.pass, &volume.claim, size).await?;
-        let message = format!("MountVolume.NodeExpandVolume succeeded for volume {:?} {}", spec.name, site.node);
-        let events = site.events.in_pass(site.pass);
+        let claim = expansion::finish(context.pass, &volume.claim, size).await?;
+        let message = format!("MountVolume.NodeExpandVolume succeeded for volume {:?} {}", spec.name, context.node);
+        let events = context.events.in_pass(context.pass);
         if let Some(pod) = pod {
             events.event(pod, EventType::Normal, "FileSystemResizeSuccessful", message.as_str());
         }
@@ -120,10 +126,17 @@ impl VolumeManager {
         self.disk.write(self.term, spec, is_staged, pods.unwrap_or_default());
     }
 
-    pub(super) fn note(&self, site: &Site<'_>, key: &ObjectKey, step: &str, spec: &VolumeSpec, error: Option<&str>) {
-        site.recorder.record(site.actor, Stage::KubeletVolume, || {
-            let detail = Detail::about(format!("pods/{key}")).caused_by(site.pass.cause());
-            let detail = detail.with("step", step).with("volume", spec.name.as_str()).with("node", site.node);
+    pub(super) fn note(
+        &self,
+        context: &NodeContext<'_>,
+        key: &ObjectKey,
+        step: &str,
+        spec: &VolumeSpec,
+        error: Option<&str>,
+    ) {
+        context.recorder.record(context.actor, Stage::KubeletVolume, || {
+            let detail = Detail::about(format!("pods/{key}")).caused_by(context.pass.cause());
+            let detail = detail.with("step", step).with("volume", spec.name.as_str()).with("node", context.node);
             match error {
                 Some(error) => detail.with("error", error),
                 None => detail,

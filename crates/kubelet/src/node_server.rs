@@ -19,10 +19,10 @@ use crate::machine::{Line, Machine};
 use crate::node_routes::{Page, page};
 use crate::remote_command::{Input, Remote, as_frame, input_of};
 
-/// The body of an answer of a node's API.
+/// The body of a response of a node's API.
 pub type NodeApiBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// The API of one simulated node as a tower service: the logs of its containers, commands in them, what they use.
+/// The API of one simulated node as a tower service: container logs, commands in containers, usage.
 ///
 /// In Kubernetes: the server of the kubelet, `pkg/kubelet/server`.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct NodeApi {
     clock: Clock,
 }
 
-/// Which lines are asked for. In Kubernetes: `PodLogOptions`.
+/// Which lines are requested. In Kubernetes: `PodLogOptions`.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct LogQuery {
     follow: bool,
@@ -73,7 +73,7 @@ impl NodeApi {
         Self { machine, clock }
     }
 
-    /// The answer to what has no body of its own.
+    /// The response to a request without a body.
     #[cfg(test)]
     fn answer(&self, path: &str, query: &str) -> Response<NodeApiBody> {
         self.respond(path, query, Box::pin(stream::empty()))
@@ -94,7 +94,7 @@ impl NodeApi {
         }
     }
 
-    /// A command in a container that runs, or somebody who listens to it.
+    /// A command in a running container, or a client that attaches to it.
     fn remote(
         &self,
         verb: &str,
@@ -166,16 +166,16 @@ impl NodeApi {
     }
 }
 
-/// Goes on with what a container says until its run has ended.
+/// Streams the log of a container until its run has ended.
 struct Follower {
     machine: Arc<Machine>,
     clock: Clock,
     key: ObjectKey,
     uid: String,
-    /// The container, and which of its runs.
+    /// The container, and the restart count of the run.
     run: (String, i32),
     query: LogQuery,
-    /// How many lines of the run have been told or passed over.
+    /// How many lines of the run have been sent or skipped.
     told: usize,
 }
 
@@ -192,7 +192,7 @@ impl Follower {
         response
     }
 
-    /// What was said since the last time; none at the end.
+    /// The output since the last call; none at the end.
     async fn next(&mut self) -> Option<String> {
         let machine = self.machine.clone();
         let (container, restarts) = self.run.clone();
@@ -235,7 +235,7 @@ fn plain(status: StatusCode, text: String) -> Response<NodeApiBody> {
     response
 }
 
-/// What stands in a query, without its escapes.
+/// A query value without its escapes.
 fn unescaped(text: &str) -> String {
     percent_encoding::percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
@@ -262,11 +262,11 @@ where
 mod tests {
     use super::*;
     use crate::container::{Change, ContainerRuntime};
+    use crate::container_place::ContainerPlace;
     use crate::lifecycle::Runtime;
     use crate::machine::Talk;
-    use crate::place::Place;
+    use crate::pod_context::PodContext;
     use crate::program::{World, run};
-    use crate::surroundings::Surroundings;
     use coracle_ambient::Ambient;
     use coracle_api::core_v1::Pod;
 
@@ -275,10 +275,10 @@ mod tests {
     }
 
     fn runtime(at: Timestamp, change: &[Change]) -> Runtime {
-        let (pod, around) = (pod(), Surroundings::default());
+        let (pod, context) = (pod(), PodContext::default());
         let mut runtime = Runtime::seen_at(&pod, at);
         for change in change {
-            let wanted = around.wanted(&pod, Place::Main(0)).unwrap();
+            let wanted = context.wanted(&pod, ContainerPlace::Main(0)).unwrap();
             runtime.main[0] = ContainerRuntime::after(&runtime.main[0], change, &wanted, &pod, at);
         }
         runtime
@@ -303,7 +303,7 @@ mod tests {
         let start = ambient.clock.now();
         let lines = vec![line(start, "one"), line(later(start, 5), "two"), line(later(start, 9), "three")];
         machine.set(&key(), "u", runtime(start, &[Change::Starts]), lines);
-        machine.name(&key(), "c", Place::Main(0));
+        machine.name(&key(), "c", ContainerPlace::Main(0));
         tokio::time::sleep(std::time::Duration::from_secs(9)).await;
         (NodeApi::new(machine, ambient.clock), start)
     }
@@ -353,7 +353,7 @@ mod tests {
         let machine = Arc::new(Machine::new(0));
         let began = ambient.clock.now();
         machine.set(&key(), "u", runtime(began, &[Change::Starts]), Vec::new());
-        machine.name(&key(), "c", Place::Main(0));
+        machine.name(&key(), "c", ContainerPlace::Main(0));
         let script =
             ["sh", "-c", "echo one; sleep 5; echo two; sleep 5; echo three; sleep infinity"].map(str::to_owned);
         let transcript = Arc::new(run(&script, &World::default(), began));

@@ -16,55 +16,55 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use super::object_cache::ObjectCache;
 use super::objects::{StageObjects, UsageObjects};
 use super::pools::Pools;
-use super::programme::Programme;
-use super::repertoire::Repertoire;
-use super::show::{Show, Stagehand};
-use super::shown::Shown;
+use super::rest_mapper::RestMapper;
 use super::stage::API_VERSION;
+use super::stage_controller::{StageContext, StageController};
+use super::stage_set::StageSet;
 use super::usages::KINDS;
 
-/// How long until a server that does not answer is asked again.
+/// How soon a server that does not answer is called again.
 const RETRY: Duration = Duration::from_millis(500);
-/// How many objects of a kind are worked on at once.
+/// How many objects of a kind are processed concurrently.
 const WORKERS: usize = 16;
 
-/// Plays a [`Programme`] for the objects of the API: Nodes that are simulated here or annotated `kwok.x-k8s.io/node:
+/// Applies a [`StageSet`] to the objects of the API: Nodes that are simulated here or annotated `kwok.x-k8s.io/node:
 /// fake`, the pods on them, and all objects of any other kind that a Stage names.
 ///
 /// In KWOK: `kwok-controller`.
-pub struct Player {
-    programme: Arc<Programme>,
+pub struct StageRunner {
+    stage_set: Arc<StageSet>,
     client: Client,
     ambient: Ambient,
     recorder: Recorder,
     acts: Arc<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-impl std::fmt::Debug for Player {
+impl std::fmt::Debug for StageRunner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Player").field("kinds", &self.programme.kinds()).finish_non_exhaustive()
+        f.debug_struct("StageRunner").field("kinds", &self.stage_set.kinds()).finish_non_exhaustive()
     }
 }
 
-impl Player {
-    /// Plays for whoever `client` may write to. `acts` says no for a node on which nothing happens at present.
+impl StageRunner {
+    /// A runner that writes through `client`. `acts` returns false for a node that is stopped or partitioned.
     pub fn new(
-        programme: Arc<Programme>,
+        stage_set: Arc<StageSet>,
         client: Client,
         ambient: Ambient,
         recorder: Recorder,
         acts: impl Fn(&str) -> bool + Send + Sync + 'static,
     ) -> Self {
         let client = client.with_user_agent(concat!("kwok/", env!("CARGO_PKG_VERSION")));
-        Self { programme, client, ambient, recorder, acts: Arc::new(acts) }
+        Self { stage_set, client, ambient, recorder, acts: Arc::new(acts) }
     }
 
-    /// Plays until it is dropped.
+    /// Runs until the future is dropped.
     ///
     /// # Panics
-    /// If a show does.
+    /// If a controller panics.
     pub async fn run(&self) {
         let process = Process::new("stages", &self.client, &self.ambient, &self.recorder);
         tokio::join!(biased; process.run(), self.follow(&process));
@@ -72,9 +72,9 @@ impl Player {
 
     async fn follow(&self, process: &Process) {
         let nodes = process.informers.informer::<Node>();
-        let hand = Arc::new(Stagehand {
-            programme: self.programme.clone(),
-            repertoire: Repertoire::default(),
+        let context = Arc::new(StageContext {
+            stage_set: self.stage_set.clone(),
+            rest_mapper: RestMapper::default(),
             pools: Pools::new(nodes.lister()),
             nodes: nodes.lister(),
             ambient: self.ambient.clone(),
@@ -89,55 +89,55 @@ impl Player {
             move |_, _| served.notify_one()
         });
         nodes.synced().await;
-        let mut shows = Shows::new(process, hand, nodes);
+        let mut controllers = StageControllers::new(process, context, nodes);
         loop {
-            if let Err(error) = shows.hand.repertoire.read(&self.client).await {
+            if let Err(error) = controllers.context.rest_mapper.read(&self.client).await {
                 tracing::debug!(%error, "the player of stages cannot ask what is served");
                 sleep(RETRY).await;
                 continue;
             }
-            shows.open();
+            controllers.open();
             let changed = {
-                let ended = pin!(shows.ended());
-                let (changed, served) = (pin!(self.programme.changed.notified()), pin!(served.notified()));
+                let ended = pin!(controllers.ended());
+                let (changed, served) = (pin!(self.stage_set.changed.notified()), pin!(served.notified()));
                 let news = pin!(select(changed, served));
                 matches!(select(ended, news).await, Either::Right((Either::Left(_), _)))
             };
             if changed {
-                shows.wake();
+                controllers.wake();
             }
         }
     }
 }
 
-/// The shows that run.
-struct Shows<'p> {
+/// The running controllers.
+struct StageControllers<'p> {
     process: &'p Process,
-    hand: Arc<Stagehand>,
+    context: Arc<StageContext>,
     nodes: SharedInformer<Node>,
     running: BTreeSet<GroupVersionKind>,
     tasks: JoinSet<()>,
-    /// Queue all objects of a kind each.
+    /// Each enqueues all objects of a kind.
     wakes: Vec<Box<dyn Fn() + Send + Sync>>,
 }
 
-impl<'p> Shows<'p> {
-    fn new(process: &'p Process, hand: Arc<Stagehand>, nodes: SharedInformer<Node>) -> Self {
-        Self { process, hand, nodes, running: BTreeSet::new(), tasks: JoinSet::new(), wakes: Vec::new() }
+impl<'p> StageControllers<'p> {
+    fn new(process: &'p Process, context: Arc<StageContext>, nodes: SharedInformer<Node>) -> Self {
+        Self { process, context, nodes, running: BTreeSet::new(), tasks: JoinSet::new(), wakes: Vec::new() }
     }
 
-    /// Opens a show for each kind of the programme that is served and has none, and one for
-    /// Stages themselves and each kind that says what pods use.
+    /// Starts a controller for each kind of the stage set that is served and has none, and one for Stages themselves
+    /// and for each kind of usage object.
     fn open(&mut self) {
         let stages = GroupVersion::parse(API_VERSION).map(|version| version.kind("Stage"));
         if let Some(kind) = stages.filter(|kind| !self.running.contains(kind))
-            && let Some((resource, _)) = self.hand.repertoire.known(&kind)
+            && let Some((resource, _)) = self.context.rest_mapper.known(&kind)
         {
             let stages = self.process.informers.dynamic(&resource);
             let reader = StageObjects {
                 stages: stages.lister(),
-                programme: self.hand.programme.clone(),
-                events: self.hand.events.clone(),
+                stage_set: self.context.stage_set.clone(),
+                events: self.context.events.clone(),
             };
             let controller = Controller::new(self.process, "objects", reader).watches(&stages, key_of);
             self.tasks.spawn(controller.run());
@@ -146,34 +146,40 @@ impl<'p> Shows<'p> {
         for word in KINDS {
             let kind = GroupVersion::parse(API_VERSION).map(|version| version.kind(word));
             let Some(kind) = kind.filter(|kind| !self.running.contains(kind)) else { continue };
-            let Some((resource, _)) = self.hand.repertoire.known(&kind) else { continue };
+            let Some((resource, _)) = self.context.rest_mapper.known(&kind) else { continue };
             let usages = self.process.informers.dynamic(&resource);
             let reader = UsageObjects {
                 kind: word,
                 usages: usages.lister(),
-                programme: self.hand.programme.clone(),
-                events: self.hand.events.clone(),
+                stage_set: self.context.stage_set.clone(),
+                events: self.context.events.clone(),
             };
             let controller = Controller::new(self.process, word, reader).watches(&usages, key_of);
             self.tasks.spawn(controller.run());
             self.running.insert(kind);
         }
-        for kind in self.hand.programme.kinds() {
-            let Some((resource, _)) = self.hand.repertoire.known(&kind) else { continue };
+        for kind in self.context.stage_set.kinds() {
+            let Some((resource, _)) = self.context.rest_mapper.known(&kind) else { continue };
             if self.running.insert(kind.clone()) {
-                self.open_show(kind, resource);
+                self.open_controller(kind, resource);
             }
         }
     }
 
-    fn open_show(&mut self, kind: GroupVersionKind, resource: GroupVersionResource) {
+    fn open_controller(&mut self, kind: GroupVersionKind, resource: GroupVersionResource) {
         let name = resource.resource.clone();
-        let shown = Arc::new(Shown::of(&self.process.informers, &resource));
-        let show = Show { kind, resource, shown: shown.clone(), hand: self.hand.clone(), calls: Mutex::default() };
-        let controller = Controller::new(self.process, &name, show).workers(WORKERS);
-        let controller = shown.followed_by(controller, &self.nodes);
+        let cache = Arc::new(ObjectCache::of(&self.process.informers, &resource));
+        let controller = StageController {
+            kind,
+            resource,
+            cache: cache.clone(),
+            context: self.context.clone(),
+            calls: Mutex::default(),
+        };
+        let controller = Controller::new(self.process, &name, controller).workers(WORKERS);
+        let controller = cache.followed_by(controller, &self.nodes);
         let queue = controller.queue();
-        self.wakes.push(Box::new(move || shown.keys().into_iter().for_each(|key| queue.add(key, &[]))));
+        self.wakes.push(Box::new(move || cache.keys().into_iter().for_each(|key| queue.add(key, &[]))));
         self.tasks.spawn(controller.run());
     }
 
@@ -181,7 +187,7 @@ impl<'p> Shows<'p> {
         self.wakes.iter().for_each(|wake| wake());
     }
 
-    /// Waits for ever, unless a show panics.
+    /// Waits forever, unless a controller panics.
     async fn ended(&mut self) {
         loop {
             match self.tasks.join_next().await {

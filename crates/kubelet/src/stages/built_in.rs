@@ -1,4 +1,4 @@
-//! The stages that KWOK ships, built in; `../../kwok/README.md` says where they are from.
+//! The stages that KWOK ships, built in; `../../kwok/README.md` names their source.
 
 type File = (&'static str, &'static str);
 
@@ -25,15 +25,15 @@ const NODE_FAST: &[File] = &[file!("node/fast/node-initialize.yaml")];
 const NODE_HEARTBEAT_WITH_LEASE: &[File] = &[file!("node/heartbeat-with-lease/node-heartbeat-with-lease.yaml")];
 const NODE_CHAOS: &[File] = &[file!("node/chaos/node-not-ready.yaml")];
 
-/// What the words of `--stages` stand for.
+/// The sets that `--stages` can name.
 const SETS: &[(&str, &[&[File]])] = &[
     ("fast", &[POD_FAST, NODE_FAST, NODE_HEARTBEAT_WITH_LEASE]),
     ("general", &[POD_GENERAL, NODE_FAST, NODE_HEARTBEAT_WITH_LEASE]),
     ("chaos", &[POD_GENERAL, POD_CHAOS, NODE_FAST, NODE_HEARTBEAT_WITH_LEASE, NODE_CHAOS]),
 ];
 
-/// The files of a set; none if it is no set.
-pub(crate) fn shipped(name: &str) -> Option<impl Iterator<Item = &'static File>> {
+/// The files of a set; none if there is no such set.
+pub(crate) fn built_in(name: &str) -> Option<impl Iterator<Item = &'static File>> {
     let (_, parts) = SETS.iter().find(|(known, _)| *known == name)?;
     Some(parts.iter().copied().flatten())
 }

@@ -1,4 +1,4 @@
-//! The objects of one kind, as stages see them.
+//! The informer cache of the objects of one kind, for stages.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use coracle_meta::{ApiObject, GroupVersionResource, Object, ObjectKey};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// A cache of objects. Pods and nodes are held as all others hold them, so that they are there once.
-pub(crate) enum Shown {
+/// A cache of objects. Pods and nodes use the typed informers that other components use, so that they are cached once.
+pub(crate) enum ObjectCache {
     Pods(SharedInformer<Pod>),
     Nodes(SharedInformer<Node>),
     Others(SharedInformer<Object>),
 }
 
-impl Shown {
+impl ObjectCache {
     /// The cache of a resource.
     pub(crate) fn of(informers: &InformerFactory, resource: &GroupVersionResource) -> Self {
         match (resource.group.as_str(), resource.resource.as_str()) {
@@ -30,7 +30,7 @@ impl Shown {
         }
     }
 
-    /// Lets a controller follow the objects; pods also follow their nodes.
+    /// Lets a controller watch the objects. Pods are also enqueued when their nodes change.
     pub(crate) fn followed_by<R: Reconciler>(
         &self,
         controller: Controller<R>,
@@ -53,7 +53,7 @@ impl Shown {
         }
     }
 
-    /// The version of an object, and on which node it lives if it lives on one; none if it is not there.
+    /// The version of an object and the node that it is bound to, if any; none if the object does not exist.
     pub(crate) fn version(&self, key: &ObjectKey) -> Option<(String, Option<String>)> {
         let version = |version: Option<&String>| version.cloned().unwrap_or_default();
         Some(match self {
@@ -69,7 +69,7 @@ impl Shown {
         })
     }
 
-    /// An object with its kind; none if it is not there.
+    /// An object with its kind; none if it does not exist.
     pub(crate) fn json(&self, key: &ObjectKey) -> Option<Json> {
         match self {
             Self::Pods(pods) => json_of(&pods.lister().get(key)?, "Pod"),
@@ -102,7 +102,7 @@ fn node_of(pod: &dyn coracle_meta::AnyObject) -> Option<String> {
     pod.downcast_ref::<Pod>().map(|pod| pod.spec.node_name.clone()).filter(|node| !node.is_empty())
 }
 
-/// Whether a Node may live by stages now and did not before.
+/// Whether stages may begin to apply to a Node with this change.
 fn may_be_new(notification: &Notification<Node>) -> bool {
     match notification {
         Notification::Added { initial, .. } => !initial,

@@ -2,40 +2,40 @@ use std::time::Duration;
 
 use coracle_meta::{Quantity, parse_duration};
 
-/// What an amount is counted in.
+/// The unit of an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Billionths: of a core.
+    /// Billionths, for cores.
     Nano,
-    /// Whole ones: bytes, processes.
+    /// Whole units: bytes, processes.
     One,
 }
 
-/// How much of something a container uses, by its age: in steps.
+/// The usage of a container by its age, as a step function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Course {
+pub(crate) struct UsageProfile {
     first: u64,
-    /// From which age on how much it is then, the youngest age first.
+    /// The steps: the age from which on an amount applies, in ascending order.
     later: Box<[(Duration, u64)]>,
 }
 
-impl Course {
-    /// Always the same.
+impl UsageProfile {
+    /// A constant amount.
     pub(crate) fn constant(amount: u64) -> Self {
         Self { first: amount, later: Box::default() }
     }
 
-    /// Reads `250m` or a list by age, `100m,10s:500m,1m:20m`; before the first age of a list that names one, it is
-    /// `default`.
+    /// Parses `250m` or a list by age, `100m,10s:500m,1m:20m`. Before the first age of a list that begins with one, the
+    /// amount is `default`.
     ///
     /// # Errors
-    /// Which part cannot be read, and why.
+    /// Which part cannot be parsed, and why.
     pub(crate) fn parse(text: &str, unit: Unit, default: u64) -> Result<Self, String> {
-        let mut course = Self::constant(default);
+        let mut profile = Self::constant(default);
         let mut later: Vec<(Duration, u64)> = Vec::new();
         for (at, part) in text.split(',').map(str::trim).enumerate() {
             match part.split_once(':') {
-                None if at == 0 => course.first = amount(part, unit)?,
+                None if at == 0 => profile.first = amount(part, unit)?,
                 None => return Err(format!("{part:?} does not say from which age on")),
                 Some((age, rest)) => {
                     let from = parse_duration(age).ok_or_else(|| format!("{age:?} is no duration"))?;
@@ -47,26 +47,26 @@ impl Course {
             }
         }
         if let Some((_, first)) = later.first().copied().filter(|(from, _)| from.is_zero()) {
-            course.first = first;
+            profile.first = first;
             later.remove(0);
         }
-        course.later = later.into();
-        Ok(course)
+        profile.later = later.into();
+        Ok(profile)
     }
 
-    /// The same, but never more than a limit.
+    /// The same profile, capped at a limit.
     pub(crate) fn at_most(&self, limit: u64) -> Self {
         let later = self.later.iter().map(|(from, amount)| (*from, (*amount).min(limit)));
         Self { first: self.first.min(limit), later: later.collect() }
     }
 
-    /// How much it is at an age.
+    /// The amount at an age.
     pub(crate) fn at(&self, age: Duration) -> u64 {
         let passed = self.later.iter().rev().find(|(from, _)| *from <= age);
         passed.map_or(self.first, |(_, amount)| *amount)
     }
 
-    /// The first age at which it is more than `limit`.
+    /// The first age at which the amount exceeds `limit`.
     pub(crate) fn exceeds(&self, limit: u64) -> Option<Duration> {
         if self.first > limit {
             return Some(Duration::ZERO);
@@ -74,12 +74,12 @@ impl Course {
         self.later.iter().find(|(_, amount)| *amount > limit).map(|(from, _)| *from)
     }
 
-    /// The first age after `age` at which it is another amount.
+    /// The first age after `age` at which the amount changes.
     pub(crate) fn changes_after(&self, age: Duration) -> Option<Duration> {
         self.later.iter().map(|(from, _)| *from).find(|from| *from > age)
     }
 
-    /// All of it up to an age: amount times seconds.
+    /// The integral up to an age: amount times seconds.
     pub(crate) fn sum(&self, age: Duration) -> u64 {
         let ends = self.later.iter().map(|(from, _)| *from).chain([Duration::MAX]);
         let steps = [(Duration::ZERO, self.first)].into_iter().chain(self.later.iter().copied());
@@ -111,22 +111,22 @@ mod tests {
 
     #[test]
     fn an_amount_holds_from_its_age_on_until_the_next() {
-        let course = Course::parse("100m, 10s:500m,1m:20m", Unit::Nano, 7).unwrap();
-        let at = |age| course.at(seconds(age)) / 1_000_000;
+        let profile = UsageProfile::parse("100m, 10s:500m,1m:20m", Unit::Nano, 7).unwrap();
+        let at = |age| profile.at(seconds(age)) / 1_000_000;
         assert_eq!([at(0), at(9), at(10), at(59), at(60), at(9999)], [100, 100, 500, 500, 20, 20]);
-        assert_eq!(course.sum(seconds(70)), 1_000_000_000 + 25_000_000_000 + 200_000_000);
+        assert_eq!(profile.sum(seconds(70)), 1_000_000_000 + 25_000_000_000 + 200_000_000);
         assert_eq!(
-            [50, 400, 500].map(|milli| course.exceeds(milli * 1_000_000)),
+            [50, 400, 500].map(|milli| profile.exceeds(milli * 1_000_000)),
             [Some(seconds(0)), Some(seconds(10)), None]
         );
-        let waits = Course::parse("1m:64Mi", Unit::One, 5).unwrap();
+        let waits = UsageProfile::parse("1m:64Mi", Unit::One, 5).unwrap();
         assert_eq!((waits.at(seconds(59)), waits.at(seconds(60))), (5, 64 << 20));
-        assert_eq!(Course::parse("0s:3", Unit::One, 5).unwrap(), Course::constant(3));
+        assert_eq!(UsageProfile::parse("0s:3", Unit::One, 5).unwrap(), UsageProfile::constant(3));
     }
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let why = |text: &str| Course::parse(text, Unit::One, 0).unwrap_err();
+        let why = |text: &str| UsageProfile::parse(text, Unit::One, 0).unwrap_err();
         assert!(why("much").starts_with("\"much\" is no quantity: "));
         assert_eq!(why("-1"), "\"-1\" is below zero");
         assert_eq!(why("1,2"), "\"2\" does not say from which age on");
@@ -138,8 +138,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_the_parser_panic(text in "\\PC*", age in any::<u32>()) {
-            if let Ok(course) = Course::parse(&text, Unit::Nano, 1) {
-                course.sum(seconds(age.into()));
+            if let Ok(profile) = UsageProfile::parse(&text, Unit::Nano, 1) {
+                profile.sum(seconds(age.into()));
             }
         }
 
@@ -149,9 +149,9 @@ mod tests {
         ) {
             let list: Vec<String> = steps.iter().map(|(from, amount)| format!("{from}s:{amount}")).collect();
             let text = [vec!["3".to_owned()], list].concat().join(",");
-            let course = Course::parse(&text, Unit::One, 0).unwrap();
-            let grown = course.sum(seconds(age + 1)) - course.sum(seconds(age));
-            prop_assert_eq!(grown, course.at(seconds(age)));
+            let profile = UsageProfile::parse(&text, Unit::One, 0).unwrap();
+            let grown = profile.sum(seconds(age + 1)) - profile.sum(seconds(age));
+            prop_assert_eq!(grown, profile.at(seconds(age)));
         }
     }
 }

@@ -1,23 +1,23 @@
-//! What annotations of a Node ask of the machine beneath it.
+//! Switches in the annotations of a Node: power, kubelet and partition.
 
 use coracle_api::core_v1::Node;
 use serde::{Deserialize, Serialize};
 
-/// A wish about a machine that an annotation of its Node can say.
+/// A switch that an annotation of a Node sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Order {
-    /// `coracle.dev/power: off` cuts its power: what ran on it is lost.
+pub(crate) enum NodeSwitch {
+    /// `coracle.dev/power: off` cuts the power: the containers on the machine are lost.
     Power,
-    /// `coracle.dev/kubelet: stopped` stops its kubelet: its pods go on.
+    /// `coracle.dev/kubelet: stopped` stops the kubelet: its containers keep running.
     Kubelet,
-    /// `coracle.dev/partition: "true"` cuts it off: it goes on, and nothing goes between it and the API.
+    /// `coracle.dev/partition: "true"` partitions the node from the API: its kubelet keeps running.
     Partition,
 }
 
-impl Order {
+impl NodeSwitch {
     pub(crate) const ALL: [Self; 3] = [Self::Power, Self::Kubelet, Self::Partition];
 
-    /// The annotation, the word for things as they usually are, and the one for the contrary.
+    /// The annotation, its value for normal operation, and its other value.
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Power => ("coracle.dev/power", "on", "off"),
@@ -26,15 +26,15 @@ impl Order {
         }
     }
 
-    /// What the Node says.
+    /// The value in a Node.
     pub(crate) fn said(self, node: &Node) -> Option<&str> {
         node.metadata.annotations.get(self.words().0).map(String::as_str)
     }
 
-    /// Whether all is to be as usual.
+    /// Whether a value means normal operation.
     ///
     /// # Errors
-    /// What is wrong, as a sentence, if it is none of the two words.
+    /// What is wrong, as a sentence, if it is not one of the two values.
     pub(crate) fn is_usual(self, said: Option<&str>) -> Result<bool, String> {
         let (annotation, usual, contrary) = self.words();
         match said {
@@ -48,9 +48,9 @@ impl Order {
     }
 }
 
-/// Whether what annotations ask of the machine differs between two states of a Node.
+/// Whether the switches differ between two states of a Node.
 pub(crate) fn differ(before: &Node, after: &Node) -> bool {
-    Order::ALL.iter().any(|order| order.said(before) != order.said(after))
+    NodeSwitch::ALL.iter().any(|switch| switch.said(before) != switch.said(after))
 }
 
 #[cfg(test)]
@@ -59,12 +59,12 @@ mod tests {
 
     #[test]
     fn an_order_is_one_of_two_words_and_anything_else_is_refused_by_name() {
-        assert_eq!(Order::Power.is_usual(None), Ok(true));
-        assert_eq!(Order::Power.is_usual(Some("off")), Ok(false));
-        assert_eq!(Order::Kubelet.is_usual(Some("running")), Ok(true));
-        assert_eq!(Order::Partition.is_usual(Some("true")), Ok(false));
+        assert_eq!(NodeSwitch::Power.is_usual(None), Ok(true));
+        assert_eq!(NodeSwitch::Power.is_usual(Some("off")), Ok(false));
+        assert_eq!(NodeSwitch::Kubelet.is_usual(Some("running")), Ok(true));
+        assert_eq!(NodeSwitch::Partition.is_usual(Some("true")), Ok(false));
         assert_eq!(
-            Order::Partition.is_usual(Some("yes")).unwrap_err(),
+            NodeSwitch::Partition.is_usual(Some("yes")).unwrap_err(),
             r#"annotation coracle.dev/partition: want "false" or "true", not "yes"; nothing changes"#
         );
     }
@@ -72,9 +72,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_other_word_changes_nothing(word in ".*") {
-            for order in Order::ALL {
-                let (_, usual, contrary) = order.words();
-                let read = order.is_usual(Some(&word));
+            for switch in NodeSwitch::ALL {
+                let (_, usual, contrary) = switch.words();
+                let read = switch.is_usual(Some(&word));
                 proptest::prop_assert_eq!(read.is_err(), word != usual && word != contrary);
             }
         }

@@ -1,4 +1,4 @@
-//! What is around a pod on its node: what its containers do, see and lack.
+//! What a node knows about a pod in addition to its object: what its containers do, see and lack.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,44 +7,44 @@ use coracle_api::core_v1::{Container, EphemeralContainer, Pod};
 
 use crate::behaviour::Behaviour;
 use crate::container::{Part, Wanted};
-use crate::place::{Place, part};
+use crate::container_place::{ContainerPlace, part};
 use crate::program::Transcript;
-use crate::resize::HeldBack;
+use crate::resize::PendingResize;
 use crate::usage::limited;
 
-/// What a node knows of a pod beyond its object.
+/// What a node knows about a pod in addition to its object.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
-    /// The containers that are put into a pod while it runs, as the others are.
+pub(crate) struct PodContext {
+    /// The ephemeral containers, as containers.
     ephemeral: Vec<Container>,
-    /// What containers do, by their names; those whose programs are not known are absent.
+    /// The output of containers, by their names; containers with an unknown program are absent.
     pub(crate) transcripts: BTreeMap<String, Arc<Transcript>>,
-    /// The containers that are configured with what is not there, and what that is.
+    /// By container: the ConfigMap, Secret or key that is missing.
     pub(crate) lacks: BTreeMap<String, String>,
-    /// Whether a volume cannot be made, without which no container is.
+    /// Whether a volume is not mounted yet, so that no container can be created.
     pub(crate) waits_for_volumes: bool,
-    /// The ranges that the node was given for its pods.
+    /// The pod address ranges of the node.
     pub(crate) ranges: Vec<String>,
-    /// Why the pod does not get the resources that it is to have now, if it does not.
-    pub(crate) held_back: Option<HeldBack>,
-    /// Why the node lets it go, if it does.
+    /// Why the pod does not get the resources that it requests now, if so.
+    pub(crate) pending_resize: Option<PendingResize>,
+    /// Why the node terminates it, if so.
     pub(crate) leaves: Option<Leaving>,
-    /// Whether any annotation of the pod says how it behaves.
+    /// Whether any annotation of the pod sets its behaviour.
     has_behaviour: bool,
 }
 
-/// Why a node lets a pod go.
+/// Why a node terminates a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Leaving {
     pub(crate) reason: &'static str,
     pub(crate) message: String,
-    /// Whether it is for the node's sake, and no fault of the pod.
+    /// Whether it is a disruption for the node's sake, and not the fault of the pod.
     pub(crate) is_disruption: bool,
-    /// Whether it has its grace period.
+    /// Whether the pod gets its grace period.
     pub(crate) is_graceful: bool,
 }
 
-impl Surroundings {
+impl PodContext {
     pub(crate) fn of(pod: &Pod) -> Self {
         Self {
             ephemeral: pod.spec.ephemeral_containers.iter().map(as_container).collect(),
@@ -53,16 +53,16 @@ impl Surroundings {
         }
     }
 
-    /// Whether annotations may say of its containers that they use much.
-    pub(crate) fn is_told(&self) -> bool {
+    /// Whether annotations may set the usage of its containers.
+    pub(crate) fn has_annotations(&self) -> bool {
         self.has_behaviour
     }
 
-    pub(crate) fn container<'p>(&'p self, pod: &'p Pod, place: Place) -> Option<&'p Container> {
+    pub(crate) fn container<'p>(&'p self, pod: &'p Pod, place: ContainerPlace) -> Option<&'p Container> {
         match place {
-            Place::Init(index) => pod.spec.init_containers.get(index),
-            Place::Main(index) => pod.spec.containers.get(index),
-            Place::Ephemeral(index) => self.ephemeral.get(index),
+            ContainerPlace::Init(index) => pod.spec.init_containers.get(index),
+            ContainerPlace::Main(index) => pod.spec.containers.get(index),
+            ContainerPlace::Ephemeral(index) => self.ephemeral.get(index),
         }
     }
 
@@ -73,8 +73,8 @@ impl Surroundings {
         limited(Behaviour::of(pod, &container.name, is_init), pod, container, is_init)
     }
 
-    /// What a container is to be.
-    pub(crate) fn wanted<'p>(&'p self, pod: &'p Pod, place: Place) -> Option<Wanted<'p>> {
+    /// The spec and the behaviour of a container.
+    pub(crate) fn wanted<'p>(&'p self, pod: &'p Pod, place: ContainerPlace) -> Option<Wanted<'p>> {
         let container = self.container(pod, place)?;
         let part = part(container, place);
         Some(Wanted {

@@ -1,24 +1,24 @@
-//! What is counted of a pod's containers, and what the counters said, for who asks in this process.
+//! Which runs of containers the meters count, and the readings of these meters for callers in this process.
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{Container, Pod};
 use coracle_meta::{ObjectKey, parse_time};
 
 use crate::container::State;
+use crate::container_place::ContainerPlace;
 use crate::lifecycle::{PodStage, Runtime};
-use crate::place::Place;
-use crate::surroundings::Surroundings;
+use crate::pod_context::PodContext;
 use crate::usage::{Meters, Run};
 use crate::{NodeApi, NodeReading, PodReading};
 
-/// Where the containers of a pod are, as its counters want to know it.
-pub(crate) fn runs<'p>(pod: &'p Pod, runtime: &Runtime, around: &'p Surroundings, now: Timestamp) -> Vec<Run<'p>> {
-    let run = |place: Place| {
-        let (container, own) = (around.container(pod, place)?, runtime.container(place)?);
+/// The runs of a pod's containers, as its meters need them.
+pub(crate) fn runs<'p>(pod: &'p Pod, runtime: &Runtime, context: &'p PodContext, now: Timestamp) -> Vec<Run<'p>> {
+    let run = |place: ContainerPlace| {
+        let (container, own) = (context.container(pod, place)?, runtime.container(place)?);
         let is_running = own.state == State::Running && runtime.stage != PodStage::Ended;
         Some(Run {
             container,
-            is_init: matches!(place, Place::Init(_)),
+            is_init: matches!(place, ContainerPlace::Init(_)),
             since: is_running.then_some(own.since),
             ended: own.exit.as_ref().map_or(now, |exit| exit.at),
         })
@@ -26,8 +26,8 @@ pub(crate) fn runs<'p>(pod: &'p Pod, runtime: &Runtime, around: &'p Surroundings
     runtime.places().filter_map(run).collect()
 }
 
-/// The same of a pod that lives by stages: what runs is what its status tells.
-pub(crate) fn runs_told<'p>(pod: &'p Pod, now: Timestamp) -> Vec<Run<'p>> {
+/// The runs of a pod whose status is written by stages: the containers that its status shows as running.
+pub(crate) fn runs_from_status<'p>(pod: &'p Pod, now: Timestamp) -> Vec<Run<'p>> {
     let (spec, status) = (&pod.spec, &pod.status);
     let init = spec.init_containers.iter().zip(std::iter::repeat(true));
     let all = init.chain(spec.containers.iter().zip(std::iter::repeat(false)));
@@ -47,12 +47,13 @@ impl NodeApi {
         &self.machine.meters
     }
 
-    /// What the node used at a moment, at most a minute ago; none before it had begun to count.
+    /// The usage of the node at a moment that is at most a minute in the past; none before its meters were started.
     pub fn used(&self, at: Timestamp) -> Option<NodeReading> {
         self.meters().read(at)
     }
 
-    /// What one of its pods used at a moment, at most a minute ago; none if no container of it ran then.
+    /// The usage of one of its pods at a moment that is at most a minute in the past; none if no container of it ran
+    /// then.
     pub fn used_by(&self, pod: &ObjectKey, at: Timestamp) -> Option<PodReading> {
         self.meters().read_pod(pod, at)
     }

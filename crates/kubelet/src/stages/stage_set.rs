@@ -9,13 +9,13 @@ use super::lifecycle::Lifecycle;
 use super::stage::Stage;
 use super::usages::Usages;
 
-/// The Stages that are played at present: those that were given at the start, and those that are objects of the API. An
-/// object takes the place of a given Stage of its name.
+/// The current Stages: those of the configuration, and those that are objects of the API. An object replaces a
+/// configured Stage of the same name.
 #[derive(Debug, Default)]
-pub struct Programme {
+pub struct StageSet {
     state: RwLock<State>,
     pub(crate) changed: Notify,
-    /// What pods use, as far as objects say it.
+    /// What usage objects state about pods.
     pub(crate) usages: Usages,
 }
 
@@ -24,20 +24,20 @@ struct State {
     given: Vec<Arc<Stage>>,
     objects: BTreeMap<String, Arc<Stage>>,
     by_kind: BTreeMap<GroupVersionKind, Arc<Lifecycle>>,
-    /// How often it has changed.
+    /// Counts the changes.
     edition: u64,
 }
 
-impl PartialEq for Programme {
+impl PartialEq for StageSet {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-impl Eq for Programme {}
+impl Eq for StageSet {}
 
-impl Programme {
-    /// Begins with these Stages; a later one takes the place of an earlier one of its name.
+impl StageSet {
+    /// A set with these Stages; a later one replaces an earlier one of the same name.
     pub fn new(given: Vec<Stage>) -> Self {
         let mut state = State::default();
         for stage in given {
@@ -48,12 +48,12 @@ impl Programme {
         Self { state: RwLock::new(state), changed: Notify::new(), usages: Usages::default() }
     }
 
-    /// Whether there are Stages for this kind, which then take the place of what happens to its objects without them.
-    pub fn plays(&self, kind: &str) -> bool {
+    /// Whether there are Stages for this kind. They then replace the built-in lifecycle of its objects.
+    pub fn has_stages_for(&self, kind: &str) -> bool {
         self.state.read().by_kind.keys().any(|known| known.group.is_empty() && known.kind == kind)
     }
 
-    /// Lets all objects be looked at again, as when a node has its power back.
+    /// Enqueues all objects, for example when a node has its power back.
     pub(crate) fn wake(&self) {
         self.changed.notify_one();
     }
@@ -62,13 +62,13 @@ impl Programme {
         self.state.read().by_kind.keys().cloned().collect()
     }
 
-    /// The Stages of a kind, and the edition of the programme that they are from.
+    /// The Stages of a kind, and the edition of the set that they belong to.
     pub(crate) fn of_kind(&self, kind: &GroupVersionKind) -> (u64, Arc<Lifecycle>) {
         let state = self.state.read();
         (state.edition, state.by_kind.get(kind).cloned().unwrap_or_default())
     }
 
-    /// Takes a Stage of the API in, or out.
+    /// Adds, replaces or removes a Stage of the API.
     pub(crate) fn set(&self, name: &str, stage: Option<Stage>) {
         let mut state = self.state.write();
         let before = match stage {

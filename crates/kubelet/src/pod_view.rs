@@ -6,20 +6,20 @@ use coracle_informer::{Lister, SharedInformer};
 use coracle_meta::{ObjectKey, Resource};
 use parking_lot::Mutex;
 
-/// The index of pods by their nodes.
+/// The name of the index of pods by node.
 pub(crate) const BY_NODE: &str = "node";
 
-/// What one node sees of its pods in a cache that it shares with others.
+/// The pods of one node in an informer that nodes share.
 ///
-/// A node that cannot be reached goes on with what it saw last, while the cache goes on.
-pub(crate) struct View {
+/// A partitioned node sees its pods as they were when the partition began, while the informer continues.
+pub(crate) struct PodView {
     node: Arc<str>,
     pods: Lister<Pod>,
     last_seen: Mutex<Option<BTreeMap<ObjectKey, Arc<Pod>>>>,
 }
 
-impl View {
-    /// Lets pods be found by their nodes.
+impl PodView {
+    /// Adds the index of pods by node.
     pub(crate) fn index(pods: &SharedInformer<Pod>) {
         pods.add_index(BY_NODE, |pod| vec![pod.spec.node_name.clone()]);
     }
@@ -44,18 +44,18 @@ impl View {
         }
     }
 
-    /// From now on nothing new is seen.
+    /// Keeps the pods as they are now, until [`thaw`](Self::thaw).
     pub(crate) fn freeze(&self) {
         let seen = self.pods();
         self.last_seen.lock().get_or_insert_with(|| seen.into_iter().map(|pod| (pod.key(), pod)).collect());
     }
 
-    /// From now on nothing is seen at all, nor was before: the node begins where nothing reaches it.
-    pub(crate) fn begin_blind(&self) {
+    /// Shows no pods: the node starts while it is partitioned.
+    pub(crate) fn begin_empty(&self) {
         *self.last_seen.lock() = Some(BTreeMap::new());
     }
 
-    /// What is in the cache is seen again.
+    /// Shows the pods of the informer again.
     pub(crate) fn thaw(&self) {
         *self.last_seen.lock() = None;
     }

@@ -1,30 +1,30 @@
-//! Which kinds the server serves.
+//! Maps kinds to the resources that the server serves. In client-go: `RESTMapper`.
 
 use coracle_client::{ApiResource, Client, Error};
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Scope};
 use parking_lot::Mutex;
 
-/// The resources that were found last.
+/// The resources of the last discovery.
 #[derive(Debug, Default)]
-pub(crate) struct Repertoire {
+pub(crate) struct RestMapper {
     known: Mutex<Vec<ApiResource>>,
 }
 
-impl Repertoire {
-    /// Asks the server.
+impl RestMapper {
+    /// Runs a discovery.
     pub(crate) async fn read(&self, client: &Client) -> Result<(), Error> {
         let found = client.discover().await?;
         *self.known.lock() = found;
         Ok(())
     }
 
-    /// The resource of a kind, if it was found.
+    /// The resource of a kind, if the last discovery found it.
     pub(crate) fn known(&self, kind: &GroupVersionKind) -> Option<(GroupVersionResource, Scope)> {
         let known = self.known.lock();
         known.iter().find(|found| found.kind == *kind).map(|found| (found.resource.clone(), found.scope))
     }
 
-    /// The resource of a kind; the server is asked again if it was not found before.
+    /// The resource of a kind; runs a discovery if the last one did not find it.
     pub(crate) async fn find(
         &self,
         client: &Client,

@@ -1,4 +1,6 @@
-//! How a node gives a pod that it runs other resources.
+//! Gives running pods other resources, and keeps pods whose resize has to wait.
+//!
+//! In Kubernetes: the manager of `pkg/kubelet/allocation`. The decision whether a resize fits is in `resize`.
 
 use coracle_api::core_v1::{Node, Pod};
 use coracle_controller_runtime::{EventType, Pass, reference_to};
@@ -6,12 +8,12 @@ use coracle_meta::ObjectKey;
 
 use crate::agent::Agent;
 use crate::pod_key::PodKey;
-use crate::pods::Pods;
+use crate::pod_workers::PodWorkers;
 use crate::refusal::Share;
-use crate::resize::{HeldBack, PENDING, held_back, is_wanted, told};
+use crate::resize::{PENDING, PendingResize, is_wanted, pending_resize, resize_events};
 
-impl Pods {
-    /// Gives a pod what it is to have now, and says so; or says why it does not.
+impl PodWorkers {
+    /// Gives a pod the resources that its spec asks for now, or records why the node does not.
     pub(crate) fn resized(
         &self,
         agent: &Agent,
@@ -19,24 +21,24 @@ impl Pods {
         node: &Node,
         key: &ObjectKey,
         pod: &Pod,
-    ) -> Option<HeldBack> {
+    ) -> Option<PendingResize> {
         if !is_wanted(pod) {
             return None;
         }
-        let held = held_back(pod, node, &agent.machine.taken_beside(key));
+        let held = pending_resize(pod, node, &agent.machine.taken_beside(key));
         let said = pod.condition(PENDING);
         let is_new = held.as_ref().is_none_or(|held| said.is_none_or(|said| said.reason != held.reason));
         if is_new {
             let event_type = if held.is_some() { EventType::Warning } else { EventType::Normal };
-            for (reason, message) in told(pod, held.as_ref()) {
+            for (reason, message) in resize_events(pod, held.as_ref()) {
                 agent.events.in_pass(pass).event_on(reference_to(pod), event_type, reason, message);
             }
         }
         match &held {
             None => {
                 agent.machine.take(key, Share::of(pod));
-                // Who takes less now leaves room for others.
-                self.makes_room(agent);
+                // A pod that takes less now leaves room for others.
+                self.retry_deferred(agent);
             }
             Some(held) if held.reason == "Deferred" => agent.machine.wait_for_room(key),
             Some(_) => {}
@@ -44,8 +46,8 @@ impl Pods {
         held
     }
 
-    /// Who waits for room may have it now.
-    pub(crate) fn makes_room(&self, agent: &Agent) {
+    /// Enqueues the pods whose resize was deferred.
+    pub(crate) fn retry_deferred(&self, agent: &Agent) {
         for pod in agent.machine.take_waiting() {
             self.queue.add(PodKey { node: agent.name.clone(), pod }, &[]);
         }

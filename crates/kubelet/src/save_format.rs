@@ -1,4 +1,4 @@
-//! How times and keys stand in what is saved of nodes.
+//! The serialized form of times and keys in the saved state of nodes.
 
 use coracle_meta::ObjectKey;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub(crate) mod key {
     }
 }
 
-/// A time: RFC 3339 with all its digits, of the years 1970 to 2999, so that what is added to it is a time, too.
+/// A time: RFC 3339 with full precision, in the years 1970 to 2999, so that sums with a duration are valid times, too.
 pub(crate) mod time {
     use coracle_ambient::Timestamp;
     use coracle_meta::parse_time;
