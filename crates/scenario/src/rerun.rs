@@ -2,7 +2,7 @@ use std::path::Path;
 
 use coracle_cluster::{Cluster, Error};
 use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
-use coracle_viewer::{Difference, Parting};
+use coracle_viewer::{Difference, Divergence};
 
 use crate::change::{Change, Fate};
 use crate::execute::{Options, execute, execute_until};
@@ -11,23 +11,24 @@ use crate::fork::{Moment, execute_from, spliced};
 use crate::mode::Mode;
 use crate::report::Report;
 
-/// A run, and the same run with a step put into it.
+/// A run, and the same run with an inserted step.
 #[derive(Clone, Debug)]
 pub struct Rerun {
-    /// The log as it was.
+    /// The log of the original run.
     pub was: Events,
-    /// What became of that run; absent where its log was read from a file.
+    /// The report of that run; absent if its log was read from a file.
     pub old: Option<Report>,
-    /// What became of the run with the step in it, which is [`Fate::Taken`] or [`Fate::Refused`].
+    /// The report of the changed run, whose fate is [`Fate::Taken`] or [`Fate::Refused`].
     pub new: Report,
-    /// Where they part, which is after the step's event.
-    pub parting: Parting,
-    /// The revision at which the store was forked, where the clock could not be turned back: then the second run is the first up to
-    /// the event, and from there on a new cluster, whose controllers, scheduler and nodes began anew.
+    /// Where the runs diverge, which is after the event of the step.
+    pub divergence: Divergence,
+    /// The revision at which the store was forked, if the clock could not be reset. Then the second run equals the
+    /// first one up to the event, and continues in a new cluster whose controllers, scheduler and nodes start from
+    /// scratch.
     pub fork: Option<i64>,
 }
 
-/// Why there is nothing to compare.
+/// Why there is no comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum NotChanged {
     /// The run has no such event.
@@ -35,74 +36,75 @@ pub enum NotChanged {
     NoSuchEvent {
         /// The event.
         at: EntryId,
-        /// The nearest at which a step can go in.
+        /// The nearest event after which a step can be inserted.
         nearest: EntryId,
     },
-    /// The event is there, but the cluster is still starting then.
+    /// At the event, the cluster is still starting.
     #[error("event #{} is before the cluster is ready; the first event for a step to go in is #{}", .at.0, .first.0)]
     TooEarly {
         /// The event.
         at: EntryId,
-        /// The first at which a step can go in: the one before the first step.
+        /// The first event after which a step can be inserted: the one before the first step.
         first: EntryId,
     },
-    /// The event is there, but the steps are over by then.
+    /// At the event, the steps are complete.
     #[error("by event #{} the steps are over; the last event for a step to go in is #{}", .at.0, .last.0)]
     TooLate {
         /// The event.
         at: EntryId,
-        /// The last at which a step can go in.
+        /// The last event after which a step can be inserted.
         last: EntryId,
     },
-    /// The log that the run was to be compared with is of another run.
+    /// The given log belongs to another run.
     #[error("the events are of another run: {}", listed(.differences))]
     OtherRun {
-        /// What their first line says that the first line of this run does not.
+        /// The fields of its first line that differ from this run.
         differences: Vec<Difference>,
     },
-    /// The run did not go as it went, even before the step.
-    #[error("up to event #{} the run was to go as it went, and did not: the first entry that differs is {}", .at.0, first(.parting))]
+    /// The second run differs from the first one before the step.
+    #[error("up to event #{} the run was to go as it went, and did not: the first entry that differs is {}", .at.0, first(.divergence))]
     Drifted {
         /// The event.
         at: EntryId,
-        /// Where it went another way.
-        parting: Box<Parting>,
+        /// Where it differs.
+        divergence: Box<Divergence>,
     },
-    /// In real or scaled time the store itself is needed, which no log holds.
+    /// In real or scaled time the store itself is needed, which a log does not hold.
     #[error("in real or scaled time a new cluster continues from the store, which an events file does not hold")]
     NoStore,
-    /// In real or scaled time: controllers that are disturbed begin anew, and would not be.
+    /// In real or scaled time the controllers of the new cluster are not disturbed.
     #[error("in real or scaled time a new cluster continues, and nothing disturbs it; leave the disturbance out")]
     Disturbed,
-    /// In real or scaled time: the store has compacted its history, and does not know what was then.
+    /// In real or scaled time: the store has compacted the revision of the event.
     #[error("the store has forgotten what was at event #{}; the first event of which it has not is #{}", .at.0, .first.0)]
     Compacted {
         /// The event.
         at: EntryId,
-        /// The first of whose revision the store knows.
+        /// The first event whose revision the store still has.
         first: EntryId,
     },
-    /// The recorder has forgotten the beginning of a run, which cannot be compared without it.
+    /// The recorder has dropped the beginning of a run, which the comparison needs.
     #[error("the run has more events than are kept, of which #{} is the first", .first.0)]
     Forgotten {
-        /// The first that is still there.
+        /// The first event that it still has.
         first: EntryId,
     },
-    /// The cluster could not be run.
+    /// The cluster could not run.
     #[error(transparent)]
     Cluster(#[from] Error),
 }
 
-/// Runs a scenario with a step put into it, and compares it with the run without, which is run first or was `against`. Up to the
-/// step's event both are the same, byte for byte.
+/// Runs a scenario with an inserted step, and compares it with the run without it, which is run first unless its log is
+/// given in `against`. Up to the event of the step both are equal, byte for byte.
 ///
-/// In real and scaled time the clock cannot be turned back. There a new cluster begins with the store as it was at the event's
-/// revision, the step is put into that, and no later step is taken.
+/// In real and scaled time the clock cannot be reset. There a new cluster starts with the store at the event's revision
+/// and takes the step; no later step is taken.
 ///
-/// `make_recorder` is asked for each run; the first line of the changed one names the change.
+/// `make_recorder` is called for each run; the first line of the changed run names the change.
 ///
 /// # Errors
-/// If there is no such event, it is too early or too late for a step, the runs are not the same up to it, or a cluster does not start.
+/// If there is no such event, if it is too early or too late for a step, if the runs differ before it, or if a cluster
+/// does not start.
 ///
 /// ```
 /// use coracle::journal::{EntryId, Recorder};
@@ -117,7 +119,7 @@ pub enum NotChanged {
 /// let change = parse_change(Path::new("step.yaml"), step, EntryId(1500), &scenario, &words).unwrap();
 /// let both = rerun(&scenario, path, &Options::default(), &change, None, |_| Recorder::ring(100_000)).unwrap();
 /// assert_eq!(both.new.fate, Some(Fate::Taken));
-/// assert!(both.parting.same >= 1500);
+/// assert!(both.divergence.same >= 1500);
 /// ```
 pub fn rerun(
     scenario: &Scenario,
@@ -133,7 +135,7 @@ pub fn rerun(
             return Err(NotChanged::Disturbed);
         }
         return match against {
-            None => anew((scenario, path), &without, change, make_recorder),
+            None => on_fork(scenario, path, &without, change, make_recorder),
             Some(_) => Err(NotChanged::NoStore),
         };
     }
@@ -147,24 +149,25 @@ pub fn rerun(
     let place = place(&was, change.at)?;
     let with = Options { change: Some(change.clone()), ..options.clone() };
     let new = execute(scenario, path, &with, &make_recorder)?;
-    let parting = Parting::of(&was, new.events());
+    let divergence = Divergence::of(&was, new.events());
     if let Some(Fate::TooLate { last }) = new.fate {
         return Err(NotChanged::TooLate { at: change.at, last });
     }
-    let others: Vec<Difference> = parting.headers.iter().filter(|word| !is_own(word)).cloned().collect();
+    let others: Vec<Difference> = divergence.headers.iter().filter(|word| !is_own(word)).cloned().collect();
     if !others.is_empty() {
         return Err(NotChanged::OtherRun { differences: others });
     }
     whole(new.events())?;
-    if parting.same <= place {
-        return Err(NotChanged::Drifted { at: change.at, parting: Box::new(parting) });
+    if divergence.same <= place {
+        return Err(NotChanged::Drifted { at: change.at, divergence: Box::new(divergence) });
     }
-    Ok(Rerun { was, old, new, parting, fork: None })
+    Ok(Rerun { was, old, new, divergence, fork: None })
 }
 
-/// In real time: a new cluster goes on from a fork of the store.
-fn anew(
-    (scenario, path): (&Scenario, &Path),
+/// In real time: a new cluster continues from a fork of the store.
+fn on_fork(
+    scenario: &Scenario,
+    path: &Path,
     options: &Options,
     change: &Change,
     make_recorder: impl Fn(&Header) -> Recorder,
@@ -177,11 +180,11 @@ fn anew(
     let mut new = execute_from(moment, scenario, options, change, &make_recorder)?;
     whole(new.events())?;
     new.log = spliced(old.events(), place, new.events()).into();
-    let parting = Parting::of(old.events(), new.events());
-    Ok(Rerun { was: old.events().clone(), old: Some(old), new, parting, fork })
+    let divergence = Divergence::of(old.events(), new.events());
+    Ok(Rerun { was: old.events().clone(), old: Some(old), new, divergence, fork })
 }
 
-/// A log from a file; that of a changed run is of another.
+/// A log from a file; the log of a changed run is rejected.
 fn unchanged(was: Events) -> Result<Events, NotChanged> {
     if let Some(change) = was.header.change {
         let differences = vec![Difference { field: "change".to_owned(), one: Some(change), other: None }];
@@ -190,7 +193,7 @@ fn unchanged(was: Events) -> Result<Events, NotChanged> {
     Ok(was)
 }
 
-/// Where an event is in a log, at which a step can go in.
+/// The index of an event in a log, if a step can be inserted after it.
 fn place(was: &Events, at: EntryId) -> Result<usize, NotChanged> {
     whole(was)?;
     let place = coracle_viewer::place(&was.entries, at)
@@ -202,7 +205,8 @@ fn place(was: &Events, at: EntryId) -> Result<usize, NotChanged> {
     }
 }
 
-/// The last event at which a step can surely go in: what comes later are the verdicts on the whole run and the cluster's end.
+/// The last event after which a step can certainly be inserted. Later events are verdicts on the whole run and the
+/// cluster's shutdown.
 fn last(entries: &[Entry]) -> EntryId {
     let is_of_a_step = |entry: &Entry| match entry.stage {
         Stage::StepEnd => true,
@@ -225,7 +229,7 @@ fn whole(events: &Events) -> Result<(), NotChanged> {
     }
 }
 
-/// Whether a word of the first line tells the changed run from the other: that it was changed.
+/// Whether a difference of the first lines is the change itself.
 fn is_own(word: &Difference) -> bool {
     word.field == "change" && word.one.is_none()
 }
@@ -237,7 +241,7 @@ fn listed(differences: &[Difference]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn first(parting: &Parting) -> String {
-    let id = parting.first.as_ref().and_then(|parted| parted.one.or(parted.other));
+fn first(divergence: &Divergence) -> String {
+    let id = divergence.first.as_ref().and_then(|parted| parted.one.or(parted.other));
     id.map_or_else(|| "none".to_owned(), |id| format!("#{}", id.0))
 }

@@ -4,20 +4,20 @@ use serde_json::{Map, Value};
 use crate::find::place;
 use crate::sentence::word;
 
-/// How many fields are named.
+/// How many fields are named at most.
 const MOST: usize = 4;
-/// Every write changes it.
+/// A field that every write changes.
 const VERSION: &str = "metadata.resourceVersion";
 
-/// Which fields an update changed, two steps down, as the line of the object says after it; `None` if the entry is no update, or
-/// nothing in the log tells. The page says the same.
+/// The fields that an update changed, to a depth of two, from the next line of the log about the object. `None` if the
+/// entry is not an update, or if the log does not show it. The page uses the same rule.
 pub(crate) fn changed(entries: &[Entry], commit: &Entry) -> Option<String> {
     if commit.stage != Stage::StoreCommit || word(commit, "op") != "put" {
         return None;
     }
     let after = &entries[place(entries, commit.id).ok()?..];
     let told = after.iter().filter(|entry| entry.stage == Stage::ObjectChange);
-    // Objects are told revision by revision: behind a later one nobody has to look, however long the log is.
+    // Changes of objects are recorded in the order of revisions, so the search stops at the first later revision.
     let is_it = |entry: &&Entry| entry.subject == commit.subject && entry.causes.contains(&commit.id);
     let told = told.take_while(|entry| entry.revision <= commit.revision).find(is_it)?;
     fields(told.data.get("patch")?.as_object()?)

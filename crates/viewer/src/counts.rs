@@ -5,16 +5,16 @@ use serde::Serialize;
 
 use crate::sentence::word;
 
-/// How often what happened in a run.
+/// Counts of the events of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Revisions of the store.
     pub revisions: usize,
     /// Syncs of controllers.
     pub syncs: usize,
-    /// Keys that were in a queue already when they were added.
+    /// Keys that were added while they were in a queue already.
     pub merged: usize,
-    /// Keys that came back after a failure.
+    /// Keys that were queued again after a failure.
     pub retried: usize,
     /// Lists after the first of each reflector.
     pub relists: usize,
@@ -25,7 +25,7 @@ impl Counts {
     pub const STAGES: &[Stage] =
         &[Stage::StoreCommit, Stage::SyncEnd, Stage::QueueAdd, Stage::QueueDelay, Stage::ReflectorList];
 
-    /// Counts over a log, of which those at [`STAGES`](Self::STAGES) are enough.
+    /// Counts the entries of a log; the entries of the stages in [`STAGES`](Self::STAGES) suffice.
     pub fn of(entries: &[Entry]) -> Self {
         let mut counts = Self::default();
         let mut revisions = BTreeSet::new();

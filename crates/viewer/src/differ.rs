@@ -1,37 +1,37 @@
 use std::fmt::Write;
 
+use crate::divergence::{Difference, RunPair};
 use crate::find::at;
-use crate::parting::{Both, Difference};
 use crate::why::{line, why};
 
-/// Texts longer than this are cut.
+/// Texts longer than this are shortened.
 const LONGEST: usize = 48;
-/// So many words that differ are shown.
+/// How many different fields are shown at most.
 const MOST: usize = 16;
 
-/// Says where two runs part and how they differ from there on.
-pub fn differ(both: &Both<'_>) -> String {
+/// Describes where two runs diverge and how they differ from there on.
+pub fn differ(both: &RunPair<'_>) -> String {
     where_they_part(both) + &how_they_differ(both, usize::MAX)
 }
 
-/// Says where two runs part, and what each says there.
-pub fn where_they_part(both: &Both<'_>) -> String {
-    let Both { one, other, called, parting } = both;
+/// Describes where two runs diverge, with the entry of each run.
+pub fn where_they_part(both: &RunPair<'_>) -> String {
+    let RunPair { one, other, called, divergence } = both;
     let called = *called;
     let mut text = String::new();
     let width = called[0].chars().count().max(called[1].chars().count());
-    if !parting.headers.is_empty() {
+    if !divergence.headers.is_empty() {
         let _ = writeln!(text, "of the runs themselves");
-        text.push_str(&table(&parting.headers, called));
+        text.push_str(&table(&divergence.headers, called));
         text.push('\n');
     }
-    let Some(parted) = &parting.first else {
-        let _ = writeln!(text, "the same: {} events, byte for byte", parting.same);
+    let Some(parted) = &divergence.first else {
+        let _ = writeln!(text, "the same: {} events, byte for byte", divergence.same);
         return text;
     };
-    let last = parting.same.checked_sub(1).and_then(|last| one.entries.get(last));
+    let last = divergence.same.checked_sub(1).and_then(|last| one.entries.get(last));
     let _ = match last {
-        Some(last) => writeln!(text, "the same up to #{}: {} events, byte for byte", last.id.0, parting.same),
+        Some(last) => writeln!(text, "the same up to #{}: {} events, byte for byte", last.id.0, divergence.same),
         None => writeln!(text, "the first event differs"),
     };
     for (events, id, called) in [(one, parted.one, called[0]), (other, parted.other, called[1])] {
@@ -42,12 +42,13 @@ pub fn where_they_part(both: &Both<'_>) -> String {
     text
 }
 
-/// Says how two runs differ from where they part: which words of the first entries that do, why each of them is there, and what was
-/// done a different number of times from there on. Of a chain of causes, so many links at either end; nothing if the runs are the same.
-pub fn how_they_differ(both: &Both<'_>, links: usize) -> String {
-    let Both { one, other, called, parting } = both;
+/// Describes how two runs differ from their divergence on: the fields of the first different entries, why each of these
+/// entries exists, and what was done a different number of times. Shows this many links at either end of a chain of
+/// causes. Empty if the runs are equal.
+pub fn how_they_differ(both: &RunPair<'_>, links: usize) -> String {
+    let RunPair { one, other, called, divergence } = both;
     let (called, mut text) = (*called, String::new());
-    let Some(parted) = &parting.first else { return text };
+    let Some(parted) = &divergence.first else { return text };
     if !parted.differences.is_empty() {
         let _ = writeln!(text, "\nwhat differs there");
         text.push_str(&table(&parted.differences, called));
@@ -58,13 +59,13 @@ pub fn how_they_differ(both: &Both<'_>, links: usize) -> String {
             text.push_str(&folded(&why(&events.entries, &format!("#{}", id.0)).unwrap_or_default(), links));
         }
     }
-    if !parting.counts.is_empty() {
+    if !divergence.counts.is_empty() {
         let [first, second] = called;
         let (one, other) = (first.chars().count().max(6), second.chars().count().max(6));
-        let widest = parting.counts.iter().map(|count| cut(&count.actor).chars().count()).max().unwrap_or(0);
+        let widest = divergence.counts.iter().map(|count| cut(&count.actor).chars().count()).max().unwrap_or(0);
         let head = widest + 12;
         let _ = writeln!(text, "\n{:<head$} {first:>one$} {second:>other$}", "from there on");
-        for count in &parting.counts {
+        for count in &divergence.counts {
             let who = cut(&count.actor);
             let (what, first, second) = (count.what.word(), count.one, count.other);
             let _ = writeln!(text, "  {what:<9} {who:<widest$} {first:>one$} {second:>other$}");
@@ -73,7 +74,7 @@ pub fn how_they_differ(both: &Both<'_>, links: usize) -> String {
     text
 }
 
-/// The first and the last lines of a text, so many of each, and how many are between.
+/// The first and the last lines of a text, this many of each, with the number of lines between them.
 fn folded(text: &str, ends: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let between = lines.len().saturating_sub(ends.saturating_mul(2));
@@ -103,7 +104,7 @@ fn table(differences: &[Difference], called: [&str; 2]) -> String {
     text
 }
 
-/// A text without line breaks, cut in its middle if it is long.
+/// A text without line breaks, shortened in its middle if it is long.
 fn cut(text: &str) -> String {
     let letters: Vec<char> = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     if letters.len() <= LONGEST {

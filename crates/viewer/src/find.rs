@@ -2,12 +2,12 @@ use std::collections::BTreeSet;
 
 use coracle_journal::{Entry, EntryId, Stage};
 
-use crate::NothingToTell;
+use crate::NotInLog;
 use crate::sentence::word;
 
-/// The entry that somebody means: the one of a number (`#412`), the commit of a revision (`rev=31`), or what an object is there because of:
-/// its last creation, or the first entry about it where the log holds none. An object is called `pods/default/web-1`,
-/// `default/web-1`, `web-1` or `pod/web-1`.
+/// Finds the entry that a user names: the entry with a number (`#412`), the commit of a revision (`rev=31`), or the
+/// cause of an object: its last creation, or the first entry about it if the log holds no creation. An object can be
+/// named `pods/default/web-1`, `default/web-1`, `web-1` or `pod/web-1`.
 ///
 /// ```
 /// use coracle_journal::{Detail, EntryId, Recorder, Stage};
@@ -24,14 +24,14 @@ use crate::sentence::word;
 /// ```
 ///
 /// # Errors
-/// If the log does not hold it; the error names the nearest that it holds.
-pub fn find(entries: &[Entry], called: &str) -> Result<EntryId, NothingToTell> {
+/// If the log does not hold it; the error names the nearest that the log holds.
+pub fn find(entries: &[Entry], called: &str) -> Result<EntryId, NotInLog> {
     if let Some(number) = called.strip_prefix('#') {
-        let number = number.parse().map_err(|_| NothingToTell::NoNumber { called: called.to_owned() })?;
+        let number = number.parse().map_err(|_| NotInLog::NoNumber { called: called.to_owned() })?;
         return event(entries, EntryId(number));
     }
     if let Some(revision) = called.strip_prefix("rev=") {
-        let revision = revision.parse().map_err(|_| NothingToTell::NoNumber { called: called.to_owned() })?;
+        let revision = revision.parse().map_err(|_| NotInLog::NoNumber { called: called.to_owned() })?;
         return at_revision(entries, revision);
     }
     let is_about = |entry: &&Entry| names(&entry.subject, called);
@@ -41,14 +41,14 @@ pub fn find(entries: &[Entry], called: &str) -> Result<EntryId, NothingToTell> {
     found.map(|entry| entry.id).ok_or_else(|| unknown_object(entries, called))
 }
 
-fn event(entries: &[Entry], id: EntryId) -> Result<EntryId, NothingToTell> {
-    place(entries, id).map(|_| id).map_err(|nearest| NothingToTell::UnknownEvent { id, nearest })
+fn event(entries: &[Entry], id: EntryId) -> Result<EntryId, NotInLog> {
+    place(entries, id).map(|_| id).map_err(|nearest| NotInLog::UnknownEvent { id, nearest })
 }
 
-/// Where the entry of a number is in a log.
+/// The index of an entry in a log.
 ///
 /// # Errors
-/// If it is not there: the number nearest to it, or `None` in a log that holds nothing.
+/// If there is no such entry: the nearest number, or `None` if the log is empty.
 pub fn place(entries: &[Entry], id: EntryId) -> Result<usize, Option<EntryId>> {
     entries.binary_search_by_key(&id, |entry| entry.id).map_err(|after| {
         let beside = entries[after.saturating_sub(1)..].iter().take(2).map(|entry| entry.id);
@@ -56,33 +56,34 @@ pub fn place(entries: &[Entry], id: EntryId) -> Result<usize, Option<EntryId>> {
     })
 }
 
-/// The entry of a number.
+/// The entry with this number.
 pub(crate) fn at(entries: &[Entry], id: EntryId) -> Option<&Entry> {
     place(entries, id).ok().map(|place| &entries[place])
 }
 
-fn at_revision(entries: &[Entry], revision: i64) -> Result<EntryId, NothingToTell> {
+fn at_revision(entries: &[Entry], revision: i64) -> Result<EntryId, NotInLog> {
     let of_it = || entries.iter().filter(|entry| entry.revision == Some(revision));
     let found = of_it().find(|entry| entry.stage == Stage::StoreCommit).or_else(|| of_it().next());
     found.map(|entry| entry.id).ok_or_else(|| {
         let known = entries.iter().filter_map(|entry| entry.revision);
-        NothingToTell::UnknownRevision { revision, nearest: known.min_by_key(|known| known.abs_diff(revision)) }
+        NotInLog::UnknownRevision { revision, nearest: known.min_by_key(|known| known.abs_diff(revision)) }
     })
 }
 
-/// The refusal of an object, with the one whose name is written most like it.
-pub(crate) fn unknown_object(entries: &[Entry], called: &str) -> NothingToTell {
+/// The error for an unknown object, with the object of the most similar name.
+pub(crate) fn unknown_object(entries: &[Entry], called: &str) -> NotInLog {
     let objects: BTreeSet<&str> =
         entries.iter().filter(|entry| is_about_an_object(entry)).map(|entry| &*entry.subject).collect();
     let distance = |object: &str| short_names(object).map(|name| strsim::levenshtein(&name, called)).min();
-    // Who names a kind means one of its objects.
+    // A name with a kind means an object of that kind.
     let kind = called.split_once('/').map(|(kind, _)| format!("{kind}/"));
     let is_other = |object: &str| kind.as_ref().is_none_or(|kind| !object.starts_with(kind));
     let nearest = objects.into_iter().min_by_key(|object| (is_other(object), distance(object)));
-    NothingToTell::UnknownObject { object: called.to_owned(), nearest: nearest.map(str::to_owned) }
+    NotInLog::UnknownObject { object: called.to_owned(), nearest: nearest.map(str::to_owned) }
 }
 
-/// Whether an entry's subject is an object that there is or was, and not a key of a queue or what a request asked for.
+/// Whether the subject of an entry is an object that exists or existed, and not the key of a queue or the subject of a
+/// request.
 fn is_about_an_object(entry: &Entry) -> bool {
     let is_told = matches!(
         entry.stage,
@@ -98,7 +99,7 @@ fn is_about_an_object(entry: &Entry) -> bool {
     is_told && !entry.subject.is_empty()
 }
 
-/// How somebody may call a subject: whole, without its resource, and with the resource in the singular.
+/// The names that a user may give a subject: complete, without its resource, and with the resource in the singular.
 fn short_names(subject: &str) -> impl Iterator<Item = String> {
     let (resource, rest) = subject.split_once('/').unwrap_or(("", subject));
     let name = rest.rsplit('/').next().unwrap_or(rest);
@@ -108,7 +109,7 @@ fn short_names(subject: &str) -> impl Iterator<Item = String> {
     whole.into_iter().chain(by_kind.collect::<Vec<_>>())
 }
 
-/// Whether a subject is what somebody calls `pods/default/web-1`, `default/web-1`, `web-1` or `pod/web-1`.
+/// Whether a user may name a subject like this: `pods/default/web-1`, `default/web-1`, `web-1` or `pod/web-1`.
 pub(crate) fn names(subject: &str, called: &str) -> bool {
     let Some(rest) = subject.strip_suffix(called) else {
         let Some((kind, name)) = called.split_once('/') else { return false };
@@ -146,7 +147,7 @@ mod tests {
         assert_eq!(refused("#400"), "the log holds no event #400; the nearest is #5");
         assert_eq!(refused("rev=27"), "the log holds nothing at revision 27; the nearest is 31");
         assert_eq!(refused("#x"), "`#x`: expected a number, as in `#412` or `rev=31`");
-        assert!(matches!(find(&[], "#1"), Err(NothingToTell::UnknownEvent { nearest: None, .. })));
+        assert!(matches!(find(&[], "#1"), Err(NotInLog::UnknownEvent { nearest: None, .. })));
         assert_eq!(find(&log(), "rev=20"), Ok(EntryId(3)));
     }
 

@@ -1,36 +1,36 @@
 use coracle_journal::{EntryId, Events};
 
+use crate::divergence::RunPair;
 use crate::lesson::Lesson;
-use crate::page::{data_of_both, data_of_lesson, data_of_refused, pack, packed_of};
-use crate::parting::Both;
+use crate::page::{data_of_lesson, data_of_pair, data_of_refused, pack, packed_of};
 
-/// The page without a run, as `cargo xtask viewer` joined it.
+/// The page without a run, as `cargo xtask viewer` assembles it.
 const PAGE: &str = include_str!("../viewer.html");
 
-/// Where the run lies in it.
+/// The element of the page that holds the run.
 const PLACE: &str = "<script id=\"run\" type=\"application/octet-stream\">";
 
-/// The page and the run in one file; `cut` says where the run's own file ends too early.
+/// The page with a run in one file; `cut` says where the run's own file was truncated.
 pub(crate) fn render(events: &Events, cut: Option<&str>) -> String {
     filled(&packed_of(events, cut))
 }
 
-/// The page and two runs over each other.
-pub(crate) fn render_both(both: &Both<'_>) -> String {
-    filled(&pack(&data_of_both(both)))
+/// The page with two runs, one on top of the other.
+pub(crate) fn render_pair(both: &RunPair<'_>) -> String {
+    filled(&pack(&data_of_pair(both)))
 }
 
-/// The page and a run, and what was said against a step that was to be put into it.
+/// The page with a run, and why a step could not be inserted into it.
 pub(crate) fn render_refused(was: &Events, at: EntryId, why: &str) -> String {
     filled(&pack(&data_of_refused(was, at, why)))
 }
 
-/// The page and a lesson in one file: its run, and that of its contrast.
+/// The page with a lesson in one file: its run, and the run of its contrast.
 pub fn lesson_page(lesson: &Lesson, events: &Events, contrast: &Events) -> String {
     filled(&pack(&data_of_lesson(lesson, events, contrast)))
 }
 
-/// The page and all that another page holds, packed as it lies there.
+/// The page with the content of another page, which is packed already.
 pub(crate) fn render_again(packed: &str) -> String {
     filled(packed)
 }
@@ -40,7 +40,8 @@ fn filled(run: &str) -> String {
     [before, PLACE, run, after].concat()
 }
 
-/// The page of a cluster that runs: it asks for events where it came from, and its policy lets it.
+/// The page of a running cluster: it fetches events from the server that it came from, and its content policy allows
+/// that.
 #[cfg(feature = "serve")]
 pub(crate) fn live() -> String {
     let page = PAGE.replacen("content=\"default-src 'none';", "content=\"default-src 'none'; connect-src 'self';", 1);
@@ -48,7 +49,7 @@ pub(crate) fn live() -> String {
     [before, &PLACE.replace("<script", "<script data-events=\"events\""), after].concat()
 }
 
-/// The content policy that a page states.
+/// The content security policy of a page.
 #[cfg(feature = "serve")]
 pub(crate) fn policy(page: &str) -> &str {
     let stated = page.split_once("Content-Security-Policy\" content=\"").map(|(_, after)| after);
@@ -59,7 +60,7 @@ fn around(page: &str) -> (&str, &str) {
     page.split_once(PLACE).expect("the page has a place for a run")
 }
 
-/// What lies in the place for a run of a page that somebody wrote earlier; `None` if it has no such place.
+/// The packed content of an earlier page; `None` if the text is not such a page.
 pub(crate) fn packed_in(page: &str) -> Option<&str> {
     let (_, after) = page.split_once(PLACE)?;
     after.split_once("</script>").map(|(packed, _)| packed)

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::Summary;
 
-/// The summary for programs: `{"run": header, "summary": …}`.
+/// The summary as JSON: `{"run": header, "summary": …}`.
 pub(crate) fn render(events: &Events) -> String {
     format!("{:#}\n", json!({"run": events.header, "summary": Summary::of(events)}))
 }

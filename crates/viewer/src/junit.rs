@@ -4,7 +4,7 @@ use coracle_journal::Events;
 
 use crate::{Check, Summary};
 
-/// A suite for the scenario, with a case for each check.
+/// A test suite for the scenario, with a test case for each check.
 pub(crate) fn render(events: &Events) -> String {
     let summary = Summary::of(events);
     let name = escaped(&summary.name);
@@ -36,7 +36,7 @@ pub(crate) fn render(events: &Events) -> String {
     text
 }
 
-/// A check takes as long as the run had taken when it was decided.
+/// The time of a test case is the time of the run until the check was decided.
 fn case(text: &mut String, suite: &str, check: &Check, beginning: u64) {
     let time = seconds(check.at.saturating_sub(beginning));
     let name = escaped(&check.name);
@@ -70,7 +70,7 @@ fn seconds(nanos: u64) -> String {
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }
 
-/// Text as XML takes it; characters that no XML can hold are shown as the replacement character.
+/// Escapes a text for XML; characters that XML cannot hold become the replacement character.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

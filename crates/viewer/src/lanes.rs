@@ -5,12 +5,12 @@ use coracle_journal::{Entry, Stage};
 
 use crate::sentence::word;
 
-/// The least width of the names of lanes.
+/// The minimum width of the names of lanes.
 const NAMES: usize = 22;
 /// The controllers whose queues and syncs have lanes.
 const CONTROLLERS: [&str; 5] = ["replicaset", "deployment", "scheduler", "garbagecollector", "garbage-collector"];
 
-/// What the signs of a picture mean, by what has lanes; of the signs in one place, a later one is shown.
+/// The legend, by type of lane. If several signs share a cell, the one that is listed last is shown.
 const SIGNS: [(&str, &[(char, &str)]); 3] = [
     (
         "pod",
@@ -29,7 +29,7 @@ const SIGNS: [(&str, &[(char, &str)]); 3] = [
     ("sync", &[('│', "begins"), ('█', "writes")]),
 ];
 
-/// What a lane shows from some moment on.
+/// The state of a pod from some moment on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Pending,
@@ -43,7 +43,7 @@ enum State {
 }
 
 impl State {
-    /// The sign at the moment of the change, and the one that fills the time after it.
+    /// The sign at the moment of the change, and the sign that fills the time after it.
     fn signs(self) -> (char, char) {
         match self {
             Self::Pending => ('P', '─'),
@@ -57,7 +57,7 @@ impl State {
         }
     }
 
-    /// Whether a pod that is in this state can come into another.
+    /// Whether this state can lead to another one.
     fn leads_to(self, next: Self) -> bool {
         match self {
             Self::Gone => next == Self::Pending,
@@ -70,20 +70,21 @@ impl State {
 /// A log as lanes over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
-    /// A line a lane.
+    /// One line per lane.
     pub lanes: Vec<String>,
-    /// What the signs mean that are in them.
+    /// The meaning of the signs in it.
     pub legend: String,
 }
 
-/// A picture of a log as lanes over time: one for each pod, and two for each controller that was busy: its queue and its syncs.
+/// Draws a log as lanes over time: one for each pod, and two for each busy controller, for its queue and its syncs.
 ///
-/// Drawn from the log alone; at most `height` lanes of pods, the latest ones. What happens to a pod at one moment stands side by side.
+/// Only the log is read. At most `height` lanes of pods are drawn, the latest ones. Changes of a pod at one moment are
+/// drawn next to each other.
 pub fn lanes(entries: &[Entry], width: usize, height: usize) -> Picture {
     let Some((first, last)) = span(entries) else { return Picture::default() };
     let pods = pods(entries);
     let pods = &pods[pods.len().saturating_sub(height)..];
-    let busy = busy(entries, (first, last));
+    let busy = busy(entries, first, last);
     let names = pods.iter().map(|(name, _)| format!("pod {}", short(name))).chain(busy.keys().map(ToString::to_string));
     let names: Vec<String> = names.collect();
     let name_width = names.iter().map(|name| name.chars().count()).fold(NAMES, usize::max);
@@ -112,13 +113,13 @@ fn legend(used: &BTreeSet<char>) -> String {
     groups.collect::<Vec<_>>().join("   ")
 }
 
-/// The part of the log that is worth showing: from the first thing said about a pod to the last.
+/// The time range to draw: from the first entry about a pod to the last.
 fn span(entries: &[Entry]) -> Option<(Duration, Duration)> {
     let about_pods = || entries.iter().filter(|entry| entry.subject.starts_with("pods/"));
     Some((about_pods().next()?.at, about_pods().next_back()?.at))
 }
 
-/// Each pod with its states, in the order in which they came to be.
+/// The pods with their states, in the order of their creation.
 fn pods(entries: &[Entry]) -> Vec<(&str, Vec<(Duration, State)>)> {
     let mut pods: Vec<(&str, Vec<(Duration, State)>)> = Vec::new();
     for entry in entries {
@@ -158,7 +159,7 @@ fn pod_state(entry: &Entry) -> Option<State> {
     }
 }
 
-/// Each sign has a cell of its own, as near to its moment as the others let it be.
+/// Each sign gets a cell of its own, as near to its moment as possible.
 fn pod_cells(states: &[(Duration, State)], columns: usize, column: &impl Fn(Duration) -> usize) -> Vec<char> {
     let states = &states[states.len().saturating_sub(columns)..];
     let mut places = Vec::with_capacity(states.len());
@@ -189,8 +190,8 @@ impl std::fmt::Display for Lane {
     }
 }
 
-/// What controllers did between two moments, lane by lane.
-fn busy(entries: &[Entry], (first, last): (Duration, Duration)) -> BTreeMap<Lane, Vec<(Duration, char)>> {
+/// What controllers did between two moments, by lane.
+fn busy(entries: &[Entry], first: Duration, last: Duration) -> BTreeMap<Lane, Vec<(Duration, char)>> {
     let mut lanes: BTreeMap<Lane, Vec<(Duration, char)>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| (first..=last).contains(&entry.at)) {
         let (what, sign) = match entry.stage {
@@ -222,7 +223,7 @@ fn sign_cells(signs: &[(Duration, char)], columns: usize, column: &impl Fn(Durat
     cells
 }
 
-/// `default/web-x2` without its namespace if that is `default`.
+/// The name without the namespace `default/`.
 fn short(name: &str) -> &str {
     name.strip_prefix("default/").unwrap_or(name)
 }

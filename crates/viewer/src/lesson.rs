@@ -1,40 +1,40 @@
 use coracle_journal::EntryId;
 use serde::Serialize;
 
-/// A lesson about a run, as it is told: all of its texts are whole, and the log says that they are true.
+/// A lesson about a run for presentation: all texts are complete, and the log has proved them true.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lesson {
-    /// Its place in the list, from 1.
+    /// Its position in the list, from 1.
     pub number: u32,
     /// Its short name.
     pub name: String,
-    /// What it is about, in a line.
+    /// Its subject, in one line.
     pub title: String,
-    /// What to guess at before the run is seen.
+    /// The question to think about before the run is shown.
     pub question: String,
     /// Two to four answers, of which one is right.
     pub answers: Vec<Answer>,
-    /// What to know beside the run; may be empty.
+    /// Additional information; may be empty.
     pub note: String,
-    /// What there is to see, in order.
+    /// The captions of the run, in order.
     pub captions: Vec<Caption>,
-    /// A run in which some of that is not so.
+    /// A run in which some of the captions are false.
     pub contrast: Contrast,
 }
 
-/// An answer to guess at.
+/// A possible answer to the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
     /// The answer.
     pub text: String,
     /// Whether it is the right one.
     pub right: bool,
-    /// Why it is right, or what is wrong with it.
+    /// Why it is right or wrong.
     pub why: String,
 }
 
 impl Answer {
-    /// By which letter the answer at a place is called, in terminal, page and document: `a` is the first.
+    /// The letter of the answer at an index, in the terminal, on the page and in the document: `a` is the first.
     pub fn letter(place: usize) -> char {
         char::from_u32('a' as u32 + u32::try_from(place).unwrap_or_default()).unwrap_or('?')
     }
@@ -45,7 +45,7 @@ impl Answer {
 pub struct Caption {
     /// The sentence.
     pub text: String,
-    /// What was checked for it to be said, in CEL.
+    /// The claim that proved the sentence, in CEL.
     pub claim: String,
     /// The entry.
     pub entry: EntryId,
@@ -54,21 +54,21 @@ pub struct Caption {
 /// A run in which claims of a lesson are false.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Contrast {
-    /// What is different, in a line.
+    /// What is different, in one line.
     pub title: String,
-    /// What is not so there.
+    /// The captions that are false there.
     pub refuted: Vec<Refuted>,
-    /// What there is to see.
+    /// The captions of the run.
     pub captions: Vec<Caption>,
 }
 
-/// A sentence of a lesson that is not so in its contrast.
+/// A caption of a lesson that is false in its contrast.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refuted {
-    /// The sentence, of the lesson's run.
+    /// The caption of the lesson's run.
     pub text: String,
-    /// What is otherwise.
+    /// What is different in the contrast.
     pub how: String,
-    /// What is false there, in CEL; empty where nothing is there of which it could be.
+    /// The claim that is false there, in CEL; empty if the contrast has no entry for it.
     pub claim: String,
 }

@@ -4,7 +4,7 @@ use coracle_journal::Events;
 
 use crate::{Counts, Outcome, Summary};
 
-/// A summary as a pull request shows it.
+/// The summary as Markdown for a pull request.
 pub(crate) fn render(events: &Events) -> String {
     let summary = Summary::of(events);
     let mark = match summary.outcome {
@@ -47,7 +47,7 @@ pub(crate) fn render(events: &Events) -> String {
     text
 }
 
-/// Text that is nothing but text where Markdown and HTML are read, on one line.
+/// Escapes a text for Markdown and HTML, on one line.
 fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -56,7 +56,7 @@ fn plain(text: &str) -> String {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
-            // An at sign would call whoever has that name.
+            // An at sign would notify the user of that name.
             '@' => safe.push_str("&#64;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
                 safe.push('\\');

@@ -9,28 +9,28 @@ use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
 use crate::Summary;
+use crate::divergence::RunPair;
 use crate::lesson::Lesson;
-use crate::parting::Both;
 use crate::summary::nanos;
 use crate::templates::template;
 
-/// The number of the form of [`data`]; the page refuses another.
+/// The version of the format of [`data`]; the page rejects other versions.
 pub(crate) const FORM: u32 = 1;
 
-/// All that the page draws of a run, as JSON:
+/// The data of the page for a run, as JSON:
 ///
 /// ```text
 /// {"form": 1,
 ///  "run": the first line of the events file,
-///  "summary": Summary,
+/// "sentences": {stage: [[condition, text], …]},      as in `templates.rs`
 ///  "sentences": {stage: [[condition, text], …]},      as in `templates.rs`
 ///  "stages": [word, …], "names": [text, …],           what the numbers below stand for
 ///  "entries": [[i, t, actor, stage, subject, [cause, …], revision or null, data or 0], …],
 ///  "lesson"?: Lesson, "contrast"?: all of this of the lesson's contrast,
-///  "cut"?: where the run's file ends too early}
+/// "cut"?: where the file of the run was truncated}
 /// ```
-/// `actor` and `subject` are places in `names`, `stage` is one in `stages`; `t` is nanoseconds since the log began. The same
-/// log gives the same text.
+/// `actor` and `subject` are indices into `names`, and `stage` is an index into `stages`; `t` is in nanoseconds since
+/// the log began. Equal logs give equal texts.
 pub fn data(events: &Events) -> String {
     Value::Object(drawn(events, &mut Names::default())).to_string()
 }
@@ -43,28 +43,30 @@ pub(crate) fn data_of_lesson(lesson: &Lesson, events: &Events, contrast: &Events
     Value::Object(page).to_string()
 }
 
-/// What the page draws of two runs: all of the second, and in `was` what the first has instead from where they part.
+/// The data of the page for two runs: all of the second run, and in `was` the entries of the first one after the
+/// divergence.
 ///
 /// ```text
 /// {…as in `data`, "called": [the first, the second],
-///  "was": {"run": …, "summary": …, "same": how many entries are the same, "entries": [those after], "parting": Parting}}
+///  "was": {"run": …, "summary": …, "same": how many entries are the same, "entries": [those after], "parting": Divergence}}
 /// ```
-pub(crate) fn data_of_both(both: &Both<'_>) -> String {
-    let Both { one: was, other: is, called, parting } = both;
+pub(crate) fn data_of_pair(both: &RunPair<'_>) -> String {
+    let RunPair { one: was, other: is, called, divergence } = both;
     let mut names = Names::default();
     let mut rows = Vec::new();
-    for entry in was.entries.iter().skip(parting.same) {
+    for entry in was.entries.iter().skip(divergence.same) {
         rows.push(row(entry, &mut names));
     }
     let mut page = drawn(is, &mut names);
     let summary = Summary::of(was);
-    let was = json!({"run": was.header, "summary": summary, "same": parting.same, "entries": rows, "parting": parting});
+    let was =
+        json!({"run": was.header, "summary": summary, "same": divergence.same, "entries": rows, "parting": divergence});
     page.insert("was".to_owned(), was);
     page.insert("called".to_owned(), json!(called));
     Value::Object(page).to_string()
 }
 
-/// What the page draws of a run into which a step could not be put: `refused` says after which event, and why.
+/// The data of the page for a run into which a step could not be inserted: `refused` names the event and the reason.
 pub(crate) fn data_of_refused(was: &Events, at: EntryId, why: &str) -> String {
     let mut page = drawn(was, &mut Names::default());
     page.insert("refused".to_owned(), json!({"at": at, "why": why}));
@@ -86,12 +88,12 @@ fn drawn(events: &Events, names: &mut Names) -> Map<String, Value> {
     page
 }
 
-/// What entries say, by stage.
+/// The sentence templates, by stage.
 pub(crate) fn sentences() -> Map<String, Value> {
     Stage::ALL.iter().map(|stage| (stage.word().to_owned(), json!(template(*stage)))).collect()
 }
 
-/// The words of all stages, in their order.
+/// The names of all stages, in their order.
 pub(crate) fn stages() -> Vec<&'static str> {
     Stage::ALL.iter().map(|stage| stage.word()).collect()
 }
@@ -103,20 +105,20 @@ fn row(entry: &Entry, names: &mut Names) -> Value {
     json!([entry.id, nanos(entry), actor, stage, subject, entry.causes, entry.revision, data])
 }
 
-/// [`data`] as it lies in a page: compressed as gzip, in base64, so that no text of a run can end the element that it lies in.
+/// [`data`] as it is embedded in a page: compressed as gzip, in base64, so that no text of a run can close the element.
 /// `DecompressionStream` unpacks it.
 pub fn packed(events: &Events) -> String {
     packed_of(events, None)
 }
 
-/// As [`packed`], of a run whose file is cut, and where.
+/// As [`packed`], for a run whose file was truncated, and where.
 pub(crate) fn packed_of(events: &Events, cut: Option<&str>) -> String {
     let mut page = drawn(events, &mut Names::default());
     page.extend(cut.map(|cut| ("cut".to_owned(), cut.into())));
     pack(&Value::Object(page).to_string())
 }
 
-/// A text as it lies in a page.
+/// A text as it is embedded in a page.
 pub(crate) fn pack(text: &str) -> String {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     gzip.write_all(text.as_bytes()).expect("memory takes what is written");

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::sentence::{sentence, word};
 use crate::summary::nanos;
 
-/// A trace in the JSON form that ui.perfetto.dev reads: a process for each component, a track for each part of it and each of its
-/// workers, a slice for each entry (as long as the sync is, for a sync), and a flow for each cause.
+/// A trace in the JSON format of ui.perfetto.dev: a process for each component, a track for each of its parts and
+/// workers, a slice for each entry (with the duration of the sync, for a sync), and a flow for each cause.
 pub(crate) fn render(events: &Events) -> String {
     let tracks = Tracks::of(&events.entries);
     let ends: BTreeMap<EntryId, u64> = syncs(&events.entries);
@@ -59,17 +59,17 @@ fn syncs(entries: &[Entry]) -> BTreeMap<EntryId, u64> {
     ended.flat_map(|entry| entry.causes.iter().map(move |cause| (*cause, nanos(entry)))).collect()
 }
 
-/// Perfetto counts in thousandths of milliseconds.
+/// Perfetto counts in microseconds.
 fn micros(nanos: u64) -> Value {
     json!(nanos as f64 / 1e3)
 }
 
-/// Which entry is drawn where.
+/// Where each entry is drawn.
 #[derive(Default)]
 struct Tracks {
     processes: BTreeMap<String, usize>,
     threads: BTreeMap<(String, String), usize>,
-    /// On which thread a sync goes on; what it does is drawn there.
+    /// The thread of each sync; the writes of a sync are drawn there.
     syncs: BTreeMap<EntryId, String>,
 }
 

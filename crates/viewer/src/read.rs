@@ -13,33 +13,33 @@ use serde_json::{Map, Value};
 use crate::html::packed_in;
 use crate::page::FORM;
 
-/// A run as a file holds it.
+/// A run that was read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
-    /// The run, as far as the file goes.
+    /// The run, as far as the file is complete.
     pub events: Events,
-    /// Where the file ends too early, as a sentence; `None` if it is whole.
+    /// Where the file was truncated, as a sentence; `None` if it is complete.
     pub cut: Option<String>,
-    /// What else the file holds, which is not read; `None` if it is this run alone.
-    pub beside: Option<Beside>,
+    /// Other content of the file, which is not read; `None` if it holds only this run.
+    pub other_content: Option<OtherContent>,
 }
 
-/// What a page holds beside the run that is read of it.
+/// The content of a page in addition to its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beside {
-    /// What it is.
+pub struct OtherContent {
+    /// Its description.
     pub what: &'static str,
-    /// All that the page holds, as it lies in it.
+    /// All content of the page, still packed.
     pub(crate) packed: String,
 }
 
-/// Why a file holds no run.
+/// Why no run can be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is an events file that is of no use.
+    /// The file is an invalid events file.
     #[error(transparent)]
     Events(#[from] Error),
-    /// It is a page that is of no use.
+    /// The file is an invalid page.
     #[error("report {path}, line {line}: expected {expected}: {why}")]
     Page {
         /// The file.
@@ -48,7 +48,7 @@ pub enum ReadError {
         line: usize,
         /// What was expected there.
         expected: &'static str,
-        /// What there is.
+        /// What was found there.
         why: String,
     },
 }
@@ -56,16 +56,18 @@ pub enum ReadError {
 /// Reads a run from an events file, or from a report that ends with `.html`.
 ///
 /// # Errors
-/// If the file cannot be read, is neither, or is of another schema; not if an events file is cut, which [`Read::cut`] says.
+///
+/// If the file cannot be read, is neither of these, or has another schema. A truncated events file is not an error: see
+/// [`Read::cut`].
 pub fn read(path: &Path) -> Result<Read, ReadError> {
     if path.extension().is_some_and(|ending| ending == "html") {
         return read_page(path);
     }
     let (events, cut) = Events::read_as_far_as_it_goes(path)?;
-    Ok(Read { events, cut: cut.map(|cut| cut.to_string()), beside: None })
+    Ok(Read { events, cut: cut.map(|cut| cut.to_string()), other_content: None })
 }
 
-/// What [`data`](crate::data) wrote.
+/// The format that [`data`](crate::data) writes.
 #[derive(Deserialize)]
 struct Data {
     run: Header,
@@ -79,8 +81,8 @@ struct Data {
 }
 
 impl Data {
-    /// What is in the page beside its run.
-    fn beside(&self) -> Option<&'static str> {
+    /// The content of the page in addition to its run.
+    fn other_content(&self) -> Option<&'static str> {
         let all = [
             (&self.was, "another run, from which this one parts"),
             (&self.refused, "a step that was refused"),
@@ -92,7 +94,7 @@ impl Data {
 
 type Row = (u64, u64, usize, usize, usize, Vec<EntryId>, Option<i64>, Value);
 
-/// No page unpacks to more: whatever does is not read into memory to find that out.
+/// An upper bound for the unpacked content of a page, so that a larger one does not fill the memory.
 const MOST: u64 = 2 << 30;
 
 fn read_page(path: &Path) -> Result<Read, ReadError> {
@@ -120,7 +122,7 @@ fn read_page(path: &Path) -> Result<Read, ReadError> {
         return Err(wrong(format!("it has schema {}, and this program reads schema {SCHEMA}", value["run"]["schema"])));
     }
     let data: Data = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-    let beside = data.beside().map(|what| Beside { what, packed: packed.trim().to_owned() });
+    let other_content = data.other_content().map(|what| OtherContent { what, packed: packed.trim().to_owned() });
     let mut entries = Vec::with_capacity(data.entries.len());
     for row in data.entries {
         let id = row.0;
@@ -129,10 +131,11 @@ fn read_page(path: &Path) -> Result<Read, ReadError> {
         };
         entries.extend(entry);
     }
-    Ok(Read { events: Events { header: data.run, entries }, cut: data.cut, beside })
+    Ok(Read { events: Events { header: data.run, entries }, cut: data.cut, other_content })
 }
 
-/// An entry of its row; `Some(None)` if its stage is not known here. Unlike in an events file, what it caused has then one cause less.
+/// The entry of a row; `Some(None)` if its stage is unknown. Unlike in an events file, an entry that it caused then has
+/// one cause less.
 fn entry(stages: &[String], names: &[String], row: Row) -> Option<Option<Entry>> {
     let (id, at, actor, stage, subject, causes, revision, data) = row;
     let Some(stage) = Stage::of_word(stages.get(stage)?) else { return Some(None) };

@@ -3,12 +3,12 @@ use std::path::Path;
 
 use coracle_journal::{EntryId, Events};
 
+use crate::divergence::RunPair;
 use crate::lesson::Lesson;
-use crate::parting::Both;
-use crate::read::Beside;
+use crate::read::OtherContent;
 use crate::{html, json, junit, markdown, perfetto};
 
-/// What a report is written as, by the ending of its file's name.
+/// The format of a report, by the extension of its file name.
 ///
 /// ```
 /// use coracle_viewer::Format;
@@ -18,19 +18,19 @@ use crate::{html, json, junit, markdown, perfetto};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `.html`: the page and the run in one file, for a browser without a network.
+    /// `.html`: the page and the run in one file, which a browser can show offline.
     Html,
     /// `.json`: the summary, for programs.
     Json,
-    /// `.xml`: JUnit, one case a check.
+    /// `.xml`: JUnit, one test case per check.
     Junit,
-    /// `.md`: a page of a pull request.
+    /// `.md`: Markdown for a pull request.
     Markdown,
     /// `.perfetto.json`: a trace for ui.perfetto.dev, with causes as flows.
     Perfetto,
 }
 
-/// The endings, longest first: `.perfetto.json` ends with `.json`.
+/// The extensions, longest first: `.perfetto.json` also ends with `.json`.
 const ENDINGS: [(&str, Format); 5] = [
     (".perfetto.json", Format::Perfetto),
     (".json", Format::Json),
@@ -39,7 +39,7 @@ const ENDINGS: [(&str, Format); 5] = [
     (".md", Format::Markdown),
 ];
 
-/// The name of the file does not say what the report is to be.
+/// The extension of the file does not select a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: a report ends with .html, .json, .xml (JUnit), .md or .perfetto.json")]
 pub struct NoFormat(String);
@@ -47,13 +47,13 @@ pub struct NoFormat(String);
 /// Why a report was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The name of the file does not say what it is to be.
+    /// The extension of the file does not select a format.
     #[error(transparent)]
     NoFormat(#[from] NoFormat),
-    /// Two runs, and lessons, are shown on the page, and the file's name does not ask for it.
+    /// Two runs or a lesson need the page, and the extension is not `.html`.
     #[error("{0}: this is shown on a page, whose name ends with .html")]
     NotAPage(String),
-    /// The run is cut, and a report of this format could not say so.
+    /// The run was truncated, and a report of this format could not show that.
     #[error("report {path}: not written, because a {format} cannot say that its run is cut; a page (.html) can")]
     Cut {
         /// The file.
@@ -61,22 +61,22 @@ pub enum WriteError {
         /// The format.
         format: Format,
     },
-    /// The file system said no.
+    /// A file operation failed.
     #[error("report {path}")]
     Io {
         /// The file.
         path: String,
-        /// What the file system said.
+        /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
 }
 
 impl Format {
-    /// The format that the file's name asks for.
+    /// The format that the extension selects.
     ///
     /// # Errors
-    /// If it asks for none that there is.
+    /// If it selects none.
     pub fn of(path: &Path) -> Result<Self, NoFormat> {
         let name = path.to_string_lossy();
         let found = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format);
@@ -91,7 +91,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// The report of a run in a format. The same log gives the same text.
+/// The report of a run in a format. Equal logs give equal texts.
 pub fn report(events: &Events, format: Format) -> String {
     match format {
         Format::Html => html::render(events, None),
@@ -102,15 +102,15 @@ pub fn report(events: &Events, format: Format) -> String {
     }
 }
 
-/// Writes the report of a run into a file, in the format that its name asks for.
+/// Writes the report of a run to a file, in the format that its extension selects.
 ///
 /// # Errors
-/// If the name asks for none, or the file cannot be written.
+/// If the extension selects no format, or the file cannot be written.
 pub fn write(events: &Events, path: &Path) -> Result<(), WriteError> {
     save(path, report(events, Format::of(path)?))
 }
 
-/// Writes the page with the run in it, whatever the file is called.
+/// Writes the page with the run in it, with any file name.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -118,18 +118,18 @@ pub fn write_html(events: &Events, path: &Path) -> Result<(), WriteError> {
     save(path, report(events, Format::Html))
 }
 
-/// Writes the page with two runs over each other, from where they part.
+/// Writes the page with two runs, from their divergence on.
 ///
 /// # Errors
 /// If the file's name does not end with `.html`, or it cannot be written.
-pub fn write_both(both: &Both<'_>, path: &Path) -> Result<(), WriteError> {
+pub fn write_pair(both: &RunPair<'_>, path: &Path) -> Result<(), WriteError> {
     match Format::of(path)? {
-        Format::Html => save(path, html::render_both(both)),
+        Format::Html => save(path, html::render_pair(both)),
         _ => Err(WriteError::NotAPage(path.display().to_string())),
     }
 }
 
-/// Writes the page with a lesson, its run, and that of its contrast.
+/// Writes the page with a lesson, its run, and the run of its contrast.
 ///
 /// # Errors
 /// If the file's name does not end with `.html`, or it cannot be written.
@@ -140,18 +140,18 @@ pub fn write_lesson(lesson: &Lesson, events: &Events, contrast: &Events, path: &
     }
 }
 
-/// Writes the page with all that a page holds which was read: two runs, or a lesson.
+/// Writes a page with the content of a page that was read: two runs, or a lesson.
 ///
 /// # Errors
 /// If the file's name does not end with `.html`, or it cannot be written.
-pub fn write_again(beside: &Beside, path: &Path) -> Result<(), WriteError> {
+pub fn write_again(content: &OtherContent, path: &Path) -> Result<(), WriteError> {
     match Format::of(path)? {
-        Format::Html => save(path, html::render_again(&beside.packed)),
+        Format::Html => save(path, html::render_again(&content.packed)),
         _ => Err(WriteError::NotAPage(path.display().to_string())),
     }
 }
 
-/// Writes the page with a run into which a step was to be put after an event, and what was said against it there.
+/// Writes the page with a run into which a step could not be inserted after an event, and why.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -159,11 +159,11 @@ pub fn write_refused(was: &Events, at: EntryId, why: &str, path: &Path) -> Resul
     save(path, html::render_refused(was, at, why))
 }
 
-/// Writes the page of a run whose file is cut, with what came before, and where that was on top. Only a page can say so: in any other
-/// format, half a run would be taken for a whole one.
+/// Writes the page of a truncated run, with a note about the truncation on top. Only the page can show such a note: in
+/// any other format, half a run would look complete.
 ///
 /// # Errors
-/// As [`write`], and if the name asks for another format.
+/// As [`write`], and if the extension selects another format.
 pub fn write_cut(events: &Events, cut: &str, path: &Path) -> Result<(), WriteError> {
     match Format::of(path)? {
         Format::Html => save(path, html::render(events, Some(cut))),

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::templates::{Template, template};
 
-/// What an entry says, as a sentence.
+/// Describes an entry in a sentence.
 ///
 /// ```
 /// use coracle_journal::{Detail, EntryId, Recorder, Stage};
@@ -33,7 +33,7 @@ fn fill(template: Template, entry: &Entry) -> String {
     said
 }
 
-/// A text with its words put in, and whether none of them was empty.
+/// A text with its fields filled in, and whether all of them had a value.
 fn words(mut text: &str, entry: &Entry) -> (String, bool) {
     let (mut said, mut is_whole) = (String::new(), true);
     while let Some((before, after)) = text.split_once('{') {
@@ -55,7 +55,7 @@ fn holds(condition: &str, entry: &Entry) -> bool {
     }
 }
 
-/// A word of an entry, as people read it; empty if it is not there.
+/// A field of an entry as readable text; empty if it is absent.
 pub(crate) fn word(entry: &Entry, name: &str) -> String {
     match name {
         "k" => entry.subject.clone(),

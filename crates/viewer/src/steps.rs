@@ -4,7 +4,7 @@ use coracle_journal::{Entry, EntryId, Stage};
 
 use crate::sentence::{sentence, word};
 
-/// The entries of a story, of which only the steps of `docs/walk.md` are told.
+/// The entries of a story, of which only the steps of `docs/walk.md` are shown.
 pub(crate) struct Steps<'e> {
     entries: Vec<&'e Entry>,
     by_id: BTreeMap<EntryId, &'e Entry>,
@@ -17,7 +17,7 @@ impl<'e> Steps<'e> {
         Self { entries, by_id }
     }
 
-    /// Tells each step: the entry, who does it, and what.
+    /// Calls `tell` for each step: the entry, its actor, and what happens.
     pub(crate) fn each(&self, mut tell: impl FnMut(&Entry, &str, &str)) {
         let writers = self.writers();
         let decisions = self.decisions();
@@ -41,7 +41,7 @@ impl<'e> Steps<'e> {
         }
     }
 
-    /// What is written, and for whom.
+    /// What was written, and for which requester.
     fn commit(&self, commit: &Entry) -> String {
         let request = self.causes(commit).find(|cause| cause.stage == Stage::ApiRequest);
         let user = request.map(|request| word(request, "user")).unwrap_or_default();
@@ -49,14 +49,14 @@ impl<'e> Steps<'e> {
         if user.is_empty() { what } else { format!("{what}, for {user}") }
     }
 
-    /// What each sync decided, by the entry that starts it: its end says so.
+    /// What each sync decided, by its first entry: the entry at its end records it.
     fn decisions(&self) -> BTreeMap<EntryId, String> {
         let ends = self.entries.iter().filter(|entry| entry.stage == Stage::SyncEnd);
         let said = ends.filter_map(|end| Some((*end.causes.first()?, word(end, "decided"))));
         said.filter(|(_, decided)| !decided.is_empty()).collect()
     }
 
-    /// Whom a change is told to that acts on it.
+    /// The components that act on a change.
     fn announcement(&self, first: &Entry) -> String {
         let is_same = |entry: &&&Entry| {
             entry.stage == Stage::HandlerCall && entry.subject == first.subject && entry.revision == first.revision
@@ -66,7 +66,7 @@ impl<'e> Steps<'e> {
         format!("tell {}: {} {}", told.join(", "), word(first, "notification"), first.subject)
     }
 
-    /// The syncs that write, but for those of which a pick or a transition tells.
+    /// The syncs that write, without those that a scheduler pick or a pod transition describes.
     fn writers(&self) -> BTreeSet<EntryId> {
         let of_stage = |wanted: fn(&Entry) -> bool| -> BTreeSet<EntryId> {
             let entries = self.entries.iter().filter(|entry| wanted(entry));
@@ -82,7 +82,7 @@ impl<'e> Steps<'e> {
     }
 }
 
-/// Whether an entry is about an `Event`, which tells what happens and makes nothing happen.
+/// Whether an entry is about an `Event` object, which causes nothing.
 fn is_of_an_event(entry: &Entry) -> bool {
     entry.subject.starts_with("events/")
 }

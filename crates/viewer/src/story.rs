@@ -3,26 +3,28 @@ use std::fmt::Write;
 
 use coracle_journal::{Entry, EntryId, Stage};
 
-use crate::NothingToTell;
+use crate::NotInLog;
 use crate::changed::changed;
 use crate::find::{find, names, unknown_object};
 use crate::sentence::{sentence, word};
 use crate::steps::Steps;
 
-/// How much of a story is told.
+/// The level of detail of a story.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Telling {
-    /// A line a step of `docs/walk.md`: the write, who is told of it, the sync, the pick, the pod's transition.
+    /// One line per step of `docs/walk.md`: the write, the watchers that receive it, the sync, the pick, the pod's
+    /// transition.
     #[default]
     Steps,
-    /// Every entry of the log that is on the way.
+    /// Every entry of the log that is part of the story.
     Everything,
 }
 
-/// Tells what happened between a write and the last write that it led to, as far as the log's causes say so.
+/// Describes what happened between a write and the last write that it caused, as far as the log records causes.
 ///
-/// Without `about`, the story begins at the first deletion that a person or a scenario asked for; with it, at the first
-/// entry about that object. Entries that led to no further write are left out, but for the syncs that found nothing to do.
+/// Without `about`, the story begins at the first deletion that a user or a scenario requested. With it, the story
+/// begins at the first entry about that object. Entries that caused no further write are left out, except syncs that
+/// found nothing to do.
 ///
 /// ```
 /// use coracle::api::core_v1::Namespace;
@@ -32,7 +34,7 @@ pub enum Telling {
 /// use coracle::viewer::{Telling, story};
 /// use coracle::simulation::{ClockMode, run_in};
 ///
-/// let told = run_in(ClockMode::Virtual, async {
+/// let story = run_in(ClockMode::Virtual, async {
 ///     let recorder = Recorder::ring(10_000);
 ///     let cluster = coracle::Cluster::builder().recorder(recorder.clone()).start().await.unwrap();
 ///     let mut shop = Namespace::default();
@@ -43,9 +45,9 @@ pub enum Telling {
 ///     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
 ///     story(&recorder.entries(EntryId(0)), None, Telling::Steps).unwrap()
 /// });
-/// assert!(told.unwrap().contains("kubernetes-admin asks to delete namespaces/shop"));
+/// assert!(story.unwrap().contains("kubernetes-admin asks to delete namespaces/shop"));
 /// ```
-pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result<String, NothingToTell> {
+pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result<String, NotInLog> {
     let start = beginning(entries, about)?;
     let told = on_the_way(entries, start);
     let origin = entries.iter().find(|entry| entry.id == start).map_or_else(Default::default, |entry| entry.at);
@@ -72,7 +74,7 @@ pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result
     Ok(text)
 }
 
-fn beginning(entries: &[Entry], about: Option<&str>) -> Result<EntryId, NothingToTell> {
+fn beginning(entries: &[Entry], about: Option<&str>) -> Result<EntryId, NotInLog> {
     if let Some(subject) = about {
         if subject.starts_with('#') || subject.starts_with("rev=") {
             return find(entries, subject);
@@ -84,10 +86,10 @@ fn beginning(entries: &[Entry], about: Option<&str>) -> Result<EntryId, NothingT
         .iter()
         .find(|entry| entry.stage == Stage::ApiRequest && word(entry, "verb") == "delete" && entry.causes.is_empty())
         .map(|entry| entry.id)
-        .ok_or(NothingToTell::NoDeletion)
+        .ok_or(NotInLog::NoDeletion)
 }
 
-/// The entries that follow from `start` and lead to a commit, or are a sync that ended.
+/// The entries that `start` caused and that caused a commit, or are a sync that ended.
 fn on_the_way(entries: &[Entry], start: EntryId) -> BTreeSet<EntryId> {
     let mut after = BTreeSet::from([start]);
     for entry in entries.iter().filter(|entry| entry.id > start) {
@@ -208,11 +210,8 @@ mod tests {
     fn an_object_that_the_log_does_not_know_has_no_story() {
         assert_eq!(
             story(&log(), Some("pods/default/zzz"), Telling::Steps),
-            Err(NothingToTell::UnknownObject {
-                object: "pods/default/zzz".into(),
-                nearest: Some("pods/default/a".into())
-            })
+            Err(NotInLog::UnknownObject { object: "pods/default/zzz".into(), nearest: Some("pods/default/a".into()) })
         );
-        assert_eq!(story(&[], None, Telling::Steps), Err(NothingToTell::NoDeletion));
+        assert_eq!(story(&[], None, Telling::Steps), Err(NotInLog::NoDeletion));
     }
 }

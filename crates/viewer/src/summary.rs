@@ -2,24 +2,24 @@ use coracle_journal::{Entry, EntryId, Events, Stage};
 use serde::Serialize;
 
 use crate::Counts;
-use crate::asker::Askers;
+use crate::requester::Requesters;
 use crate::sentence::word;
 
-/// What became of a run, as its log says.
+/// The result of a run, from its log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The scenario's name; empty if none was run.
     pub name: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// What was checked, in the order in which it was decided.
+    /// The checks, in the order in which they were decided.
     pub checks: Vec<Check>,
-    /// What was expected and not there, first of all.
+    /// The first expectation that was not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// How often what happened.
+    /// Counts of the events.
     pub counts: Counts,
-    /// Where the first step begins: what comes before is what every cluster begins with.
+    /// The first step; the entries before it are the start of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begins: Option<EntryId>,
     /// From the first step to the end of the log, in nanoseconds of the cluster's clock.
@@ -28,7 +28,8 @@ pub struct Summary {
     pub entries: usize,
     /// The newest revision.
     pub revision: i64,
-    /// With which options `coracle run FILE` runs it again; absent where no scenario was run. The file is known by its hash alone.
+    /// The options with which `coracle run FILE` repeats the run; absent if no scenario was run. The file is identified
+    /// by its hash only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<String>,
 }
@@ -37,20 +38,20 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// All that was checked held.
+    /// All checks held.
     Passed,
     /// A check did not hold, or the API refused an operation.
     Failed,
-    /// Something that was waited for did not come.
+    /// A condition was not met in time.
     NotInTime,
-    /// All that was checked held, but the disturbance that was asked for did not come to pass.
+    /// All checks held, but the requested disturbance did not take place.
     NothingMatched,
-    /// Nothing was to be checked: no scenario was run.
+    /// There was no check: no scenario was run.
     Unchecked,
 }
 
 impl Outcome {
-    /// As it is told to people.
+    /// The text for users.
     pub fn words(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -62,7 +63,7 @@ impl Outcome {
     }
 }
 
-/// One check and what became of it.
+/// One check and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// The sentence from the file.
@@ -71,18 +72,18 @@ pub struct Check {
     pub held: bool,
     /// Whether it had to hold at every revision.
     pub throughout: bool,
-    /// Whether it was waited for, and did not come in time.
+    /// Whether it was waited for and not met in time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
-    /// Why it checked nothing, if it did.
+    /// Why it checked nothing, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vacuous: Option<String>,
-    /// Whether it is a disturbance that did not come to pass.
+    /// Whether it is a disturbance that did not take place.
     #[serde(skip)]
     pub unmatched: bool,
-    /// At which revision it held or broke; the last one for what held throughout.
+    /// The revision at which it held or broke; the last revision for a check of all revisions.
     pub revision: i64,
-    /// The entry that says so.
+    /// The entry that records it.
     pub entry: EntryId,
     /// When, in nanoseconds since the log began.
     pub at: u64,
@@ -91,7 +92,7 @@ pub struct Check {
     pub failure: Option<Failure>,
 }
 
-/// What was expected and what was there.
+/// What was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
@@ -99,17 +100,17 @@ pub struct Failure {
     pub what: String,
     /// What was expected.
     pub expected: String,
-    /// What was there.
+    /// What was found.
     pub found: String,
     /// At which revision.
     pub revision: i64,
-    /// Who wrote what was there, as far as the log says.
+    /// The requester that wrote what was found, as far as the log shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_by: Option<String>,
 }
 
 impl Summary {
-    /// What the log says became of its run.
+    /// The result of a run, from its log.
     pub fn of(events: &Events) -> Self {
         let Events { header, entries } = events;
         let decided = |entry: &&Entry| matches!(entry.stage, Stage::CheckPass | Stage::CheckFail);
@@ -172,15 +173,15 @@ impl Check {
     }
 }
 
-/// When an entry was made, in nanoseconds since the log began.
+/// The time of an entry, in nanoseconds since the log began.
 pub(crate) fn nanos(entry: &Entry) -> u64 {
     u64::try_from(entry.at.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Who made a revision, as far as the log says: the user, and the part of a component that asked.
+/// The requester that wrote a revision, as far as the log shows it: the user, and the part of a component.
 pub fn author(entries: &[Entry], revision: i64) -> Option<String> {
     let commit = entries.iter().find(|entry| entry.stage == Stage::StoreCommit && entry.revision == Some(revision))?;
-    let askers = Askers::of(entries);
-    let request = askers.request(commit)?;
-    Some(format!("{} ({} {})", askers.asker(request), word(request, "verb"), request.subject))
+    let requesters = Requesters::of(entries);
+    let request = requesters.request(commit)?;
+    Some(format!("{} ({} {})", requesters.requester(request), word(request, "verb"), request.subject))
 }

@@ -1,15 +1,15 @@
 use coracle_journal::Stage;
 
-/// What an entry of a stage says: the first of these whose condition is met. A condition is empty, a word of the data that is
-/// there and not empty, or such a word and what it has to be, `op=create`.
+/// The sentence of an entry of a stage: the first template whose condition is met. A condition is empty, or a field of
+/// the data that must be present and not empty, or such a field with its value, `op=create`.
 ///
-/// In a text, `{word}` is a word of the data, `{k}` the subject and `{rv}` the revision; what stands in brackets is left out if
-/// a word in it is empty. A map reads `pods at 41, nodes at 40`, a list `a, b`.
+/// In a text, `{word}` is a field of the data, `{k}` the subject and `{rv}` the revision. A part in brackets is left
+/// out if a field in it is empty. A map is written as `pods at 41, nodes at 40`, a list as `a, b`.
 ///
 /// The page reads the same table.
 pub(crate) type Template = &'static [(&'static str, &'static str)];
 
-/// The template of a stage.
+/// The templates of a stage.
 pub(crate) fn template(stage: Stage) -> Template {
     match stage {
         Stage::ApiRequest => &[

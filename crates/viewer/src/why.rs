@@ -3,28 +3,31 @@ use std::fmt::Write;
 use coracle_journal::{Entry, EntryId, Stage};
 use serde_json::Value;
 
-use crate::NothingToTell;
+use crate::NotInLog;
 use crate::changed::changed;
 use crate::find::{find, place};
 use crate::sentence::{sentence, word};
 
-/// A link of the chain from an entry back to what nothing in the log caused.
+/// A link of the chain from an entry back to an entry without a cause in the log.
 #[derive(Clone, Debug)]
 pub struct Link<'e> {
     /// The entry.
     pub entry: &'e Entry,
-    /// How many causes it has beside the one that the chain follows: a queue merges what is added.
+    /// How many causes it has in addition to the one in the chain: a queue merges keys.
     pub others: usize,
-    /// What the sync that the entry starts decided: it is the reason of all that the sync wrote, and is said when the sync ends.
+    /// What the sync decided that the entry starts. The decision is the reason for all writes of the sync, and is
+    /// recorded at its end.
     pub decided: Option<&'e str>,
-    /// Which fields the update changed that the entry is, if the log says what objects look like.
+    /// The fields that the entry changed, if it is an update and the log holds the objects.
     pub changed: Option<String>,
 }
 
-/// Why an entry is there: itself, its newest cause, the newest cause of that, and so on. Empty if there is no such entry.
+/// Why an entry exists: the entry itself, its newest cause, the newest cause of that, and so on. Empty if there is no
+/// such entry.
 ///
-/// Of causes that a queue merged the newest is followed, because a sync acts on what is newest: a key that was queued for a status
-/// and then for a deletion is synced because of the deletion. The page draws the same chain.
+/// If a queue merged several causes, the chain follows the newest one, because a sync acts on the newest state: a key
+/// that was queued for a status and then for a deletion is synced because of the deletion. The page draws the same
+/// chain.
 ///
 /// ```
 /// use coracle_journal::{Detail, EntryId, Recorder, Stage};
@@ -46,17 +49,18 @@ pub fn chain(entries: &[Entry], id: EntryId) -> Vec<Link<'_>> {
         let others = entry.causes.len().saturating_sub(1);
         let (decided, changed) = (decided(&entries[at + 1..], entry), changed(entries, entry));
         links.push(Link { entry, others, decided, changed });
-        // A cause is earlier; a file that says otherwise must not make this go on for ever.
+        // A cause is always earlier; an invalid file must not make this loop endless.
         next = newest(entry).filter(|cause| *cause < entry.id);
     }
     links
 }
 
-/// Says why an object, a revision or an entry is there, called as [`find`] takes it: its chain, a sentence a line, the newest first.
+/// Explains why an object, a revision or an entry exists, named as for [`find`]: the chain, one sentence per line, the
+/// newest first.
 ///
 /// # Errors
 /// If the log holds nothing about it.
-pub fn why(entries: &[Entry], about: &str) -> Result<String, NothingToTell> {
+pub fn why(entries: &[Entry], about: &str) -> Result<String, NotInLog> {
     let start = find(entries, about)?;
     let mut text = String::new();
     let links = chain(entries, start);
@@ -75,7 +79,7 @@ pub fn why(entries: &[Entry], about: &str) -> Result<String, NothingToTell> {
     Ok(text)
 }
 
-/// An entry as a line: its number, when, at which revision, who and what.
+/// An entry as a line: its number, time, revision, actor and sentence.
 pub(crate) fn line(entry: &Entry) -> String {
     let millis = entry.at.as_secs_f64() * 1000.0;
     let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
@@ -83,7 +87,8 @@ pub(crate) fn line(entry: &Entry) -> String {
     format!("{id:>8} {millis:>10.1} ms {revision:>6}  {:<34} {}", entry.actor, sentence(entry))
 }
 
-/// What the sync that an entry starts decided, as one of the entries after it says; `None` if that is no sync, or none of them says so.
+/// The decision of the sync that an entry starts, from one of the entries after it; `None` if the entry starts no sync,
+/// or if its end is not recorded.
 fn decided<'e>(after: &'e [Entry], start: &Entry) -> Option<&'e str> {
     if start.stage != Stage::SyncStart {
         return None;
@@ -92,7 +97,7 @@ fn decided<'e>(after: &'e [Entry], start: &Entry) -> Option<&'e str> {
     after.iter().find(ends)?.data.get("decided").and_then(Value::as_str)
 }
 
-/// The commit that removed what an entry is about, after it.
+/// The commit that deleted the subject of an entry, after that entry.
 fn removed(entries: &[Entry], after: EntryId) -> Option<EntryId> {
     let from = place(entries, after).ok()?;
     let subject = &entries[from].subject;

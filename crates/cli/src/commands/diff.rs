@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use coracle_viewer::{Both, Format, WriteError, differ};
+use coracle_viewer::{Format, RunPair, WriteError, differ};
 
 use super::story::whole_run_of;
 use crate::output::{self, out};
@@ -27,14 +27,14 @@ impl Diff {
             check_page(path)?;
         }
         let (one, other) = (whole_run_of(&self.one)?, whole_run_of(&self.other)?);
-        let both = Both::of(&one, &other, ["first", "second"]);
+        let both = RunPair::of(&one, &other, ["first", "second"]);
         out!("first   {}\nsecond  {}\n", self.one.display(), self.other.display())?;
         output::text(&plain(&differ(&both)))?;
         if let Some(path) = &self.report {
-            coracle_viewer::write_both(&both, path)?;
+            coracle_viewer::write_pair(&both, path)?;
             out!("\nreport {}", path.display())?;
         }
-        Ok(if both.parting.is_same() { exit::PASS } else { exit::CHECK_FAILED })
+        Ok(if both.divergence.is_same() { exit::PASS } else { exit::CHECK_FAILED })
     }
 }
 

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use coracle_journal::{Entry, Events};
-use coracle_viewer::{NothingToTell, Read, Telling};
+use coracle_viewer::{NotInLog, Read, Telling};
 
 use crate::exit;
 use crate::kind_names::with_plural_kind;
@@ -36,7 +36,7 @@ impl Story {
 /// Reads an events file and prints the result of `tell`.
 pub(super) fn print_of(
     file: &Path,
-    tell: impl FnOnce(&[Entry]) -> Result<String, NothingToTell>,
+    tell: impl FnOnce(&[Entry]) -> Result<String, NotInLog>,
 ) -> anyhow::Result<u8> {
     match tell(&whole_run_of(file)?.entries) {
         Ok(told) => {
@@ -54,7 +54,7 @@ pub(super) fn run_of(file: &Path) -> anyhow::Result<Read> {
 
 /// Prints a note about the parts of a file that are not used.
 pub(super) fn note(file: &Path, read: &Read) {
-    if let Some(beside) = &read.beside {
+    if let Some(beside) = &read.other_content {
         note!("note: {} also holds {}; what follows is of the run alone", file.display(), beside.what);
     }
 }
@@ -68,8 +68,8 @@ pub(super) fn whole_run_of(file: &Path) -> anyhow::Result<Events> {
 }
 
 /// Reports that the run does not contain the requested object.
-pub(super) fn nothing(file: &Path, why: &NothingToTell) -> anyhow::Result<u8> {
-    if let NothingToTell::NoNumber { .. } = why {
+pub(super) fn nothing(file: &Path, why: &NotInLog) -> anyhow::Result<u8> {
+    if let NotInLog::NoNumber { .. } = why {
         return Err(exit::Usage(why.to_string()).into());
     }
     note!("coracle: {}: {}", file.display(), plain(&why.to_string()));

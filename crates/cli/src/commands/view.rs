@@ -60,7 +60,7 @@ impl View {
             note(&self.run, read);
         }
         for path in &self.report {
-            match (&read.beside, &read.cut) {
+            match (&read.other_content, &read.cut) {
                 (Some(beside), _) if Format::of(path) == Ok(Format::Html) => coracle_viewer::write_again(beside, path)?,
                 (_, None) => coracle_viewer::write(&read.events, path)?,
                 (_, Some(cut)) => coracle_viewer::write_cut(&read.events, cut, path).map_err(|error| match error {
@@ -86,7 +86,7 @@ impl View {
         out!(" ✓ {} at {link}", self.run.display())?;
         out!(" Ctrl-C ends it")?;
         let _way = if self.open { Some(Way::open(&link)?) } else { None };
-        let site = match &read.beside {
+        let site = match &read.other_content {
             Some(beside) => Site::of_page(beside),
             None => Site::of_run(&read.events, read.cut.as_deref()),
         };

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_journal::{EntryId, Events, Recorder};
 use coracle_scenario::{BuiltIn, Fate, NotChanged, Options, Outcome, Report, Rerun, Scenario, read_change, rerun};
-use coracle_viewer::{Both, Format, Parting, Summary, how_they_differ, where_they_part};
+use coracle_viewer::{Divergence, Format, RunPair, Summary, how_they_differ, where_they_part};
 
 use super::story::whole_run_of;
 use crate::exit;
@@ -127,7 +127,7 @@ fn refused(why: NotChanged) -> Result<u8> {
 
 /// Reports the result of the change, and writes the reports.
 fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8> {
-    let Rerun { was, new, parting, .. } = both;
+    let Rerun { was, new, divergence, .. } = both;
     if let Some(Fate::Refused { why }) = &new.fate {
         out!("{}: refused at #{}: {why}\nthe run stays as it was", new.name, at.0)?;
         for path in output.reports {
@@ -140,8 +140,8 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
         return Ok(exit::CHECK_FAILED);
     }
     // The first lines of the logs differ only in the change, which is reported here.
-    let parting = Parting { headers: Vec::new(), ..parting.clone() };
-    let runs = Both { one: was, other: new.events(), called: CALLED, parting };
+    let divergence = Divergence { headers: Vec::new(), ..divergence.clone() };
+    let runs = RunPair { one: was, other: new.events(), called: CALLED, divergence };
     if output.is_quiet {
         out!("{}", plain(new.block().lines().next().unwrap_or_default()))?;
     } else {
@@ -157,7 +157,7 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
     }
     for path in output.reports {
         match Format::of(path)? {
-            Format::Html => coracle_viewer::write_both(&runs, path)?,
+            Format::Html => coracle_viewer::write_pair(&runs, path)?,
             _ => new.write(path)?,
         }
         if !output.is_quiet {

@@ -1,5 +1,5 @@
 use coracle_journal::{Entry, EntryId, Stage};
-use coracle_viewer::Askers;
+use coracle_viewer::Requesters;
 use serde_saphyr::Spanned;
 
 use super::Run;
@@ -27,7 +27,7 @@ impl Run<'_> {
             };
             let forgotten = self.forgotten(since);
             if forgotten.is_none() && others.is_empty() && is_right {
-                // That there were none says something where there could have been some.
+                // A count of zero is only meaningful if there could have been such requests.
                 let is_about_some = !senders.is_empty()
                     || expected.count == Some(0) && !self::senders(&entries, expected, EntryId(0)).is_empty();
                 let vacuous = (!is_about_some).then(|| "no request matched".to_owned());
@@ -52,7 +52,7 @@ impl Run<'_> {
         }
     }
 
-    /// Why requests from an entry on cannot be counted; `None` if all of them are kept.
+    /// Why requests from an entry on cannot be counted; `None` if all of them are in memory.
     fn forgotten(&self, since: EntryId) -> Option<String> {
         match self.recorder.first() {
             None => Some("the run has no event log in which requests could be counted".to_owned()),
@@ -70,16 +70,16 @@ impl Run<'_> {
     }
 }
 
-/// Who sent the requests of one kind that the server took, from an entry on.
+/// The senders of the accepted requests of one kind, from an entry on.
 fn senders(entries: &[Entry], expected: &RequestCount, since: EntryId) -> Vec<String> {
-    let askers = Askers::of(entries);
+    let requesters = Requesters::of(entries);
     let verb = |entry: &Entry| entry.data.get("verb").is_some_and(|verb| verb == &*expected.verb.value);
     entries
         .iter()
         .filter(|entry| entry.id >= since && entry.stage == Stage::ApiRequest && verb(entry))
         .filter(|entry| entry.subject.split('/').next() == Some(expected.resource.value.as_str()))
         .filter(|entry| !entry.data.contains_key("subresource"))
-        .map(|entry| askers.asker(entry))
+        .map(|entry| requesters.requester(entry))
         .collect()
 }
 

@@ -68,11 +68,11 @@ proptest! {
         prop_assert_eq!(&both.new.fate, &Some(Fate::Taken));
         let upto = usize::try_from(at).unwrap();
         prop_assert!(lines(&both.was.entries[..upto]) == lines(&both.new.events().entries[..upto]), "#{at}");
-        prop_assert!(both.parting.same >= upto);
+        prop_assert!(both.divergence.same >= upto);
         // The step goes in before the clock moves on.
         let put = both.new.events().entries[upto..].iter().find(|entry| entry.data.get("name").is_some_and(|name| name == &*format!("put in after #{at}")));
         prop_assert_eq!(put.unwrap().at, both.was.entries[upto - 1].at);
-        let parted = both.parting.first.unwrap().other.unwrap();
+        let parted = both.divergence.first.unwrap().other.unwrap();
         prop_assert_eq!(parted, put.unwrap().id, "they part at the step itself");
     }
 }
@@ -99,7 +99,7 @@ fn a_scale_in_the_middle_changes_how_the_run_ends_and_a_delete_makes_one_more_re
         let replicaset = counts.iter().find(|count| count.actor == "controller-manager/replicaset").unwrap();
         (replicaset.one < replicaset.other).then_some(())
     };
-    assert_eq!(by(&deleted.parting.counts), Some(()), "{:?}", deleted.parting.counts);
+    assert_eq!(by(&deleted.divergence.counts), Some(()), "{:?}", deleted.divergence.counts);
     let mark = deleted.new.events().header.change.as_deref().unwrap();
     assert!(mark.starts_with(&format!("#{asked} sha256:")), "{mark}");
 }
@@ -158,7 +158,7 @@ fn where_the_clock_cannot_be_turned_back_a_new_cluster_goes_on_from_a_fork_of_th
     let (revision, new) = (both.fork.unwrap(), &both.new);
     assert_eq!((&new.fate, &new.outcome), (&Some(Fate::Taken), &Outcome::Passed));
     let place = usize::try_from(asked).unwrap();
-    assert_eq!(both.parting.same, place, "all up to the event is the run as it was");
+    assert_eq!(both.divergence.same, place, "all up to the event is the run as it was");
     let entries = &new.events().entries;
     assert!(entries.windows(2).all(|pair| pair[0].id < pair[1].id && pair[0].at <= pair[1].at));
     assert!(entries.iter().all(|entry| entry.causes.iter().all(|cause| *cause < entry.id)));

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::page::{FORM, sentences, stages};
 
-/// How long entries are gathered before they are sent: a page draws no faster.
+/// How long entries are collected before they are sent: a page does not draw faster.
 const GATHERED: Duration = Duration::from_millis(50);
-/// How long a browser waits before it asks again, in milliseconds.
+/// How long a browser waits before it reconnects, in milliseconds.
 const ASK_AGAIN: u64 = 1_000;
-/// How long a stream says nothing before it says that it is still there.
+/// The interval of keep-alive messages on an idle stream.
 const STILL_THERE: Duration = Duration::from_secs(15);
 
-/// The log of a cluster that runs, for whoever follows it.
+/// The log of a running cluster, for clients that follow it.
 #[derive(Clone, Debug)]
 pub(super) struct Followed {
     recorder: Recorder,
@@ -24,12 +24,12 @@ pub(super) struct Followed {
     begins: EntryId,
 }
 
-/// Where a stream is.
+/// The position of a stream.
 struct Place {
     followed: Followed,
     next: EntryId,
     is_greeted: bool,
-    /// Whether there was more to send than fits into a batch.
+    /// Whether more entries were available than fit into a batch.
     is_behind: bool,
 }
 
@@ -38,8 +38,9 @@ impl Followed {
         Self { recorder, header: Arc::new(header), begins }
     }
 
-    /// The entries after `last`, as they come to be, as server-sent events: first `hello`, then some an event, as lines of an events file;
-    /// its id is the number of the last of them. Nothing is read from the log before what was read is taken.
+    /// Streams the entries after `last` as server-sent events: first `hello`, then batches of entries as lines of an
+    /// events file. The id of an event is the number of its last entry. The log is read only as fast as the client
+    /// receives.
     pub(super) fn stream(self, last: EntryId) -> Body {
         let place =
             Place { followed: self, next: EntryId(last.0.saturating_add(1)), is_greeted: false, is_behind: true };
@@ -76,7 +77,7 @@ impl Place {
         if !self.is_behind {
             tokio::time::sleep(GATHERED).await;
         }
-        // Each line of an event's data stands behind such a word.
+        // Each line of an event's data needs this prefix.
         let lines = recorder.lines(self.next, "data: ");
         let (last, mut event) = lines.expect("an entry that was written is there, or a later one");
         self.next = EntryId(last.0 + 1);

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 
-/// What a link holds so that nobody else has it.
+/// The secret in a link, which protects the page from other clients.
 #[derive(Clone)]
 pub struct Secret(String);
 
@@ -14,7 +14,8 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// A secret of these letters, which are drawn from the system's randomness and can stand in a path.
+    /// A secret with these characters, which the caller draws from the system's randomness and which can stand in a
+    /// path.
     ///
     /// # Panics
     /// If there are fewer than 32, or one of them is neither a letter nor a digit.
@@ -23,10 +24,10 @@ impl Secret {
         Self(text)
     }
 
-    /// The link to the page that is served at this address; the one place where the secret is told.
+    /// The link to the page at this address. This is the only place that exposes the secret.
     pub fn link(&self, address: SocketAddr) -> String {
         let ip = match address {
-            // Who listens everywhere is found at home.
+            // A server that listens on all addresses is reachable at the loopback address.
             SocketAddr::V4(all) if all.ip().is_unspecified() => [127, 0, 0, 1].into(),
             SocketAddr::V6(all) if all.ip().is_unspecified() => [0, 0, 0, 0, 0, 0, 0, 1].into(),
             one => one.ip(),
@@ -34,38 +35,39 @@ impl Secret {
         format!("http://{}/{}/", SocketAddr::new(ip, address.port()), self.0)
     }
 
-    /// Whether it is the same; how long that takes does not say how much of it is.
+    /// Compares in constant time.
     fn is(&self, shown: &str) -> bool {
         let differences = self.0.bytes().zip(shown.bytes()).fold(0, |all, (one, other)| all | (one ^ other));
         self.0.len() == shown.len() && differences == 0
     }
 }
 
-/// Who is let in: whoever shows the secret, and calls the server by its own address.
+/// Checks access: a request needs the secret, and the server's own address in its `Host`.
 ///
-/// A page of somebody else's can make a browser ask this server, and by a name of its own that leads here (DNS rebinding) even
-/// read the answer; such a request says so in `Origin` or `Host`.
+/// A foreign page can make a browser send requests to this server. With a host name that resolves to this server (DNS
+/// rebinding) it could even read the response. The `Origin` or `Host` header of such a request shows it.
 #[derive(Debug)]
 pub(super) struct Guard {
     pub(super) secret: Secret,
-    /// Where the server listens.
+    /// The address on which the server listens.
     pub(super) address: SocketAddr,
 }
 
 impl Guard {
-    /// What is asked for behind the secret; `None` for whom nothing is told.
+    /// The path behind the secret; `None` if access is denied.
     pub(super) fn admitted<'u>(&self, uri: &'u Uri, headers: &HeaderMap) -> Option<&'u str> {
         let (shown, path) = uri.path().strip_prefix('/')?.split_once('/')?;
         let host = only(headers, &header::HOST)?;
-        let is_of_own_page = match headers.contains_key(header::ORIGIN) {
-            true => only(headers, &header::ORIGIN)?.strip_prefix("http://").is_some_and(|origin| self.is_own(origin)),
-            false => true,
+        let is_of_own_page = if headers.contains_key(header::ORIGIN) {
+            only(headers, &header::ORIGIN)?.strip_prefix("http://").is_some_and(|origin| self.is_own(origin))
+        } else {
+            true
         };
         let is_called_right = self.is_own(host) && uri.authority().is_none_or(|called| self.is_own(called.as_str()));
         (self.secret.is(shown) && is_called_right && is_of_own_page).then_some(path)
     }
 
-    /// Whether `host:port` is this server: an address and never a name, but for `localhost`, which leads nowhere else.
+    /// Whether `host:port` is this server: an address, or `localhost`, which cannot resolve to another host.
     fn is_own(&self, called: &str) -> bool {
         let (ip, port) = (self.address.ip(), self.address.port());
         let has_port = called.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
@@ -77,7 +79,7 @@ impl Guard {
     }
 }
 
-/// A header that is there once.
+/// A header that occurs exactly once.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut found = headers.get_all(name).iter();
     let first = found.next()?.to_str().ok()?;

@@ -1,10 +1,10 @@
-//! The page behind a socket: of a run that is over, or of a cluster that runs, entry by entry.
+//! An HTTP server for the page of a completed run, or of a running cluster.
 //!
 //! ```text
-//! GET /SECRET/         viewer.html, with a run in it or with the word that there are events
+//! GET /SECRET/         viewer.html, with a run in it or with a note that events follow
 //! GET /SECRET/events   server-sent events: `hello`, then entries as lines of an events file, after the Last-Event-ID
-//! anything else        404, or 405 for another method than GET
-//! by anybody else      403, and nothing said
+//! anything else        404, or 405 for a method other than GET
+//! without the secret   403, without a body
 //! ```
 
 mod follow;
@@ -29,15 +29,15 @@ use tokio::task::JoinSet;
 pub use guard::Secret;
 
 use crate::html;
-use crate::read::Beside;
+use crate::read::OtherContent;
 use crate::serve::follow::Followed;
 use crate::serve::guard::Guard;
 
-/// How long a browser may take to say what it wants.
+/// How long a browser may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How many connections there are at once.
+/// How many connections are served concurrently.
 const MOST: usize = 64;
-/// How long to wait when the system gives no connection: out of file descriptors, say.
+/// How long to wait when no connection can be accepted, for example without free file descriptors.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A page to be served.
@@ -54,33 +54,34 @@ impl fmt::Debug for Site {
 }
 
 impl Site {
-    /// The page of a run that is over; `cut` says where its file ends too early.
+    /// The page of a completed run; `cut` says where its file was truncated.
     pub fn of_run(events: &Events, cut: Option<&str>) -> Self {
         Self { page: html::render(events, cut), live: None }
     }
 
-    /// The page of all that a page holds which was read: two runs, or a lesson.
-    pub fn of_page(beside: &Beside) -> Self {
-        Self { page: html::render_again(&beside.packed), live: None }
+    /// A page with the content of a page that was read: two runs, or a lesson.
+    pub fn of_page(content: &OtherContent) -> Self {
+        Self { page: html::render_again(&content.packed), live: None }
     }
 
-    /// The page of a cluster that runs and records into `recorder`. What was recorded up to `begins` is what the cluster started with,
-    /// and is folded away.
+    /// The page of a running cluster that records into `recorder`. Entries up to `begins` are the start of the cluster,
+    /// and are folded.
     ///
     /// # Panics
-    /// If the recorder keeps nothing.
+    /// If the recorder keeps no entries.
     pub fn of_cluster(recorder: Recorder, header: Header, begins: EntryId) -> Self {
         assert!(recorder.capacity() > 0, "a log that keeps nothing cannot be followed");
         Self { page: html::live(), live: Some(Followed::new(recorder, header, begins)) }
     }
 
-    /// Serves who shows the secret, and asks at the listener's own address, until it is dropped.
+    /// Serves clients that have the secret and use the listener's own address, until the future is dropped.
     ///
-    /// The log is read as fast as a browser takes it, so that one that is slow, or asleep, holds no memory; it finds then that the ring
+    /// The log is read only as fast as a browser receives it, so that a slow browser uses no memory. Such a browser
+    /// finds that the ring has evicted entries that it did not receive.
     /// has forgotten some of what it did not take.
     ///
     /// # Errors
-    /// If the system does not know where the listener listens.
+    /// If the address of the listener cannot be determined.
     pub async fn serve(self, listener: TcpListener, secret: Secret) -> std::io::Result<Infallible> {
         let guard = Guard { secret, address: listener.local_addr()? };
         let door = Arc::new((self, guard));
@@ -98,7 +99,7 @@ impl Site {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            // What is small and due now is not held back to be sent with what comes later.
+            // Small messages are sent immediately.
             let _ = stream.set_nodelay(true);
             let mut server = http1::Builder::new();
             server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
@@ -138,7 +139,7 @@ fn events(live: &Followed, headers: &HeaderMap) -> Response {
     response
 }
 
-/// What keeps a page to the browser that asked for it.
+/// Headers that keep the page private to the browser that requested it.
 fn kept_to_itself() -> [(HeaderName, HeaderValue); 5] {
     [
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coracle_journal::{Detail, Entry, EntryId, Events, Header, Recorder, Stage};
-use coracle_viewer::{Act, Both, Parting, differ};
+use coracle_viewer::{Act, Divergence, RunPair, differ};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -48,14 +48,14 @@ fn count(events: &Events, what: Act) -> i64 {
 proptest! {
     #[test]
     fn what_is_called_the_same_is_so_byte_for_byte_and_the_next_is_not(one in drawn(), other in drawn()) {
-        let parting = Parting::of(&one, &other);
-        for (first, second) in one.entries.iter().zip(&other.entries).take(parting.same) {
+        let divergence = Divergence::of(&one, &other);
+        for (first, second) in one.entries.iter().zip(&other.entries).take(divergence.same) {
             prop_assert_eq!(line(first), line(second));
         }
-        let (first, second) = (one.entries.get(parting.same), other.entries.get(parting.same));
-        prop_assert_eq!(parting.is_same(), first.is_none() && second.is_none());
-        prop_assert_eq!(parting.is_same(), one.entries == other.entries);
-        let Some(parted) = parting.first else { return Ok(()) };
+        let (first, second) = (one.entries.get(divergence.same), other.entries.get(divergence.same));
+        prop_assert_eq!(divergence.is_same(), first.is_none() && second.is_none());
+        prop_assert_eq!(divergence.is_same(), one.entries == other.entries);
+        let Some(parted) = divergence.first else { return Ok(()) };
         prop_assert_eq!((parted.one, parted.other), (first.map(|entry| entry.id), second.map(|entry| entry.id)));
         if let (Some(first), Some(second)) = (first, second) {
             prop_assert_ne!(line(first), line(second));
@@ -66,8 +66,8 @@ proptest! {
 
     #[test]
     fn a_run_is_the_same_as_itself_and_turned_round_the_words_change_places(one in drawn(), other in drawn()) {
-        prop_assert!(Parting::of(&one, &one).is_same());
-        let (there, back) = (Parting::of(&one, &other), Parting::of(&other, &one));
+        prop_assert!(Divergence::of(&one, &one).is_same());
+        let (there, back) = (Divergence::of(&one, &other), Divergence::of(&other, &one));
         prop_assert_eq!(there.same, back.same);
         let turned: Vec<_> = back.counts.iter().map(|one| (one.what, &one.actor, one.other, one.one)).collect();
         prop_assert_eq!(there.counts.iter().map(|one| (one.what, &one.actor, one.one, one.other)).collect::<Vec<_>>(), turned);
@@ -75,9 +75,9 @@ proptest! {
 
     #[test]
     fn what_is_counted_makes_up_the_whole_difference(one in drawn(), other in drawn()) {
-        let parting = Parting::of(&one, &other);
+        let divergence = Divergence::of(&one, &other);
         for what in [Act::Requests, Act::Writes, Act::Syncs] {
-            let counted = parting.counts.iter().filter(|count| count.what == what);
+            let counted = divergence.counts.iter().filter(|count| count.what == what);
             let counted: i64 = counted.map(|count| count.other as i64 - count.one as i64).sum();
             prop_assert_eq!(counted, count(&other, what) - count(&one, what));
         }
@@ -110,7 +110,7 @@ fn run(wanted: usize, seed: u64) -> Events {
 #[test]
 fn what_is_said_names_the_event_the_words_the_causes_and_who_did_more() {
     let (one, other) = (run(1, 7), run(2, 7));
-    let said = differ(&Both::of(&one, &other, ["first", "second"]));
+    let said = differ(&RunPair::of(&one, &other, ["first", "second"]));
     for line in [
         "the same up to #4: 4 events, byte for byte",
         "  first        #5        5.0 ms         cm/replicaset                      sync of default/web ends: done",
@@ -129,8 +129,8 @@ fn what_is_said_names_the_event_the_words_the_causes_and_who_did_more() {
 #[test]
 fn another_seed_is_said_apart_and_is_no_difference_of_events() {
     let (one, other) = (run(1, 7), run(1, 8));
-    assert!(Parting::of(&one, &other).is_same());
-    let said = differ(&Both::of(&one, &other, ["first", "second"]));
+    assert!(Divergence::of(&one, &other).is_same());
+    let said = differ(&RunPair::of(&one, &other, ["first", "second"]));
     assert!(said.starts_with("of the runs themselves\n        first  second\n  seed  7      8\n"), "{said}");
     assert!(said.ends_with("the same: 5 events, byte for byte\n"), "{said}");
 }
@@ -139,8 +139,8 @@ fn another_seed_is_said_apart_and_is_no_difference_of_events() {
 fn a_run_that_goes_on_where_the_other_ends_says_so() {
     let (one, mut other) = (run(1, 7), run(1, 7));
     other.entries.pop();
-    let parting = Parting::of(&one, &other);
-    let parted = parting.first.clone().unwrap();
+    let divergence = Divergence::of(&one, &other);
+    let parted = divergence.first.clone().unwrap();
     assert_eq!((parted.one, parted.other), (Some(EntryId(5)), None));
-    assert!(differ(&Both::of(&one, &other, ["first", "second"])).contains("  second ends here\n"));
+    assert!(differ(&RunPair::of(&one, &other, ["first", "second"])).contains("  second ends here\n"));
 }

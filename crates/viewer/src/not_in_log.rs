@@ -1,25 +1,25 @@
 use coracle_journal::EntryId;
 
-/// Why there is nothing to tell: the log does not hold what was asked for.
+/// Why there is no result: the log does not hold what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NothingToTell {
-    /// The log holds no deletion to start from.
+pub enum NotInLog {
+    /// The log holds no deletion to start with.
     #[error("the log holds no deletion; name an object, as in `pods/default/web-1`")]
     NoDeletion,
     /// Nothing in the log is about the object.
     #[error("nothing in the log is about `{object}`{}", or_else(nearest.as_ref().map(|nearest| format!("`{nearest}`"))))]
     UnknownObject {
-        /// How it was called.
+        /// The name that was given.
         object: String,
-        /// What in the log is called most like it.
+        /// The most similar name in the log.
         nearest: Option<String>,
     },
-    /// The log holds no event of this number.
+    /// The log holds no event with this number.
     #[error("the log holds no event #{}{}", id.0, or_else(nearest.map(|nearest| format!("#{}", nearest.0))))]
     UnknownEvent {
         /// The number.
         id: EntryId,
-        /// The nearest that it holds.
+        /// The nearest number that it holds.
         nearest: Option<EntryId>,
     },
     /// The log holds nothing of this revision.
@@ -27,13 +27,13 @@ pub enum NothingToTell {
     UnknownRevision {
         /// The revision.
         revision: i64,
-        /// The nearest of which it holds something.
+        /// The nearest revision that it holds.
         nearest: Option<i64>,
     },
-    /// What was to be a number is none.
+    /// A number was expected.
     #[error("`{called}`: expected a number, as in `#412` or `rev=31`")]
     NoNumber {
-        /// What was there.
+        /// The text that was given.
         called: String,
     },
 }

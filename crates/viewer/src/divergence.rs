@@ -4,14 +4,14 @@ use coracle_journal::{Entry, EntryId, Events, Header, Stage};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::asker::Askers;
+use crate::requester::Requesters;
 
-/// Where two runs part, and what differs from there on. The comparison is of what an events file holds, byte for byte: an entry
-/// that says the same a moment later is another.
+/// Where two runs diverge, and what differs from there on. The runs are compared as the bytes of their events files: an
+/// equal entry at a later moment is different.
 ///
 /// ```
 /// use coracle_journal::{Detail, EntryId, Events, Header, Recorder, Stage};
-/// use coracle_viewer::Parting;
+/// use coracle_viewer::Divergence;
 ///
 /// let run = |key: &str| {
 ///     let recorder = Recorder::ring(10);
@@ -21,78 +21,78 @@ use crate::asker::Askers;
 ///     entries.iter_mut().for_each(|entry| entry.at = std::time::Duration::ZERO);
 ///     Events { header: Header::new("2026-01-01T00:00:00Z"), entries }
 /// };
-/// let parting = Parting::of(&run("default/a"), &run("default/b"));
-/// assert_eq!(parting.same, 1);
-/// assert_eq!(parting.first.unwrap().differences[0].field, "about");
-/// assert!(Parting::of(&run("default/a"), &run("default/a")).is_same());
+/// let divergence = Divergence::of(&run("default/a"), &run("default/b"));
+/// assert_eq!(divergence.same, 1);
+/// assert_eq!(divergence.first.unwrap().differences[0].field, "about");
+/// assert!(Divergence::of(&run("default/a"), &run("default/a")).is_same());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Parting {
-    /// How many entries at the beginning are the same.
+pub struct Divergence {
+    /// How many leading entries are equal.
     pub same: usize,
-    /// What the files say of themselves that differs: seed, version, mode and the like. It belongs to no entry.
+    /// The fields of the first lines that differ, such as seed, version and mode. They belong to no entry.
     pub headers: Vec<Difference>,
-    /// The first entries that differ; absent if none do.
+    /// The first different entries; absent if all are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub first: Option<Parted>,
-    /// What was done a different number of times from there on.
+    pub first: Option<DivergentEntries>,
+    /// What was done a different number of times after the divergence.
     pub counts: Vec<Count>,
 }
 
-/// Two runs beside each other.
+/// Two runs to compare.
 ///
-/// The page draws the second, and the first beneath it from where they part.
+/// The page draws the second run, and the first one beneath it from the divergence on.
 #[derive(Clone, Debug)]
-pub struct Both<'e> {
+pub struct RunPair<'e> {
     /// The first run.
     pub one: &'e Events,
     /// The second run.
     pub other: &'e Events,
-    /// What they are called, in the same order: `first` and `second`, or `as it was` and `as it is`.
+    /// Their names, in the same order: `first` and `second`, or `as it was` and `as it is`.
     pub called: [&'e str; 2],
-    /// Where they part.
-    pub parting: Parting,
+    /// Where they diverge.
+    pub divergence: Divergence,
 }
 
-impl<'e> Both<'e> {
+impl<'e> RunPair<'e> {
     /// Compares two runs.
     pub fn of(one: &'e Events, other: &'e Events, called: [&'e str; 2]) -> Self {
-        Self { one, other, called, parting: Parting::of(one, other) }
+        Self { one, other, called, divergence: Divergence::of(one, other) }
     }
 }
 
-/// What each run says where they part.
+/// The entries of both runs at the divergence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Parted {
+pub struct DivergentEntries {
     /// The first run's entry; absent if it ends there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one: Option<EntryId>,
     /// The second run's entry; absent if it ends there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<EntryId>,
-    /// What differs between the two; nothing if one is absent.
+    /// The fields that differ between the two; empty if one is absent.
     pub differences: Vec<Difference>,
 }
 
-/// A word of two entries, or of two first lines, that is not the same.
+/// A field of two entries, or of two first lines, that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Which one: `when`, `who`, `about`, or a path in the data, `patch.spec.replicas`.
+    /// The field: `when`, `who`, `about`, or a path in the data, `patch.spec.replicas`.
     pub field: String,
-    /// What the first run has there.
+    /// Its value in the first run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one: Option<String>,
-    /// What the second run has there.
+    /// Its value in the second run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
 }
 
-/// What one actor did in each of two runs, from where they part.
+/// How often one actor did something in each of two runs, after the divergence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// What.
+    /// What was done.
     pub what: Act,
-    /// Who did it: the part of a component whose sync it was, or the user.
+    /// The actor: the part of a component whose sync it was, or the user.
     pub actor: String,
     /// How often in the first run.
     pub one: usize,
@@ -108,12 +108,12 @@ pub enum Act {
     Requests,
     /// Objects that the store committed for them.
     Writes,
-    /// Syncs that ended.
+    /// Completed syncs.
     Syncs,
 }
 
 impl Act {
-    /// The word for it.
+    /// Its name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -123,12 +123,12 @@ impl Act {
     }
 }
 
-impl Parting {
-    /// Where two runs part.
+impl Divergence {
+    /// Finds where two runs diverge.
     pub fn of(one: &Events, other: &Events) -> Self {
         let same = same(&one.entries, &other.entries);
         let (first, second) = (one.entries.get(same), other.entries.get(same));
-        let parted = (first.is_some() || second.is_some()).then(|| Parted {
+        let parted = (first.is_some() || second.is_some()).then(|| DivergentEntries {
             one: first.map(|entry| entry.id),
             other: second.map(|entry| entry.id),
             differences: first.zip(second).map(|(one, other)| of_entries(one, other)).unwrap_or_default(),
@@ -136,13 +136,13 @@ impl Parting {
         Self { same, headers: of_headers(&one.header, &other.header), first: parted, counts: counts(one, other, same) }
     }
 
-    /// Whether every entry is the same. What the first lines say does not matter to it.
+    /// Whether all entries are equal. Differences in the first lines do not count.
     pub fn is_same(&self) -> bool {
         self.first.is_none()
     }
 }
 
-/// How many entries at the beginning are written with the same bytes.
+/// How many leading entries have the same bytes.
 fn same(one: &[Entry], other: &[Entry]) -> usize {
     let (mut first, mut second) = (Vec::new(), Vec::new());
     let mut is_same = |one: &Entry, other: &Entry| {
@@ -185,7 +185,7 @@ fn of_entries(one: &Entry, other: &Entry) -> Vec<Difference> {
     found
 }
 
-/// The leaves of two trees that differ, each by its path.
+/// Compares two trees and collects the leaves that differ, by their paths.
 fn compare(path: &str, one: Option<&Value>, other: Option<&Value>, found: &mut Vec<Difference>) {
     if one == other {
         return;
@@ -219,12 +219,12 @@ fn counts(one: &Events, other: &Events, from: usize) -> Vec<Count> {
 }
 
 fn acts(events: &Events, from: usize) -> BTreeMap<(Act, String), usize> {
-    let askers = Askers::of(&events.entries);
+    let requesters = Requesters::of(&events.entries);
     let mut acts = BTreeMap::new();
     for entry in events.entries.iter().skip(from) {
         let act = match entry.stage {
-            Stage::ApiRequest => (Act::Requests, askers.asker(entry)),
-            Stage::StoreCommit => (Act::Writes, askers.writer(entry).unwrap_or_else(|| entry.actor.clone())),
+            Stage::ApiRequest => (Act::Requests, requesters.requester(entry)),
+            Stage::StoreCommit => (Act::Writes, requesters.writer(entry).unwrap_or_else(|| entry.actor.clone())),
             Stage::SyncEnd => (Act::Syncs, entry.actor.clone()),
             _ => continue,
         };

@@ -3,30 +3,30 @@ use coracle_journal::{Entry, Stage};
 use crate::find::at;
 use crate::sentence::word;
 
-/// Who asked for what, over one log.
+/// Finds who sent the requests in one log.
 #[derive(Debug)]
-pub struct Askers<'e> {
+pub struct Requesters<'e> {
     entries: &'e [Entry],
 }
 
-impl<'e> Askers<'e> {
-    /// Over the entries of a log.
+impl<'e> Requesters<'e> {
+    /// Reads this log.
     pub fn of(entries: &'e [Entry]) -> Self {
         Self { entries }
     }
 
-    /// Who sent a request: the part of a component whose sync did, or the user.
-    pub fn asker(&self, request: &Entry) -> String {
+    /// The requester: the part of a component whose sync sent the request, or the user.
+    pub fn requester(&self, request: &Entry) -> String {
         let sender = self.cause(request, Stage::SyncWrite);
         sender.map_or_else(|| word(request, "user"), |sender| sender.actor.clone())
     }
 
-    /// Who asked for a commit, as far as the log says.
+    /// The requester of a commit, as far as the log shows it.
     pub(crate) fn writer(&self, commit: &Entry) -> Option<String> {
-        self.request(commit).map(|request| self.asker(request))
+        self.request(commit).map(|request| self.requester(request))
     }
 
-    /// The request that a commit answers.
+    /// The request that led to a commit.
     pub(crate) fn request(&self, commit: &Entry) -> Option<&'e Entry> {
         self.cause(commit, Stage::ApiRequest)
     }
