@@ -4,42 +4,42 @@ use coracle_journal::EntryId;
 
 use crate::file::Step;
 
-/// A step that is put into a run. It is taken as soon as an event has happened, before the clock moves on; up to that event the run
-/// goes as it goes without it. What was under way at that moment goes on.
+/// A step that is inserted into a run. The run takes it as soon as an event has happened, before the clock advances. Up
+/// to that event the run equals the run without the step. Operations in progress at that moment continue.
 ///
 /// [`read_change`](crate::read_change) reads one.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// After which event.
+    /// The event after which the step is taken.
     pub at: EntryId,
-    /// What is done there.
+    /// The step.
     pub step: Step,
-    /// The file that it was read from; files that it names are relative to it.
+    /// The file that the step was read from; paths in it are relative to this file.
     pub path: PathBuf,
-    /// That file's text, hashed: `sha256:` and 64 hexadecimal digits.
+    /// The hash of that file's text: `sha256:` and 64 hexadecimal digits.
     pub hash: String,
 }
 
 impl Change {
-    /// As it stands in the first line of an events file.
+    /// Its form in the first line of an events file.
     pub(crate) fn mark(&self) -> String {
         format!("#{} {}", self.at.0, self.hash)
     }
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It was taken; its operations succeeded, or what it waited for did not come in time, which the report says.
+    /// The step was taken. Its operations succeeded, or a condition was not met in time, which the report shows.
     Taken,
-    /// The API, or the cluster, refused one of its operations. The run ended there.
+    /// The API or the cluster refused one of its operations, and the run ended there.
     Refused {
-        /// What was said.
+        /// The reason.
         why: String,
     },
-    /// The steps were over before its event, which is a verdict on the whole run or does not come at all.
+    /// The steps were complete before its event, which is a verdict on the whole run or does not occur at all.
     TooLate {
-        /// The last event of the run at which a step can go in.
+        /// The last event of the run after which a step can be inserted.
         last: EntryId,
     },
 }

@@ -7,22 +7,22 @@ use coracle_cluster::{Cluster, Component, LeaderTimings};
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_sim::{Answer, ClusterState, World};
 
-/// For how long the controllers pause.
+/// How long the controllers pause.
 const PAUSE: Duration = Duration::from_secs(3);
-/// How late watches are.
+/// How late watch events are delivered.
 const LATE: Duration = Duration::from_secs(1);
-/// How fast one of two controller-managers follows the other: faster than in a real cluster, so that what is waited for
-/// in a scenario is not missed for this alone.
+/// How fast one of two controller-managers takes over from the other: faster than in a real cluster, so that scenarios
+/// do not run into timeouts only for this reason.
 const TIMINGS: LeaderTimings = LeaderTimings {
     lease: Duration::from_secs(3),
     renew_deadline: Duration::from_secs(2),
     retry: Duration::from_millis(500),
 };
-/// A moment that never comes is waited for until the scenario ends.
+/// Effectively unlimited: a moment that never comes is awaited until the scenario ends.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// What happens to the controllers while a scenario runs. Controllers act on what is, so it must not change how the
-/// scenario ends.
+/// A disturbance of the controllers while a scenario runs. Controllers are level-triggered, so it must not change how
+/// the scenario ends.
 ///
 /// ```
 /// use coracle_scenario::Disturbance;
@@ -32,36 +32,36 @@ const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
-    /// So many revisions after the cluster is ready they are killed, and start anew at once: `kill@40`.
+    /// The controllers are killed and restarted immediately, this many revisions after the cluster is ready: `kill@40`.
     Kill {
         /// After how many revisions.
         at: i64,
     },
-    /// They stop in order, and start again three seconds later: `pause@40`.
+    /// The controllers stop gracefully, and restart three seconds later: `pause@40`.
     Pause {
         /// After how many revisions.
         at: i64,
     },
-    /// There are two controller-managers, of which the first is killed for good: `double@40`.
+    /// There are two controller-managers, and the first is killed and not restarted: `double@40`.
     Double {
         /// After how many revisions.
         at: i64,
     },
-    /// Whatever a watch tells comes a second late: `late`.
+    /// Every watch event is delivered a second late: `late`.
     Late,
 }
 
-/// Whether a disturbance has come to pass.
+/// Whether a disturbance has taken place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Strike {
-    /// It waits for its moment, which is this revision once that is known.
+    /// It waits until the cluster is ready.
     #[default]
     NotYet,
     /// It waits for this revision.
     At(i64),
-    /// It struck at this revision.
+    /// It took place at this revision.
     Struck(i64),
-    /// At this revision there was nothing to strike: the scenario had stopped the controllers itself.
+    /// The controllers were not running at this revision: the scenario itself had stopped them.
     Missed(i64),
 }
 
@@ -101,24 +101,25 @@ impl fmt::Display for Disturbance {
 }
 
 impl Disturbance {
-    /// How much later than usual a watch tells what happened.
+    /// The additional delay of watch events.
     pub(crate) fn watch_delay(self) -> Duration {
         if self == Self::Late { LATE } else { Duration::ZERO }
     }
 
-    /// Records what is wrong from the beginning on; what happens later is told by the components that stop and start.
+    /// Records a disturbance that applies from the beginning; for the others, the components record that they stop and
+    /// start.
     pub(crate) fn announce(self, recorder: &Recorder) {
         if self == Self::Late {
             recorder.record("apiserver", Stage::FaultOn, || Detail::about("watches").with("fault", self.to_string()));
         }
     }
 
-    /// Whether the controller-manager stands for election.
+    /// The leader election of the controller-manager, if it takes part in one.
     pub(crate) fn election(self) -> Option<LeaderTimings> {
         matches!(self, Self::Double { .. }).then_some(TIMINGS)
     }
 
-    /// Disturbs the cluster when it is time to, and notes what came of it.
+    /// Disturbs the cluster at the right moment, and records the result in `strike`.
     pub(crate) async fn act(self, cluster: &Cluster, world: &World, strike: &Cell<Strike>) {
         let (Self::Kill { at } | Self::Pause { at } | Self::Double { at }) = self else {
             strike.set(Strike::Struck(world.revision()));
@@ -129,12 +130,12 @@ impl Disturbance {
         }
         let moment = world.revision() + at;
         strike.set(Strike::At(moment));
-        let is_reached = move |cluster: &ClusterState| match cluster.revision() >= moment {
-            true => Ok(()),
-            false => Err(Answer::Unanswerable(String::new())),
+        let is_reached = move |cluster: &ClusterState| {
+            if cluster.revision() >= moment { Ok(()) } else { Err(Answer::Unanswerable(String::new())) }
         };
         let Ok(reached) = world.until_seen(FOREVER, is_reached).await else { return };
-        // Where the scenario itself has stopped them, there is nothing to strike, and nothing that would start again.
+        // If the scenario itself has stopped the controllers, there is nothing to disturb, and nothing would restart
+        // them.
         if !cluster.runs(Component::ControllerManager) {
             strike.set(Strike::Missed(reached.revision));
             return;

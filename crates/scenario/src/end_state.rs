@@ -3,9 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use coracle_sim::ClusterState;
 use serde_json::Value;
 
-/// Kinds that tell what happened, and not what is.
+/// Kinds that record what happened, and not the state of the cluster.
 const TOLD: [&str; 2] = ["Event", "Lease"];
-/// What a status says in numbers and words that the way there does not change.
+/// The fields of a status that do not depend on the order of events.
 const SAID: [&str; 15] = [
     "phase",
     "replicas",
@@ -24,7 +24,7 @@ const SAID: [&str; 15] = [
     "disruptionsAllowed",
 ];
 
-/// What there is at the end of a run: each object with what its status says, so that two runs can be compared.
+/// The state at the end of a run: each object with the relevant part of its status, so that two runs can be compared.
 #[derive(Clone, Debug, Default)]
 pub struct EndState {
     objects: Vec<Object>,
@@ -36,9 +36,9 @@ struct Object {
     kind: String,
     namespace: String,
     name: String,
-    /// The name, or what stands for it where that was made up.
+    /// The name, or the prefix of a generated name.
     called: String,
-    /// What its status says in numbers and words.
+    /// The relevant fields of its status.
     said: Vec<String>,
     /// Its conditions.
     conditions: Vec<String>,
@@ -47,25 +47,25 @@ struct Object {
 /// Group, kind, namespace and name.
 type Key<'o> = (&'o str, &'o str, &'o str, &'o str);
 
-/// An object that one run has at its end, and the other not, or not so.
+/// An object that differs between the ends of two runs, or exists at the end of only one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// Its kind, and namespace and whole name.
+    /// Its kind, namespace and full name.
     pub object: String,
-    /// What its status says at the end of the first run; absent if it is not there.
+    /// Its status at the end of the first run; absent if it does not exist there.
     pub one: Option<String>,
-    /// What its status says at the end of the second run.
+    /// Its status at the end of the second run.
     pub other: Option<String>,
 }
 
 impl EndState {
-    /// Of a cluster at its newest revision.
+    /// The state of a cluster at its newest revision.
     pub(crate) fn of(cluster: &ClusterState) -> Self {
         let objects = cluster.objects().filter(|object| !TOLD.contains(&object.kind()));
         Self { objects: objects.map(|object| Object::of(object)).collect() }
     }
 
-    /// A line an object, and how many objects are alike. Names that the API server made up count as one.
+    /// One line per object, with the number of equal objects. Generated names count as equal.
     pub fn alike(&self) -> BTreeMap<String, usize> {
         let mut lines = BTreeMap::new();
         for object in &self.objects {
@@ -74,12 +74,12 @@ impl EndState {
         lines
     }
 
-    /// What is at the end of this run and not, or otherwise, at the end of another. Objects that differ in a made-up name alone are
-    /// the same.
+    /// The objects that differ between the ends of this run and another. Objects that differ only in a generated name
+    /// are equal.
     pub fn beside(&self, other: &Self) -> Vec<Beside> {
         let (mine, others) = (self.more_than(other), other.more_than(self));
         let names: BTreeSet<_> = mine.keys().chain(others.keys()).copied().collect();
-        // One of the same name may be there that makes up for another.
+        // The other run may have a different object of the same name.
         let (all_mine, all_others) = (self.by_name(), other.by_name());
         let pair = |name: Key<'_>| {
             let (one, other) = (all_mine.get(&name).copied(), all_others.get(&name).copied());
@@ -91,8 +91,8 @@ impl EndState {
         names.into_iter().map(pair).collect()
     }
 
-    /// The objects of which another has fewer that are alike, by kind, namespace and name; of those that are alike, the ones whose
-    /// names it does not have.
+    /// The objects of which another run has fewer equal ones, by kind, namespace and name. Among equal objects, those
+    /// whose names it does not have.
     fn more_than(&self, other: &Self) -> BTreeMap<Key<'_>, &Object> {
         let (mut there, known) = (other.alike(), other.by_name());
         let mut more = Vec::new();
@@ -151,7 +151,7 @@ impl Object {
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// What the status says, and where the other run has the object too, only what it says otherwise there.
+    /// The status as text. If the other run has the object too, only the part that differs.
     fn unlike(&self, beside: Option<&Self>) -> String {
         let words: Vec<&str> = match beside {
             None => self.said.iter().map(String::as_str).collect(),
@@ -166,7 +166,7 @@ impl Object {
     }
 }
 
-/// The name of an object, or what stands for it where that was made up, or reckoned from what was.
+/// The name of an object, or its prefix if the name was generated or derived from a generated one.
 fn called(object: &coracle_meta::Object) -> &str {
     let generated = object.text("metadata.generateName");
     match object.kind() {

@@ -21,23 +21,23 @@ use crate::question::invariants;
 use crate::report::Report;
 use crate::run::{Ending, Run};
 
-/// How long a cluster may take until its nodes take pods, on its own clock.
+/// How long a cluster may take until its nodes accept pods, on its own clock.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a scenario is run; what is `None` is taken from the file.
+/// The options of a run; the file's values apply where an option is `None`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How the clock runs.
+    /// The mode of the clock.
     pub mode: Option<Mode>,
     /// The seed.
     pub seed: Option<u64>,
-    /// What happens to the controllers meanwhile.
+    /// The disturbance of the controllers.
     pub disturbance: Option<Disturbance>,
-    /// Whether a check that checks nothing is one that fails.
+    /// Whether a vacuous check counts as failed.
     pub strict: bool,
-    /// How long the cluster is left alone after the last step, before its end state is taken.
+    /// How long the cluster continues after the last step, before its end state is taken.
     pub rest: Duration,
-    /// A step that is put into the run; in virtual time only, because no other run goes the same way again.
+    /// A step to insert into the run; only in virtual time, because no other run is reproducible.
     pub change: Option<Change>,
 }
 
@@ -49,7 +49,7 @@ impl Options {
         (mode, self.seed.or(scenario.spec.cluster.seed).unwrap_or(1))
     }
 
-    /// Whether the run can be had.
+    /// Checks that these options are possible.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), Error> {
         let (mode, _) = self.settle(scenario);
         if self.change.is_some() && mode != Mode::Virtual {
@@ -63,11 +63,12 @@ impl Options {
     }
 }
 
-/// Runs a scenario in a cluster of its own and says what became of it. What happens goes to `make_recorder`'s recorder,
-/// which is made on the scenario's runtime because it takes its time from there, and told what run this is.
+/// Runs a scenario in a cluster of its own and returns the result. Events are recorded by the recorder that
+/// `make_recorder` creates. It is called on the scenario's runtime, because the recorder uses that runtime's clock, and
+/// it gets the header of the run.
 ///
 /// # Errors
-/// If the cluster does not start or no runtime can be made; or if a change is to be put into a run that is not in virtual time.
+/// If the cluster does not start or no runtime can be created, or if a change is requested without virtual time.
 pub fn execute(
     scenario: &Scenario,
     path: &Path,
@@ -78,7 +79,7 @@ pub fn execute(
     execute_until(scenario, path, options, make_recorder, |_| Ok(())).map(|(report, ())| report)
 }
 
-/// As [`execute`], and takes something from the cluster before it is gone.
+/// Like [`execute`], and calls `take` on the cluster before it is dropped.
 pub(crate) fn execute_until<T>(
     scenario: &Scenario,
     path: &Path,
@@ -135,11 +136,11 @@ pub(crate) fn clock_of(mode: Mode) -> ClockMode {
     }
 }
 
-/// Lets a world see what a cluster's store holds.
+/// Lets a world follow the store of a cluster.
 pub(crate) fn follow(world: &World) -> JoinHandle<()> {
     let world = world.clone();
     tokio::spawn(async move {
-        // It ends with the store, and what waits for a revision that does not come then says so.
+        // It ends with the store; a wait for a revision that does not come then fails with its own message.
         let _ = world.follow().await;
     })
 }
@@ -185,7 +186,7 @@ pub(crate) fn ambient(mode: Mode, seed: u64) -> Ambient {
     }
 }
 
-/// What run this is, so that it can be had again.
+/// The header that identifies this run, so that it can be repeated.
 pub(crate) fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) -> Header {
     let (mode, seed) = options.settle(scenario);
     let start = coracle_meta::format_time(ambient.clock.now());
@@ -194,12 +195,13 @@ pub(crate) fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) 
     Header { disturb, change: options.change.as_ref().map(Change::mark), ..header }
 }
 
-/// Waits until every node is ready, and pods of the scenario's namespace can be admitted: steps begin in a cluster at rest.
+/// Waits until every node is ready, and pods of the scenario's namespace can be admitted: the steps begin in a stable
+/// cluster.
 pub(crate) async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
     let shapes = scenario.spec.cluster.nodes.value.shapes();
     let wanted = shapes.iter().filter(|shape| shape.joins == Joins::AtStart).count();
     let ready = move |cluster: &ClusterState| {
-        // A node that has become ready is tainted until the controllers have seen it.
+        // A node that has become ready keeps its taint until the controllers have seen it.
         let is_new = |node: &Object| {
             let taints = node.field("spec.taints").and_then(serde_json::Value::as_array);
             taints.into_iter().flatten().any(|taint| taint["key"] == "node.kubernetes.io/not-ready")
@@ -207,9 +209,10 @@ pub(crate) async fn until_ready(world: &World, scenario: &Scenario) -> Result<()
         let takes_pods = |node: &&Arc<Object>| !is_new(node) && is_ready(node);
         let nodes = cluster.of_kind("v1", "Node").filter(takes_pods).count();
         let account = cluster.object("v1", "ServiceAccount", "default", "default").is_some();
-        match nodes >= wanted && account {
-            true => Ok(()),
-            false => Err(Answer::Unanswerable(format!("{nodes} of {wanted} nodes are ready"))),
+        if nodes >= wanted && account {
+            Ok(())
+        } else {
+            Err(Answer::Unanswerable(format!("{nodes} of {wanted} nodes are ready")))
         }
     };
     match world.until_seen(PATIENCE, ready).await {
@@ -223,7 +226,7 @@ fn is_ready(node: &Object) -> bool {
     conditions.into_iter().flatten().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
-/// How long ago, on the machine's own clock, this was called.
+/// How much time has passed since this call, on the machine's clock.
 pub(crate) fn wall_clock() -> impl Fn() -> Duration {
     #[expect(clippy::disallowed_methods, reason = "a report says how long the run took on the machine's clock")]
     let started = std::time::Instant::now();

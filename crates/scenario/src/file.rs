@@ -17,9 +17,9 @@ pub use self::maintenance::{Drain, Evict, OnNode, Rollout, RolloutAction, Taint}
 use self::positive::{optional_positive, positive};
 pub use self::writing::{Apply, Get, Update};
 
-/// A scenario file: a cluster, steps that change it, and what has to hold.
+/// A scenario file: a cluster, steps that change it, and conditions that have to hold.
 ///
-/// Operations carry chainsaw's names and fields; what chainsaw cannot say (always, never, requests, stop, start) is added.
+/// Operations have chainsaw's names and fields, with some additions: always, never, requests, stop, start.
 ///
 /// ```
 /// use coracle::journal::Recorder;
@@ -63,16 +63,16 @@ pub struct Scenario {
     pub metadata: Metadata,
     /// What happens.
     pub spec: Spec,
-    /// The file's text, hashed: `sha256:` and 64 hexadecimal digits.
+    /// The hash of the file's text: `sha256:` and 64 hexadecimal digits.
     #[serde(skip)]
     pub hash: String,
 }
 
-/// What a scenario is called.
+/// The name of a scenario.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metadata {
-    /// A short name, as a file name would be.
+    /// A short name, like a file name.
     pub name: String,
 }
 
@@ -80,44 +80,44 @@ pub struct Metadata {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Spec {
-    /// A sentence or two for people.
+    /// One or two sentences for readers.
     #[serde(default)]
     pub description: String,
     /// The cluster to start.
     #[serde(default)]
     pub cluster: ClusterSpec,
-    /// The namespace of resources that name none.
+    /// The namespace of resources without one.
     #[serde(default = "default_namespace")]
     pub namespace: String,
     /// How long `wait`, `assert`, `error` and `delete` wait, in the cluster's time.
     #[serde(default = "default_timeout", deserialize_with = "duration")]
     pub timeout: Duration,
-    /// What has to hold at every revision.
+    /// Conditions that have to hold at every revision.
     #[serde(default)]
     pub always: Vec<Spanned<Invariant>>,
-    /// What must not hold at any revision.
+    /// Conditions that must not hold at any revision.
     #[serde(default)]
     pub never: Vec<Spanned<Invariant>>,
-    /// Who may have sent which requests, counted when the steps are over.
+    /// Which components may have sent which requests, counted after the last step.
     #[serde(default)]
     pub requests: Vec<RequestCount>,
-    /// The steps, one after another.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// A named group of operations, done in order.
+/// A named group of operations, executed in order.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
-    /// What the step is about; shown while it runs and in failures.
+    /// What the step does; shown while it runs and in failures.
     pub name: String,
-    /// Who takes the step, and manages the fields that it writes; absent for `scenario`. May do everything.
+    /// The user and field manager of the step; absent for `scenario`. The user has all permissions.
     #[serde(default)]
     pub user: Option<String>,
     /// The operations.
     #[serde(rename = "try")]
     pub operations: Vec<Spanned<Operation>>,
-    /// How often they are done, all of them each time.
+    /// How often all operations are repeated.
     #[serde(default = "once", deserialize_with = "positive")]
     pub times: NonZeroUsize,
 }
@@ -126,7 +126,7 @@ fn once() -> NonZeroUsize {
     NonZeroUsize::MIN
 }
 
-/// One thing that a scenario does or waits for.
+/// One operation of a scenario: an action or a wait.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Operation {
@@ -134,11 +134,11 @@ pub enum Operation {
     Create(Create),
     /// Creates objects or merges them into those that exist (server-side apply).
     Apply(Apply),
-    /// Reads an object, to be written later.
+    /// Reads an object for a later update.
     Get(Get),
-    /// Writes an object whole, at the version at which it was read.
+    /// Writes a complete object at the resource version at which it was read.
     Update(Update),
-    /// Merges a part of an object into it (JSON merge patch).
+    /// Merges a partial object into an object (JSON merge patch).
     Patch(Patch),
     /// Sets the replicas of a workload through its scale subresource.
     Scale(Scale),
@@ -146,17 +146,17 @@ pub enum Operation {
     Delete(Delete),
     /// Waits for a condition of an object, as `kubectl wait` does.
     Wait(Wait),
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     Assert(Assert),
-    /// Waits until something does not hold any more.
+    /// Waits until a condition does not hold any more.
     Error(Assert),
-    /// Keeps new pods off a node.
+    /// Marks a node as unschedulable.
     Cordon(OnNode),
-    /// Lets new pods onto a node again.
+    /// Marks a node as schedulable.
     Uncordon(OnNode),
-    /// Puts a taint on a node, or takes it off.
+    /// Adds a taint to a node, or removes it.
     Taint(Taint),
-    /// Evicts pods, as far as their budgets allow.
+    /// Evicts pods, as far as disruption budgets allow.
     Evict(Evict),
     /// Cordons a node and evicts its pods, as `kubectl drain` does.
     Drain(Drain),
@@ -168,11 +168,11 @@ pub enum Operation {
     Stop(Part),
     /// Starts it again.
     Start(Part),
-    /// Cuts the power of a node: what runs on it is lost. `start` gives it back.
+    /// Cuts the power of a node: its containers are lost. `start` restores the power.
     Kill(OnNode),
-    /// Cuts a node off from the API: it goes on with what it saw last.
+    /// Partitions a node from the API: it continues with what it saw last.
     Partition(OnNode),
-    /// Lets a node that was cut off reach the API again.
+    /// Heals the partition of a node.
     Heal(OnNode),
 }
 
@@ -206,7 +206,7 @@ impl Operation {
     }
 }
 
-/// Objects written in the scenario, or in a file beside it.
+/// Objects in the scenario, or in a file next to it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Create {
@@ -216,32 +216,32 @@ pub struct Create {
     /// A YAML file with one or more objects, relative to the scenario.
     #[serde(default)]
     pub file: Option<Spanned<String>>,
-    /// The name under which an object is known that is to be their owner, in whatever namespace it is.
+    /// The name of the object that owns the new objects, in any namespace.
     #[serde(default)]
     pub owned_by: Option<Spanned<String>>,
 }
 
-/// A part of an object, to be merged into it.
+/// A partial object to merge into objects.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
-    /// What to change, with `apiVersion` and `kind`; and `metadata.name`, unless `selector` chooses the objects.
+    /// The changes, with `apiVersion` and `kind`, and `metadata.name` unless `selector` chooses the objects.
     pub resource: Spanned<Value>,
     /// Chooses the objects by label instead of by name.
     #[serde(default)]
     pub selector: Option<Spanned<String>>,
-    /// How many of the chosen to change, in the order of their names; absent for all.
+    /// How many of the chosen objects to change, in the order of their names; absent for all.
     #[serde(default, deserialize_with = "optional_positive")]
     pub pick: Option<usize>,
     /// The name under which the first changed object is known to later expressions.
     #[serde(default, rename = "as")]
     pub binding: Option<Spanned<String>>,
-    /// `status` to patch that subresource.
+    /// `status` to patch the status subresource.
     #[serde(default)]
     pub subresource: Option<String>,
 }
 
-/// Names one object, or several by label.
+/// Identifies one object, or several by label.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reference {
@@ -255,7 +255,7 @@ pub struct Reference {
     /// The namespace, if it is not the scenario's.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// Labels that the objects carry.
+    /// The labels of the objects.
     #[serde(default)]
     pub labels: std::collections::BTreeMap<String, String>,
 }
@@ -274,7 +274,7 @@ pub struct Scale {
     /// What to scale.
     #[serde(rename = "ref")]
     pub reference: Reference,
-    /// To how many.
+    /// The new number of replicas.
     pub replicas: u32,
 }
 
@@ -285,13 +285,13 @@ pub struct Delete {
     /// What to delete.
     #[serde(rename = "ref")]
     pub reference: Reference,
-    /// How many of those chosen by labels, in the order of their names; absent for all.
+    /// How many of the objects chosen by labels to delete, in the order of their names; absent for all.
     #[serde(default, deserialize_with = "optional_positive")]
     pub pick: Option<usize>,
     /// The name under which the first deleted object is known to later expressions.
     #[serde(default, rename = "as")]
     pub binding: Option<Spanned<String>>,
-    /// The grace period in seconds, if it is not the object's own.
+    /// The grace period in seconds; absent for the object's own.
     #[serde(default)]
     pub grace_period_seconds: Option<i64>,
     /// `Background`, `Foreground` or `Orphan`.
@@ -307,7 +307,7 @@ pub struct Wait {
     pub api_version: Spanned<String>,
     /// `kind`.
     pub kind: Spanned<String>,
-    /// The name; absent for all that the selector chooses.
+    /// The name; absent for all objects that the selector matches.
     #[serde(default)]
     pub name: Option<String>,
     /// The namespace, if it is not the scenario's.
@@ -319,12 +319,12 @@ pub struct Wait {
     /// What to wait for.
     #[serde(rename = "for")]
     pub condition: WaitFor,
-    /// How long, if not as long as the scenario says.
+    /// The timeout; absent for the scenario's.
     #[serde(default, deserialize_with = "optional_duration")]
     pub timeout: Option<Duration>,
 }
 
-/// What a `wait` waits for.
+/// The condition of a `wait`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WaitFor {
@@ -338,7 +338,7 @@ pub enum WaitFor {
     JsonPath(WaitJsonPath),
 }
 
-/// `{}`.
+/// An empty object, `{}`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
@@ -358,26 +358,26 @@ pub struct WaitCondition {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WaitJsonPath {
-    /// Where: `{.status.phase}`, field names and list positions only.
+    /// The path: `{.status.phase}`, with field names and list indices only.
     pub path: Spanned<String>,
     /// The value, as text.
     pub value: String,
 }
 
-/// What has to hold at some moment.
+/// A condition on the cluster.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Assert {
-    /// A partial object: with a name, that object has to match; without, any of its kind.
+    /// A partial object. With a name, that object has to match; without a name, any object of its kind.
     #[serde(default)]
     pub resource: Option<Spanned<Value>>,
     /// An expression over all objects.
     #[serde(default)]
     pub cel: Option<Spanned<String>>,
-    /// How long to wait, if not as long as the scenario says.
+    /// The timeout; absent for the scenario's.
     #[serde(default, deserialize_with = "optional_duration")]
     pub timeout: Option<Duration>,
-    /// Whether it has to be so at every revision since the step began; nothing is waited for then.
+    /// Whether it has to hold at every revision since the step began; then there is no wait.
     #[serde(default)]
     pub still: bool,
 }
@@ -395,18 +395,18 @@ pub struct Sleep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// `controller-manager`, `scheduler`, or `store`, which is killed.
+    /// `controller-manager`, `scheduler`, or `store`, which is killed without a shutdown.
     #[serde(default)]
     pub component: Option<Spanned<String>>,
     /// A node, by name.
     #[serde(default)]
     pub node: Option<Spanned<String>>,
-    /// A controller that is wrong on purpose: `edge-triggered`. There is none until it is started.
+    /// A deliberately broken controller: `edge-triggered`. It does not run before a step starts it.
     #[serde(default)]
     pub toy: Option<Spanned<String>>,
 }
 
-/// What has to hold, or must not hold, at every revision.
+/// A condition that has to hold, or must not hold, at every revision.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Invariant {
@@ -418,12 +418,12 @@ pub struct Invariant {
     /// A partial object that exists.
     #[serde(default)]
     pub resource: Option<Spanned<Value>>,
-    /// The step from whose beginning on it has to hold; absent for from the start.
+    /// The step with which it begins to apply; absent for the beginning.
     #[serde(default)]
     pub since: Option<Spanned<String>>,
 }
 
-/// Who sent requests of one kind: counted over the log from the named step on.
+/// Which component sent requests of one kind, counted in the log from the named step on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestCount {
@@ -438,10 +438,10 @@ pub struct RequestCount {
     /// How many it has sent; absent for at least one.
     #[serde(default)]
     pub count: Option<usize>,
-    /// How many it has sent at most, instead of `count`; where it has sent none, the check is vacuous.
+    /// The maximum that it has sent, instead of `count`. If it has sent none, the check is vacuous.
     #[serde(default)]
     pub at_most: Option<usize>,
-    /// Counted from the beginning of this step; absent for from the start.
+    /// The step with which counting begins; absent for the beginning.
     #[serde(default)]
     pub since: Option<Spanned<String>>,
 }
@@ -458,7 +458,7 @@ fn default_timeout() -> Duration {
     Duration::from_secs(60)
 }
 
-/// What is so unless a file says otherwise.
+/// The default of flags that are true.
 fn yes() -> bool {
     true
 }

@@ -14,23 +14,24 @@ use crate::question::invariants;
 use crate::report::Report;
 use crate::run::{Ending, Run};
 
-/// A cluster that is left alone after a step goes on for so long at least, so that what the step led to is seen.
+/// How long a forked cluster runs at least, so that the effects of the step are seen.
 const LEAST: Duration = Duration::from_secs(5);
 
-/// What a run held when one of its events happened, from which a new cluster goes on.
+/// The state of a run at one of its events, from which a new cluster continues.
 pub(crate) struct Moment {
     /// The store at the event's revision.
     pub(crate) store: KeptStore,
     /// The revision.
     pub(crate) revision: i64,
-    /// When the event happened, since the log began.
+    /// When the event happened, measured from the beginning of the log.
     pub(crate) at: Duration,
-    /// How long the run went on after it.
+    /// How long the run continued after it.
     pub(crate) rest: Duration,
 }
 
 impl Moment {
-    /// The moment of the entry at a place of a log. If the store has compacted its history since, the first entry of which it has not.
+    /// The moment of the entry at an index of a log. If the store has compacted that revision, the error is the first
+    /// entry that it has not compacted.
     pub(crate) fn of(was: &Events, place: usize, store: &KeptStore) -> Result<Self, Option<EntryId>> {
         let revision = |upto: &[Entry]| {
             let committed = upto.iter().filter(|entry| entry.stage == Stage::StoreCommit);
@@ -43,15 +44,15 @@ impl Moment {
             let first = later.partition_point(|(_, revision)| store.at(*revision).is_err());
             return Err(later.get(first).map(|(id, _)| *id));
         };
-        // How long the components took to stop is no part of it.
+        // The time that components need to stop does not count.
         let end = was.entries.iter().rfind(|entry| entry.stage != Stage::ComponentStop).map_or(at, |last| last.at);
         Ok(Self { store, revision, at, rest: end.saturating_sub(at).max(LEAST) })
     }
 }
 
-/// Begins a cluster with what a run held at a moment, puts a step into it, and leaves it alone for as long as the run went on. Its
-/// controllers, scheduler and nodes begin anew; the steps that came later are not taken, what has to hold throughout is looked at
-/// where it uses no name that a step gave.
+/// Starts a cluster from the store of a run at a moment, takes a step in it, and lets it run as long as the original
+/// run did. Its controllers, scheduler and nodes start from scratch. Later steps are not taken. Invariants are checked
+/// if they use no name that a step gave.
 pub(crate) fn execute_from(
     moment: Moment,
     scenario: &Scenario,
@@ -64,13 +65,13 @@ pub(crate) fn execute_from(
     coracle_sim::run_in(clock_of(mode), async move {
         let world_of = ambient(mode, seed);
         if let Mode::Scaled(_) = mode {
-            // A clock that begins at a fixed date must not be behind what it wrote before.
+            // A clock that begins at a fixed date must not be earlier than the times in the store.
             tokio::time::sleep(moment.at).await;
         }
         let mark = format!("{} fork@{}", change.mark(), moment.revision);
         let header = Header { change: Some(mark), ..header(scenario, options, &world_of) };
         let recorder = make_recorder(&header);
-        // What is drawn must not be drawn again: there are objects with those names and uids.
+        // The random numbers must not repeat: there are objects with those names and uids.
         let ambient = world_of.split("fork");
         let cluster = start(scenario, mode, ambient, None, recorder, Some(moment.store)).await?;
         let named = scenario.bindings();
@@ -94,7 +95,7 @@ pub(crate) fn execute_from(
     .map_err(|error| Error::NotStarted(error.to_string()))?
 }
 
-/// Whether a question is about an object that a step gave a name to.
+/// Whether a question uses the name that a step gave to an object.
 fn uses(question: &Question, names: &[String]) -> bool {
     match question {
         Question::Expression(expression) => expression.variables().iter().any(|used| names.contains(used)),
@@ -102,7 +103,7 @@ fn uses(question: &Question, names: &[String]) -> bool {
     }
 }
 
-/// Nodes that had joined by then are there again.
+/// Adds the nodes that had joined before the fork.
 fn join_again(cluster: &Cluster, world: &World, scenario: &Scenario) {
     for shape in scenario.spec.cluster.nodes.value.shapes().iter().filter(|shape| shape.joins == Joins::Later) {
         if world.look(|objects| objects.object("v1", "Node", "", &shape.name).is_some()) {
@@ -112,8 +113,8 @@ fn join_again(cluster: &Cluster, world: &World, scenario: &Scenario) {
     }
 }
 
-/// The log of a run up to an event, and from there on that of the cluster which went on from it, with numbers and times that go on.
-/// That each object is what it was is not said again.
+/// The log of a run up to an event, followed by the log of the cluster that continued from it, with continuous numbers
+/// and times. The initial objects of the new cluster are left out.
 pub(crate) fn spliced(was: &Events, place: usize, new: &Events) -> Events {
     let (last, at) = (was.entries[place].id.0, was.entries[place].at);
     let is_known = |entry: &Entry| entry.stage == Stage::ObjectChange && entry.causes.is_empty();

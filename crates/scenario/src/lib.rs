@@ -1,17 +1,19 @@
-//! Scenario files: what a cluster goes through, what has to hold meanwhile, and the report of it.
+//! Scenario files: what happens in a cluster, what has to hold meanwhile, and the report about it.
 //!
 //! ```text
-//! FILE --read (refused with file, line, column)--> Scenario --execute--> Report --> terminal | file (`viewer`)
+//! FILE --read (errors with file, line, column)--> Scenario --execute--> Report --> terminal | file (`viewer`)
 //!                                                     \-- always, never: checked at every revision
 //! ```
 //! Start at [`Scenario`], [`parse::read`] and [`execute`].
-//! Not here: the cluster (`cluster`), pictures and sentences (`viewer`), the objects at each revision and how checks look at them (`sim`).
+//! Not here: the cluster (`cluster`), pictures and sentences (`viewer`), the objects at each revision and the
+//! evaluation of checks (`sim`).
 
+mod broken_controller;
 mod change;
 mod disturbance;
 mod end_state;
 mod execute;
-/// What a scenario file may say.
+/// The format of scenario files.
 pub mod file;
 mod fork;
 mod log;
@@ -31,7 +33,6 @@ mod rerun;
 mod run;
 mod step_file;
 mod taint;
-mod toy;
 mod typed;
 mod vacuous;
 mod vocabulary;

@@ -3,7 +3,7 @@ use std::sync::OnceLock;
 use coracle_journal::{EntryId, Events, Header, Recorder};
 use coracle_viewer::Counts;
 
-/// The event log of a run. It is read where somebody asks for it, because reading it whole costs as much as writing it.
+/// The event log of a run. It is read on demand, because reading it costs as much as writing it.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     header: Header,

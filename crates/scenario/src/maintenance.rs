@@ -1,4 +1,4 @@
-//! What people do to nodes and rollouts with kubectl: cordon, taint, drain, evict, rollout.
+//! The operations of kubectl on nodes and rollouts: cordon, taint, drain, evict, rollout.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::manifests::manifests_of;
 use crate::objects::{Objects, Refusal, choose_referred};
 use crate::taint::TaintChange;
 
-/// How long a drain waits before it asks again for what a budget refused. In kubectl: the same.
+/// How long a drain waits before it retries an eviction that a budget refused. In kubectl: the same.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
-/// How often a drain looks whether what it evicted has gone.
+/// How often a drain checks whether evicted pods are gone.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// A node of this shape. The file was checked when it was read.
+/// The spec of a node with this shape, which was checked when the file was read.
 pub(crate) fn node_spec(shape: &NodeShape) -> NodeSpec {
     let mut spec = NodeSpec::new(shape.name.as_str());
     spec.labels.extend(shape.labels.clone());
@@ -37,17 +37,17 @@ pub(crate) fn node_spec(shape: &NodeShape) -> NodeSpec {
     spec
 }
 
-/// Drains a node of any cluster, for at most so long: cordons it, evicts its pods, again and again where a budget refuses,
-/// and waits until they are gone.
+/// Drains a node of any cluster: cordons it, evicts its pods, retries evictions that a budget refuses, and waits until
+/// the pods are gone, all within the timeout.
 ///
 /// # Errors
-/// Why it could not be done, as a sentence.
+/// Why the drain failed, as a sentence.
 pub async fn drain(client: &Client, drain: &Drain, timeout: Duration) -> Result<(), String> {
     Objects::of_core(client).drain(drain, timeout).await.map_err(|refusal| refusal.to_string())
 }
 
 impl Objects {
-    /// Keeps new pods off a node, or lets them onto it again.
+    /// Marks a node as unschedulable or schedulable.
     pub(crate) async fn cordon(&self, node: &str, unschedulable: bool) -> Result<(), Refusal> {
         let value = if unschedulable { json!(true) } else { Value::Null };
         let patch = Patch::Merge(json!({"spec": {"unschedulable": value}}));
@@ -55,7 +55,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Puts a taint on a node, or takes it off.
+    /// Adds or removes a taint of a node.
     pub(crate) async fn taint(&self, taint: &Taint) -> Result<(), Refusal> {
         let change: TaintChange = taint.taint.value.parse().map_err(|why: String| Refusal::new(why))?;
         let nodes = self.core("nodes");
@@ -65,13 +65,13 @@ impl Objects {
         if after.len() == before.len() && change.removes {
             return Err(Refusal::new(format!("taint \"{}\" not found", change.key)));
         }
-        // At the version that was read, so that a taint that came meanwhile is not lost.
+        // At the version that was read, so that a concurrent change of the taints is not lost.
         let patch = json!({"metadata": {"resourceVersion": node.resource_version()}, "spec": {"taints": after}});
         nodes.patch(&node.key(), &Patch::Merge(patch)).await?;
         Ok(())
     }
 
-    /// Evicts the pod named, or those chosen by label; returns the first as it was.
+    /// Evicts the named pod, or the pods chosen by label; returns the first as it was before.
     pub(crate) async fn evict(&self, evict: &Evict, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
         let chosen = choose_referred(world, &evict.reference, evict.pick, self.namespace()).await?;
         for pod in &chosen {
@@ -99,8 +99,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Cordons a node, evicts its pods, again and again where a budget refuses, and waits until they are gone; pods of
-    /// DaemonSets and of the node itself stay. In kubectl: `drain --ignore-daemonsets --delete-emptydir-data`.
+    /// Cordons a node, evicts its pods, retries evictions that a budget refuses, and waits until the pods are gone.
+    /// DaemonSet pods and mirror pods stay. In kubectl: `drain --ignore-daemonsets --delete-emptydir-data`.
     pub(crate) async fn drain(&self, drain: &Drain, timeout: Duration) -> Result<(), Refusal> {
         self.cordon(&drain.node, true).await?;
         let until = Instant::now() + timeout;
@@ -144,7 +144,7 @@ impl Objects {
         }
     }
 
-    /// Waits until these pods are gone; false if that takes too long.
+    /// Waits until these pods are gone; false if that times out.
     async fn all_gone(&self, pods: &[Object], until: Instant) -> Result<bool, Refusal> {
         let api = self.core("pods");
         for pod in pods {
@@ -175,7 +175,8 @@ impl Objects {
             RolloutAction::Resume => Patch::Strategic(json!({"spec": {"paused": null}})),
             RolloutAction::Restart => {
                 let annotations = json!({"kubectl.kubernetes.io/restartedAt": now});
-                Patch::Strategic(json!({"spec": {"template": {"metadata": {"annotations": annotations}}}}))
+                let template = json!({"metadata": {"annotations": annotations}});
+                Patch::Strategic(json!({"spec": {"template": template}}))
             }
             RolloutAction::Undo => self.undo(&object, rollout.to_revision).await?,
         };
@@ -183,7 +184,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The patch that puts an earlier template back: of a ReplicaSet, or of a ControllerRevision.
+    /// The patch that restores an earlier template: of a ReplicaSet, or of a ControllerRevision.
     async fn undo(&self, object: &Object, to: Option<i64>) -> Result<Patch, Refusal> {
         let is_deployment = object.kind() == "Deployment";
         let plural = if is_deployment { "replicasets" } else { "controllerrevisions" };
@@ -220,7 +221,7 @@ impl Objects {
     }
 }
 
-/// The number of a revision.
+/// The revision number of an object.
 fn revision(object: &Object) -> i64 {
     match object.field("revision").and_then(Value::as_i64) {
         Some(revision) => revision,
@@ -236,7 +237,7 @@ fn controller(object: &Object) -> Option<OwnerReference> {
     object.owner_references().into_iter().find(|owner| owner.controller == Some(true))
 }
 
-/// Pods that a drain treats in another way.
+/// Pods that a drain does not evict.
 enum Kept {
     Stays,
     NeedsForce,

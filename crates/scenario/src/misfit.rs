@@ -4,17 +4,17 @@ use serde_json::Value;
 use crate::path::Position;
 use crate::word::did_you_mean;
 
-/// A part of an object that no object of its kind has.
+/// A part of an object that its kind does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Where it stands in the object.
+    /// Its path in the object.
     pub path: Vec<Position>,
     /// What is wrong with it, and the nearest field if there is one.
     pub message: String,
 }
 
-/// The first part of an object, or of a part of one, that its type does not have. `null` fits everywhere: it stands for what is
-/// not there.
+/// The first part of an object, or of a partial object, that its type does not have. `null` is valid everywhere: it
+/// stands for an absent value.
 pub(crate) fn misfit(kind: &str, root: TypeRef<'_>, object: &Value) -> Option<Misfit> {
     let mut walk = Walk { kind, path: Vec::new() };
     let message = walk.look(root, object)?;
@@ -91,7 +91,7 @@ impl Walk<'_> {
         format!("a {} has no field `{}`{hint}", self.kind, self.shown())
     }
 
-    /// The path, as `spec.containers[0].image`.
+    /// The path as text: `spec.containers[0].image`.
     fn shown(&self) -> String {
         self.path.iter().fold(String::new(), |shown, position| match position {
             Position::Key(name) if shown.is_empty() => name.clone(),
@@ -116,7 +116,7 @@ fn may_be(special: Special, value: &Value) -> bool {
     }
 }
 
-/// What sort of value it is; the value itself may be a secret.
+/// The JSON type of a value, without the value itself, which may be a secret.
 fn word(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How a cluster's clock runs while a scenario runs.
+/// The mode of a cluster's clock while a scenario runs.
 ///
 /// ```
 /// use coracle_scenario::Mode;
@@ -11,15 +11,15 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
-    /// As the machine's does.
+    /// Like the machine's clock.
     Real,
     /// This many times as fast.
     Scaled(f64),
-    /// It jumps to the next timer whenever all is idle; the same seed gives the same log.
+    /// Jumps to the next timer whenever all tasks are idle; equal seeds give equal logs.
     Virtual,
 }
 
-/// The word is not a mode.
+/// The text is not a mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a mode; expected `real`, `virtual`, or `scaled=N` with N greater than 0")]
 pub struct NotAMode(String);

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Reads the objects of a YAML file with one or more documents; `List` objects are taken apart.
+/// Reads the objects of a YAML file with one or more documents; a `List` becomes its items.
 pub(crate) fn read_objects(path: &Path) -> Result<Vec<Value>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
@@ -10,7 +10,7 @@ pub(crate) fn read_objects(path: &Path) -> Result<Vec<Value>, String> {
     Ok(documents.into_iter().filter(|document| !document.is_null()).flat_map(take_apart).collect())
 }
 
-/// The items of a list object; anything else as it is.
+/// The items of a list object; any other object is returned unchanged.
 pub(crate) fn take_apart(object: Value) -> Vec<Value> {
     match (object.get("kind").and_then(Value::as_str), object.get("items").and_then(Value::as_array)) {
         (Some("List"), Some(items)) => items.clone(),

@@ -12,24 +12,24 @@ use serde_saphyr::Spanned;
 use crate::file::{self, Apply, Create, Delete, Get, Reference, Scale, Update};
 use crate::object_file::{read_objects, take_apart};
 
-/// The user of steps that name none.
+/// The user of steps without one.
 const SCENARIO: &str = "scenario";
-/// How long the world may take to show what was written, which it does at once unless the store has just come back.
+/// How long a write may take to become visible to the world. It is immediate unless the store was restarted.
 pub(crate) const CATCH_UP: Duration = Duration::from_secs(10);
 
 /// The operations of a scenario on the API, as one user.
 pub(crate) struct Objects {
     client: Client,
-    /// Who manages the fields that are written; empty for whoever the program's name stands for.
+    /// The field manager of writes; empty for the default, which is derived from the user agent.
     manager: String,
     namespace: String,
     plural: PluralOf,
 }
 
-/// The plural of a kind, by `apiVersion` and `kind`, and whether its objects live in namespaces.
+/// The plural of a kind, by `apiVersion` and `kind`, and whether it is namespaced.
 type PluralOf = Box<dyn Fn(&str, &str) -> Option<(String, bool)> + Send + Sync>;
 
-/// Why an operation could not be done.
+/// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Refusal {
@@ -49,7 +49,7 @@ impl From<Error> for Refusal {
 }
 
 impl Objects {
-    /// As this user, or as `scenario`.
+    /// The operations as this user, or as `scenario`.
     pub(crate) fn new(cluster: &Cluster, namespace: &str, user: Option<&str>) -> Self {
         let named = User::new(user.unwrap_or(SCENARIO), ["system:masters"]);
         let client = cluster.client_as(named).with_user_agent("coracle-scenario");
@@ -63,7 +63,7 @@ impl Objects {
         Self { client, manager, namespace: namespace.to_owned(), plural: Box::new(plural) }
     }
 
-    /// Those of the core group alone, of any cluster.
+    /// The operations on the core group, for any cluster.
     pub(crate) fn of_core(client: &Client) -> Self {
         let (client, manager) = (client.clone(), String::new());
         Self { client, manager, namespace: "default".to_owned(), plural: Box::new(|_, _| None) }
@@ -73,12 +73,12 @@ impl Objects {
         &self.client
     }
 
-    /// The namespace of what names none.
+    /// The namespace of resources without one.
     pub(crate) fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The objects of an operation, in the scenario or in a file beside it.
+    /// The objects of an operation, in the scenario or in a file next to it.
     pub(crate) fn read(&self, create: &Create, folder: &Path) -> Result<Vec<Object>, Refusal> {
         self.read_either(create.resource.as_ref(), create.file.as_ref(), folder)
     }
@@ -140,7 +140,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Reads the object named.
+    /// Reads the named object.
     pub(crate) async fn get(&self, get: &Get) -> Result<Arc<Object>, Refusal> {
         let Reference { api_version, kind, name, namespace, .. } = &get.reference;
         let namespace = namespace.as_deref().unwrap_or(&self.namespace);
@@ -148,7 +148,7 @@ impl Objects {
         Ok(Arc::new(api.get(&ObjectKey::new(namespace, name.clone().unwrap_or_default())).await?))
     }
 
-    /// Writes an object as it was read, with a change, at the version at which it was read.
+    /// Writes an object that was read before, with a change, at the version at which it was read.
     pub(crate) async fn update(&self, update: &Update, read: &Object) -> Result<(), Refusal> {
         let mut value = read.to_value();
         if let (Some(whole), Some(change)) = (value.as_object_mut(), &update.resource) {
@@ -167,11 +167,11 @@ impl Objects {
 
     fn writing(&self, manager: &str) -> WriteParams {
         let field_manager = manager.to_owned();
-        // A field that no kind knows is a mistake in the file, and no object without it.
+        // An unknown field is a mistake in the file and must not be dropped.
         WriteParams { field_manager, field_validation: "Strict".to_owned(), ..WriteParams::default() }
     }
 
-    /// Patches the object named, or those chosen by label; returns the first before it was changed.
+    /// Patches the named object, or those chosen by label; returns the first as it was before.
     pub(crate) async fn patch(&self, patch: &file::Patch, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
         let part = self.object(patch.resource.value.clone())?;
         see_all(world).await?;
@@ -207,7 +207,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Deletes the object named, or those chosen by label; returns the first as it was.
+    /// Deletes the named object, or those chosen by label; returns the first as it was before.
     pub(crate) async fn delete(&self, delete: &Delete, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
         let chosen = choose_referred(world, &delete.reference, delete.pick, &self.namespace).await?;
         let Reference { api_version, kind, namespace, .. } = &delete.reference;
@@ -228,7 +228,7 @@ impl Objects {
     }
 }
 
-/// An object with one more owner.
+/// An object with an additional owner.
 pub(crate) fn owned(mut object: Object, owner: &Object) -> Object {
     let mut owners = object.field("metadata.ownerReferences").and_then(Value::as_array).cloned().unwrap_or_default();
     let (api_version, kind) = (owner.api_version(), owner.kind());
@@ -237,7 +237,7 @@ pub(crate) fn owned(mut object: Object, owner: &Object) -> Object {
     object
 }
 
-/// A write goes through, or is refused because of what others wrote, as the scenario says that it will.
+/// Checks that a write succeeded, or was refused because of a conflict, as the scenario expects.
 fn as_expected(answer: Result<Object, Error>, refused: bool, what: &str) -> Result<(), Refusal> {
     match answer {
         Err(error) if refused && error.is_conflict() => Ok(()),
@@ -263,7 +263,7 @@ fn one(world: &World, part: &Object) -> Result<Vec<Arc<Object>>, Refusal> {
     Ok(vec![found])
 }
 
-/// Waits until the world shows what was written so far: objects are chosen from those that there are.
+/// Waits until the world shows all writes so far: objects are chosen from its state.
 async fn see_all(world: &World) -> Result<(), Refusal> {
     let behind = |late: NotInTime| match late.answer {
         Answer::Unanswerable(why) => Refusal::new(why),
@@ -272,7 +272,7 @@ async fn see_all(world: &World) -> Result<(), Refusal> {
     world.caught_up(CATCH_UP).await.map(drop).map_err(behind)
 }
 
-/// The object that a reference names, or those that carry its labels.
+/// The object that a reference names, or those with its labels.
 pub(crate) async fn choose_referred(
     world: &World,
     reference: &Reference,
@@ -294,7 +294,7 @@ pub(crate) async fn choose_referred(
     }
 }
 
-/// The objects that a selector chooses and that are not being deleted already, in the order of their names.
+/// The objects that a selector matches and that are not being deleted, in the order of their names.
 fn choose(
     world: &World,
     api_version: &str,

@@ -18,7 +18,7 @@ use crate::file::{Operation, Scenario, Step};
 use crate::word::did_you_mean;
 pub use crate::word::{nearest, unknown_word};
 
-/// Reads and checks a scenario file; nothing runs before this succeeds.
+/// Reads and checks a scenario file. A scenario runs only after this has succeeded.
 pub fn read(path: &Path, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
     parse(path, &read_text(path)?, vocabulary)
 }
@@ -36,7 +36,7 @@ pub fn read_text(path: &Path) -> Result<String, Problem> {
     })
 }
 
-/// As [`read`], for a text that was read already; `path` is for messages and for files named in the scenario.
+/// Like [`read`], for a text that was read already; `path` is for messages and for files named in the scenario.
 ///
 /// ```
 /// use coracle_scenario::{BuiltIn, parse};
@@ -52,10 +52,10 @@ pub fn parse(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result<Sce
     Ok(scenario)
 }
 
-/// Reads a YAML file of any form, and says what is wrong with it as [`parse`] does.
+/// Reads any YAML file, with the same errors as [`parse`].
 ///
 /// # Errors
-/// Where the text is no YAML, or not of this form.
+/// If the text is not valid YAML, or does not have this format.
 pub fn yaml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Problem> {
     serde_saphyr::from_str(text).map_err(|error| {
         let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
@@ -65,15 +65,15 @@ pub fn yaml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Problem> 
     })
 }
 
-/// Checks a scenario that stands in another file, which is at `path` and has this text.
+/// Checks a scenario that is part of another file, which is at `path` and has this text.
 ///
 /// # Errors
-/// What [`parse`] would not take.
+/// The errors of [`parse`].
 pub fn check(path: &Path, text: &str, scenario: &Scenario, vocabulary: &dyn Vocabulary) -> Result<(), Problem> {
     Check { path, text, vocabulary, known: Known::of(scenario, path) }.scenario(scenario)
 }
 
-/// A text's hash: `sha256:` and 64 hexadecimal digits.
+/// The hash of a text: `sha256:` and 64 hexadecimal digits.
 pub fn hash(text: &str) -> String {
     let digest = Sha256::digest(text);
     digest.iter().fold("sha256:".to_owned(), |hash, byte| format!("{hash}{byte:02x}"))
@@ -94,7 +94,7 @@ impl Step {
     }
 }
 
-/// Adds the nearest of the words that serde says it expected.
+/// Adds the most similar of the words that serde expected.
 fn with_suggestion(message: &str) -> String {
     let suggestion = || {
         let (found, expected) = message.split_once("`, expected ")?;

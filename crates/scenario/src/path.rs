@@ -1,4 +1,4 @@
-/// One position of a path into an object.
+/// One element of a path into an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Position {
     /// A field, or a key of a map.
@@ -7,10 +7,10 @@ pub enum Position {
     Item(usize),
 }
 
-/// The fields and positions of a path such as `{.status.phase}` or `.spec.containers[0].image`.
+/// The elements of a path such as `{.status.phase}` or `.spec.containers[0].image`.
 ///
 /// # Errors
-/// What is no such path.
+/// If the text is not such a path.
 pub(crate) fn path_of(path: &str) -> Result<Vec<Position>, String> {
     let wrong = || format!("`{path}` is not a path such as `{{.status.phase}}`: field names and list positions only");
     let inner = match path.strip_prefix('{') {

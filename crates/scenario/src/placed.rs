@@ -5,7 +5,7 @@ use serde_saphyr::{Location, Spanned};
 
 use crate::path::Position;
 
-/// Where a part of an object stands: of the object that begins at `start` in a YAML text. `None` where the text has no such part.
+/// The location of a part of the object that begins at `start` in a YAML text. `None` if the text has no such part.
 pub(crate) fn place_in(text: &str, start: Location, path: &[Position]) -> Option<Location> {
     let root: Spanned<Placed> = serde_saphyr::from_str(text).ok()?;
     let object = find(&root, start)?;
@@ -25,7 +25,7 @@ pub(crate) fn place_in(text: &str, start: Location, path: &[Position]) -> Option
     Some(place)
 }
 
-/// A YAML value whose parts know where they stand.
+/// A YAML value that knows the locations of its parts.
 enum Placed {
     Map(Vec<(Spanned<String>, Spanned<Placed>)>),
     List(Vec<Spanned<Placed>>),

@@ -5,7 +5,7 @@ use serde_saphyr::Spanned;
 
 use crate::file::{self, Scenario};
 
-/// What a check asks. The file was checked when it was read.
+/// The question of a check, which was validated when the file was read.
 pub(crate) fn question(resource: Option<&Spanned<Value>>, cel: Option<&Spanned<String>>) -> Question {
     match (resource, cel) {
         (Some(object), _) => Question::Partial(object.value.clone()),
@@ -16,7 +16,7 @@ pub(crate) fn question(resource: Option<&Spanned<Value>>, cel: Option<&Spanned<S
     }
 }
 
-/// What has to hold throughout a scenario, or from one of its steps on.
+/// The conditions that have to hold throughout a scenario, or from one of its steps on.
 pub(crate) fn invariants(scenario: &Scenario) -> Vec<Invariant> {
     let make = |polarity: Polarity| {
         move |invariant: &Spanned<file::Invariant>| Invariant {

@@ -10,26 +10,26 @@ use crate::end_state::EndState;
 use crate::log::Log;
 use crate::mode::Mode;
 
-/// What became of a scenario.
+/// The result of a scenario.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The scenario's name.
     pub name: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// What there was at the end. Two runs can be compared by it.
+    /// The state at the end, by which two runs can be compared.
     pub end_state: EndState,
-    /// What was checked, in the order of the file.
+    /// The checks, in the order of the file.
     pub checks: Vec<Check>,
-    /// The seed by which the run can be repeated.
+    /// The seed with which the run can be repeated.
     pub seed: u64,
-    /// How the clock ran.
+    /// The mode of the clock.
     pub mode: Mode,
     /// How long it took on the cluster's clock.
     pub cluster_time: Duration,
     /// How long it took on the machine's clock.
     pub wall_time: Duration,
-    /// What became of the step that was put in; absent if there was none.
+    /// The outcome of the inserted step; absent if there was none.
     pub fate: Option<Fate>,
     pub(crate) log: Log,
 }
@@ -41,56 +41,56 @@ pub enum Outcome {
     Passed,
     /// A check did not hold, or the API refused an operation.
     Failed(Failure),
-    /// Something that was waited for did not come.
+    /// A condition was not met in time.
     NotInTime(Failure),
-    /// All that was checked held, but the disturbance that was asked for did not come to pass.
+    /// All checks held, but the requested disturbance did not take place.
     NothingMatched(Failure),
 }
 
-/// What was expected and what was there.
+/// What was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The step or the check.
     pub what: String,
     /// What was expected.
     pub expected: String,
-    /// What was there.
+    /// What was found.
     pub found: String,
     /// At which revision.
     pub revision: i64,
-    /// Who wrote what was there, as far as the log says.
+    /// The requester that wrote what was found, as far as the log shows it.
     pub written_by: Option<String>,
 }
 
-/// One check and what became of it.
+/// One check and its result.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// The sentence from the file.
     pub name: String,
     /// Whether it held.
     pub held: bool,
-    /// At which revision it held (or broke); the last one for what had to hold throughout.
+    /// The revision at which it held or broke; the last one for a check of all revisions.
     pub revision: i64,
-    /// When, since the cluster's start.
+    /// The time, measured from the cluster's start.
     pub at: Duration,
     /// Whether it had to hold throughout.
     pub throughout: bool,
-    /// Why it checked nothing, if it did: it would have passed whatever happened.
+    /// Why it was vacuous, if so: it would have passed in any case.
     pub vacuous: Option<String>,
 }
 
 impl Report {
-    /// What was run, and the event log, the cluster's end included, as far as it is kept in memory.
+    /// The header of the run and its event log, including the cluster's shutdown, as far as memory holds it.
     pub fn events(&self) -> &Events {
         self.log.events()
     }
 
-    /// The same, and nothing else.
+    /// Like [`events`](Self::events), consuming the report.
     pub fn into_events(self) -> Events {
         self.log.into_events()
     }
 
-    /// How often what happened.
+    /// Counts of the events.
     pub fn counts(&self) -> Counts {
         self.log.counts()
     }
@@ -100,16 +100,17 @@ impl Report {
         self.outcome == Outcome::Passed
     }
 
-    /// Writes a report into a file: the page with the run in it as `.html`, the summary as `.json`, JUnit as `.xml`, a page of a pull request as `.md`, a trace with
-    /// causes as `.perfetto.json`. All of it is read off the event log alone, so that the same seed writes the same file.
+    /// Writes a report to a file: the page as `.html`, the summary as `.json`, JUnit as `.xml`, Markdown for a pull
+    /// request as `.md`, a trace with causes as `.perfetto.json`. The report depends only on the event log, so equal
+    /// seeds give equal files.
     ///
     /// # Errors
-    /// If the name ends otherwise, or the file cannot be written.
+    /// If the extension is another one, or the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
         coracle_viewer::write(self.events(), path)
     }
 
-    /// Writes the page with the run in it, whatever the file is called.
+    /// Writes the page with the run in it, with any file name.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -117,7 +118,7 @@ impl Report {
         coracle_viewer::write_html(self.events(), path)
     }
 
-    /// The block that a terminal shows when a scenario is over.
+    /// The summary that a terminal shows after a scenario.
     pub fn block(&self) -> String {
         let mut text = String::new();
         let word = if self.passed() { "PASS" } else { "FAIL" };

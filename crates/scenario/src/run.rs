@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use self::stop::{Stop, late};
+use crate::broken_controller::BrokenControllers;
 use crate::change::{Change, Fate};
 use crate::disturbance::{Disturbance, Strike};
 use crate::end_state::EndState;
@@ -30,54 +31,53 @@ use crate::log::Log;
 use crate::mode::Mode;
 use crate::objects::{CATCH_UP, Objects, Refusal};
 use crate::report::{Check, Failure, Outcome, Report};
-use crate::toy::Toys;
 use crate::vacuous::Baselines;
 
-/// Who the scenario is in the event log.
+/// The actor of the scenario in the event log.
 const ACTOR: &str = "scenario";
 
-/// A scenario on its way through a running cluster.
+/// A scenario that runs in a cluster.
 pub(crate) struct Run<'a> {
     scenario: &'a Scenario,
-    /// The folder that files named in the scenario are relative to.
+    /// Paths in the scenario are relative to this folder.
     folder: PathBuf,
     cluster: &'a Cluster,
     world: World,
     objects: Arc<Objects>,
-    /// The API as each user of the steps so far sees it.
+    /// The API client of each user of the steps so far.
     users: BTreeMap<Option<String>, Arc<Objects>>,
     /// The objects that steps gave names to, as they were then.
     bound: Arc<Mutex<BTreeMap<String, Arc<coracle_meta::Object>>>>,
-    toys: Toys,
-    /// Drains that nobody waits for.
-    beside: JoinSet<Result<(), Refusal>>,
+    broken_controllers: BrokenControllers,
+    /// Drains that run in the background.
+    drains: JoinSet<Result<(), Refusal>>,
     recorder: Recorder,
     started: Instant,
     checks: Vec<Check>,
     /// The first entry of each step, for counts that begin there.
     steps: Vec<(String, EntryId)>,
-    /// Whether a check that checks nothing is one that fails.
+    /// Whether a vacuous check counts as failed.
     strict: bool,
-    /// Those that do, where they fail.
+    /// The vacuous checks, if they count as failed.
     vacuous: Vec<Failure>,
 }
 
-/// How a run ends, beside what becomes of it.
+/// The options for the end of a run.
 pub(crate) struct Ending<'a> {
     pub(crate) header: Header,
     pub(crate) mode: Mode,
     pub(crate) seed: u64,
-    /// How long the cluster is left alone after the last step.
+    /// How long the cluster continues after the last step.
     pub(crate) rest: Duration,
-    /// What is put in.
+    /// The step to insert.
     pub(crate) change: Option<&'a Change>,
-    /// What happens to the controllers, and whether it has.
+    /// The disturbance of the controllers, and whether it has taken place.
     pub(crate) disturbance: Option<(Disturbance, &'a Cell<Strike>)>,
-    /// Whether a check that checks nothing is one that fails.
+    /// Whether a vacuous check counts as failed.
     pub(crate) strict: bool,
 }
 
-/// How it ended.
+/// The result of all steps.
 struct Ended {
     outcome: Outcome,
     cluster_time: Duration,
@@ -94,8 +94,8 @@ impl<'a> Run<'a> {
             users: BTreeMap::from([(None, Arc::clone(&objects))]),
             objects,
             bound: Arc::default(),
-            toys: Toys::new(cluster, &scenario.spec.namespace),
-            beside: JoinSet::new(),
+            broken_controllers: BrokenControllers::new(cluster, &scenario.spec.namespace),
+            drains: JoinSet::new(),
             world,
             recorder: cluster.recorder().clone(),
             started: Instant::now(),
@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Takes all steps, and says what became of the scenario.
+    /// Takes all steps, and returns the report of the scenario.
     pub(crate) async fn finish(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
         let Ending { header, mode, seed, rest, change, disturbance, strict } = ending;
         self.strict = strict;
@@ -121,10 +121,10 @@ impl<'a> Run<'a> {
         if let Some((disturbance, strike)) = disturbance {
             self.judge_disturbance(disturbance, strike.get(), &mut outcome);
         }
-        self.report(header, (mode, seed), Ended { outcome, cluster_time, fate }, wall())
+        self.report(header, mode, seed, Ended { outcome, cluster_time, fate }, wall())
     }
 
-    /// Takes the step that is put in and no other, and says what became of it.
+    /// Takes only the inserted step, and returns the report.
     pub(crate) async fn alone(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
         let Ending { header, mode, seed, rest, change, strict, .. } = ending;
         self.strict = strict;
@@ -151,10 +151,10 @@ impl<'a> Run<'a> {
         self.see_all(&mut outcome).await;
         self.judge_throughout(&mut outcome);
         self.judge_vacuous(&mut outcome);
-        self.report(header, (mode, seed), Ended { outcome, cluster_time, fate: Some(fate) }, wall())
+        self.report(header, mode, seed, Ended { outcome, cluster_time, fate: Some(fate) }, wall())
     }
 
-    fn report(self, header: Header, (mode, seed): (Mode, u64), ended: Ended, wall_time: Duration) -> Report {
+    fn report(self, header: Header, mode: Mode, seed: u64, ended: Ended, wall_time: Duration) -> Report {
         let Ended { mut outcome, cluster_time, fate } = ended;
         let end_state = self.world.look(EndState::of);
         if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome
@@ -183,18 +183,18 @@ impl<'a> Run<'a> {
         (outcome, cluster_time)
     }
 
-    /// Takes all steps, and beside them, as soon as its event is written, the one that is put in. A task of its own would take
-    /// turns that others have without it; polled here, nothing changes before that event.
+    /// Takes all steps and, as soon as its event is recorded, the inserted step. The inserted step is polled here, and
+    /// not in a task of its own, so that it does not change the order of tasks before that event.
     async fn changed(&mut self, change: &Change, rest: Duration) -> (Outcome, Duration, Option<Fate>) {
-        let mut beside = Run::new(self.scenario, &change.path, self.cluster, self.world.clone());
-        (beside.bound, beside.toys) = (Arc::clone(&self.bound), self.toys.clone());
-        beside.strict = self.strict;
+        let mut inserted = Run::new(self.scenario, &change.path, self.cluster, self.world.clone());
+        (inserted.bound, inserted.broken_controllers) = (Arc::clone(&self.bound), self.broken_controllers.clone());
+        inserted.strict = self.strict;
         let (recorder, started, has_begun) = (self.recorder.clone(), self.started, Cell::new(false));
         let put_in = async {
             recorder.written(change.at).await;
             has_begun.set(true);
-            beside.step(&change.step).await?;
-            beside.joined().await
+            inserted.step(&change.step).await?;
+            inserted.joined().await
         };
         let (put_in, (outcome, cluster_time)) = {
             let (mut put_in, mut steps) = (pin!(put_in), pin!(self.all_steps_and_rest(rest)));
@@ -219,8 +219,8 @@ impl<'a> Run<'a> {
                 },
             }
         };
-        self.checks.append(&mut beside.checks);
-        self.vacuous.append(&mut beside.vacuous);
+        self.checks.append(&mut inserted.checks);
+        self.vacuous.append(&mut inserted.vacuous);
         match put_in {
             Err(Outcome::Failed(refused)) => {
                 let fate = Fate::Refused { why: refused.found.clone() };
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
         self.joined().await.err().unwrap_or(Outcome::Passed)
     }
 
-    /// Takes one step; says what became of the scenario if it ends it.
+    /// Takes one step; returns the outcome of the scenario if the step ends it.
     async fn step(&mut self, step: &Step) -> Result<(), Outcome> {
         let entry =
             self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
@@ -265,7 +265,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What the step's checks ask is asked before the step, and what begins with it begins.
+    /// Evaluates the checks of the step before the step, and starts what begins with it.
     async fn begin(&mut self, step: &Step) -> Result<(), Stop> {
         let spec = &self.scenario.spec;
         let begins = |invariant: &Spanned<file::Invariant>| {
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Does the operation at a place of a step, as far as that is not a check with what was asked before.
+    /// Executes one operation of a step; a check uses what was evaluated before the step.
     async fn operation_at(
         &mut self,
         place: usize,
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
         Ok(held)
     }
 
-    /// What had to be as wanted at every revision since the step began was, or was not first at the revision of its lapse.
+    /// Decides a `still` check: it failed at the revision of its lapse, or held at all revisions since the step began.
     async fn still(&self, assert: &Assert, lapse: Option<i64>) -> Result<i64, Stop> {
         match lapse {
             None => Ok(self.world.revision()),
@@ -316,7 +316,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The checks of a step held.
+    /// Records that the checks of a step held.
     fn step_held(&mut self, name: &str, revision: i64, vacuous: Option<String>) {
         let check = Check { vacuous, ..self.check(name, true, revision) };
         self.note_held(check);
@@ -329,7 +329,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The API as a step's user sees it.
+    /// The API client of a step's user.
     fn speaking_as(&mut self, user: Option<&str>) -> Arc<Objects> {
         let make = || Arc::new(Objects::new(self.cluster, &self.scenario.spec.namespace, user));
         Arc::clone(self.users.entry(user.map(str::to_owned)).or_insert_with(make))
@@ -337,7 +337,8 @@ impl<'a> Run<'a> {
 
     async fn stopped(&mut self, step: &str, operation: &str, stop: Stop) -> Outcome {
         if let Stop::Refused(_) = stop {
-            // The revision that is named is that of the refusal; one that cannot be seen is named by the verdict.
+            // The failure names the revision of the refusal. If the world cannot catch up, the verdict names another
+            // one.
             let _ = self.world.caught_up(CATCH_UP).await;
         }
         let what = format!("step `{step}`, {operation}");

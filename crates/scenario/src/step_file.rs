@@ -9,11 +9,11 @@ use crate::change::Change;
 use crate::file::{Operation, Scenario, Step};
 use crate::parse::{Check, Known, Problem, Vocabulary, hash, read_text, yaml};
 
-/// Reads a file with what is to be put into a run of a scenario after an event: a step with its name, one operation, or a list of
-/// operations, in the words of a scenario. Names that the scenario's steps give to objects are known in it.
+/// Reads a file with a change for a run of a scenario: a step with its name, one operation, or a list of operations, in
+/// the format of a scenario. It can use the names that the scenario's steps give to objects.
 ///
 /// # Errors
-/// If the file cannot be read or is none of these, with its line and column.
+/// If the file cannot be read or has another format, with its line and column.
 pub fn read_change(
     path: &Path,
     at: EntryId,
@@ -23,10 +23,10 @@ pub fn read_change(
     parse_change(path, &read_text(path)?, at, scenario, vocabulary)
 }
 
-/// As [`read_change`], for a text that was read already; `path` is for messages and for files named in it.
+/// Like [`read_change`], for a text that was read already; `path` is for messages and for files named in it.
 ///
 /// # Errors
-/// As there.
+/// As for [`read_change`].
 pub fn parse_change(
     path: &Path,
     text: &str,

@@ -2,12 +2,12 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
-/// A change of a node's taints, as `kubectl taint` writes it: `key=value:Effect`, or `key:Effect-`, or `key-`.
+/// A change of a node's taints, in the format of `kubectl taint`: `key=value:Effect`, or `key:Effect-`, or `key-`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TaintChange {
     pub(crate) key: String,
     pub(crate) value: String,
-    /// Empty where all effects of a key are taken off.
+    /// Empty if all effects of a key are removed.
     pub(crate) effect: String,
     pub(crate) removes: bool,
 }
@@ -25,29 +25,31 @@ impl FromStr for TaintChange {
         let (key, value) = rest.split_once('=').unwrap_or((rest, ""));
         let is_effect =
             matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") || removes && effect.is_empty();
-        match is_effect && !key.is_empty() {
-            true => Ok(Self { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned(), removes }),
-            false => Err(format!(
+        if is_effect && !key.is_empty() {
+            Ok(Self { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned(), removes })
+        } else {
+            Err(format!(
                 "`{text}` is not a taint: its effect has to be NoSchedule, PreferNoSchedule or NoExecute, after a key"
-            )),
+            ))
         }
     }
 }
 
-/// A taint as the API writes it, from a text such as `key=value:NoSchedule`.
+/// A taint of the API, from a text such as `key=value:NoSchedule`.
 ///
 /// # Errors
 /// What is wrong with the text, as a sentence.
 pub fn new_taint(text: &str) -> Result<Value, String> {
     let change: TaintChange = text.parse()?;
-    match change.removes {
-        true => Err(format!("`{text}` takes a taint off; nothing has it yet")),
-        false => Ok(change.applied(&[]).remove(0)),
+    if change.removes {
+        Err(format!("`{text}` takes a taint off; nothing has it yet"))
+    } else {
+        Ok(change.applied(&[]).remove(0))
     }
 }
 
 impl TaintChange {
-    /// The taints with this change.
+    /// The taints after this change.
     pub(crate) fn applied(&self, taints: &[Value]) -> Vec<Value> {
         let is_same = |taint: &Value| {
             taint["key"] == self.key.as_str() && (self.effect.is_empty() || taint["effect"] == self.effect.as_str())

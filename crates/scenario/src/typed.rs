@@ -1,4 +1,4 @@
-//! What expressions over the objects of a cluster are checked with.
+//! The types against which expressions over the objects of a cluster are checked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use coracle_expression::{Field, Object, Order, Schema, Shape};
 use coracle_schema::{Node, Special, TypeId, TypeRef};
 
-/// The shape of objects of a type as expressions over the store see them: JSON, in which a time and a quantity are texts.
+/// The schema of a type's objects as expressions see them: JSON, in which times and quantities are strings.
 pub(crate) fn schema(name: &str, root: TypeRef<'_>) -> Arc<Schema> {
     Arc::new(Reader { within: Vec::new() }.read(name, root))
 }
 
 struct Reader {
-    /// The types that are being read: one that holds itself ends there.
+    /// The types that are being read; a recursive type ends there.
     within: Vec<TypeId>,
 }
 
@@ -32,7 +32,7 @@ impl Reader {
                 None => Shape::Any,
             },
             Node::Struct(fields) if !fields.preserves_unknown => self.object(name, ty),
-            // What is a quantity is a text as it is stored; as it is written it may be a number.
+            // A stored quantity is a string; a file may contain a number.
             Node::Struct(_) | Node::Special(_) | Node::Any => Shape::Any,
         };
         Schema::new(shape)

@@ -1,4 +1,4 @@
-//! Checks that check nothing: they would pass whatever the step does.
+//! Vacuous checks: they would pass whatever the step does.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,22 @@ use crate::file::{Assert, Operation, Step};
 use crate::question::question;
 use crate::wait;
 
-/// What the checks of a step asked before they were made: an `assert` and an `error` at the beginning of the step, a `wait` when the
-/// checks began to which it belongs, because several waits one after the other wait for the same thing to come to an end.
+/// The results of a step's checks before the step acts: of an `assert` and an `error` at the beginning of the step, of
+/// a `wait` at the beginning of the group of checks that it belongs to, because several consecutive waits wait for one
+/// process to end.
 ///
-/// A check is vacuous if it was as wanted then, and at every revision since.
+/// A check is vacuous if it held then and at every revision since.
 pub(crate) struct Baselines<'s> {
     step: &'s Step,
     namespace: &'s str,
-    /// By the place of the operation in the step.
+    /// By the index of the operation in the step.
     lapses: BTreeMap<usize, Awaited>,
     /// Whether every round of the step found a check vacuous.
     vacuous: BTreeMap<usize, bool>,
 }
 
 impl<'s> Baselines<'s> {
-    /// What the step's asserts ask is asked of the world as it is. It has to be caught up.
+    /// Evaluates the step's asserts on the current world, which must be caught up.
     pub(crate) fn of(step: &'s Step, namespace: &'s str, world: &World) -> Self {
         let lapse = |(place, operation): (usize, &Spanned<Operation>)| {
             let (assert, wanted) = asserted(&operation.value)?;
@@ -34,13 +35,13 @@ impl<'s> Baselines<'s> {
         Self { step, namespace, lapses, vacuous: BTreeMap::new() }
     }
 
-    /// Whether checks begin with the operation at a place, whose waits then have to know it.
+    /// Whether a group of checks begins with the operation at an index; its waits have to be evaluated then.
     pub(crate) fn begins_checks(&self, place: usize) -> bool {
         let is_check = |place: usize| self.step.operations.get(place).is_some_and(|one| is_check(&one.value));
         is_check(place) && !place.checked_sub(1).is_some_and(is_check)
     }
 
-    /// What the waits from a place on ask, as far as nothing is done between them, is asked of the world as it is.
+    /// Evaluates the waits from an index on, up to the next action, on the current world.
     pub(crate) fn begin_checks(&mut self, place: usize, world: &World) {
         let checks = self.step.operations.iter().enumerate().skip(place);
         for (place, operation) in checks.take_while(|(_, operation)| is_check(&operation.value)) {
@@ -53,12 +54,12 @@ impl<'s> Baselines<'s> {
         }
     }
 
-    /// The first revision since, at which a check was not as wanted.
+    /// The first revision since then at which a check did not hold.
     pub(crate) fn lapse(&self, place: usize) -> Option<i64> {
         self.lapses.get(&place).and_then(Awaited::met)
     }
 
-    /// A check was as wanted at a revision.
+    /// Records that a check held at a revision.
     pub(crate) fn held(&mut self, place: usize, revision: i64) {
         let is_vacuous = !self.is_still(place) && self.lapse(place).is_none_or(|lapse| lapse > revision);
         self.vacuous.entry(place).and_modify(|all| *all &= is_vacuous).or_insert(is_vacuous);

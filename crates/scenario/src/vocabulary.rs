@@ -11,7 +11,8 @@ use crate::parse::Vocabulary;
 use crate::typed;
 use crate::word::did_you_mean;
 
-/// The parts of components that send requests of their own, as the event log names them; of a kubelet, that of a node is added.
+/// The parts of components that send requests, by their names in the event log; the name of the node is added to
+/// `kubelet`.
 const SENDERS: &[&str] = &[
     "controller-manager",
     "controller-manager/clusterrole-aggregation",
@@ -70,11 +71,11 @@ const SENDERS: &[&str] = &[
     "scheduler",
 ];
 
-/// The built-in kinds of the cluster with their fields, and expressions over lists of them by their plurals.
+/// The built-in kinds of the cluster with their fields, and expressions over lists of their objects by plural.
 #[derive(Debug)]
 pub struct BuiltIn {
     table: Arc<Table>,
-    /// By kind, made when an expression uses it.
+    /// By kind, created when an expression uses it.
     schemas: BTreeMap<GroupVersionKind, OnceLock<Arc<Schema>>>,
 }
 
@@ -98,8 +99,8 @@ impl BuiltIn {
         Some(made.get_or_init(|| typed::schema(&kind.kind, schema.root())).as_type())
     }
 
-    /// The type of the list that a plural stands for; `None` if it is the plural of no kind. Where the objects of several kinds are
-    /// in one list, nothing is known of them.
+    /// The type of the list that a plural stands for; `None` if it is not the plural of a kind. If one list holds
+    /// objects of several kinds, its type is unknown.
     fn list_of(&self, plural: &str) -> Option<Type> {
         let stored =
             self.table.resources().iter().filter(|row| row.plural == plural && row.stored_as == row.resource());
@@ -111,7 +112,7 @@ impl BuiltIn {
         }
     }
 
-    /// What an expression was refused for, with the field that was meant.
+    /// The error of an expression, with a suggestion for the field.
     fn refusal(&self, error: &Error) -> String {
         let field = match error {
             Error::Refused(report) => report.issues.iter().find_map(|issue| {
@@ -131,7 +132,7 @@ impl BuiltIn {
     }
 }
 
-/// What is wrong besides comparisons with null: as it is stored, a field whose type has no null may hold it.
+/// The errors except those about comparisons with null: a stored field may be null although its type has no null.
 fn with_null(error: Error) -> Option<Error> {
     let Error::Refused(mut report) = error else { return Some(error) };
     let is_comparison = |message: &str| {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::file::{Wait, WaitFor};
 use crate::path::{Position, path_of};
 
-/// Looks whether what a `wait` waits for is there, for every object that it names or selects.
+/// Checks whether the condition of a `wait` holds for every object that it names or selects.
 pub(crate) fn look(wait: &Wait, namespace: &str, cluster: &ClusterState) -> Result<(), Answer> {
     let selector = wait.selector.as_ref().and_then(|selector| LabelSelector::parse(&selector.value).ok());
     let objects: Vec<_> = cluster

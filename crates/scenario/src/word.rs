@@ -1,4 +1,4 @@
-/// What is wrong with a word that is not among those expected of a `what`; `None` if it is.
+/// The error for a word that is not among the valid words of a `what`; `None` if it is valid.
 pub fn unknown_word(found: &str, valid: &[&str], what: &str) -> Option<String> {
     if valid.contains(&found) {
         return None;
@@ -8,12 +8,12 @@ pub fn unknown_word(found: &str, valid: &[&str], what: &str) -> Option<String> {
     Some(format!("unknown {what} `{found}`, {expected}{}", did_you_mean(found, valid.iter().copied())))
 }
 
-/// The end of a refusal: the candidate that was meant, if one is near enough.
+/// The end of an error message: a suggestion, if a candidate is similar enough.
 pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
     nearest(word, candidates).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
-/// The candidate with the smallest edit distance, if it is near enough to be meant.
+/// The candidate with the smallest edit distance, if it is similar enough.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     candidates

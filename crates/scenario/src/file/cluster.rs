@@ -13,15 +13,15 @@ use super::duration::duration;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ClusterSpec {
-    /// How many simulated nodes, called `node-1` and so on; or the shape of each.
+    /// How many simulated nodes, named `node-1` and so on; or the shape of each.
     pub nodes: Spanned<Nodes>,
-    /// `virtual`, `real` or `scaled=N`; the command line wins.
+    /// `virtual`, `real` or `scaled=N`; the command line takes precedence.
     pub mode: Option<Spanned<String>>,
-    /// The seed of all randomness; the command line wins.
+    /// The seed of all randomness; the command line takes precedence.
     pub seed: Option<u64>,
-    /// How long things take.
+    /// How long operations take.
     pub latency: Latency,
-    /// Whether `metrics.k8s.io` is served, of what pods use.
+    /// Whether `metrics.k8s.io` is served with the usage of pods.
     pub metrics_server: bool,
 }
 
@@ -35,9 +35,9 @@ impl Default for ClusterSpec {
 /// The simulated nodes of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Nodes {
-    /// So many, all alike.
+    /// This many equal nodes.
     Count(usize),
-    /// Each as it is written.
+    /// One node per shape.
     Shapes(Vec<NodeShape>),
 }
 
@@ -47,13 +47,14 @@ pub enum Nodes {
 pub struct NodeShape {
     /// Its name.
     pub name: String,
-    /// Labels beside those that every node has.
+    /// Labels in addition to those that every node has.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Taints that it registers with, as `kubectl taint` writes them: `key=value:NoSchedule`.
     #[serde(default)]
     pub taints: Vec<String>,
-    /// What it has of `cpu`, `memory`, `pods` and others, as quantities; what is not named is as on every node.
+    /// Its capacity of `cpu`, `memory`, `pods` and other resources, as quantities. Resources that are not named have
+    /// their default.
     #[serde(default)]
     pub capacity: BTreeMap<String, String>,
     /// Manifests of its static pods.
@@ -68,10 +69,10 @@ pub struct NodeShape {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Joins {
-    /// It is there from the start.
+    /// It exists from the start.
     #[default]
     AtStart,
-    /// A step starts it.
+    /// A step adds it.
     Later,
 }
 
@@ -130,20 +131,20 @@ impl<'de> Deserialize<'de> for Nodes {
     }
 }
 
-/// How long things take in the cluster's time.
+/// How long operations take in the cluster's time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Latency {
-    /// A request of a component to the API server, and back.
+    /// The round trip of a request from a component to the API server.
     #[serde(deserialize_with = "duration")]
     pub request: Duration,
-    /// A watch event on its way to a component.
+    /// The delivery of a watch event to a component.
     #[serde(deserialize_with = "duration")]
     pub watch: Duration,
-    /// From a pod's arrival at its node until its containers run.
+    /// The time from the binding of a pod until its containers run.
     #[serde(deserialize_with = "duration")]
     pub pod_start: Duration,
-    /// From a pod's deletion until its containers have stopped (never longer than its grace period).
+    /// The time from a pod's deletion until its containers have stopped, at most its grace period.
     #[serde(deserialize_with = "duration")]
     pub pod_stop: Duration,
 }

@@ -21,8 +21,8 @@ pub struct OnNode {
 pub struct Taint {
     /// The node.
     pub node: Spanned<String>,
-    /// As `kubectl taint` writes it: `key=value:NoExecute`, `key:NoSchedule`; with a `-` at the end it is taken off, by key
-    /// and effect or by key alone.
+    /// In the format of `kubectl taint`: `key=value:NoExecute`, `key:NoSchedule`. A `-` at the end removes the taint,
+    /// by key and effect or by key only.
     pub taint: Spanned<String>,
 }
 
@@ -33,16 +33,16 @@ pub struct Evict {
     /// Which pods.
     #[serde(rename = "ref")]
     pub reference: Reference,
-    /// How many of those chosen by labels, in the order of their names; absent for all.
+    /// How many of the pods chosen by labels to evict, in the order of their names; absent for all.
     #[serde(default, deserialize_with = "optional_positive")]
     pub pick: Option<usize>,
     /// The name under which the first evicted pod is known to later expressions.
     #[serde(default, rename = "as")]
     pub binding: Option<Spanned<String>>,
-    /// The grace period in seconds, if it is not the pod's own.
+    /// The grace period in seconds; absent for the pod's own.
     #[serde(default)]
     pub grace_period_seconds: Option<i64>,
-    /// Whether the eviction is to be refused because a budget does not allow it.
+    /// Whether the eviction must be refused because a budget does not allow it.
     #[serde(default)]
     pub refused: bool,
 }
@@ -53,44 +53,44 @@ pub struct Evict {
 pub struct Drain {
     /// The node.
     pub node: String,
-    /// The grace period in seconds, if it is not the pods' own.
+    /// The grace period in seconds; absent for the pods' own.
     #[serde(default)]
     pub grace_period_seconds: Option<i64>,
-    /// Whether pods that no controller manages go, too.
+    /// Whether pods without a controller are evicted, too.
     #[serde(default)]
     pub force: bool,
-    /// Whether the step waits until the pods are gone; if not, the drain goes on while the next steps are taken.
+    /// Whether the step waits until the pods are gone. If not, the drain continues during the next steps.
     #[serde(default = "super::yes")]
     pub wait: bool,
-    /// How long, if not as long as the scenario says.
+    /// The timeout; absent for the scenario's.
     #[serde(default, deserialize_with = "optional_duration")]
     pub timeout: Option<Duration>,
 }
 
-/// Steers a rollout.
+/// An action on a rollout.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rollout {
     /// A Deployment, StatefulSet or DaemonSet.
     #[serde(rename = "ref")]
     pub reference: Reference,
-    /// What to do.
+    /// The action.
     pub action: RolloutAction,
-    /// The revision to go back to; absent for the one before.
+    /// The revision to roll back to; absent for the previous one.
     #[serde(default)]
     pub to_revision: Option<i64>,
 }
 
-/// What is done to a rollout.
+/// The actions on a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RolloutAction {
-    /// Goes back to an earlier revision.
+    /// Rolls back to an earlier revision.
     Undo,
-    /// Stops a Deployment from being rolled out.
+    /// Pauses the rollout of a Deployment.
     Pause,
-    /// Lets it go on.
+    /// Resumes it.
     Resume,
-    /// Makes all pods anew.
+    /// Replaces all pods.
     Restart,
 }

@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Deserializer};
 
-/// A number of things of which there is one at least.
+/// A number that is at least one.
 pub(super) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroUsize, D::Error> {
     let said = i64::deserialize(deserializer)?;
     let number = usize::try_from(said).ok().and_then(NonZeroUsize::new);

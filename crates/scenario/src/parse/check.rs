@@ -8,14 +8,16 @@ use serde_saphyr::{Location, Spanned};
 
 use self::written::NeedsName;
 use super::{Known, Problem, Vocabulary};
-use crate::file::{Assert, Invariant, Nodes, Operation, Part, RequestCount, Rollout, RolloutAction, Scenario};
+use crate::broken_controller::BROKEN_CONTROLLERS;
+use crate::file::{
+    Assert, Invariant, Nodes, Operation, Part, Patch, RequestCount, Rollout, RolloutAction, Scenario, Update,
+};
 use crate::manifests::manifests_of;
 use crate::mode::Mode;
 use crate::taint::TaintChange;
-use crate::toy::TOYS;
 use crate::word::{did_you_mean, unknown_word};
 
-/// What is checked of operations that could be read.
+/// Checks operations that could be parsed.
 pub(crate) struct Check<'a> {
     pub(crate) path: &'a Path,
     /// The text of the file.
@@ -60,20 +62,20 @@ impl Check<'_> {
         self.sender(&requests.by)
     }
 
-    /// A step, by its name.
+    /// The name of a step.
     fn step(&self, name: &Spanned<String>) -> Result<(), Problem> {
         let steps: Vec<&str> = self.known.steps.iter().map(String::as_str).collect();
         self.word(name, &steps, "step")
     }
 
-    /// A part of a component, or a user.
+    /// The name of a part of a component, or of a user.
     fn sender(&self, by: &Spanned<String>) -> Result<(), Problem> {
         let mut senders = self.vocabulary.senders();
         senders.extend(
             self.known.nodes.iter().flat_map(|node| [format!("kubelet/{node}"), format!("kubelet/{node}/pods")]),
         );
         senders.extend(self.known.users.iter().cloned());
-        senders.extend(TOYS.iter().map(|toy| format!("toy/{toy}")));
+        senders.extend(BROKEN_CONTROLLERS.iter().map(|name| format!("toy/{name}")));
         senders.push("scenario".to_owned());
         if by.value.starts_with("system:") {
             return Ok(());
@@ -81,7 +83,7 @@ impl Check<'_> {
         self.one_of(by, senders.iter(), "sender")
     }
 
-    /// As [`word`](Self::word), where there are too many valid words to name them all.
+    /// Like [`word`](Self::word), if there are too many valid words to list.
     fn one_of<'w>(
         &self,
         found: &Spanned<String>,
@@ -95,12 +97,12 @@ impl Check<'_> {
         Err(self.problem(found.referenced, format!("unknown {what} `{}`{hint}", found.value)))
     }
 
-    /// A simulated node, which can be stopped and cut off.
+    /// A simulated node, which can be stopped and partitioned.
     fn simulated(&self, node: &Spanned<String>) -> Result<(), Problem> {
         self.one_of(node, self.known.nodes.iter(), "simulated node")
     }
 
-    /// A node of the cluster, simulated or an object alone.
+    /// A node of the cluster: a simulated one, or only a Node object.
     fn node(&self, place: Location, node: &str) -> Result<(), Problem> {
         let node = Spanned::new(node.to_owned(), place, place);
         self.one_of(&node, self.known.nodes.iter().chain(&self.known.node_objects), "node")
@@ -118,30 +120,8 @@ impl Check<'_> {
             }
             Operation::Apply(apply) => self.resource(place, apply.resource.as_ref(), apply.file.as_ref()),
             Operation::Get(get) => self.reference(place, &get.reference, NeedsName::Yes),
-            Operation::Update(update) => {
-                self.known_name(&update.from)?;
-                match (&update.resource, self.known.bound.get(&update.from.value)) {
-                    (Some(change), Some(Some((api_version, kind)))) => {
-                        self.fits(change.referenced, api_version, kind, &Value::Object(change.value.clone()))
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Operation::Patch(patch) => {
-                if patch.selector.is_none() && patch.resource.value.pointer("/metadata/name").is_none() {
-                    return Err(self.problem(place, "`patch` needs `metadata.name` in its resource, or a `selector`"));
-                }
-                if let Some(selector) = &patch.selector {
-                    self.selector(selector)?;
-                }
-                let (api_version, kind) = self.kind_of(&patch.resource)?;
-                self.stored(patch.resource.referenced, api_version, kind)?;
-                match patch.subresource.as_deref() {
-                    // It has a kind of its own.
-                    Some("scale") => Ok(()),
-                    _ => self.fits(patch.resource.referenced, api_version, kind, &patch.resource.value),
-                }
-            }
+            Operation::Update(update) => self.update(update),
+            Operation::Patch(patch) => self.patch(place, patch),
             Operation::Scale(scale) => self.reference(place, &scale.reference, NeedsName::Yes),
             Operation::Delete(delete) => {
                 if let Some(policy) = &delete.deletion_propagation_policy {
@@ -173,6 +153,32 @@ impl Check<'_> {
         }
     }
 
+    fn update(&self, update: &Update) -> Result<(), Problem> {
+        self.known_name(&update.from)?;
+        match (&update.resource, self.known.bound.get(&update.from.value)) {
+            (Some(change), Some(Some((api_version, kind)))) => {
+                self.fits(change.referenced, api_version, kind, &Value::Object(change.value.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn patch(&self, place: Location, patch: &Patch) -> Result<(), Problem> {
+        if patch.selector.is_none() && patch.resource.value.pointer("/metadata/name").is_none() {
+            return Err(self.problem(place, "`patch` needs `metadata.name` in its resource, or a `selector`"));
+        }
+        if let Some(selector) = &patch.selector {
+            self.selector(selector)?;
+        }
+        let (api_version, kind) = self.kind_of(&patch.resource)?;
+        self.stored(patch.resource.referenced, api_version, kind)?;
+        match patch.subresource.as_deref() {
+            // The scale subresource has a kind of its own.
+            Some("scale") => Ok(()),
+            _ => self.fits(patch.resource.referenced, api_version, kind, &patch.resource.value),
+        }
+    }
+
     fn taint(&self, taint: &Spanned<String>) -> Result<(), Problem> {
         taint.value.parse::<TaintChange>().map(drop).map_err(|why| self.problem(taint.referenced, why))
     }
@@ -186,7 +192,7 @@ impl Check<'_> {
         self.reference(place, &rollout.reference, NeedsName::Yes)
     }
 
-    /// Nodes have names of their own, and taints and capacities that can be read.
+    /// Nodes need unique names, and valid taints and capacities.
     fn nodes(&self, place: Location, nodes: &Nodes) -> Result<(), Problem> {
         let shapes = nodes.shapes();
         let names: BTreeSet<_> = shapes.iter().map(|shape| &shape.name).collect();
@@ -216,7 +222,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// A name that a step gives to an object.
+    /// The name that a step gave to an object.
     fn known_name(&self, name: &Spanned<String>) -> Result<(), Problem> {
         if self.known.bound.contains_key(&name.value) {
             return Ok(());
@@ -267,7 +273,7 @@ impl Check<'_> {
                 self.word(component, &["controller-manager", "scheduler", "csi-driver", "store"], "component")
             }
             (None, Some(node), None) => self.simulated(node),
-            (None, None, Some(toy)) => self.word(toy, TOYS, "toy"),
+            (None, None, Some(toy)) => self.word(toy, BROKEN_CONTROLLERS, "toy"),
             _ => Err(self.problem(place, "needs one of `component`, `node` and `toy`")),
         }
     }

@@ -9,24 +9,24 @@ use crate::object_file::{read_objects, take_apart};
 /// The `apiVersion` and the kind of objects.
 pub(crate) type Kind = (String, String);
 
-/// What a scenario itself brings that its words may name.
+/// The names that a scenario itself defines.
 pub(crate) struct Known {
-    /// The names that steps give to objects, and the kinds of those; `None` where more than one kind has a name.
+    /// The names that steps give to objects, with their kinds; `None` if objects of several kinds have the name.
     pub(crate) bound: BTreeMap<String, Option<Kind>>,
-    /// The kinds of the definitions that it creates, with their plurals. Their fields are not checked.
+    /// The kinds of the CustomResourceDefinitions that it creates, with their plurals. Their fields are not checked.
     pub(crate) custom: BTreeMap<Kind, String>,
     /// The simulated nodes.
     pub(crate) nodes: BTreeSet<String>,
-    /// The nodes that are objects alone, because it creates them.
+    /// The Node objects that it creates, which are not simulated.
     pub(crate) node_objects: BTreeSet<String>,
-    /// Who takes steps.
+    /// The users of steps.
     pub(crate) users: BTreeSet<String>,
-    /// The steps.
+    /// The names of steps.
     pub(crate) steps: Vec<String>,
 }
 
 impl Known {
-    /// What the steps of a scenario make known; files that they name are beside the one at `path`.
+    /// The names that the steps of a scenario define. Files that they refer to are relative to `path`.
     pub(crate) fn of(scenario: &Scenario, path: &Path) -> Self {
         let nodes = scenario.spec.cluster.nodes.value.shapes().into_iter().map(|shape| shape.name).collect();
         let mut known = Self {
@@ -41,7 +41,7 @@ impl Known {
         known
     }
 
-    /// What one more step makes known.
+    /// Adds the names that one more step defines.
     pub(crate) fn add(&mut self, step: &Step, path: &Path) {
         self.steps.push(step.name.clone());
         self.users.extend(step.user.clone());
@@ -85,7 +85,7 @@ pub(crate) fn bound(operation: &Operation) -> Option<(String, Option<Kind>)> {
     Some((name.value.clone(), kind))
 }
 
-/// The objects that an operation creates. A file that cannot be read is reported where it is checked.
+/// The objects that an operation creates. A file that cannot be read is reported by the check of the operation.
 fn created(operation: &Operation, path: &Path) -> Vec<Value> {
     let (resource, file) = match operation {
         Operation::Create(create) => (&create.resource, &create.file),

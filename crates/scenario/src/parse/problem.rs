@@ -1,16 +1,16 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something in a scenario file that cannot be run, and where it stands. Exit code 2.
+/// An error in a scenario file, with its location. Exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file.
     pub file: PathBuf,
-    /// The line, from 1; 0 if the problem has no place.
+    /// The line, from 1; 0 if the problem has no location.
     pub line: u64,
     /// The column, from 1.
     pub column: u64,
-    /// What is wrong, and the nearest valid word if there is one.
+    /// The message, with the most similar valid word if there is one.
     pub message: String,
 }
 

@@ -8,7 +8,7 @@ use crate::objects::CATCH_UP;
 use crate::report::{Check, Failure, Outcome};
 
 impl Run<'_> {
-    /// What has to hold throughout, and the requests, are judged when the last write is seen.
+    /// Decides the invariants and the request counts after the last write was seen.
     pub(super) async fn judge(&mut self, outcome: &mut Outcome) {
         self.see_all(outcome).await;
         self.judge_throughout(outcome);
@@ -16,7 +16,7 @@ impl Run<'_> {
         self.judge_vacuous(outcome);
     }
 
-    /// A run of which not every write is seen has not passed.
+    /// A run passes only if all of its writes were seen.
     pub(super) async fn see_all(&self, outcome: &mut Outcome) {
         let Err(late) = self.world.caught_up(CATCH_UP).await.map_err(late) else { return };
         let Stop::NotInTime { expected, found, revision } = late else { unreachable!("nothing else is late") };
@@ -27,7 +27,7 @@ impl Run<'_> {
         }
     }
 
-    /// A check held; if it checked nothing, that is noted, or is its failure.
+    /// Records a check that held. If it was vacuous, that is noted, or it fails.
     pub(super) fn note_held(&mut self, mut check: Check) {
         if let (true, Some(why)) = (self.strict, &check.vacuous) {
             let (name, expected) = (check.name.as_str(), "to check something");
@@ -50,14 +50,14 @@ impl Run<'_> {
         self.checks.push(check);
     }
 
-    /// A check that checks nothing fails where that was asked for.
+    /// A vacuous check fails in strict mode.
     pub(super) fn judge_vacuous(&self, outcome: &mut Outcome) {
         if let (Outcome::Passed, Some(first)) = (&*outcome, self.vacuous.first()) {
             *outcome = Outcome::Failed(first.clone());
         }
     }
 
-    /// A disturbance that was asked for and did not come to pass shows nothing.
+    /// A requested disturbance that did not take place makes the result meaningless.
     pub(super) fn judge_disturbance(&mut self, disturbance: Disturbance, strike: Strike, outcome: &mut Outcome) {
         let (name, last) = (format!("disturbance {disturbance}"), self.world.revision());
         let (expected, found) = match strike {
@@ -98,14 +98,11 @@ impl Run<'_> {
                     Check { at, throughout: true, ..self.check(&verdict.name, false, broken.revision) }
                 }
             };
-            match check.held {
-                true => self.note_held(check),
-                false => self.checks.push(check),
-            }
+            if check.held { self.note_held(check) } else { self.checks.push(check) }
         }
         let broken = verdicts.into_iter().filter_map(|verdict| Some((verdict.name, verdict.broken?)));
         let Some((name, broken)) = broken.min_by_key(|(_, broken)| broken.revision) else { return };
-        // It was judged before a step could end at the same revision.
+        // It was decided before a step could end at the same revision.
         let is_first = match outcome {
             Outcome::Passed | Outcome::NothingMatched(_) => true,
             Outcome::Failed(step) | Outcome::NotInTime(step) => broken.revision <= step.revision,
@@ -120,7 +117,7 @@ impl Run<'_> {
         Check { name: name.to_owned(), held, revision, at, throughout: false, vacuous: None }
     }
 
-    /// With one more word of truth, if it is not empty.
+    /// With an additional field that is set to true, if its name is not empty.
     pub(super) fn record_failure(&self, name: &str, expected: &str, found: &str, revision: i64, word: &'static str) {
         self.recorder.record(ACTOR, Stage::CheckFail, || {
             let detail =

@@ -13,7 +13,7 @@ use crate::question::question;
 use crate::wait;
 
 impl Run<'_> {
-    /// Does one operation; a check returns the revision at which it held.
+    /// Executes one operation; a check returns the revision at which it held.
     pub(super) async fn operation(&mut self, operation: &Operation) -> Result<Option<i64>, Stop> {
         match operation {
             Operation::Create(create) => {
@@ -74,7 +74,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// The object that a step has given a name to.
+    /// The object to which a step has given a name.
     fn known(&self, name: &Spanned<String>) -> Result<Arc<coracle_meta::Object>, Refusal> {
         let known = self.bound.lock().get(&name.value).cloned();
         known.ok_or_else(|| Refusal::new(format!("no step has read `{}`", name.value)))
@@ -92,13 +92,13 @@ impl Run<'_> {
             return Ok(self.objects.drain(drain, timeout).await?);
         }
         let (objects, drain) = (Arc::clone(&self.objects), drain.clone());
-        self.beside.spawn(async move { objects.drain(&drain, timeout).await });
+        self.drains.spawn(async move { objects.drain(&drain, timeout).await });
         Ok(())
     }
 
-    /// What was begun besides the steps has to come to a good end as well.
+    /// Operations in the background have to succeed as well.
     pub(super) async fn join(&mut self) -> Result<(), Stop> {
-        while let Some(ended) = self.beside.join_next().await {
+        while let Some(ended) = self.drains.join_next().await {
             ended.map_err(|error| Refusal::new(error.to_string()))??;
         }
         Ok(())
@@ -108,12 +108,13 @@ impl Run<'_> {
         match target(part) {
             Target::Component(component) => self.cluster.stop_component(component).await,
             Target::Store => {
-                // What it acknowledged and has not told goes with it, and checks are asked while it is dead.
+                // The store loses acknowledged writes that it has not announced yet, and checks have to be evaluated
+                // while it is down.
                 self.world.current(CATCH_UP).await.map_err(late)?;
                 self.cluster.kill_store().map_err(refused)?;
             }
             Target::Node(node) => self.node(node, coracle_cluster::Kubelet::stop_node)?,
-            Target::Toy(toy) => self.toys.stop(toy).map_err(Refusal::new)?,
+            Target::BrokenController(name) => self.broken_controllers.stop(name).map_err(Refusal::new)?,
         }
         Ok(())
     }
@@ -129,15 +130,16 @@ impl Run<'_> {
                 }
                 self.node(node, coracle_cluster::Kubelet::start_node)?;
             }
-            Target::Toy(toy) => self.toys.start(toy).await.map_err(Refusal::new)?,
+            Target::BrokenController(name) => self.broken_controllers.start(name).await.map_err(Refusal::new)?,
         }
         Ok(())
     }
 
     fn node(&self, name: &str, change: fn(&coracle_cluster::Kubelet, &str) -> bool) -> Result<(), Stop> {
-        match change(self.cluster.kubelet(), name) {
-            true => Ok(()),
-            false => Err(Stop::Refused(Refusal::new(format!("there is no simulated node `{name}`")))),
+        if change(self.cluster.kubelet(), name) {
+            Ok(())
+        } else {
+            Err(Stop::Refused(Refusal::new(format!("there is no simulated node `{name}`"))))
         }
     }
 
@@ -149,18 +151,18 @@ impl Run<'_> {
     }
 }
 
-/// What is stopped or started.
+/// What an operation stops or starts.
 enum Target<'a> {
     Component(Component),
     Store,
     Node(&'a str),
-    Toy(&'a str),
+    BrokenController(&'a str),
 }
 
-/// What an operation stops or starts. The file was checked when it was read.
+/// What an operation stops or starts, which was validated when the file was read.
 fn target(part: &Part) -> Target<'_> {
     if let Some(toy) = &part.toy {
-        return Target::Toy(&toy.value);
+        return Target::BrokenController(&toy.value);
     }
     match (&part.component, &part.node) {
         (Some(word), _) => match Component::named(&word.value) {

@@ -2,7 +2,7 @@ use coracle_sim::{Answer, NotInTime};
 
 use crate::objects::Refusal;
 
-/// Why a step stopped the scenario.
+/// Why a step ended the scenario.
 pub(super) enum Stop {
     Refused(Refusal),
     NotInTime {
@@ -10,7 +10,7 @@ pub(super) enum Stop {
         found: String,
         revision: i64,
     },
-    /// What was to stay as it was did not.
+    /// A condition that had to hold throughout the step did not.
     Lapsed {
         expected: String,
         revision: i64,

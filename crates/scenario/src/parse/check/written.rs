@@ -47,7 +47,7 @@ impl Check<'_> {
         }
     }
 
-    /// The `apiVersion` and the kind of an object, which are known.
+    /// The `apiVersion` and the kind of an object, which must be known.
     pub(super) fn kind_of<'o>(&self, object: &'o Spanned<Value>) -> Result<(&'o str, &'o str), Problem> {
         let word = |name: &str| object.value.get(name).and_then(Value::as_str);
         match (word("apiVersion"), word("kind")) {
@@ -60,7 +60,7 @@ impl Check<'_> {
         }
     }
 
-    /// An object, or a list of them, that is written.
+    /// A complete object, or a list of objects.
     pub(super) fn whole(&self, object: &Spanned<Value>) -> Result<(), Problem> {
         if object.value.get("kind").and_then(Value::as_str) == Some("List") {
             for item in take_apart(object.value.clone()) {
@@ -76,20 +76,20 @@ impl Check<'_> {
         self.fits(object.referenced, api_version, kind, &object.value)
     }
 
-    /// A part of an object that is looked for.
+    /// A partial object to search for.
     pub(super) fn partial(&self, object: &Spanned<Value>) -> Result<(), Problem> {
         let (api_version, kind) = self.kind_of(object)?;
         self.stored(object.referenced, api_version, kind)?;
         self.fits(object.referenced, api_version, kind, &object.value)
     }
 
-    /// Objects of the kind have all that stands in the one at `place`.
+    /// The kind must have all fields of the object at `place`.
     pub(super) fn fits(&self, place: Location, api_version: &str, kind: &str, object: &Value) -> Result<(), Problem> {
         let Some(Misfit { path, message }) = self.vocabulary.misfit(api_version, kind, object) else { return Ok(()) };
         Err(self.problem(place_in(self.text, place, &path).unwrap_or(place), message))
     }
 
-    /// Objects are looked at as they are stored; in another version, none would be found.
+    /// Objects are compared in their stored version; in another version, none would be found.
     pub(super) fn stored(&self, place: Location, api_version: &str, kind: &str) -> Result<(), Problem> {
         match self.vocabulary.stored_version(api_version, kind) {
             Some(stored) if stored != api_version => {
@@ -101,7 +101,7 @@ impl Check<'_> {
         }
     }
 
-    /// Objects that are chosen among those that there are.
+    /// A reference that chooses among the existing objects.
     pub(super) fn chosen(&self, place: Location, reference: &Reference) -> Result<(), Problem> {
         self.reference(place, reference, NeedsName::NameOrLabels)?;
         self.stored(reference.api_version.referenced, &reference.api_version.value, &reference.kind.value)
@@ -140,9 +140,12 @@ impl Check<'_> {
         }
         let mut kinds = self.vocabulary.kinds();
         kinds.extend(self.known.custom.keys().map(|(_, kind)| kind.clone()));
-        let hint = nearest(kind, kinds.iter().map(String::as_str)).map_or(String::new(), |near| match near == kind {
-            true => format!("; `{kind}` exists in another apiVersion"),
-            false => format!("; did you mean `{near}`?"),
+        let hint = nearest(kind, kinds.iter().map(String::as_str)).map_or(String::new(), |near| {
+            if near == kind {
+                format!("; `{kind}` exists in another apiVersion")
+            } else {
+                format!("; did you mean `{near}`?")
+            }
         });
         Err(self.problem(place, format!("no kind `{kind}` in `{api_version}`{hint}")))
     }

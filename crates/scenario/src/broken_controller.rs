@@ -1,4 +1,4 @@
-//! Controllers that are wrong on purpose, to be seen beside those that are right.
+//! Deliberately broken controllers, to compare with correct ones. Scenario files call them `toy`.
 
 use std::sync::Arc;
 
@@ -10,38 +10,38 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// The toys that there are.
-pub(crate) const TOYS: &[&str] = &[EDGE_TRIGGERED];
+/// The names of all broken controllers.
+pub(crate) const BROKEN_CONTROLLERS: &[&str] = &[EDGE_TRIGGERED];
 
 const EDGE_TRIGGERED: &str = "edge-triggered";
-/// Which pods are the toy's.
+/// The label of the pods that the controller manages.
 const LABEL: &str = "toy=edge-triggered";
 
-/// The toys of a run, none of which runs before it is started.
+/// The broken controllers of a run, which do not run before they are started.
 ///
-/// `edge-triggered` makes a pod whenever it sees that a pod with the label `toy: edge-triggered` has gone. It compares nothing: what it
-/// does not see has not happened for it.
+/// `edge-triggered` creates a pod whenever it sees the deletion of a pod with the label `toy: edge-triggered`. It never
+/// compares desired and actual state, so it misses every deletion that it does not see.
 #[derive(Clone)]
-pub(crate) struct Toys {
+pub(crate) struct BrokenControllers {
     client: Client,
     namespace: String,
     running: Arc<Mutex<Running>>,
 }
 
-/// A toy that runs, for as long as somebody holds it.
+/// A running controller, which stops when this is dropped.
 #[derive(Default)]
 struct Running(Option<JoinHandle<()>>);
 
-impl Toys {
+impl BrokenControllers {
     pub(crate) fn new(cluster: &Cluster, namespace: &str) -> Self {
         let client = cluster.client_as(User::new(actor(), ["system:masters"])).with_user_agent(EDGE_TRIGGERED);
         Self { client, namespace: namespace.to_owned(), running: Arc::default() }
     }
 
-    /// Starts a toy; from when this returns it sees what happens.
-    pub(crate) async fn start(&self, toy: &str) -> Result<(), String> {
+    /// Starts a controller; it sees all events after this has returned.
+    pub(crate) async fn start(&self, name: &str) -> Result<(), String> {
         if self.running.lock().0.as_ref().is_some_and(|running| !running.is_finished()) {
-            return Err(format!("the toy `{toy}` runs already"));
+            return Err(format!("the toy `{name}` runs already"));
         }
         self.client.recorder().record(&actor(), Stage::ComponentStart, Detail::default);
         let pods = Api::<Object>::dynamic(&self.client, GroupVersionResource::new("", "v1", "pods"));
@@ -49,15 +49,15 @@ impl Toys {
         let watch = from_now_on(&pods).await.map_err(|error| error.to_string())?;
         let client = self.client.clone();
         self.running.lock().0 = Some(tokio::spawn(async move {
-            // It ends with the first request that fails: it is a toy.
+            // It ends with the first failed request, since it is deliberately broken.
             let _ = follow(&client, &pods, watch).await;
         }));
         Ok(())
     }
 
-    /// Stops a toy, which forgets everything.
-    pub(crate) fn stop(&self, toy: &str) -> Result<(), String> {
-        let running = self.running.lock().0.take().ok_or_else(|| format!("the toy `{toy}` does not run"))?;
+    /// Stops a controller, which loses its state.
+    pub(crate) fn stop(&self, name: &str) -> Result<(), String> {
+        let running = self.running.lock().0.take().ok_or_else(|| format!("the toy `{name}` does not run"))?;
         running.abort();
         self.client.recorder().record(&actor(), Stage::ComponentStop, || Detail::default().with("why", "asked"));
         Ok(())
@@ -116,7 +116,7 @@ fn told(recorder: &Recorder, watch: &str, pod: &Object) -> Option<EntryId> {
     })
 }
 
-/// A pod like one that has gone.
+/// A pod like one that was deleted.
 fn successor(gone: &Object) -> Object {
     let containers = gone.field("spec.containers").and_then(Value::as_array).into_iter().flatten();
     let containers: Vec<Value> =
