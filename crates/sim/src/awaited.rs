@@ -4,10 +4,10 @@ use coracle_store::Revision;
 
 use crate::{Answer, ClusterState, Lists};
 
-/// Looks at all objects at one revision, and says why they are not as awaited.
+/// Checks all objects at one revision; the error is why the condition does not hold.
 pub(crate) type Look = Box<dyn Fn(&ClusterState, &Lists, &str) -> Result<(), Answer> + Send>;
 
-/// What is looked for at every revision, until it is met.
+/// The conditions that are checked at every revision until they hold.
 #[derive(Default)]
 pub(crate) struct Awaiting {
     next: u64,
@@ -19,17 +19,17 @@ struct One {
     state: Met,
 }
 
-/// How far something that is awaited has come.
+/// The progress of an awaited condition.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Met {
-    /// It was first so at this revision.
+    /// It held at this revision for the first time.
     At(Revision),
-    /// It was not so at any revision up to this one; the last answer.
+    /// It held at no revision up to this one; the last answer.
     NotBy(Revision, Answer),
 }
 
 impl Awaiting {
-    /// Looks at the objects as they are, and from now on at every revision.
+    /// Checks the condition on the current objects, and from now on at every revision.
     pub(crate) fn add(&mut self, look: Look, cluster: &ClusterState, lists: &Lists, namespace: &str) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -46,7 +46,7 @@ impl Awaiting {
         self.all.get(&id).map(|one| one.state.clone())
     }
 
-    /// There is a new revision.
+    /// Checks all conditions at a new revision.
     pub(crate) fn look(&mut self, cluster: &ClusterState, lists: &Lists, namespace: &str) {
         for one in self.all.values_mut().filter(|one| matches!(one.state, Met::NotBy(..))) {
             one.state = Met::of(&one.look, cluster, lists, namespace);

@@ -6,7 +6,7 @@ use coracle_meta::Object;
 use coracle_storage::Stored;
 use coracle_store::{Event, EventKind, KeyValue, Revision, WatchBatch};
 
-/// The plural of a kind, by `apiVersion` and `kind`; `None` for what is not shown to expressions.
+/// The plural of a kind, by `apiVersion` and `kind`; `None` for kinds that expressions cannot use.
 pub type PluralOf = Arc<dyn Fn(&str, &str) -> Option<String> + Send + Sync>;
 
 /// Every object of a cluster at one revision, followed from the store itself.
@@ -21,11 +21,11 @@ pub struct ClusterState {
 /// One object that changed from one revision to the next.
 #[derive(Clone, Debug)]
 pub struct Change<'e> {
-    /// What the store said.
+    /// The event of the store.
     pub event: &'e Event,
-    /// Before; `None` if the object came to be.
+    /// The object before; `None` if it was created.
     pub before: Option<Arc<Object>>,
-    /// After; `None` if it is gone.
+    /// The object after; `None` if it was deleted.
     pub after: Option<Arc<Object>>,
 }
 
@@ -38,7 +38,7 @@ impl Change<'_> {
 }
 
 impl ClusterState {
-    /// The revision that is shown.
+    /// The current revision.
     pub fn revision(&self) -> Revision {
         self.revision
     }
@@ -60,16 +60,16 @@ impl ClusterState {
             .find(|object| object.name() == name && (object.namespace().is_empty() || object.namespace() == namespace))
     }
 
-    /// Takes all that the store holds at the batch's revision. `look` is shown the cluster once, when it is whole: what the
-    /// objects were at earlier revisions is not known.
+    /// Sets all objects that the store holds at the batch's revision. `look` is called once, with the complete cluster:
+    /// earlier states of the objects are unknown.
     pub fn start(&mut self, found: &WatchBatch, look: impl FnOnce(&Self, &[Change<'_>])) {
         let changes = self.change(&found.events);
         self.revision = found.revision;
         look(self, &changes);
     }
 
-    /// Takes a batch of the store's history, revision by revision: after each, `look` is shown the cluster and what changed in it.
-    /// Values that are no objects (the store holds a few) are passed over.
+    /// Applies a batch of the store's history, revision by revision: after each revision, `look` is called with the
+    /// cluster and its changes. Values that are not objects (the store holds a few) are skipped.
     pub fn follow(&mut self, batch: &WatchBatch, mut look: impl FnMut(&Self, &[Change<'_>])) {
         for group in batch.events.chunk_by(|a, b| a.kv.mod_revision == b.kv.mod_revision) {
             let changes = self.change(group);
@@ -81,7 +81,7 @@ impl ClusterState {
         self.reach(batch.revision);
     }
 
-    /// Nothing has changed up to this revision.
+    /// Advances the revision without a change.
     pub(crate) fn reach(&mut self, revision: Revision) {
         self.revision = self.revision.max(revision);
     }

@@ -7,17 +7,18 @@ use coracle_store::{Error, Event, EventKind, Position, RangeRequest, Revision, S
 use crate::PluralOf;
 use crate::object_changes::ObjectChanges;
 
-/// How long to wait before a store that is away is asked again.
+/// How long to wait before a store that is down is called again.
 const STORE_PAUSE: Duration = Duration::from_millis(100);
-/// For how long changes gather before they are told to the event log: a follower that is woken by each takes a part of the
-/// machine from those who write.
+/// How long changes are collected before they are recorded. A follower that is woken by each change would take CPU time
+/// from the writers.
 const GATHERED: Duration = Duration::from_millis(5);
 
-/// Tells the event log what objects look like whenever they change, until the store fails for good; run this beside a cluster. What is
-/// in Secrets is left out. A `World` that is recorded does that too, and answers questions.
+/// Records each change of an object in the event log, until the store fails permanently; run it next to a cluster. The
+/// contents of Secrets are left out. A `World` with a recorder does the same, and answers questions.
 ///
 /// # Errors
-/// When history that was not seen yet is compacted, or the store is gone.
+///
+/// If history that was not read yet is compacted, or the store is gone.
 pub async fn record_objects(store: &dyn Store, plural_of: PluralOf, recorder: Recorder) -> Result<(), Error> {
     let objects = ObjectChanges::new(recorder);
     let tell = |batch: &WatchBatch| batch.events.iter().for_each(|event| objects.record(event, &plural_of));
@@ -28,18 +29,18 @@ pub async fn record_objects(store: &dyn Store, plural_of: PluralOf, recorder: Re
     follow_all(store, GATHERED, take).await
 }
 
-/// What a follower of the store is shown.
+/// What a follower of the store receives.
 pub(crate) enum Followed<'b> {
-    /// All that the store holds, once, at the beginning.
+    /// All objects of the store, once, at the beginning.
     All(&'b WatchBatch),
-    /// A watch was opened after the revision that was shown last; where it stands, if the store says that.
+    /// A watch was opened at the last revision; with its position, if the store provides one.
     Opened(Option<Arc<dyn Position>>),
-    /// What has changed since.
+    /// The changes since then.
     Changes(&'b WatchBatch),
 }
 
-/// Shows `take` all that the store holds, and then each change with what was before it; those of a while together, unless it is
-/// zero.
+/// Calls `take` with all objects of the store, and then with each change and the value before it. Changes within the
+/// interval `gathered` come together, unless it is zero.
 pub(crate) async fn follow_all(
     store: &dyn Store,
     gathered: Duration,
@@ -47,7 +48,7 @@ pub(crate) async fn follow_all(
 ) -> Result<(), Error> {
     let range = coracle_storage::all_objects();
     let found = store.range(RangeRequest { range: range.clone(), ..RangeRequest::default() }).await?;
-    // A range comes in the order of its keys; a history comes in the order of its revisions.
+    // A range is ordered by keys; a history is ordered by revisions.
     let mut events: Vec<Event> =
         found.kvs.into_iter().map(|kv| Event { kind: EventKind::Put, kv, prev_kv: None }).collect();
     events.sort_by_key(|event| event.kv.mod_revision);

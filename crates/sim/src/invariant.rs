@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::seen::LEFT_OUT;
 use crate::{ClusterState, Mismatch, matches, mismatches};
 
-/// What can be asked of all objects at one revision.
+/// A question about all objects at one revision.
 #[derive(Clone, Debug)]
 pub enum Question {
-    /// An expression over lists of objects, by their plurals, and over bound objects.
+    /// An expression over the lists of objects, by their plurals, and over bound objects.
     Expression(Arc<Expression>),
-    /// An object that has to have these fields: the one with the name if it names one, any of its kind otherwise.
+    /// A partial object that must match: the object with its name if it has one, or any object of its kind.
     Partial(Value),
 }
 
@@ -24,33 +24,34 @@ pub enum Question {
 pub enum Answer {
     /// It holds.
     Holds,
-    /// It does not hold, and why, as far as that can be said.
+    /// It does not hold, with the reason if it is known.
     Fails {
         /// What was expected.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
-        /// The object that comes nearest, if the question is about one.
+        /// The most similar object, if the question is about an object.
         nearest: Option<Arc<Object>>,
     },
-    /// The question makes no sense here: a field that is not there was read, say.
+    /// The question cannot be answered, for example because it reads a field that does not exist.
     Unanswerable(String),
 }
 
-/// Something that has to hold, or must not hold, at every revision.
+/// A condition that has to hold, or must not hold, at every revision.
 #[derive(Debug)]
 pub struct Invariant {
     /// A sentence for reports.
     pub name: String,
     /// Whether it has to hold always or never.
     pub polarity: Polarity,
-    /// What is asked.
+    /// The question.
     pub question: Question,
-    /// The moment from which on it is asked, which [`World::reached`](crate::World::reached) names; absent for the beginning.
+    /// The moment from which on it is evaluated, which [`World::reached`](crate::World::reached) names; absent for the
+    /// beginning.
     pub since: Option<String>,
 }
 
-/// Whether a question has to be answered with yes or with no.
+/// Whether the answer to a question must be yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polarity {
     /// It has to hold at every revision.
@@ -59,7 +60,7 @@ pub enum Polarity {
     Never,
 }
 
-/// Objects made ready for expressions; conversion is done once for each version of each object.
+/// Objects prepared for expressions; each version of each object is converted once.
 #[derive(Debug, Default)]
 pub struct Lists {
     by_plural: BTreeMap<String, BTreeMap<Bytes, Prepared>>,
@@ -68,7 +69,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Follows one change of one object whose plural is `plural`.
+    /// Applies a change of one object whose plural is `plural`.
     pub fn follow(&mut self, plural: &str, key: &Bytes, after: Option<&Object>) {
         let list = self.by_plural.entry(plural.to_owned()).or_default();
         match after {
@@ -77,17 +78,18 @@ impl Lists {
         };
     }
 
-    /// Makes an object known under a name.
+    /// Binds a name to an object.
     pub fn bind(&mut self, name: &str, object: &Object) {
         self.bound.insert(name.to_owned(), object.to_value());
     }
 
-    /// The revision that the lists show.
+    /// Sets the revision of the lists.
     pub fn set_revision(&mut self, revision: Revision) {
         self.revision = revision;
     }
 
-    /// What an expression sees: a list for every plural (empty if there is no such object), bound objects, `revision`.
+    /// The variables of an expression: a list for every plural (empty if there is no object), bound objects,
+    /// `revision`.
     fn variables(&self, expression: &Expression) -> Variables<'_> {
         let mut variables = Variables::default();
         for name in expression.variables() {
@@ -105,7 +107,7 @@ impl Lists {
 }
 
 impl Question {
-    /// Answers the question for the objects of `cluster`, which `lists` shows too.
+    /// Answers the question for the objects of `cluster`, which `lists` holds too.
     pub fn ask(&self, cluster: &ClusterState, lists: &Lists, namespace: &str) -> Answer {
         match self {
             Self::Expression(expression) => match expression.holds(&lists.variables(expression)) {
@@ -118,12 +120,12 @@ impl Question {
     }
 }
 
-/// What a question is about: where none of it is there, every answer to the question says nothing.
+/// The objects that a question is about: if none of them exists, the answer is vacuous.
 #[derive(Debug)]
 pub(crate) enum Subjects {
-    /// The lists that an expression goes through.
+    /// The lists that an expression iterates over.
     Ranges(Vec<Expression>),
-    /// The objects with the kind, the namespace and the name that a partial object names.
+    /// The objects with the kind, namespace and name of a partial object.
     Objects(Value),
 }
 
@@ -135,7 +137,7 @@ impl Subjects {
         }
     }
 
-    /// Whether any of it is there.
+    /// Whether any of them exists.
     pub(crate) fn are_there(&self, cluster: &ClusterState, lists: &Lists, namespace: &str) -> bool {
         match self {
             Self::Ranges(ranges) => ranges.iter().any(|range| match range.evaluate(&lists.variables(range)) {
@@ -155,7 +157,7 @@ impl Answer {
     }
 }
 
-/// The objects that a partial object may be a part of.
+/// The objects that may match a partial object.
 fn candidates<'c>(
     expected: &'c Value,
     cluster: &'c ClusterState,
@@ -191,14 +193,13 @@ fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Ans
             Answer::fails(&format!("{what} in {namespace}"), "no such object")
         }
         Some((differences, object)) => {
-            // What is in a Secret is told to nobody: the answer goes to logs and reports.
+            // Answers go to logs and reports, so they must not contain the contents of a Secret.
             let hides = |path: &str| {
                 kind == "Secret"
                     && ["data", "stringData", "metadata.annotations"].iter().any(|field| path.starts_with(field))
             };
-            let shown = |m: &Mismatch, value: &Value| match hides(&m.path) {
-                true => LEFT_OUT.to_owned(),
-                false => value.to_string(),
+            let shown = |m: &Mismatch, value: &Value| {
+                if hides(&m.path) { LEFT_OUT.to_owned() } else { value.to_string() }
             };
             let expected: Vec<_> =
                 differences.iter().map(|m| format!("{} = {}", m.path, shown(m, &m.expected))).collect();

@@ -9,7 +9,8 @@ use http_body::Frame;
 use tokio::time::{Sleep, sleep};
 use tower::service_fn;
 
-/// How long requests and watch events take, so that in virtual time things happen one after another and not all at once.
+/// The latency of requests and watch events. With a latency, events in virtual time happen one after another and not
+/// all at once.
 ///
 /// ```
 /// use coracle::runtime::Client;
@@ -28,14 +29,14 @@ use tower::service_fn;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// A request on its way there and its answer on its way back, together.
+    /// The round trip of a request and its response.
     pub request: Duration,
-    /// A watch event on its way; events keep their order.
+    /// The delivery of a watch event; events keep their order.
     pub watch: Duration,
 }
 
 impl Latency {
-    /// A transport on which everything takes that long.
+    /// A transport with this latency.
     pub fn over(self, transport: Transport) -> Transport {
         let slow = service_fn(move |request: Request<Body>| {
             let transport = transport.clone();
@@ -55,7 +56,7 @@ impl Latency {
     }
 }
 
-/// A body whose frames each arrive a while after they were ready.
+/// A body whose frames are each delayed.
 struct Delayed {
     body: Body,
     delay: Duration,

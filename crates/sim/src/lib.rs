@@ -1,4 +1,5 @@
-//! The seeded virtual world around a cluster: what it looks like at each revision, and what holds there.
+//! The seeded, virtual world around a cluster: its objects at each revision, and the invariants that are checked on
+//! them.
 //!
 //! ```text
 //! store --watch--> ClusterState (all objects at one revision) --> Invariant (expression | partial object) --> Finding
@@ -6,7 +7,7 @@
 //! run_virtual(seed) --> a paused clock, one thread, one Cluster
 //! ```
 //! Start at [`World`].
-//! Not here: the words of a scenario file (`scenario`), the cluster itself (`cluster`).
+//! Not here: the format of scenario files (`scenario`), the cluster itself (`cluster`).
 
 mod awaited;
 mod cluster_state;

@@ -5,11 +5,11 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// The members of a JSON object in their order, with their values as they are written.
+/// The members of a JSON object in their order, with their serialized values.
 pub(crate) struct Members<'j>(Vec<(Cow<'j, str>, &'j RawValue)>);
 
 impl<'j> Members<'j> {
-    /// `None` for what is no JSON object.
+    /// `None` if the text is not a JSON object.
     pub(crate) fn of(json: &'j str) -> Option<Self> {
         coracle_meta::json::from_str(json).ok()
     }
@@ -18,7 +18,7 @@ impl<'j> Members<'j> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// The text that a member is; empty if it is none.
+    /// The value of a string member; empty if it is not a string.
     pub(crate) fn text(&self, name: &str) -> Cow<'j, str> {
         let text = self.get(name).and_then(|value| coracle_meta::json::from_str::<Text<'_>>(value.get()).ok());
         text.map(|Text(text)| text).unwrap_or_default()
@@ -28,13 +28,13 @@ impl<'j> Members<'j> {
         self.0.iter().map(|(name, value)| (&**name, *value))
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     pub(crate) fn take(&mut self, name: &str) -> Option<&'j RawValue> {
         let place = self.0.iter().position(|(known, _)| known == name)?;
         Some(self.0.remove(place).1)
     }
 
-    /// Writes them as a JSON object; `value` writes the value of each.
+    /// Writes the members as a JSON object; `value` writes each value.
     pub(crate) fn write(&self, out: &mut String, mut value: impl FnMut(&str, &'j RawValue, &mut String)) {
         out.push('{');
         for (name, of_it) in self.iter() {
@@ -45,18 +45,17 @@ impl<'j> Members<'j> {
     }
 }
 
-/// Writes the name of a member, behind a comma where it is not the first.
+/// Writes the name of a member, after a comma unless it is the first one.
 pub(crate) fn member(name: &str, out: &mut String) {
     if !out.ends_with('{') {
         out.push(',');
     }
-    match name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
-        true => {
-            out.push('"');
-            out.push_str(name);
-            out.push('"');
-        }
-        false => out.push_str(&serde_json::to_string(name).expect("a text can be written")),
+    if name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(name);
+        out.push('"');
+    } else {
+        out.push_str(&serde_json::to_string(name).expect("a text can be written"));
     }
     out.push(':');
 }
@@ -91,6 +90,6 @@ impl<'j> FromIterator<(String, &'j RawValue)> for Members<'j> {
     }
 }
 
-/// A text, which is copied only if it has escapes.
+/// A string, which is copied only if it has escapes.
 #[derive(Deserialize)]
 struct Text<'j>(#[serde(borrow)] Cow<'j, str>);

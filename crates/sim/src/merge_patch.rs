@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 
 use crate::members::{Members, member};
 
-/// The JSON merge patch (RFC 7386) that makes `after` of `before`; `None` if no merge patch can, because a value that is new holds a
-/// null. What is written the same is not read.
+/// The JSON merge patch (RFC 7386) from `before` to `after`; `None` if no merge patch exists, because a new value
+/// contains a null. Members with equal bytes are not parsed.
 pub(crate) fn merge_patch(before: &Members<'_>, after: &Members<'_>) -> Option<String> {
     let mut patch = String::from("{");
     write(before, after, "", &mut patch)?;
     Some(patch)
 }
 
-/// The same with `patch` for the member `but`, which is not looked at.
+/// The same, with `its_patch` as the patch of the member `but`, which is not compared.
 pub(crate) fn merge_patch_but(before: &Members<'_>, after: &Members<'_>, but: &str, its_patch: &str) -> Option<String> {
     let mut patch = String::from("{");
     if its_patch != "{}" {
@@ -24,7 +24,7 @@ pub(crate) fn merge_patch_but(before: &Members<'_>, after: &Members<'_>, but: &s
     Some(patch)
 }
 
-/// Writes the members of a patch and the brace behind them.
+/// Writes the members of a patch and the closing brace.
 fn write(before: &Members<'_>, after: &Members<'_>, but: &str, patch: &mut String) -> Option<()> {
     let mut gone: BTreeMap<&str, &RawValue> = before.iter().collect();
     for (name, new) in after.iter() {
@@ -51,7 +51,7 @@ fn write(before: &Members<'_>, after: &Members<'_>, but: &str, patch: &mut Strin
     Some(())
 }
 
-/// Merges a JSON merge patch (RFC 7386) into what an object was.
+/// Applies a JSON merge patch (RFC 7386) to an object.
 ///
 /// ```
 /// use coracle_sim::patch_map;
@@ -78,7 +78,8 @@ pub fn patch_map(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
     }
 }
 
-/// Whether a value is or has a null where a merge patch would take it for "remove". Inside of arrays a null is a value.
+/// Whether a value is null or contains a null that a merge patch would read as "remove". In an array, a null is a
+/// value.
 fn holds_null(json: &str) -> bool {
     fn has(value: &Value) -> bool {
         match value {

@@ -4,12 +4,12 @@ use coracle_store::{Event, EventKind};
 use crate::PluralOf;
 use crate::seen::{Seen, Shown};
 
-/// After so many changes an object is written down whole, so that nobody has to read further back.
+/// After this many changes an object is recorded completely, so that readers do not have to go back further.
 const WHOLE_EVERY: i64 = 100;
-/// Who the follower of the store is in the event log.
+/// The actor of the follower of the store in the event log.
 const ACTOR: &str = "world";
 
-/// Writes what objects look like to the event log: a line a change.
+/// Records the objects in the event log: one entry per change.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectChanges {
     recorder: Recorder,
@@ -24,7 +24,8 @@ impl ObjectChanges {
         &self.recorder
     }
 
-    /// Writes down what an event of the store has changed in an object. Without the value before it, the object is told whole.
+    /// Records how an event of the store has changed an object. Without the value before it, the complete object is
+    /// recorded.
     pub(crate) fn record(&self, event: &Event, plural_of: &PluralOf) {
         if !self.recorder.is_on() {
             return;

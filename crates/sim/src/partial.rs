@@ -1,19 +1,19 @@
 use serde_json::Value;
 
-/// Where an object differs from the part that is expected of it.
+/// A difference between an object and a partial object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
     /// The path, as `status.readyReplicas` or `spec.containers[0].image`.
     pub path: String,
     /// What was expected there.
     pub expected: Value,
-    /// What is there; `None` for nothing.
+    /// The value that was found; `None` if there was no value.
     pub found: Option<Value>,
 }
 
-/// Compares the fields that `expected` names; fields that it does not name are not looked at.
+/// Compares the fields of `expected`; all other fields are ignored.
 ///
-/// Lists are compared item by item and have to be equally long, as in chainsaw's assertions.
+/// Lists are compared item by item and must have equal lengths, as in chainsaw's assertions.
 ///
 /// ```
 /// use coracle_sim::mismatches;
@@ -30,7 +30,7 @@ pub fn mismatches(expected: &Value, found: &Value) -> Vec<Mismatch> {
     all
 }
 
-/// Whether all fields that `expected` names are as it says.
+/// Whether all fields of `expected` are equal.
 pub fn matches(expected: &Value, found: &Value) -> bool {
     mismatches(expected, found).is_empty()
 }

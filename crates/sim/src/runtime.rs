@@ -2,24 +2,24 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How a runtime's clock goes.
+/// The mode of a runtime's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClockMode {
-    /// As the machine's does.
+    /// Like the machine's clock.
     Real,
     /// This many times as fast.
     Scaled(f64),
-    /// It jumps to the next timer whenever all is idle.
+    /// Jumps to the next timer whenever all tasks are idle.
     Virtual,
 }
 
-/// How often a scaled clock is brought up to date, on the machine's clock.
+/// How often a scaled clock is adjusted, on the machine's clock.
 const PACE: Duration = Duration::from_millis(5);
 
-/// Runs a future to its end on one thread, with a clock of this kind.
+/// Runs a future to completion on one thread, with a clock of this mode.
 ///
 /// # Errors
-/// If the system does not give what a runtime needs.
+/// If the system cannot provide the resources of a runtime.
 ///
 /// ```
 /// use coracle_sim::{ClockMode, run_in};
@@ -54,10 +54,11 @@ pub fn run_in<F: Future>(mode: ClockMode, future: F) -> std::io::Result<F::Outpu
     }))
 }
 
-/// Holds a paused clock back to `factor` times the machine's.
+/// Limits a paused clock to `factor` times the speed of the machine's clock.
 ///
-/// A blocking task that has not ended keeps tokio from moving a paused clock. So the clock stands while the machine's
-/// runs on a bit, and is then let go until a sleep at the next target fires: every timer in between fires in its order.
+/// A blocking task that has not ended keeps tokio from advancing a paused clock. So the clock stands still while the
+/// machine's clock advances a little. Then it is released until a sleep until the next target fires: all timers before
+/// that fire in order.
 async fn pace(factor: f64) {
     let origin = Instant::now();
     let mut elapsed = Duration::ZERO;

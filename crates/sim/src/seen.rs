@@ -12,26 +12,26 @@ use crate::members::Members;
 use crate::merge_patch::{merge_patch, merge_patch_but};
 
 const METADATA: &str = "metadata";
-/// Stands for a value that is left out.
+/// Replaces a value that is left out.
 pub(crate) const LEFT_OUT: &str = "…";
-/// Where `kubectl apply` keeps what it sent, secrets too.
+/// The annotation with the configuration that `kubectl apply` sent, which may include secrets.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The JSON of an object as it stands in the store.
+/// The JSON of an object in the store.
 pub(crate) struct Shown {
     json: Vec<u8>,
-    /// Of a Secret, the JSON without what is secret, and where it was left out.
+    /// For a Secret: the JSON without its contents, and the paths that were left out.
     redacted: OnceCell<(String, Vec<String>)>,
 }
 
-/// An object as the event log tells it: itself without what is secret, and apart from it who owns which of its fields. No tree is made
-/// of it, but for Secrets.
+/// An object for the event log: the object without secret contents, and separately the managers of its fields. Only
+/// Secrets are parsed into a tree.
 pub(crate) struct Seen<'j> {
     all: Members<'j>,
-    /// Without who owns which fields.
+    /// The metadata without managed fields.
     metadata: Members<'j>,
     managed: Option<&'j RawValue>,
-    /// Where what is secret was left out.
+    /// The paths of secret contents that were left out.
     pub(crate) redacted: &'j [String],
 }
 
@@ -48,7 +48,7 @@ struct Owned<'j> {
 }
 
 impl Shown {
-    /// `None` for what is no JSON: the store holds a few such values.
+    /// `None` if the value is not JSON: the store holds a few such values.
     pub(crate) fn of(kv: &KeyValue) -> Option<Self> {
         Some(Self::of_json(Stored::json_of(kv.value.clone(), kv.mod_revision)?))
     }
@@ -57,7 +57,7 @@ impl Shown {
         Self { json, redacted: OnceCell::new() }
     }
 
-    /// `None` for what is no object.
+    /// `None` if the value is not an object.
     pub(crate) fn seen(&self) -> Option<Seen<'_>> {
         let seen = Seen::of(str::from_utf8(&self.json).ok()?, &[])?;
         if (&*seen.api_version(), &*seen.kind()) != ("v1", "Secret") {
@@ -96,18 +96,21 @@ impl<'j> Seen<'j> {
         self.metadata.text("name")
     }
 
-    /// The object, as JSON.
+    /// The object as JSON.
     pub(crate) fn whole(&self) -> String {
         let mut whole = String::new();
-        self.all.write(&mut whole, |name, value, out| match name == METADATA {
-            true => self.metadata.write(out, |_, value, out| out.push_str(value.get())),
-            false => out.push_str(value.get()),
+        self.all.write(&mut whole, |name, value, out| {
+            if name == METADATA {
+                self.metadata.write(out, |_, value, out| out.push_str(value.get()))
+            } else {
+                out.push_str(value.get())
+            }
         });
         whole
     }
 
-    /// Each manager with its fields, as a JSON object; `None` if there are none. A manager owns apart what it applies, what it updates, and
-    /// that of each subresource.
+    /// Each manager with its fields, as a JSON object; `None` if there are none. A manager has separate entries for
+    /// apply, for update, and for each subresource.
     pub(crate) fn managers(&self) -> Option<String> {
         self.managed?;
         let mut managers = String::new();
@@ -115,7 +118,7 @@ impl<'j> Seen<'j> {
         Some(managers)
     }
 
-    /// The merge patches that make it and its managers of what was before; `None` if there are none.
+    /// The merge patches of the object and of its managers from the earlier version; `None` if there are none.
     pub(crate) fn since(&self, before: &Self) -> Option<(String, Option<String>)> {
         let managers = match (before.managed.map(RawValue::get), self.managed.map(RawValue::get)) {
             (before, now) if before == now => None,
@@ -137,7 +140,7 @@ impl<'j> Seen<'j> {
     }
 }
 
-/// Takes out what is secret, and says from where; the names stay.
+/// Removes secret contents and returns their paths; the names stay.
 fn redact(secret: &mut Value) -> Vec<String> {
     let mut redacted = Vec::new();
     for field in ["data", "stringData"] {

@@ -15,16 +15,16 @@ use crate::invariant::Subjects;
 use crate::object_changes::ObjectChanges;
 use crate::{Answer, ClusterState, Invariant, Lists, PluralOf, Polarity, Question};
 
-/// Who checks at every revision, in the event log.
+/// The actor of checks in the event log.
 const ACTOR: &str = "world";
-/// How long the world may take to show what was written, however short the timeout of a check is. The follower is woken by each
-/// write, so this is a bound for a store that has just come back, and no pause.
+/// How long the world may take to show a write, however short the timeout of a check is. Each write wakes the follower,
+/// so this limits only a store that has just been restarted.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A cluster as its store shows it, followed revision by revision while invariants are checked at each.
+/// The objects of a cluster, followed in its store revision by revision. Invariants are checked at each revision.
 ///
-/// Invariant: no revision is skipped; each is checked once, in order. A question is answered only when every write that the
-/// store acknowledged before it was asked is seen.
+/// Invariant: no revision is skipped; each is checked once, in order. A question is answered only after all writes were
+/// seen that the store had acknowledged before.
 ///
 /// ```
 /// use coracle::meta::{Object, Resource};
@@ -72,7 +72,7 @@ struct State {
     namespace: String,
     changes: ObjectChanges,
     awaiting: Awaiting,
-    /// Where the watch of the store stands; `None` before there is one.
+    /// The position of the store's watch; `None` before it is open.
     position: Option<Arc<dyn Position>>,
     /// Why the store is not followed any more.
     ended: Option<Error>,
@@ -81,9 +81,9 @@ struct State {
 struct Watched {
     invariant: Invariant,
     subjects: Subjects,
-    /// Whether it is asked by now.
+    /// Whether it is being evaluated.
     begun: bool,
-    /// Whether there was anything that it is about when it was asked.
+    /// Whether any object that it is about existed at a revision at which it was evaluated.
     saw: bool,
     broken: Option<Broken>,
 }
@@ -93,45 +93,45 @@ struct Watched {
 pub struct Broken {
     /// The revision.
     pub revision: Revision,
-    /// When, on the cluster's clock.
+    /// The time, on the cluster's clock.
     pub at: Instant,
     /// What was expected.
     pub expected: String,
-    /// What was there.
+    /// What was found.
     pub found: String,
 }
 
-/// What became of an invariant.
+/// The result of an invariant.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// Its name.
     pub name: String,
     /// Where it broke first; `None` if it held to the end.
     pub broken: Option<Broken>,
-    /// Whether it was asked at any revision: what begins at a moment that does not come is not.
+    /// Whether it was evaluated at any revision. An invariant from a moment that does not come is not evaluated.
     pub asked: bool,
-    /// Whether there was anything that it is about at any revision at which it was asked.
+    /// Whether any object that it is about existed at a revision at which it was evaluated.
     pub saw: bool,
 }
 
-/// Something held.
+/// A condition that held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// At which revision.
+    /// The revision.
     pub revision: Revision,
-    /// Whether it was waited for: it did not hold yet when it was looked at first.
+    /// Whether it was waited for: it did not hold at first.
     pub waited: bool,
 }
 
-/// Something that is looked at at every revision until it is as awaited, whether or not somebody waits for that. Dropped, it is
-/// not looked at any more.
+/// A condition that is checked at every revision until it is met, whether or not a task waits for it. Checks end when
+/// it is dropped.
 #[derive(Debug)]
 pub struct Awaited {
     world: World,
     id: u64,
 }
 
-/// Something did not come to hold in time.
+/// A condition did not hold in time.
 #[derive(Clone, Debug)]
 pub struct NotInTime {
     /// The last answer.
@@ -147,8 +147,8 @@ impl std::fmt::Debug for World {
 }
 
 impl World {
-    /// The world of a store, with nothing in it before it is followed. Questions about objects without a namespace of their own
-    /// are asked in `namespace`.
+    /// The world of a store, which is empty before the store is followed. `namespace` is the namespace of questions
+    /// about namespaced objects that name none.
     pub fn new(store: Arc<dyn Store>, namespace: &str, plural_of: PluralOf, invariants: Vec<Invariant>) -> Self {
         let state = State {
             cluster: ClusterState::default(),
@@ -164,7 +164,7 @@ impl World {
         Self { store, state: Arc::new(Mutex::new(state)), moved: Arc::new(Notify::new()) }
     }
 
-    /// Tells the event log what objects look like whenever they change, and where invariants break. What is in Secrets is left
+    /// Records each change of an object and each broken invariant in the event log. The contents of Secrets are left
     /// out.
     #[must_use]
     pub fn recorded(self, recorder: Recorder) -> Self {
@@ -172,10 +172,10 @@ impl World {
         self
     }
 
-    /// Follows the store until it fails for good; run this beside the cluster.
+    /// Follows the store until it fails permanently; run it next to the cluster.
     ///
     /// # Errors
-    /// When history that was not seen yet is compacted, or the store is gone.
+    /// If history that was not read yet is compacted, or the store is gone.
     pub async fn follow(&self) -> Result<(), Error> {
         let ended = follow_all(&*self.store, Duration::ZERO, |followed| self.take(followed)).await;
         self.state.lock().ended = ended.as_ref().err().cloned();
@@ -194,21 +194,22 @@ impl World {
         self.moved.notify_waiters();
     }
 
-    /// Waits until every write is seen that the store has acknowledged by now; where it is seen already, this does not wait at
-    /// all. Returns the revision that is shown then.
+    /// Waits until all writes were seen that the store has acknowledged by now, and returns the revision. Returns
+    /// immediately if they were seen already.
     ///
-    /// A store that does not run has nothing more to show: wait for [`current`](Self::current) before it is killed.
+    /// A store that does not run has nothing more to show: call [`current`](Self::current) before it is killed.
     ///
     /// # Errors
-    /// If that takes too long, or the store is not followed any more.
+    /// If that times out, or the store is not followed any more.
     pub async fn caught_up(&self, timeout: Duration) -> Result<Revision, NotInTime> {
         self.caught_up_by(Instant::now() + timeout, false).await
     }
 
-    /// As [`caught_up`](Self::caught_up), and waits for what is written meanwhile, too: when this returns, every write is seen.
+    /// Like [`caught_up`](Self::caught_up), and also waits for writes during the call: when it returns, all writes were
+    /// seen.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`caught_up`](Self::caught_up).
     pub async fn current(&self, timeout: Duration) -> Result<Revision, NotInTime> {
         self.caught_up_by(Instant::now() + timeout, true).await
     }
@@ -233,7 +234,7 @@ impl World {
         }
     }
 
-    /// Whether it shows what the store held when this was asked first.
+    /// Whether it shows the revision that the store had at the first call.
     async fn shows(&self, wanted: &mut Option<Revision>) -> Result<bool, Error> {
         {
             let mut state = self.state.lock();
@@ -241,7 +242,7 @@ impl World {
                 return Err(ended.clone());
             }
             let seen = state.cluster.revision();
-            // Not every revision changes an object; the watch knows whether one has since.
+            // Not every revision changes an object; the position of the watch knows whether one has changed since.
             if let Some(head) = state.position.as_ref().and_then(|position| position.unchanged_since(seen)) {
                 state.cluster.reach(head);
                 return Ok(true);
@@ -262,12 +263,12 @@ impl World {
         self.state.lock().cluster.revision()
     }
 
-    /// Looks at all objects at the newest revision seen.
+    /// Calls `look` with all objects at the newest revision seen.
     pub fn look<R>(&self, look: impl FnOnce(&ClusterState) -> R) -> R {
         look(&self.state.lock().cluster)
     }
 
-    /// From now on, and from the revision that is shown, what begins at this moment is asked.
+    /// Starts to evaluate the invariants of this moment, beginning with the current revision.
     pub fn reached(&self, moment: &str) {
         let mut state = self.state.lock();
         let State { cluster, lists, invariants, namespace, changes, .. } = &mut *state;
@@ -279,23 +280,24 @@ impl World {
         }
     }
 
-    /// Makes an object known to expressions under a name.
+    /// Binds a name in expressions to an object.
     pub fn bind(&self, name: &str, object: &Object) {
         self.state.lock().lists.bind(name, object);
     }
 
-    /// Waits until the question is answered as wanted: at the newest revision of the store, or at a later one. Each is looked at.
+    /// Waits until the question has the wanted answer: at the newest revision of the store, or at a later one. Every
+    /// revision is checked.
     ///
     /// # Errors
-    /// If that does not come in time.
+    /// If that times out.
     pub async fn until(&self, question: &Question, wanted: Polarity, timeout: Duration) -> Result<Held, NotInTime> {
         self.until_met(timeout, asked(question.clone(), wanted)).await
     }
 
-    /// Waits until `look` finds what it looks for, at the newest revision of the store or at a later one.
+    /// Waits until `look` succeeds: at the newest revision of the store, or at a later one.
     ///
     /// # Errors
-    /// If that does not come in time.
+    /// If that times out.
     pub async fn until_seen(
         &self,
         timeout: Duration,
@@ -326,12 +328,13 @@ impl World {
         }
     }
 
-    /// Looks from now on, at every revision, for the first at which the question is not answered as wanted.
+    /// Waits in the background for the first revision, from now on, at which the question does not have the wanted
+    /// answer.
     pub fn await_lapse(&self, question: &Question, wanted: Polarity) -> Awaited {
         self.await_met(lapsed(asked(question.clone(), wanted)))
     }
 
-    /// Looks from now on, at every revision, for the first at which `look` does not find what it looks for.
+    /// Waits in the background for the first revision, from now on, at which `look` fails.
     pub fn await_lapse_of(&self, look: impl Fn(&ClusterState) -> Result<(), Answer> + Send + 'static) -> Awaited {
         self.await_met(lapsed(Box::new(move |cluster, _, _| look(cluster))))
     }
@@ -342,7 +345,7 @@ impl World {
         Awaited { id: awaiting.add(look, cluster, lists, namespace), world: self.clone() }
     }
 
-    /// What became of the invariants so far.
+    /// The results of the invariants so far.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let state = self.state.lock();
         let verdict = |watched: &Watched| Verdict {
@@ -356,7 +359,7 @@ impl World {
 }
 
 impl State {
-    /// All that there is at the beginning.
+    /// Applies all objects at the beginning.
     fn start(&mut self, found: &WatchBatch) {
         let mut cluster = std::mem::take(&mut self.cluster);
         cluster.start(found, |cluster, changes| self.look(cluster, changes));
@@ -369,7 +372,7 @@ impl State {
         self.cluster = cluster;
     }
 
-    /// Looks at one revision.
+    /// Checks one revision.
     fn look(&mut self, cluster: &ClusterState, changes: &[Change<'_>]) {
         for change in changes {
             if let Some(plural) = change.plural(&self.plural_of) {
@@ -391,7 +394,7 @@ impl Watched {
         Self { invariant, subjects, begun, saw: false, broken: None }
     }
 
-    /// Asks at one revision, unless it has broken before.
+    /// Evaluates the invariant at one revision, unless it has broken before.
     fn ask(&mut self, cluster: &ClusterState, lists: &Lists, namespace: &str, recorder: &Recorder) {
         if self.broken.is_some() {
             return;
@@ -404,7 +407,7 @@ impl Watched {
     }
 }
 
-/// Whether the question is answered as wanted.
+/// Checks whether the question has the wanted answer.
 fn asked(question: Question, wanted: Polarity) -> Look {
     Box::new(move |cluster, lists, namespace| {
         let answer = question.ask(cluster, lists, namespace);
@@ -415,7 +418,7 @@ fn asked(question: Question, wanted: Polarity) -> Look {
     })
 }
 
-/// Whether `look` does not find what it looks for.
+/// Checks whether `look` fails.
 fn lapsed(look: Look) -> Look {
     Box::new(move |cluster, lists, namespace| match look(cluster, lists, namespace) {
         Ok(()) => Err(Answer::Holds),
@@ -424,7 +427,7 @@ fn lapsed(look: Look) -> Look {
 }
 
 impl Awaited {
-    /// The first revision at which it was as awaited; `None` if there was none so far.
+    /// The first revision at which it was met; `None` if there was none so far.
     pub fn met(&self) -> Option<Revision> {
         match self.state() {
             Met::At(revision) => Some(revision),
