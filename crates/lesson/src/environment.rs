@@ -1,16 +1,16 @@
-//! What expressions of a lesson see.
+//! The variables of a lesson's expressions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use coracle_expression::{Environment, Field, Object, Order, Schema, Shape, Type};
 
-/// All entries, by this name.
+/// The name of the list of all entries.
 pub(crate) const ENTRIES: &str = "entries";
-/// The entry that a pattern asks about.
+/// The name of the entry in the condition of a pattern.
 pub(crate) const ENTRY: &str = "entry";
 
-/// An entry as expressions see it.
+/// The schema of an entry.
 pub(crate) fn entry() -> &'static Arc<Schema> {
     static ENTRY: OnceLock<Arc<Schema>> = OnceLock::new();
     ENTRY.get_or_init(|| {
@@ -37,24 +37,24 @@ pub(crate) fn entry() -> &'static Arc<Schema> {
     })
 }
 
-/// A list of entries.
+/// The schema of a list of entries.
 pub(crate) fn entries() -> &'static Schema {
     static ENTRIES: OnceLock<Schema> = OnceLock::new();
     ENTRIES.get_or_init(|| Schema::new(Shape::List(Arc::clone(entry()), Order::Fixed)))
 }
 
-/// An environment in which nothing is bound yet.
+/// An environment without bindings.
 pub(crate) fn environment() -> Environment {
     let of = Type::Object(Arc::clone(entry()));
     Environment::new().with_bindings().with(ENTRIES, Type::list(of))
 }
 
-/// The same with one more entry.
+/// Adds an entry to an environment.
 pub(crate) fn with_entry(environment: Environment, name: &str) -> Environment {
     environment.with(name, Type::Object(Arc::clone(entry())))
 }
 
-/// The same with one more value.
+/// Adds a value to an environment.
 pub(crate) fn with_value(environment: Environment, name: &str) -> Environment {
     environment.with(name, Type::Dyn)
 }

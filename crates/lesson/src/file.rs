@@ -8,10 +8,11 @@ use serde_saphyr::Spanned;
 
 /// A lesson file.
 ///
-/// Expressions are CEL with Kubernetes' libraries. A caption's name stands for the entry that it is about, which has `id`, `at` (a
-/// duration since the log began), `actor`, `stage`, `subject`, `causes`, `revision` (0 for none) and `data`, as in `docs/events.md`; and,
-/// where it speaks of a change of an object, the `object` since, what it was `before`, and the `managers` of its fields. `entries` are
-/// all from the first step on; what is under `values` has names of its own.
+/// Expressions are CEL with the Kubernetes libraries. The name of a caption stands for its entry, with the fields `id`,
+/// `at` (a duration since the log began), `actor`, `stage`, `subject`, `causes`, `revision` (0 for none) and `data`, as
+/// in `docs/events.md`. An entry about a change of an object also has the `object` after it, the object `before`, and
+/// the `managers` of its fields. `entries` is the list of all entries from the first step on. Entries of `values` have
+/// names of their own.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Lesson {
@@ -21,40 +22,40 @@ pub struct Lesson {
     pub kind: Spanned<String>,
     /// The name.
     pub metadata: Metadata,
-    /// What is taught.
+    /// The contents of the lesson.
     pub spec: Spec,
-    /// The scenario of the run, and that of the contrast, as they were read, each with the file that it stands in.
+    /// The scenarios of the run and of the contrast, each with the path of its file.
     #[serde(skip)]
     pub(crate) scenarios: Option<Box<[(Scenario, PathBuf); 2]>>,
 }
 
-/// What a lesson teaches.
+/// The contents of a lesson.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Spec {
-    /// Its place in the list, from 1.
+    /// Its position in the list, from 1.
     pub number: u32,
-    /// What it is about, in a line.
+    /// Its subject, in one line.
     pub title: String,
-    /// What to guess at before the run is seen.
+    /// The question to think about before the run is shown.
     pub question: String,
     /// Two to four answers, of which one is right.
     pub answers: Spanned<Vec<Answer>>,
-    /// What to know beside the run: where Coracle differs, or where the words come from.
+    /// Additional information: where Coracle differs, or where terms come from.
     #[serde(default)]
     pub note: String,
-    /// What is run.
+    /// The scenario to run.
     pub scenario: Spanned<Source>,
-    /// Values with names, for texts and claims; each may use those above it.
+    /// Named values for texts and claims; each may use those before it.
     #[serde(default)]
     pub values: Vec<Named>,
-    /// What there is to see in the run, in the order in which it is told.
+    /// The captions of the run, in order.
     pub captions: Spanned<Vec<Caption>>,
     /// A run in which claims are false.
     pub contrast: Contrast,
 }
 
-/// An answer to guess at.
+/// A possible answer to the question.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
@@ -63,11 +64,11 @@ pub struct Answer {
     /// Whether it is the right one.
     #[serde(default)]
     pub right: bool,
-    /// Why it is right, or what is wrong with it.
+    /// Why it is right or wrong.
     pub why: String,
 }
 
-/// A scenario: a file, or written here.
+/// A scenario, in a file or inline.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -79,13 +80,13 @@ pub struct Source {
     pub spec: Option<ScenarioSpec>,
 }
 
-/// A value with a name.
+/// A named value.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
     /// The name.
     pub name: Spanned<String>,
-    /// What it is.
+    /// The expression.
     pub cel: Spanned<String>,
 }
 
@@ -93,41 +94,41 @@ pub struct Named {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caption {
-    /// The name by which expressions know the entry.
+    /// The name of the entry in expressions.
     pub name: Spanned<String>,
-    /// Which entry it is about.
+    /// The entry that it is about.
     pub at: Pattern,
-    /// What it says; an expression between braces stands for its value.
+    /// The sentence; an expression in braces is replaced by its value.
     pub text: Spanned<String>,
-    /// What has to be true for that to be said.
+    /// The condition that proves the sentence.
     pub claim: Spanned<String>,
 }
 
-/// Which entry a caption is about: the first, from the first step on, of which all of this is so.
+/// Selects the entry of a caption: the first, from the first step on, for which all of this holds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pattern {
     /// Its stage.
     pub stage: Spanned<String>,
-    /// Its actor; `*` stands for any text.
+    /// Its actor; `*` matches any text.
     #[serde(default)]
     pub actor: Option<String>,
-    /// Its subject; `*` stands for any text.
+    /// Its subject; `*` matches any text.
     #[serde(default)]
     pub subject: Option<String>,
-    /// What else is true of it, which is called `entry` here.
+    /// A condition on the entry, which is named `entry` in it.
     #[serde(default, rename = "where")]
     pub condition: Option<Spanned<String>>,
-    /// The caption after whose entry it comes.
+    /// The caption whose entry comes before it.
     #[serde(default)]
     pub after: Option<Spanned<String>>,
-    /// The caption before whose entry it comes.
+    /// The caption whose entry comes after it.
     #[serde(default)]
     pub before: Option<Spanned<String>>,
-    /// The caption whose entry is among its causes, or the causes of those, and so on.
+    /// The caption whose entry is one of its direct or indirect causes.
     #[serde(default)]
     pub caused_by: Option<Spanned<String>>,
-    /// Which of them, if not the first: 2 is the second, -1 the last.
+    /// Which of the matching entries, if not the first: 2 is the second, -1 the last.
     #[serde(default)]
     pub nth: Option<Spanned<i64>>,
 }
@@ -136,15 +137,15 @@ pub struct Pattern {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contrast {
-    /// What is different, in a line.
+    /// What is different, in one line.
     pub title: String,
-    /// What is run.
+    /// The scenario to run.
     pub scenario: Spanned<Source>,
-    /// Names of captions whose claims are false there.
+    /// The names of captions whose claims are false there.
     pub refutes: Spanned<Vec<Spanned<String>>>,
-    /// Values with names that are of use there alone.
+    /// Named values that only the contrast uses.
     #[serde(default)]
     pub values: Vec<Named>,
-    /// What there is to see.
+    /// The captions of the run.
     pub captions: Spanned<Vec<Caption>>,
 }

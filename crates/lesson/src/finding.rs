@@ -1,4 +1,4 @@
-//! Which entry a caption is about.
+//! Finds the entries of captions.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::environment::{ENTRY, entry as entry_schema};
 use crate::file::Pattern;
 use crate::record::Record;
 
-/// The entries that captions found, by name, as expressions see them and as they are.
+/// The entries of captions, by name: as expressions see them, and as they are in the log.
 pub(crate) type Found<'e> = BTreeMap<String, (&'e Entry, Value)>;
 
-/// The entry that a pattern means; none if there is no such.
+/// The entry that a pattern selects; none if no entry matches.
 pub(crate) fn find<'e>(
     pattern: &Pattern,
     condition: Option<&Expression>,
@@ -25,7 +25,7 @@ pub(crate) fn find<'e>(
         Some(name) => found.get(&name.value).map(|(entry, _)| Some(entry.id)).ok_or(()),
     };
     let places = (named(&pattern.after), named(&pattern.before), named(&pattern.caused_by));
-    // What is said of an entry that is not there is said of nothing.
+    // A pattern that refers to a missing entry matches nothing.
     let (Ok(after), Ok(before), Ok(cause)) = places else { return Ok(None) };
     let effects = cause.map(|cause| record.effects(cause));
     let stage = Stage::ALL.iter().find(|stage| stage.word() == pattern.stage.value);
@@ -62,7 +62,7 @@ fn holds(condition: Option<&Expression>, shown: Value, variables: &Variables<'_>
     run.result.map_err(|why| why.to_string())
 }
 
-/// Whether a text is as a pattern says, in which `*` stands for any text.
+/// Whether a text matches a pattern, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

@@ -1,11 +1,11 @@
-//! The lessons that are in the binary.
+//! The lessons that are built in.
 
 use std::path::Path;
 
 use crate::file::Lesson;
 use crate::read;
 
-/// The lessons, in the order of their numbers: a file and a line each.
+/// The lessons, in the order of their numbers; one file and one line each.
 const LESSONS: &[(&str, &str)] = &[
     ("lessons/a-pod-is-deleted.yaml", include_str!("../../../lessons/a-pod-is-deleted.yaml")),
     ("lessons/replacement-comes-first.yaml", include_str!("../../../lessons/replacement-comes-first.yaml")),
@@ -22,7 +22,7 @@ const LESSONS: &[(&str, &str)] = &[
 const SCENARIOS: &[(&str, &str)] =
     &[("scenarios/delete-a-pod.yaml", include_str!("../../../scenarios/delete-a-pod.yaml"))];
 
-/// The lessons that are in the binary, in the order of their numbers.
+/// The built-in lessons, in the order of their numbers.
 pub fn lessons() -> Vec<Lesson> {
     let read = |(file, text): &(&str, &str)| {
         let lesson = read::parse(Path::new(file), text, &built_in_scenario);
@@ -31,7 +31,7 @@ pub fn lessons() -> Vec<Lesson> {
     LESSONS.iter().map(read).collect()
 }
 
-/// Which numbers have no lesson, and why, as a sentence; `None` if all have one.
+/// The numbers without a lesson and why, as a sentence; `None` if there are none.
 pub fn missing(lessons: &[Lesson]) -> Option<String> {
     let there: Vec<u32> = lessons.iter().map(|lesson| lesson.spec.number).collect();
     let absent = (1..there.last().copied().unwrap_or(1)).filter(|number| !there.contains(number));
@@ -41,7 +41,7 @@ pub fn missing(lessons: &[Lesson]) -> Option<String> {
 }
 
 fn built_in_scenario(path: &Path) -> Result<String, String> {
-    // A lesson names a scenario as `../scenarios/NAME.yaml`.
+    // A lesson refers to a scenario as `../scenarios/NAME.yaml`.
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let found = SCENARIOS.iter().find(|(file, _)| file.strip_prefix("scenarios/") == Some(name));
     found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("{} is not in the binary", path.display()))

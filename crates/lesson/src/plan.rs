@@ -1,4 +1,4 @@
-//! The expressions of a lesson, compiled.
+//! Compiles the expressions of a lesson.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::environment::{ENTRIES, ENTRY, environment, with_entry, with_value};
 use crate::file::{Caption, Named, Pattern, Spec};
 use crate::text::{Part, parts};
 
-/// What is wrong, and where.
+/// An error and its location.
 pub(crate) type Wrong = (Location, String);
 
 /// Both runs of a lesson.
 pub(crate) struct Plan<'l> {
     pub(crate) captions: Vec<Planned<'l>>,
-    /// Those of the run, which the contrast's may use, too.
+    /// The values of the run, which captions of the contrast may use, too.
     pub(crate) values: Vec<Value>,
     pub(crate) contrast: Vec<Planned<'l>>,
     pub(crate) contrast_values: Vec<Value>,
 }
 
-/// A caption with its expressions.
+/// A caption with its compiled expressions.
 pub(crate) struct Planned<'l> {
     pub(crate) caption: &'l Caption,
     pub(crate) condition: Option<Expression>,
@@ -32,14 +32,14 @@ pub(crate) struct Planned<'l> {
     pub(crate) claim: Expression,
 }
 
-/// A value with its expression.
+/// A value with its compiled expression.
 pub(crate) struct Value {
     pub(crate) name: String,
     pub(crate) expression: Arc<Result<Expression, Error>>,
 }
 
 impl<'l> Plan<'l> {
-    /// Compiles what a lesson says.
+    /// Compiles the expressions of a lesson.
     pub(crate) fn of(spec: &'l Spec) -> Result<Self, Wrong> {
         let mut names = Names { environment: environment(), ..Names::default() };
         let conditions = names.captions(&spec.captions.value)?;
@@ -58,15 +58,15 @@ impl<'l> Plan<'l> {
 
 #[derive(Default)]
 struct Names {
-    /// With all that has a name so far.
+    /// The environment with all names so far.
     environment: Environment,
     taken: BTreeSet<String>,
-    /// The captions among them.
+    /// The names of captions.
     captions: Vec<String>,
 }
 
 impl Names {
-    /// Takes the names of captions; gives what their patterns ask.
+    /// Adds the names of captions; returns the compiled conditions of their patterns.
     fn captions(&mut self, captions: &[Caption]) -> Result<Vec<Option<Expression>>, Wrong> {
         let mut conditions = Vec::new();
         for caption in captions {
@@ -141,7 +141,7 @@ fn at(text: &Spanned<String>, why: &str) -> Wrong {
     (text.referenced, why.to_owned())
 }
 
-/// Refuses a word that is not among those expected.
+/// Rejects a word that is not valid.
 pub(crate) fn known_word(found: &Spanned<String>, valid: &[&str], what: &str) -> Result<(), Wrong> {
     unknown_word(&found.value, valid, what).map_or(Ok(()), |why| Err((found.referenced, why)))
 }

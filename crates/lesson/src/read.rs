@@ -8,20 +8,20 @@ use serde_saphyr::{Location, Spanned};
 use crate::file::{Lesson, Source, Spec};
 use crate::plan::{Plan, Wrong, known_word};
 
-/// How many answers there may be to guess at.
+/// How many answers a question may have.
 const ANSWERS: std::ops::RangeInclusive<usize> = 2..=4;
 
-/// Reads and checks a lesson file, and the scenarios that it names.
+/// Reads and checks a lesson file, and the scenarios that it refers to.
 ///
 /// # Errors
-/// What is wrong, with file, line and column.
+/// The error, with file, line and column.
 pub fn read(path: &Path) -> Result<Lesson, Problem> {
     let from_disk =
         |path: &Path| std::fs::read_to_string(path).map_err(|why| format!("{} cannot be read: {why}", path.display()));
     parse(path, &read_text(path)?, &from_disk)
 }
 
-/// As [`read`], for a text that was read already; `scenario` gives the text of a scenario file by its path.
+/// Like [`read`], for a text that was read already; `scenario` returns the text of a scenario file by its path.
 ///
 /// ```
 /// let text = "apiVersion: coracle.dev/v1alpha1\nkind: Leson\nmetadata: {name: a}\nspec: {}\n";
@@ -51,7 +51,7 @@ pub fn parse(path: &Path, text: &str, scenario: &dyn Fn(&Path) -> Result<String,
     Ok(lesson)
 }
 
-/// What no form of a file can say.
+/// Checks what the format of the file cannot express.
 fn checked(spec: &Spec) -> Result<(), Wrong> {
     let answers = &spec.answers;
     if !ANSWERS.contains(&answers.value.len()) {

@@ -10,15 +10,15 @@ use serde_json::{Map, Value, json};
 /// A run's entries, and the objects at each revision.
 pub(crate) struct Record<'e> {
     pub(crate) entries: &'e [Entry],
-    /// Where the first step begins.
+    /// The index of the first step.
     begin: usize,
-    /// The change of an object at a revision.
+    /// The change of each object at each revision.
     changes: BTreeMap<(&'e str, i64), Change>,
-    /// All from the first step on, as expressions see them.
+    /// All entries from the first step on, as expressions see them.
     pub(crate) shown: Value,
 }
 
-/// What an object was and is, and who manages its fields since.
+/// An object before and after a change, and the managers of its fields after it.
 struct Change {
     before: Option<Map<String, Value>>,
     after: Option<Map<String, Value>>,
@@ -43,7 +43,7 @@ impl<'e> Record<'e> {
         &self.entries[self.begin..]
     }
 
-    /// An entry with the object that it speaks of.
+    /// An entry with the object that it is about.
     pub(crate) fn shown(&self, entry: &'e Entry) -> Value {
         let mut shown = plain(entry);
         let revision = entry.revision.unwrap_or_default();
@@ -59,10 +59,10 @@ impl<'e> Record<'e> {
         shown
     }
 
-    /// All entries that an entry led to, itself too.
+    /// All entries that an entry caused directly or indirectly, including itself.
     pub(crate) fn effects(&self, of: EntryId) -> BTreeSet<EntryId> {
         let mut found = BTreeSet::from([of]);
-        // Causes are earlier, so one look at each entry in order finds all.
+        // Causes are earlier, so one pass over the entries in order finds all.
         for entry in self.told() {
             if entry.causes.iter().any(|cause| found.contains(cause)) {
                 found.insert(entry.id);
@@ -85,7 +85,7 @@ fn plain(entry: &Entry) -> Value {
     })
 }
 
-/// As CEL writes a duration.
+/// A duration in the format of CEL.
 fn duration(at: Duration) -> String {
     format!("{}.{:09}s", at.as_secs(), at.subsec_nanos())
 }

@@ -1,5 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use coracle_expression::{Expression, Session, Variables};
 use coracle_journal::{Events, Recorder};
@@ -17,27 +17,27 @@ use crate::text::{self, Part};
 
 /// How many entries of a run are kept.
 const KEPT_ENTRIES: usize = 1_000_000;
-/// How much an expression may cost: it looks at whole logs.
+/// The cost limit of an expression, which may iterate over whole logs.
 const LIMIT: u64 = 100_000_000;
 
-/// Why a lesson cannot be taught.
+/// Why a lesson is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No cluster could be run.
+    /// A cluster could not run.
     #[error(transparent)]
     Cluster(#[from] coracle_cluster::Error),
-    /// A run did not go as its scenario says; the report's block.
+    /// A run did not pass its scenario; the summary of its report.
     #[error("a run of the lesson did not pass:\n{0}")]
     NotPassed(String),
-    /// The lesson says what is not so, once or more often.
+    /// One or more statements of the lesson are false.
     #[error("{}", .0.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n"))]
     Untrue(Vec<Problem>),
 }
 
-/// A lesson as it is told, and the runs that it is told of.
+/// A lesson that was run, with the event logs of its runs.
 #[derive(Debug)]
 pub struct Taught {
-    /// What is said.
+    /// The lesson with all of its texts.
     pub lesson: shown::Lesson,
     /// The run.
     pub events: Events,
@@ -46,29 +46,30 @@ pub struct Taught {
 }
 
 impl Taught {
-    /// The page with the lesson and both runs in it.
+    /// The page with the lesson and both runs.
     pub fn page(&self) -> String {
         shown::lesson_page(&self.lesson, &self.events, &self.contrast)
     }
 
-    /// Writes that page into a file.
+    /// Writes the page to a file.
     ///
     /// # Errors
-    /// If its name does not end with `.html`, or it cannot be written.
+    /// If the file's name does not end with `.html`, or it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), shown::WriteError> {
         shown::write_lesson(&self.lesson, &self.events, &self.contrast, path)
     }
 }
 
-/// Runs a lesson and its contrast in virtual time, finds the entries that captions are about, and checks every claim; `path` is the
+/// Runs a lesson and its contrast in virtual time, finds the entries of captions, and checks every claim; `path` is the
 /// lesson's file, for messages.
 ///
 /// # Errors
-/// If there is no cluster to run, or if anything that the lesson says is not so.
+/// If a cluster cannot run, or if any statement of the lesson is false.
 pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
-    let [scenario, other] = &**lesson.scenarios.as_ref().expect("a lesson that was read has its scenarios");
+    let [(scenario, file), (other, other_file)] =
+        &**lesson.scenarios.as_ref().expect("a lesson that was read has its scenarios");
     let plan = Plan::of(&lesson.spec).expect("a lesson that was read can be compiled");
-    let (events, contrast) = (run(scenario)?, run(other)?);
+    let (events, contrast) = (run(scenario, file)?, run(other, other_file)?);
     let mut problems = Problems { path, all: Vec::new() };
 
     let record = Record::of(&events);
@@ -110,7 +111,7 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
     Ok(Taught { lesson, events, contrast })
 }
 
-fn run((scenario, path): &(Scenario, PathBuf)) -> Result<Events, Error> {
+fn run(scenario: &Scenario, path: &Path) -> Result<Events, Error> {
     let options = Options { mode: Some(Mode::Virtual), strict: true, ..Options::default() };
     let report = execute(scenario, path, &options, |_| Recorder::ring(KEPT_ENTRIES))?;
     if report.passed() { Ok(report.into_events()) } else { Err(Error::NotPassed(report.block())) }
@@ -121,7 +122,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What is known of a run when captions are told.
+/// What is known about a run when captions are evaluated.
 struct Telling<'t> {
     found: &'t Found<'t>,
     variables: Variables<'t>,
@@ -184,7 +185,7 @@ struct Problems<'p> {
 }
 
 impl Problems<'_> {
-    /// Says what is wrong; there is nothing, then.
+    /// Records a problem; returns no value.
     fn note<T>(&mut self, place: &Spanned<String>, message: String) -> Option<T> {
         let (line, column) = (place.referenced.line(), place.referenced.column());
         self.all.push(Problem { file: self.path.to_owned(), line, column, message });
@@ -205,7 +206,7 @@ impl Problems<'_> {
         found
     }
 
-    /// What a caption says, if it is about something and its claim is true.
+    /// Evaluates a caption, if it has an entry and its claim is true.
     fn caption(&mut self, planned: &Planned<'_>, told: &Telling<'_>) -> Option<shown::Caption> {
         let Planned { caption, text, claim, .. } = planned;
         let name = &caption.name.value;

@@ -1,4 +1,4 @@
-//! Sentences with values in them.
+//! Sentences with expressions in them.
 
 use coracle_expression::{Environment, Expression};
 use serde_json::Value;
@@ -6,13 +6,13 @@ use serde_json::Value;
 /// A part of a sentence.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// As it is.
+    /// Literal text.
     Words(String),
     /// The value of an expression.
     Value(Expression),
 }
 
-/// Takes a text apart: what stands between braces is an expression.
+/// Parses a text: a part in braces is an expression.
 pub(crate) fn parts(text: &str, environment: &Environment) -> Result<Vec<Part>, String> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((before, after)) = rest.split_once('{') {
@@ -29,7 +29,7 @@ pub(crate) fn parts(text: &str, environment: &Environment) -> Result<Vec<Part>, 
     Ok(parts)
 }
 
-/// A value as people read it.
+/// A value as readable text.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => seconds(text).map_or_else(|| text.clone(), time),
@@ -38,7 +38,7 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
-/// The seconds of a duration as CEL gives it to JSON: `0.0035s`.
+/// The seconds of a duration in CEL's JSON format: `0.0035s`.
 fn seconds(text: &str) -> Option<f64> {
     let number = text.strip_suffix('s')?;
     number.starts_with(|first: char| first.is_ascii_digit() || first == '-').then(|| number.parse().ok())?
