@@ -7,11 +7,13 @@ use crate::texts::Texts;
 use crate::words::{Reading, Writing};
 use crate::{Detail, Entry, EntryId, Stage};
 
-/// Entries one after the other, in one piece of memory and with the texts that they share: about a quarter of what they are as
-/// [`Entry`]s. Whoever adds one finds what it writes to in the caches, and whoever forgets a block frees three pieces of memory.
+/// Consecutive entries in one piece of memory with the texts that they share. They take about a quarter of the memory
+/// of [`Entry`]s. Adding an entry writes to memory that the caches hold, and dropping a block frees three pieces of
+/// memory.
 ///
 /// ```text
-/// an entry: stage, time, actor, subject, revision + 1 or 0, how many causes, how far back each is, the words of its data
+/// an entry: stage, time, actor, subject, revision + 1 or 0, number of causes, distance to each cause, the fields of
+/// its data
 /// ```
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -36,7 +38,7 @@ pub(crate) struct Kept<'b> {
 }
 
 impl Block {
-    /// A block without entries, the first of which will have this number.
+    /// An empty block, whose first entry will have this number.
     pub(crate) fn starting_at(first: u64) -> Self {
         Self { first, ends: Vec::new(), bytes: Vec::new(), texts: Texts::default() }
     }
@@ -45,7 +47,7 @@ impl Block {
         self.first
     }
 
-    /// The number of the entry that comes after it.
+    /// The number of the next entry.
     pub(crate) fn next(&self) -> u64 {
         self.first + self.ends.len() as u64
     }
@@ -57,7 +59,7 @@ impl Block {
         out.natural(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
         out.shared(actor);
         out.shared(&detail.subject);
-        // Revisions are not below zero.
+        // Revisions are not negative.
         out.natural(detail.revision.map_or(0, |revision| (revision as u64).wrapping_add(1)));
         out.natural(detail.causes.len() as u64);
         detail.causes.iter().for_each(|cause| out.natural(id.wrapping_sub(cause.0)));
@@ -66,7 +68,7 @@ impl Block {
         EntryId(id)
     }
 
-    /// The entry of a number that the block has.
+    /// The entry with this number, which the block must hold.
     pub(crate) fn kept(&self, number: u64) -> Kept<'_> {
         let place = (number - self.first) as usize;
         let mut bytes = Reading { bytes: &self.bytes[self.start(place)..self.ends[place]] };
@@ -83,7 +85,7 @@ impl Block {
         }
     }
 
-    /// What it holds from a number on, in memory of just that size.
+    /// A copy of the entries from a number on, in memory of exactly that size.
     pub(crate) fn copied_from(&self, number: u64) -> Self {
         let place = (number - self.first) as usize;
         let start = self.start(place);
@@ -95,7 +97,7 @@ impl Block {
         }
     }
 
-    /// Begins again with the entry that comes next, and keeps its memory.
+    /// Removes all entries, keeps the memory, and continues with the next number.
     pub(crate) fn begin_again(&mut self) {
         self.first = self.next();
         self.ends.clear();
@@ -103,12 +105,12 @@ impl Block {
         self.texts.clear();
     }
 
-    /// How many bytes its entries have, their texts included.
+    /// The size of its entries in bytes, with their texts.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len() + self.texts.bytes()
     }
 
-    /// How many bytes it takes, about.
+    /// The memory that it takes in bytes, approximately.
     pub(crate) fn held_bytes(&self) -> usize {
         self.ends.capacity() * size_of::<usize>() + self.bytes.capacity() + self.texts.held_bytes()
     }
@@ -146,7 +148,7 @@ impl Kept<'_> {
         }
     }
 
-    /// Writes the entry as a line of an events file, without the end of the line.
+    /// Writes the entry as a line of an events file, without the line break.
     pub(crate) fn write(&self, line: &mut Vec<u8>) {
         let mut out = Line(line);
         out.raw("{\"i\":").json(&self.id).raw(",\"t\":").json(&self.at);

@@ -2,11 +2,11 @@ use std::collections::VecDeque;
 
 use crate::EntryId;
 
-/// How many are remembered.
+/// How many commits are remembered.
 const REMEMBERED: usize = 1 << 16;
 
-/// Which entries tell of the commit of a revision; the oldest are forgotten. They come in the order of their revisions, but for a
-/// few of a store in another process.
+/// The entries that record the commit of each revision; the oldest are dropped. They are in the order of revisions,
+/// except for a few entries about a store in another process.
 #[derive(Debug, Default)]
 pub(crate) struct Commits(VecDeque<(i64, EntryId)>);
 

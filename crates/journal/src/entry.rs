@@ -9,50 +9,50 @@ use crate::Stage;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EntryId(pub u64);
 
-/// One thing that happened. One line of an events file.
+/// An event: one line of an events file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The entry's number.
     #[serde(rename = "i")]
     pub id: EntryId,
-    /// When, since the log began, on the cluster's own clock.
+    /// The time, since the log began, on the cluster's own clock.
     #[serde(rename = "t", with = "nanos")]
     pub at: Duration,
-    /// Who: `apiserver`, `store`, `controller-manager/replicaset`, `kubelet/node-1`.
+    /// The actor: `apiserver`, `store`, `controller-manager/replicaset`, `kubelet/node-1`.
     #[serde(rename = "a")]
     pub actor: String,
-    /// Where on the walk.
+    /// The stage of the path from a write to the next write.
     #[serde(rename = "s")]
     pub stage: Stage,
-    /// About what: `pods/default/web-1` for an object, `default/web` for a key of a queue; may be empty.
+    /// The subject: `pods/default/web-1` for an object, `default/web` for a key of a queue; may be empty.
     #[serde(rename = "k", default, skip_serializing_if = "String::is_empty")]
     pub subject: String,
-    /// Earlier entries that led to this one.
+    /// The earlier entries that caused this one.
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<EntryId>,
-    /// The revision of the store that the entry speaks of.
+    /// The revision of the store that the entry is about.
     #[serde(rename = "rv", default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
-    /// What else the stage has to say; see [`Stage`].
+    /// The fields of the stage; see [`Stage`].
     #[serde(rename = "d", default, skip_serializing_if = "Map::is_empty")]
     pub data: Map<String, Value>,
 }
 
-/// What the recording side knows of an entry: all but its number and its time.
+/// An entry without its number and its time, as the recording component creates it.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     pub(crate) subject: String,
     pub(crate) causes: Vec<EntryId>,
     pub(crate) revision: Option<i64>,
-    /// Each word once.
+    /// Each field once.
     pub(crate) data: Vec<(&'static str, Said)>,
 }
 
-/// What a word of data holds, as it was said.
+/// The value of a field.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
     Value(Value),
-    /// JSON as it is written: a map or a list that would be a tree only to be written.
+    /// Serialized JSON: a map or a list, for which no tree is built.
     Json(String),
 }
 
@@ -62,40 +62,40 @@ impl Detail {
         Self { subject: subject.into(), ..Self::default() }
     }
 
-    /// At this revision of the store.
+    /// Sets the revision of the store.
     #[must_use]
     pub fn at(mut self, revision: i64) -> Self {
         self.revision = Some(revision);
         self
     }
 
-    /// Caused by these earlier entries.
+    /// Adds earlier entries as causes.
     #[must_use]
     pub fn caused_by(mut self, causes: impl IntoIterator<Item = EntryId>) -> Self {
         self.causes.extend(causes);
         self
     }
 
-    /// With one more word of data.
+    /// Adds a field.
     #[must_use]
     pub fn with(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with_word(name, Said::Value(value.into()))
     }
 
-    /// With one more word of data, a map or a list, which is written now and never made a tree.
+    /// Adds a field with a map or a list, which is serialized immediately.
     #[must_use]
     pub fn with_json(self, name: &'static str, value: &impl Serialize) -> Self {
         self.with_raw_json(name, serde_json::to_string(value).expect("an entry of the log can be written"))
     }
 
-    /// With one more word of data, which is JSON already.
+    /// Adds a field with a value that is JSON already.
     #[must_use]
     pub fn with_raw_json(self, name: &'static str, json: String) -> Self {
         debug_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&json).is_ok(), "{name} is no JSON: {json}");
         self.with_word(name, Said::Json(json))
     }
 
-    /// As it is kept: causes in order and once, words as a map of JSON orders its names.
+    /// Sorts the causes and removes duplicates, and sorts the fields like the names of a JSON map.
     pub(crate) fn in_order(mut self) -> Self {
         self.causes.sort_unstable();
         self.causes.dedup();

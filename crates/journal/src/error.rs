@@ -1,16 +1,16 @@
 /// Why an events file could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file system said no.
+    /// A file operation failed.
     #[error("events file {path}")]
     Io {
         /// The file.
         path: String,
-        /// What the file system said.
+        /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
-    /// It is no events file.
+    /// The file is not an events file.
     #[error(
         "events file {path}, line 1: expected {{\"log\":\"coracle\",\"schema\":{},…}}, found {found}",
         crate::SCHEMA
@@ -18,10 +18,10 @@ pub enum Error {
     Foreign {
         /// The file.
         path: String,
-        /// How it begins.
+        /// Its first bytes.
         found: String,
     },
-    /// It was written by a program whose logs have another form.
+    /// It was written by a program with another format of logs.
     #[error(
         "events file {path}, line 1: expected schema {}, found {found}, written by coracle {version}",
         crate::SCHEMA
@@ -44,12 +44,12 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// The file ends too early: whoever wrote it was stopped, or it was not copied whole.
+    /// The file is truncated: its writer was stopped, or it was copied incompletely.
     #[error("events file {path}, line {line}: it is cut here; expected {{\"end\":…}} as the last line")]
     Cut {
         /// The file.
         path: String,
-        /// The first line that is not whole, from 1.
+        /// The first incomplete line, from 1.
         line: usize,
     },
 }

@@ -11,19 +11,19 @@ use serde_json::{Map, Value};
 use crate::sink::is_compressed;
 use crate::{Entry, EntryId, Error, Header, SCHEMA, Stage, json};
 
-/// No line of a log is longer: whatever has one is not read into memory to find that out.
+/// The longest line of a log. A longer line is not read into memory.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// What an events file holds.
+/// The contents of an events file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Events {
-    /// What the file says of itself.
+    /// The first line of the file.
     pub header: Header,
     /// The entries, in the order of their numbers.
     pub entries: Vec<Entry>,
 }
 
-/// A line as it stands; words that are not known are passed over.
+/// A line of the file; unknown fields are ignored.
 #[derive(Deserialize)]
 struct Line {
     i: u64,
@@ -48,33 +48,39 @@ struct End {
 impl Events {
     /// Reads an events file, which is compressed if its name ends with `.gz`.
     ///
-    /// Entries of a stage that is not known are passed over, and whoever names one as a cause gets the causes of that one.
+    /// Entries of an unknown stage are skipped. An entry that one of them caused gets the causes of the skipped entry.
     ///
     /// # Errors
-    /// If the file cannot be read, is no events file, is one of another schema, or is not whole.
+    ///
+    /// If the file cannot be read, is not an events file, has another schema, or is truncated.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        whole(Self::read_as_far_as_it_goes(path)?)
+        let (events, cut) = Self::read_as_far_as_it_goes(path)?;
+        cut.map_or(Ok(events), Err)
     }
 
-    /// As [`read`](Self::read), but of a file that is cut what came before the cut, and beside it the error that says where.
+    /// Like [`read`](Self::read). For a truncated file it returns the entries before the truncation, and the error that
+    /// says where.
     ///
     /// # Errors
-    /// As there, but for [`Error::Cut`].
+    ///
+    /// As for [`read`](Self::read), except [`Error::Cut`].
     pub fn read_as_far_as_it_goes(path: &Path) -> Result<(Self, Option<Error>), Error> {
         let file = File::open(path).map_err(|source| Error::Io { path: path.display().to_string(), source })?;
         let file = BufReader::new(file);
-        match is_compressed(path) {
-            true => Self::read_some(&path.display().to_string(), BufReader::new(MultiGzDecoder::new(file))),
-            false => Self::read_some(&path.display().to_string(), file),
+        if is_compressed(path) {
+            Self::read_some(&path.display().to_string(), BufReader::new(MultiGzDecoder::new(file)))
+        } else {
+            Self::read_some(&path.display().to_string(), file)
         }
     }
 
-    /// As [`read`](Self::read), from anywhere; `name` is for messages.
+    /// Like [`read`](Self::read), from any reader; `name` is for messages.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`read`](Self::read).
     pub fn read_from(name: &str, from: impl BufRead) -> Result<Self, Error> {
-        whole(Self::read_some(name, from)?)
+        let (events, cut) = Self::read_some(name, from)?;
+        cut.map_or(Ok(events), Err)
     }
 
     fn read_some(name: &str, from: impl BufRead) -> Result<(Self, Option<Error>), Error> {
@@ -87,9 +93,10 @@ impl Events {
                 text => text?,
             };
             if let Ok(End { end }) = json::from_slice(text) {
-                return match end == last {
-                    true => Ok((Self { header, entries }, None)),
-                    false => Err(lines.malformed(format!("the last one is {last}, and {end} were written"))),
+                return if end == last {
+                    Ok((Self { header, entries }, None))
+                } else {
+                    Err(lines.malformed(format!("the last one is {last}, and {end} were written")))
                 };
             }
             let line: Line = json::from_slice(text).map_err(|error| lines.malformed(error.to_string()))?;
@@ -122,10 +129,6 @@ impl Events {
     }
 }
 
-fn whole((events, cut): (Events, Option<Error>)) -> Result<Events, Error> {
-    cut.map_or(Ok(events), Err)
-}
-
 struct Lines<'n, R> {
     name: &'n str,
     from: R,
@@ -142,7 +145,7 @@ impl<R: BufRead> Lines<'_, R> {
         };
         match self.next() {
             Ok(_) => {}
-            // A compressed file that is none, and one without a single whole line.
+            // A file that is not compressed, or without a single complete line.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::InvalidInput => {
                 return Err(Error::Foreign { path: self.name.to_owned(), found: "what is not compressed".to_owned() });
             }
@@ -164,7 +167,7 @@ impl<R: BufRead> Lines<'_, R> {
         }
     }
 
-    /// The next line, which has to be there and whole.
+    /// The next line, which must exist and be complete.
     fn next(&mut self) -> Result<&[u8], Error> {
         self.line += 1;
         self.text.clear();

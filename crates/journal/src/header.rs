@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-/// The number of the form of events files. Another number means that a reader of this one would misunderstand; new stages and
-/// new words do not change it, because readers pass over what they do not know.
+/// The version of the format of events files. Another version means that a reader of this one would misread the file.
+/// New stages and new fields do not change it, because readers ignore what they do not know.
 pub const SCHEMA: u32 = 1;
 
-/// What an events file says of itself in its first line: what was run, and how to run it again.
+/// The first line of an events file: what was run, and how to run it again.
 ///
 /// ```
 /// use coracle_journal::{Header, SCHEMA};
@@ -14,15 +14,15 @@ pub const SCHEMA: u32 = 1;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Whose log it is: always `coracle`.
+    /// The program that wrote the log: always `coracle`.
     pub log: Mark,
-    /// The form of what follows: [`SCHEMA`].
+    /// The version of the format: [`SCHEMA`].
     pub schema: u32,
     /// The version of the program that wrote it.
     pub version: String,
-    /// The time of day at which the log begins, on the cluster's clock, as in RFC 3339.
+    /// The time at which the log begins, on the cluster's clock, in RFC 3339.
     pub start: String,
-    /// How the clock ran: `virtual`, `real` or `scaled=N`.
+    /// The mode of the clock: `virtual`, `real` or `scaled=N`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// The seed of all randomness.
@@ -31,19 +31,19 @@ pub struct Header {
     /// The scenario's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
-    /// The scenario file's own text, hashed: `sha256:` and 64 hexadecimal digits.
+    /// The hash of the scenario file's text: `sha256:` and 64 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// What happened to the controllers meanwhile, as `coracle run --disturb` takes it.
+    /// The disturbance of the controllers, in the format of `coracle run --disturb`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturb: Option<String>,
-    /// The step that was put into the run: after which event, and its file's own text, hashed: `#412 sha256:…`, and ` fork@41` where a new
-    /// cluster went on from a fork of the store at that revision.
+    /// The step that was inserted into the run: the event before it, and the hash of its file: `#412 sha256:…`. `
+    /// fork@41` is added if a new cluster continued from a fork of the store at that revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
 }
 
-/// The word by which an events file is known.
+/// Identifies an events file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mark {
     /// `coracle`.
@@ -53,7 +53,7 @@ pub enum Mark {
 }
 
 impl Header {
-    /// A log of this program that begins at this time of day.
+    /// The header of a log of this program that begins at this time.
     pub fn new(start: impl Into<String>) -> Self {
         Self {
             log: Mark::Coracle,
@@ -69,14 +69,14 @@ impl Header {
         }
     }
 
-    /// Of this scenario, whose file has this hash.
+    /// Sets the scenario and the hash of its file.
     #[must_use]
     pub fn of_scenario(mut self, name: &str, hash: &str) -> Self {
         (self.scenario, self.hash) = (Some(name.to_owned()), Some(hash.to_owned()));
         self
     }
 
-    /// Run in this mode with this seed.
+    /// Sets the mode and the seed of the run.
     #[must_use]
     pub fn run(mut self, mode: impl Into<String>, seed: u64) -> Self {
         (self.mode, self.seed) = (Some(mode.into()), Some(seed));

@@ -1,16 +1,16 @@
-//! JSON of the log, in which objects stand as deep as the API takes them.
+//! JSON of the log, which may be nested as deeply as the API allows.
 
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Deserializer, Error};
 
-/// How many levels are read: twice those of an object and what stands around it.
+/// The maximum depth: twice that of an object with its surroundings.
 const DEEPEST: usize = 1200;
 
-/// Reads JSON of up to 1,200 levels; `serde_json` alone refuses more than 127.
+/// Reads JSON with up to 1,200 levels; `serde_json` alone allows 127.
 ///
 /// # Errors
-/// It is no JSON, does not fit the type, or is too deep.
+/// If the text is not JSON, does not fit the type, or is nested too deeply.
 pub fn from_slice<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
     match serde_json::from_slice(text) {
         Err(error) if error.is_syntax() => from_deep(text),

@@ -4,12 +4,13 @@
 //! store, apiserver, informers, queues, workers, faults --record--> Recorder --> ring of blocks in memory | file of JSON lines
 //!                                                                     \--> `viewer`: lanes, story, reports
 //! ```
-//! Causes form a graph, not a tree, because queues merge: an entry names every earlier entry that led to it.
+//! Causes form a graph, not a tree, because queues merge keys: an entry names every earlier entry that caused it.
 //! The revision is the trace id: a commit at 42, the event 42, the cache at 42, the sync that read it.
 //!
-//! Start at [`Recorder`]; [`Stage`] says what there is to record, [`Events`] reads a file. A recorder cannot change what
-//! happens, and costs a branch when nothing is attached.
-//! Not here: what people read in a log (that is `tracing`), and any rendering (`viewer`).
+//! Start at [`Recorder`]. [`Stage`] lists what is recorded, and [`Events`] reads a file. A recorder cannot change what
+//! happens, and costs one branch when nothing is attached.
+//!
+//! Not here: log messages for people (`tracing`), and any rendering (`viewer`).
 
 mod block;
 mod commits;

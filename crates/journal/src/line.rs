@@ -3,7 +3,7 @@ use serde::Serialize;
 use crate::texts::Texts;
 use crate::words::{Word, uuid_text};
 
-/// JSON that is being written. What is JSON already is copied and not read.
+/// JSON that is being written. Serialized JSON is copied without parsing it.
 pub(crate) struct Line<'l>(pub(crate) &'l mut Vec<u8>);
 
 impl Line<'_> {
@@ -12,16 +12,17 @@ impl Line<'_> {
         self
     }
 
-    pub(crate) fn json(&mut self, what: &(impl Serialize + ?Sized)) -> &mut Self {
+    pub(crate) fn json<T: Serialize + ?Sized>(&mut self, what: &T) -> &mut Self {
         serde_json::to_writer(&mut *self.0, what).expect("memory takes what is written");
         self
     }
 
     /// A text that entries share.
     pub(crate) fn shared(&mut self, number: u32, texts: &Texts) -> &mut Self {
-        match texts.is_plain(number) {
-            true => self.raw("\"").raw(texts.text(number)).raw("\""),
-            false => self.json(texts.text(number)),
+        if texts.is_plain(number) {
+            self.raw("\"").raw(texts.text(number)).raw("\"")
+        } else {
+            self.json(texts.text(number))
         }
     }
 

@@ -3,10 +3,10 @@ use std::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Texts by numbers, each kept once and as long as somebody uses it.
+/// Texts by number, each stored once and for as long as it is used.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// The number of each text. Every event that is sent is looked up, which a tree makes dear.
+    /// The number of each text. Every event that is sent is looked up, so this is a hash table and not a tree.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
     slots: Vec<Slot>,
@@ -24,7 +24,7 @@ struct Slot {
 pub(crate) struct Name(pub(crate) u32);
 
 impl Names {
-    /// The text's number, which is used once more.
+    /// The number of a text; adds one use.
     pub(crate) fn take(&mut self, text: &str) -> Name {
         let Self { numbers, hasher, slots, free } = self;
         let is_it = |number: &u32| *slots[*number as usize].text == *text;
@@ -49,13 +49,13 @@ impl Names {
         }
     }
 
-    /// The text's number, if it is used.
+    /// The number of a text, if it is used.
     pub(crate) fn find(&self, text: &str) -> Option<Name> {
         let is_it = |number: &u32| *self.slots[*number as usize].text == *text;
         self.numbers.find(self.hasher.hash_one(text), is_it).map(|number| Name(*number))
     }
 
-    /// The text is used once less, and forgotten when it is not used.
+    /// Removes one use; an unused text is dropped.
     pub(crate) fn release(&mut self, name: Name) {
         let slot = &mut self.slots[name.0 as usize];
         slot.uses -= 1;

@@ -15,16 +15,17 @@ use crate::{Detail, Entry, EntryId, Error, Header, Stage};
 
 /// How many entries a block has at most.
 const BLOCK: u64 = 1 << 8;
-/// From how many bytes on a block has enough.
+/// The size in bytes at which a block is closed.
 const BLOCK_BYTES: usize = 1 << 20;
 /// How many entries a batch has at most.
 const BATCH: usize = 1 << 10;
-/// About how many bytes it has at most.
+/// The size of a batch in bytes at most, approximately.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// A handle to write to the log; clones write to the same one.
+/// A handle that writes to the log; clones write to the same log.
 ///
-/// With nothing attached ([`Recorder::off`]) recording costs one branch, and the closure that makes the detail is not run.
+/// With nothing attached ([`Recorder::off`]), recording costs one branch, and the closure that creates the detail is
+/// not called.
 ///
 /// ```
 /// use coracle_journal::{Detail, EntryId, Recorder, Stage};
@@ -34,7 +35,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// recorder.record("program", Stage::SyncEnd, || Detail::about("default/web").caused_by(start).with("result", "done"));
 /// let entries = recorder.entries(EntryId(0));
 /// assert_eq!(entries[1].causes, [entries[0].id]);
-/// assert!(Recorder::off().record("program", Stage::SyncStart, || unreachable!("nobody listens")).is_none());
+/// assert!(Recorder::off().record("program", Stage::SyncStart, || unreachable!("nothing is attached")).is_none());
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
@@ -44,18 +45,18 @@ pub struct Recorder {
 #[derive(Debug)]
 struct Log {
     origin: Instant,
-    /// Blocks that nobody adds to, so that readers hold no lock.
+    /// Closed blocks, which readers use without a lock.
     ring: VecDeque<Arc<Block>>,
-    /// How many bytes they take.
+    /// Their size in bytes.
     ring_bytes: usize,
-    /// What follows the ring.
+    /// The block after the ring, to which entries are added.
     open: Block,
     capacity: usize,
     most_bytes: usize,
     file: Option<Sink>,
-    /// The commit of each revision, to be named as a cause by those who see the revision.
+    /// The commit of each revision, which observers of the revision name as a cause.
     commits: Commits,
-    /// To be named as a cause by who receives it.
+    /// The entries that sent requests and events, which receivers name as a cause.
     sent: Sent,
     waiting: Waiting,
 }
@@ -71,11 +72,11 @@ impl Recorder {
         Self::attach(capacity, None)
     }
 
-    /// Keeps the last `capacity` entries in memory, and writes all of them to a file as JSON lines, the first of which is
-    /// `header`; compressed if the file's name ends with `.gz`. The file is whole when it is [`close`](Self::close)d.
+    /// Keeps the last `capacity` entries in memory, and writes all entries to a file as JSON lines after the line
+    /// `header`. The file is compressed if its name ends with `.gz`, and complete after [`close`](Self::close).
     ///
     /// # Errors
-    /// If the file cannot be made.
+    /// If the file cannot be created.
     pub fn file(path: &Path, capacity: usize, header: &Header) -> Result<Self, Error> {
         Ok(Self::attach(capacity, Some(Sink::create(path, header)?)))
     }
@@ -96,8 +97,8 @@ impl Recorder {
         Self { log: Some(Arc::new(Mutex::new(log))) }
     }
 
-    /// Keeps no more than `most` bytes in memory from now on, whatever the entries are: of entries that are too large
-    /// together, the oldest are forgotten first, about a megabyte of them at a time. The newest entry is always kept.
+    /// Keeps at most `most` bytes in memory from now on. If entries need more, the oldest are dropped, about a megabyte
+    /// at a time. The newest entry is always kept.
     pub fn limit_bytes(&self, most: usize) {
         self.with_log(|log| {
             log.most_bytes = most;
@@ -110,7 +111,8 @@ impl Recorder {
         self.log.is_some()
     }
 
-    /// Writes an entry; `detail` is only called if something is attached. Returns the entry's number, to be named as a cause.
+    /// Records an entry; `detail` is only called if something is attached. Returns the entry's number, which later
+    /// entries name as a cause.
     pub fn record(&self, actor: &str, stage: Stage, detail: impl FnOnce() -> Detail) -> Option<EntryId> {
         let log = self.log.as_ref()?;
         let detail = detail().in_order();
@@ -123,9 +125,10 @@ impl Recorder {
         Some(id)
     }
 
-    /// Waits until the entry of this number is written; for ever, if it never is. Waiting records nothing, sets no timer and wakes
-    /// nobody, so that up to that entry all goes as if nobody waited. Who waits goes on when the runtime comes round to it: entries
-    /// of the same moment may come before that, and the clock does not move.
+    /// Waits until the entry with this number is recorded; forever, if it never is. Waiting records nothing, sets no
+    /// timer and wakes no other task, so it does not change what happens before that entry. The waiting task continues
+    /// when the runtime polls it: other entries of the same moment may be recorded before, and the clock does not
+    /// advance.
     pub async fn written(&self, id: EntryId) {
         std::future::poll_fn(|context| {
             let is_written = self.with_log(|log| {
@@ -140,17 +143,17 @@ impl Recorder {
         .await;
     }
 
-    /// The number of the newest entry; 0 if there is none.
+    /// The number of the newest entry; 0 if the log is empty.
     pub fn last(&self) -> EntryId {
         EntryId(self.with_log(|log| log.open.next() - 1).unwrap_or_default())
     }
 
-    /// The entries of the commit that made `revision`, if they are still remembered.
+    /// The entries of the commit that made `revision`, if the recorder still remembers them.
     pub fn commit(&self, revision: i64) -> Vec<EntryId> {
         self.with_log(|log| log.commits.of(revision)).unwrap_or_default()
     }
 
-    /// What an entry is about, if it is kept in memory.
+    /// The subject of an entry, if it is in memory.
     pub fn subject(&self, id: EntryId) -> Option<String> {
         let subject = |log: &mut Log| Some(log.holding(id.0)?.kept(id.0).subject().to_owned());
         self.with_log(subject).flatten()
@@ -161,24 +164,25 @@ impl Recorder {
         self.with_log(|log| log.sent.remember(audit_id, None, entry));
     }
 
-    /// The entry that sent the request with this audit id, if it is known here.
+    /// The entry that sent the request with this audit id, if this recorder knows it.
     pub fn audit(&self, audit_id: &str) -> Option<EntryId> {
         self.with_log(|log| log.sent.find(audit_id, None)).flatten()
     }
 
-    /// Remembers that `entry` sent an event of `revision` on the watch with this audit id; at revision 0, that it ended it.
+    /// Remembers that `entry` sent an event of `revision` on the watch with this audit id; at revision 0, that it ended
+    /// the watch.
     pub fn remember_sent(&self, audit_id: &str, revision: i64, entry: EntryId) {
         self.with_log(|log| log.sent.remember(audit_id, Some(revision), entry));
     }
 
-    /// The entry that sent an event of `revision` on the watch with this audit id, if it is known here; at revision 0,
-    /// the one that ended it.
+    /// The entry that sent an event of `revision` on the watch with this audit id, if this recorder knows it; at
+    /// revision 0, the entry that ended the watch.
     pub fn sent(&self, audit_id: &str, revision: i64) -> Option<EntryId> {
         self.with_log(|log| log.sent.find(audit_id, Some(revision))).flatten()
     }
 
-    /// The entries kept in memory, from the first with a number of at least `from`. Who follows the log asks from where it
-    /// stopped; nobody who records waits while entries are read.
+    /// The entries in memory with a number of at least `from`. A follower of the log passes the number after its last
+    /// entry. Recording does not wait while entries are read.
     pub fn entries(&self, from: EntryId) -> Vec<Entry> {
         let mut entries = Vec::new();
         self.each(from, |kept| {
@@ -188,7 +192,7 @@ impl Recorder {
         entries
     }
 
-    /// Those of the [`entries`](Self::entries) that are at one of these stages; the others cost next to nothing.
+    /// Those of the [`entries`](Self::entries) that are at one of these stages; the others cost almost nothing.
     pub fn entries_of(&self, from: EntryId, stages: &[Stage]) -> Vec<Entry> {
         let mut entries = Vec::new();
         self.each(from, |kept| {
@@ -200,9 +204,9 @@ impl Recorder {
         entries
     }
 
-    /// Some of the [`entries`](Self::entries) from a number on, as an events file has them, a line each and each behind `prefix`: about a
-    /// thousand, and fewer where they are large. Who hands a log on takes as much as it can get rid of, and no more than this lies
-    /// in memory twice. The number is that of the last of them; `None` if there is none yet.
+    /// Some of the [`entries`](Self::entries) from a number on, as lines of an events file, each after `prefix`: about
+    /// a thousand, or fewer if they are large. A consumer takes only as many as it can forward, so no more than this is
+    /// in memory twice. The number is that of the last entry; `None` if there is no entry yet.
     pub fn lines(&self, from: EntryId, prefix: &str) -> Option<(EntryId, Vec<u8>)> {
         let (mut lines, mut count, mut last) = (Vec::new(), 0, None);
         self.each(from, |kept| {
@@ -215,12 +219,12 @@ impl Recorder {
         Some((last?, lines))
     }
 
-    /// Looks at the entries from a number on that are there now, until `look` has seen enough.
+    /// Calls `look` for the current entries from a number on, until it returns false.
     fn each(&self, from: EntryId, mut look: impl FnMut(&Kept<'_>) -> bool) {
         let Some((mut from, next)) = self.with_log(|log| (from.0.max(log.first()), log.open.next())) else { return };
         while from < next {
             let Some(block) = self.with_log(|log| log.block(from)) else { return };
-            // What was forgotten meanwhile is passed over.
+            // Entries that were dropped meanwhile are skipped.
             for number in from.max(block.first())..next.min(block.next()) {
                 if !look(&block.kept(number)) {
                     return;
@@ -230,8 +234,8 @@ impl Recorder {
         }
     }
 
-    /// The number of the first entry that is kept in memory, or of the one that will be; `None` if none ever is. Earlier ones are
-    /// forgotten.
+    /// The number of the first entry in memory, or of the next one if memory holds no entry; `None` if none is ever kept.
+    /// Earlier entries were dropped.
     pub fn first(&self) -> Option<EntryId> {
         self.with_log(|log| EntryId(log.first()))
     }
@@ -241,26 +245,27 @@ impl Recorder {
         self.with_log(|log| log.capacity).unwrap_or_default()
     }
 
-    /// How many bytes the entries take that are kept in memory, about.
+    /// The memory that the entries take in bytes, approximately.
     pub fn held_bytes(&self) -> usize {
         self.with_log(|log| log.held_bytes()).unwrap_or_default()
     }
 
-    /// Hands on to the file what was recorded so far, so that it is there whatever becomes of the program. Without a file, nothing.
+    /// Flushes the recorded entries to the file, so that they survive a crash of the program. Does nothing without a
+    /// file.
     pub fn flush(&self) {
         self.with_log(|log| log.file.as_mut().map(Sink::flush));
     }
 
-    /// Why the file cannot be written, if something went wrong with it: the log continues in memory, and the file ends where it
-    /// ended then.
+    /// Why the file cannot be written, if a write has failed. The log continues in memory, and the file ends at that
+    /// point.
     pub fn failure(&self) -> Option<String> {
         self.with_log(|log| log.file.as_ref().and_then(Sink::failure)).flatten()
     }
 
-    /// Writes the file to its end; what is recorded later is not in it. Without a file, nothing.
+    /// Completes the file; later entries are not written to it. Does nothing without a file.
     ///
     /// # Errors
-    /// The first thing that went wrong with the file.
+    /// The first error of the file.
     pub fn close(&self) -> std::io::Result<()> {
         let file = self.with_log(|log| log.file.take());
         file.flatten().map_or(Ok(()), Sink::end)
@@ -295,7 +300,7 @@ impl Log {
         self.open.held_bytes() + self.ring_bytes
     }
 
-    /// Forgets the blocks that are too old, and the oldest of those that are too large together.
+    /// Drops the blocks that are too old, and the oldest blocks if all together are too large.
     fn forget(&mut self) {
         while let Some(oldest) = self.ring.front() {
             let is_last = self.ring.len() == 1;
@@ -308,13 +313,14 @@ impl Log {
         }
     }
 
-    /// The number of the oldest entry that is kept in memory. Some that are older may be there still, for a block is forgotten as a whole.
+    /// The number of the oldest entry that counts as kept. Older ones may still be in memory, because only whole blocks
+    /// are dropped.
     fn first(&self) -> u64 {
         let oldest = self.ring.front().map_or(self.open.first(), |block| block.first());
         oldest.max(self.open.next().saturating_sub(self.capacity as u64))
     }
 
-    /// The block with the entry of a number, if it is kept in memory.
+    /// The block with the entry of a number, if it is in memory.
     fn holding(&self, number: u64) -> Option<&Block> {
         if !(self.first()..self.open.next()).contains(&number) {
             return None;
@@ -322,13 +328,14 @@ impl Log {
         Some(self.ring.get(self.place(number)).map_or(&self.open, |block| block))
     }
 
-    /// The block with the entry of a number or, if that is forgotten, the oldest; of the block that is added to, a copy from there on.
+    /// The block with the entry of a number or, if that was dropped, the oldest block. Of the open block, a copy from
+    /// that number on.
     fn block(&self, number: u64) -> Arc<Block> {
         let number = number.max(self.first());
         self.ring.get(self.place(number)).cloned().unwrap_or_else(|| Arc::new(self.open.copied_from(number)))
     }
 
-    /// Which block of the ring has the entry of a number that is kept; behind the last, the one that is added to.
+    /// The index of the block in the ring with the entry of a number; after the last one, the open block.
     fn place(&self, number: u64) -> usize {
         self.ring.partition_point(|block| block.next() <= number)
     }

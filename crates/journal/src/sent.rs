@@ -5,12 +5,12 @@ use hashbrown::HashMap;
 use crate::EntryId;
 use crate::names::{Name, Names};
 
-/// How many of them can still be found.
+/// How many of them are remembered.
 const REMEMBERED: usize = 1 << 16;
-/// How many bytes an audit id has at most that is remembered. Clients choose them; those that are made are UUIDs.
+/// The size of an audit id that is remembered, in bytes, at most. Clients choose them; generated ones are UUIDs.
 const LONGEST_ID: usize = 256;
 
-/// Which entry sent what: audited requests, and events of watches, which go by the audit id of the request that opened them.
+/// The entries that sent audited requests and watch events. A watch is identified by the audit id of its request.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     /// The audit ids.
@@ -19,7 +19,7 @@ pub(crate) struct Sent {
     order: VecDeque<Key>,
 }
 
-/// An audit id, and of a watch's event its revision.
+/// An audit id and, for an event of a watch, its revision.
 type Key = (Name, Option<i64>);
 
 impl Sent {

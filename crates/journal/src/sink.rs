@@ -8,17 +8,17 @@ use flate2::write::GzEncoder;
 use crate::block::Kept;
 use crate::{EntryId, Error, Header};
 
-/// How many bytes are written at once: a run writes about a megabyte.
+/// The size of the write buffer in bytes: a run writes about a megabyte.
 const AT_ONCE: usize = 1 << 17;
 
 /// An events file that is being written; compressed if its name ends with `.gz`.
 #[derive(Debug)]
 pub(crate) struct Sink {
     out: Out,
-    /// The line that is being written, kept for its memory.
+    /// The line that is being written; the buffer is reused.
     line: Vec<u8>,
     last: EntryId,
-    /// The first thing that went wrong: a log that cannot be written must not change what happens.
+    /// The first error: a log that cannot be written must not change what happens.
     failed: Option<io::Error>,
 }
 
@@ -28,7 +28,7 @@ enum Out {
     Gzip(Box<GzEncoder<BufWriter<File>>>),
 }
 
-/// Makes or truncates a file; a new one is readable by its owner alone.
+/// Creates or truncates a file; only its owner can read a new one.
 fn private_file(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
@@ -38,9 +38,10 @@ impl Sink {
     pub(crate) fn create(path: &Path, header: &Header) -> Result<Self, Error> {
         let failed = |source| Error::Io { path: path.display().to_string(), source };
         let file = BufWriter::with_capacity(AT_ONCE, private_file(path).map_err(failed)?);
-        let out = match is_compressed(path) {
-            true => Out::Gzip(Box::new(GzEncoder::new(file, Compression::default()))),
-            false => Out::Plain(file),
+        let out = if is_compressed(path) {
+            Out::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
+        } else {
+            Out::Plain(file)
         };
         let mut sink = Self { out, line: Vec::new(), last: EntryId(0), failed: None };
         sink.line(header).map_err(failed)?;
@@ -57,19 +58,19 @@ impl Sink {
         }
     }
 
-    /// Hands on to the file what was written so far.
+    /// Flushes the written lines to the file.
     pub(crate) fn flush(&mut self) {
         if self.failed.is_none() {
             self.failed = self.out.as_write().flush().err();
         }
     }
 
-    /// What went wrong with the file, if anything did.
+    /// The first error of the file, if there was one.
     pub(crate) fn failure(&self) -> Option<String> {
         self.failed.as_ref().map(ToString::to_string)
     }
 
-    /// Says that the file is whole.
+    /// Writes the last line, which marks the file as complete.
     pub(crate) fn end(mut self) -> io::Result<()> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -97,7 +98,7 @@ impl Out {
     }
 }
 
-/// Whether a file's name says that it is compressed.
+/// Whether the name of a file means that it is compressed.
 pub(crate) fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "gz")
 }

@@ -1,5 +1,5 @@
-/// An object, or all of a resource, as entries name it: `pods/default/web`, `nodes/n1`, `pods/default`. What is empty is left
-/// out; a namespace is in none.
+/// The subject of an entry about an object, or about all objects of a resource: `pods/default/web`, `nodes/n1`,
+/// `pods/default`. Empty parts are left out, and a Namespace has no namespace.
 pub fn subject(plural: &str, namespace: &str, name: &str) -> String {
     let namespace = if plural == "namespaces" { "" } else { namespace };
     let mut subject = String::with_capacity(plural.len() + namespace.len() + name.len() + 2);

@@ -4,12 +4,12 @@ use std::ops::Range;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Texts that entries share, each once.
+/// Texts that entries share, each stored once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Texts {
     all: String,
     slots: Vec<Slot>,
-    /// The number of each text; empty where no more are taken.
+    /// The number of each text; empty if no text can be added.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
 }
@@ -17,12 +17,12 @@ pub(crate) struct Texts {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     end: u32,
-    /// Whether it is written in JSON as it is.
+    /// Whether JSON needs no escapes for it.
     is_plain: bool,
 }
 
 impl Texts {
-    /// The number of a text.
+    /// The number of a text, which is added if it is new.
     pub(crate) fn take(&mut self, text: &str) -> u32 {
         let Self { all, slots, numbers, hasher } = self;
         let is_it = |number: &u32| all[range(slots, *number)] == *text;
@@ -46,29 +46,29 @@ impl Texts {
         &self.all[range(&self.slots, number)]
     }
 
-    /// Whether JSON has the text as it is, between quotes.
+    /// Whether JSON needs no escapes for the text.
     pub(crate) fn is_plain(&self, number: u32) -> bool {
         self.slots[number as usize].is_plain
     }
 
-    /// The same texts with no room for others.
+    /// A copy to which no text can be added.
     pub(crate) fn sealed(&self) -> Self {
         Self { all: self.all.clone(), slots: self.slots.clone(), ..Self::default() }
     }
 
-    /// Forgets all, and keeps the memory.
+    /// Removes all texts, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.all.clear();
         self.slots.clear();
         self.numbers.clear();
     }
 
-    /// How many bytes they have.
+    /// Their size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.all.len()
     }
 
-    /// How many bytes they take, about.
+    /// The memory that they take in bytes, approximately.
     pub(crate) fn held_bytes(&self) -> usize {
         self.all.capacity() + self.slots.capacity() * size_of::<Slot>() + self.numbers.allocation_size()
     }

@@ -2,7 +2,7 @@ use std::task::Waker;
 
 use crate::EntryId;
 
-/// Who waits for an entry to be written.
+/// The tasks that wait for an entry to be recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     wakers: Vec<(EntryId, Waker)>,
@@ -15,7 +15,7 @@ impl Waiting {
         }
     }
 
-    /// Those who wait for an entry up to this one; they wait no longer.
+    /// Takes the tasks that wait for an entry up to this one.
     pub(crate) fn due(&mut self, written: EntryId) -> Vec<Waker> {
         self.wakers.extract_if(.., |(id, _)| *id <= written).map(|(_, waker)| waker).collect()
     }

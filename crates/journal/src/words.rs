@@ -4,12 +4,12 @@ use crate::entry::Said;
 use crate::texts::Texts;
 use crate::{Stage, json};
 
-/// Texts longer than this are not looked up among those that others use.
+/// Longer texts are not shared between entries.
 const LONGEST_SHARED: usize = 64;
-/// The place of a name that the stage does not promise; the name follows.
+/// The index of a field that the stage does not define; its name follows.
 const UNPROMISED: u8 = 31;
 
-/// What follows the place of a name.
+/// The type of the value after the index of a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Tag {
@@ -26,7 +26,7 @@ impl Tag {
     const ALL: [Self; 7] = [Self::Shared, Self::Text, Self::Uuid, Self::Natural, Self::Json, Self::True, Self::False];
 }
 
-/// A word of an entry's data, as it is kept.
+/// The value of a field, as it is stored.
 pub(crate) enum Word<'b> {
     Bool(bool),
     Natural(u64),
@@ -50,7 +50,7 @@ impl Word<'_> {
     }
 }
 
-/// Bytes that are being written.
+/// An encoder.
 pub(crate) struct Writing<'b> {
     pub(crate) texts: &'b mut Texts,
     pub(crate) bytes: &'b mut Vec<u8>,
@@ -61,7 +61,7 @@ impl Writing<'_> {
         self.bytes.push(byte);
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Encodes a number with seven bits per byte, the lowest first.
     pub(crate) fn natural(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
@@ -70,13 +70,13 @@ impl Writing<'_> {
         self.bytes.push(number as u8);
     }
 
-    /// A text that entries share.
+    /// Encodes a text that entries share.
     pub(crate) fn shared(&mut self, text: &str) {
         let number = self.texts.take(text);
         self.natural(number.into());
     }
 
-    /// A word of the data of an entry at this stage.
+    /// Encodes a field of an entry at this stage.
     pub(crate) fn word(&mut self, stage: Stage, name: &str, said: &Said) {
         let place = stage.fields().iter().position(|field| field.name() == name);
         let place = place.and_then(|place| u8::try_from(place).ok()).filter(|place| *place < UNPROMISED);
@@ -127,7 +127,7 @@ impl Writing<'_> {
     }
 }
 
-/// Bytes that are read as they were written; what was not written so reads as nothing.
+/// A decoder of encoded bytes; invalid bytes decode to empty values.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'b> {
     pub(crate) bytes: &'b [u8],
@@ -154,7 +154,7 @@ impl<'b> Reading<'b> {
         u32::try_from(self.natural()).unwrap_or_default()
     }
 
-    /// The words of the data, which is all that is left: the name of each, and what it holds.
+    /// Decodes the fields of the data, which are the rest of the bytes: the name and the value of each.
     pub(crate) fn each_word(mut self, stage: Stage, mut found: impl FnMut(&'b str, Word<'b>)) {
         while !self.bytes.is_empty() {
             let first = self.byte();
@@ -181,7 +181,7 @@ impl<'b> Reading<'b> {
     }
 }
 
-/// The bytes of a uuid in small letters, with its dashes.
+/// The bytes of a lower-case UUID with dashes.
 fn uuid(text: &str) -> Option<[u8; 16]> {
     if text.len() != 36 {
         return None;
@@ -212,7 +212,7 @@ pub(crate) fn uuid_text(bytes: &[u8]) -> String {
     text
 }
 
-/// Whether a uuid has a dash here.
+/// Whether a UUID has a dash at this position.
 fn is_dash(place: usize) -> bool {
     matches!(place, 8 | 13 | 18 | 23)
 }

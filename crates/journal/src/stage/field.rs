@@ -2,19 +2,19 @@ use serde_json::{Map, Value};
 
 use super::Stage;
 
-/// One word of an entry's data.
+/// A field of an entry's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     pub(super) name: &'static str,
     /// Whether every entry of the stage has it.
     pub is_always_there: bool,
-    /// What it holds.
+    /// The type of its value.
     pub holds: Holds,
-    /// What it says.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
-/// What a word of an entry's data holds.
+/// The type of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// A string.
@@ -37,7 +37,7 @@ impl Field {
 }
 
 impl Holds {
-    /// The word of JSON Schema.
+    /// Its type in JSON Schema.
     pub fn word(self) -> &'static str {
         match self {
             Self::Text => "string",
@@ -60,8 +60,8 @@ impl Holds {
 }
 
 impl Stage {
-    /// What is wrong with the data of an entry of this stage, if anything: a word that is not promised, one that is missing,
-    /// one that holds something else.
+    /// What is wrong with the data of an entry at this stage, if anything: an unknown field, a missing field, or a
+    /// value of another type.
     pub fn broken_promise(self, data: &Map<String, Value>) -> Option<String> {
         let fields = self.fields();
         let named = |name: &str| fields.iter().find(|field| field.name() == name);

@@ -7,32 +7,32 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use field::{Field, Holds};
 
-/// One list says it all: the stages with their words in a log, and what the data of each holds.
+/// The list of all stages, with their names in a log and the fields of their data.
 macro_rules! stages {
     ($($(#[doc = $about:literal])+ $name:ident $word:literal { $($field:ident $presence:ident $holds:ident $meaning:literal),* $(,)? })+) => {
-        /// Where on the walk from a write to the next write an entry stands.
+        /// A stage of the path from a write to the next write.
         ///
-        /// [`fields`](Self::fields) says what the data of an entry of a stage holds; `docs/events.md` is made of it.
+        /// [`fields`](Self::fields) lists the data of an entry at a stage; `docs/events.md` is generated from it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Stage {
             $($(#[doc = $about])+ $name,)+
         }
 
         impl Stage {
-            /// All stages, in the order of the walk.
+            /// All stages, in the order of the path.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// The word in the log.
+            /// The name in the log.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$name => $word),+ }
             }
 
-            /// What it means that something is at this stage.
+            /// The meaning of an entry at this stage.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$name => concat!($($about),+).trim_ascii()),+ }
             }
 
-            /// What the data of an entry at this stage holds, and nothing else.
+            /// The fields of an entry at this stage; it has no others.
             pub fn fields(self) -> &'static [Field] {
                 match self {
                     $(Self::$name => &[$(Field {
@@ -250,7 +250,7 @@ stages! {
 }
 
 impl Stage {
-    /// The stage of a word in a log; `None` for one that this program does not know.
+    /// The stage with this name in a log; `None` if this program does not know it.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|stage| stage.word() == word)
     }
