@@ -34,10 +34,7 @@ impl Story {
 }
 
 /// Reads an events file and prints the result of `tell`.
-pub(super) fn print_of(
-    file: &Path,
-    tell: impl FnOnce(&[Entry]) -> Result<String, NotInLog>,
-) -> anyhow::Result<u8> {
+pub(super) fn print_of(file: &Path, tell: impl FnOnce(&[Entry]) -> Result<String, NotInLog>) -> anyhow::Result<u8> {
     match tell(&whole_run_of(file)?.entries) {
         Ok(told) => {
             output::text(&plain(&told))?;
