@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::{AddressBlock, Config, names};
 
@@ -73,87 +74,7 @@ impl Config {
     pub fn from_flags(flags: impl IntoIterator<Item = (String, String)>) -> Result<Self, FlagError> {
         let mut config = Self::default();
         for (name, value) in flags {
-            let name = name.trim_start_matches('-').to_owned();
-            let wrong = |expected| FlagError::Value { name: name.clone(), value: value.clone(), expected };
-            let duration = || coracle_meta::parse_duration(&value).ok_or_else(|| wrong("a duration such as `40s`"));
-            let number = || value.parse::<f64>().map_err(|_| wrong("a number"));
-            let count = || value.parse::<usize>().map_err(|_| wrong("a whole number"));
-            let truth = || value.parse::<bool>().map_err(|_| wrong("`true` or `false`"));
-            let mask = || value.parse::<u8>().map_err(|_| wrong("a number such as 24"));
-            let blocks = || {
-                let blocks = value.split(',').filter(|block| !block.trim().is_empty()).map(str::parse);
-                blocks.collect::<Result<Vec<AddressBlock>, _>>().map_err(|_| wrong("a block such as 10.244.0.0/16"))
-            };
-            let per_slice = || match count()? {
-                count @ 1..=1000 => Ok(count),
-                _ => Err(wrong("a number from 1 to 1000")),
-            };
-            match name.as_str() {
-                "controllers" => config.controllers = controllers(&value)?,
-                "kube-api-qps" => {
-                    config.rate_limit = Some((number()? as f32, config.rate_limit.map_or(30, |(_, burst)| burst)))
-                }
-                "kube-api-burst" => {
-                    let burst = u32::try_from(count()?).map_err(|_| wrong("a whole number"))?;
-                    config.rate_limit = Some((config.rate_limit.map_or(20.0, |(rate, _)| rate), burst));
-                }
-                "use-service-account-credentials" => {
-                    let own: bool = value.parse().map_err(|_| wrong("true or false"))?;
-                    config.own_identity_for_all = !own;
-                }
-                "node-monitor-period" => config.node_monitor_period = duration()?,
-                "node-monitor-grace-period" => config.node_monitor_grace_period = duration()?,
-                "node-startup-grace-period" => config.node_startup_grace_period = duration()?,
-                "node-eviction-rate" => config.node_eviction_rate = number()?,
-                "secondary-node-eviction-rate" => config.secondary_node_eviction_rate = number()?,
-                "large-cluster-size-threshold" => config.large_cluster_size_threshold = count()?,
-                "unhealthy-zone-threshold" => config.unhealthy_zone_threshold = number()?,
-                "endpoint-updates-batch-period" => config.endpoint_updates_batch_period = duration()?,
-                "endpointslice-updates-batch-period" => config.endpoint_slice_updates_batch_period = duration()?,
-                "max-endpoints-per-slice" => config.max_endpoints_per_slice = per_slice()?,
-                "mirroring-endpointslice-updates-batch-period" => {
-                    config.mirroring_endpoint_slice_updates_batch_period = duration()?;
-                }
-                "mirroring-max-endpoints-per-subset" => {
-                    config.mirroring_max_endpoints_per_subset = per_slice()?;
-                }
-                "pvclaimbinder-sync-period" => config.pv_claim_binder_sync_period = duration()?,
-                "disable-force-detach-on-timeout" => config.disable_force_detach_on_timeout = truth()?,
-                "allocate-node-cidrs" => config.allocate_node_cidrs = truth()?,
-                "cluster-cidr" => config.cluster_cidrs = blocks()?,
-                "node-cidr-mask-size" => {
-                    (config.node_cidr_mask_ipv4, config.node_cidr_mask_ipv6) = (mask()?, mask()?);
-                }
-                "node-cidr-mask-size-ipv4" => config.node_cidr_mask_ipv4 = mask()?,
-                "node-cidr-mask-size-ipv6" => config.node_cidr_mask_ipv6 = mask()?,
-                "service-cluster-ip-range" => config.node_ipam_service_cidrs = blocks()?,
-                "service-lb-range" => config.service_lb_range = blocks()?.first().copied(),
-                "cluster-signing-duration" => config.cluster_signing_duration = duration()?,
-                "horizontal-pod-autoscaler-sync-period" => config.autoscaling.sync_period = duration()?,
-                "horizontal-pod-autoscaler-tolerance" => config.autoscaling.tolerance = number()?,
-                "horizontal-pod-autoscaler-downscale-stabilization" => {
-                    config.autoscaling.downscale_stabilization = duration()?;
-                }
-                "horizontal-pod-autoscaler-initial-readiness-delay" => {
-                    config.autoscaling.initial_readiness_delay = duration()?;
-                }
-                "horizontal-pod-autoscaler-cpu-initialization-period" => {
-                    config.autoscaling.cpu_initialization_period = duration()?;
-                }
-                "resource-quota-sync-period" => config.resource_quota_sync_period = duration()?,
-                "legacy-service-account-token-clean-up-period" => {
-                    config.legacy_token_clean_up_period = Some(duration()?)
-                        .filter(|period| !period.is_zero())
-                        .ok_or_else(|| wrong("a duration longer than zero"))?;
-                }
-                "terminated-pod-gc-threshold" => config.terminated_pod_gc_threshold = count()?,
-                other if REFUSED.contains(&other) => return Err(FlagError::NotSupported(name)),
-                other => match config.key_files.of_flag(other) {
-                    // In Kubernetes, too, an empty file name means no file.
-                    Some(file) => *file = Some(PathBuf::from(&value)).filter(|_| !value.is_empty()),
-                    None => return Err(FlagError::Unknown(name)),
-                },
-            }
+            config.set(Flag { name: name.trim_start_matches('-').to_owned(), value })?;
         }
         if let Some((name, expected)) = config.wrong_node_cidrs() {
             let value = config.cluster_cidrs.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
@@ -161,6 +82,167 @@ impl Config {
         }
         config.key_files.check().map_err(FlagError::Keys)?;
         Ok(config)
+    }
+
+    fn set(&mut self, flag: Flag) -> Result<(), FlagError> {
+        let is_set = self.set_common(&flag)?
+            || self.set_of_nodes(&flag)?
+            || self.set_of_networks(&flag)?
+            || self.set_of_autoscaling(&flag)?
+            || self.set_of_storage_and_cleanup(&flag)?;
+        if is_set {
+            return Ok(());
+        }
+        if REFUSED.contains(&flag.name.as_str()) {
+            return Err(FlagError::NotSupported(flag.name));
+        }
+        match self.key_files.of_flag(&flag.name) {
+            // In Kubernetes, too, an empty file name means no file.
+            Some(file) => *file = Some(PathBuf::from(&flag.value)).filter(|_| !flag.value.is_empty()),
+            None => return Err(FlagError::Unknown(flag.name)),
+        }
+        Ok(())
+    }
+
+    /// Sets a flag of the program as a whole; false if it is not one.
+    fn set_common(&mut self, flag: &Flag) -> Result<bool, FlagError> {
+        match flag.name.as_str() {
+            "controllers" => self.controllers = controllers(&flag.value)?,
+            "kube-api-qps" => {
+                self.rate_limit = Some((flag.number()? as f32, self.rate_limit.map_or(30, |(_, burst)| burst)));
+            }
+            "kube-api-burst" => {
+                let burst = u32::try_from(flag.count()?).map_err(|_| flag.wrong("a whole number"))?;
+                self.rate_limit = Some((self.rate_limit.map_or(20.0, |(rate, _)| rate), burst));
+            }
+            "use-service-account-credentials" => {
+                let own: bool = flag.value.parse().map_err(|_| flag.wrong("true or false"))?;
+                self.own_identity_for_all = !own;
+            }
+            "cluster-signing-duration" => self.cluster_signing_duration = flag.duration()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Sets a flag about node health or pod CIDRs; false if it is not one.
+    fn set_of_nodes(&mut self, flag: &Flag) -> Result<bool, FlagError> {
+        match flag.name.as_str() {
+            "node-monitor-period" => self.node_monitor_period = flag.duration()?,
+            "node-monitor-grace-period" => self.node_monitor_grace_period = flag.duration()?,
+            "node-startup-grace-period" => self.node_startup_grace_period = flag.duration()?,
+            "node-eviction-rate" => self.node_eviction_rate = flag.number()?,
+            "secondary-node-eviction-rate" => self.secondary_node_eviction_rate = flag.number()?,
+            "large-cluster-size-threshold" => self.large_cluster_size_threshold = flag.count()?,
+            "unhealthy-zone-threshold" => self.unhealthy_zone_threshold = flag.number()?,
+            "allocate-node-cidrs" => self.allocate_node_cidrs = flag.truth()?,
+            "cluster-cidr" => self.cluster_cidrs = flag.blocks()?,
+            "node-cidr-mask-size" => {
+                (self.node_cidr_mask_ipv4, self.node_cidr_mask_ipv6) = (flag.mask()?, flag.mask()?);
+            }
+            "node-cidr-mask-size-ipv4" => self.node_cidr_mask_ipv4 = flag.mask()?,
+            "node-cidr-mask-size-ipv6" => self.node_cidr_mask_ipv6 = flag.mask()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Sets a flag about Services and their endpoints; false if it is not one.
+    fn set_of_networks(&mut self, flag: &Flag) -> Result<bool, FlagError> {
+        match flag.name.as_str() {
+            "endpoint-updates-batch-period" => self.endpoint_updates_batch_period = flag.duration()?,
+            "endpointslice-updates-batch-period" => self.endpoint_slice_updates_batch_period = flag.duration()?,
+            "max-endpoints-per-slice" => self.max_endpoints_per_slice = flag.per_slice()?,
+            "mirroring-endpointslice-updates-batch-period" => {
+                self.mirroring_endpoint_slice_updates_batch_period = flag.duration()?;
+            }
+            "mirroring-max-endpoints-per-subset" => self.mirroring_max_endpoints_per_subset = flag.per_slice()?,
+            "service-cluster-ip-range" => self.node_ipam_service_cidrs = flag.blocks()?,
+            "service-lb-range" => self.service_lb_range = flag.blocks()?.first().copied(),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Sets a flag of the horizontal pod autoscaler; false if it is not one.
+    fn set_of_autoscaling(&mut self, flag: &Flag) -> Result<bool, FlagError> {
+        let autoscaling = &mut self.autoscaling;
+        match flag.name.as_str() {
+            "horizontal-pod-autoscaler-sync-period" => autoscaling.sync_period = flag.duration()?,
+            "horizontal-pod-autoscaler-tolerance" => autoscaling.tolerance = flag.number()?,
+            "horizontal-pod-autoscaler-downscale-stabilization" => {
+                autoscaling.downscale_stabilization = flag.duration()?;
+            }
+            "horizontal-pod-autoscaler-initial-readiness-delay" => {
+                autoscaling.initial_readiness_delay = flag.duration()?;
+            }
+            "horizontal-pod-autoscaler-cpu-initialization-period" => {
+                autoscaling.cpu_initialization_period = flag.duration()?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Sets a flag about volumes, quotas or the deletion of old objects; false if it is not one.
+    fn set_of_storage_and_cleanup(&mut self, flag: &Flag) -> Result<bool, FlagError> {
+        match flag.name.as_str() {
+            "pvclaimbinder-sync-period" => self.pv_claim_binder_sync_period = flag.duration()?,
+            "disable-force-detach-on-timeout" => self.disable_force_detach_on_timeout = flag.truth()?,
+            "resource-quota-sync-period" => self.resource_quota_sync_period = flag.duration()?,
+            "legacy-service-account-token-clean-up-period" => {
+                self.legacy_token_clean_up_period = Some(flag.duration()?)
+                    .filter(|period| !period.is_zero())
+                    .ok_or_else(|| flag.wrong("a duration longer than zero"))?;
+            }
+            "terminated-pod-gc-threshold" => self.terminated_pod_gc_threshold = flag.count()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// A flag with its value; the methods parse the value.
+struct Flag {
+    name: String,
+    value: String,
+}
+
+impl Flag {
+    fn wrong(&self, expected: &'static str) -> FlagError {
+        FlagError::Value { name: self.name.clone(), value: self.value.clone(), expected }
+    }
+
+    fn duration(&self) -> Result<Duration, FlagError> {
+        coracle_meta::parse_duration(&self.value).ok_or_else(|| self.wrong("a duration such as `40s`"))
+    }
+
+    fn number(&self) -> Result<f64, FlagError> {
+        self.value.parse().map_err(|_| self.wrong("a number"))
+    }
+
+    fn count(&self) -> Result<usize, FlagError> {
+        self.value.parse().map_err(|_| self.wrong("a whole number"))
+    }
+
+    fn truth(&self) -> Result<bool, FlagError> {
+        self.value.parse().map_err(|_| self.wrong("`true` or `false`"))
+    }
+
+    fn mask(&self) -> Result<u8, FlagError> {
+        self.value.parse().map_err(|_| self.wrong("a number such as 24"))
+    }
+
+    fn blocks(&self) -> Result<Vec<AddressBlock>, FlagError> {
+        let blocks = self.value.split(',').filter(|block| !block.trim().is_empty()).map(str::parse);
+        blocks.collect::<Result<Vec<AddressBlock>, _>>().map_err(|_| self.wrong("a block such as 10.244.0.0/16"))
+    }
+
+    fn per_slice(&self) -> Result<usize, FlagError> {
+        match self.count()? {
+            count @ 1..=1000 => Ok(count),
+            _ => Err(self.wrong("a number from 1 to 1000")),
+        }
     }
 }
 

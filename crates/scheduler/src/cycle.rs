@@ -72,7 +72,7 @@ pub fn schedule(
     start: usize,
     random: &Random,
 ) -> Result<Choice, Failure> {
-    schedule_with(&mut Memo::default(), profile, pod, (snapshot, start), random)
+    schedule_with(&mut Memo::default(), profile, pod, snapshot, start, random)
 }
 
 /// As [`schedule`], with the memo of previous pods.
@@ -80,21 +80,15 @@ pub(crate) fn schedule_with(
     memo: &mut Memo,
     profile: &Arc<Profile>,
     pod: &PodInfo,
-    (snapshot, start): (&Snapshot, usize),
+    snapshot: &Snapshot,
+    start: usize,
     random: &Random,
 ) -> Result<Choice, Failure> {
-    if snapshot.is_empty() {
-        return Err(Failure::NoNodes);
-    }
-    for filter in &profile.filters {
-        if let Some(why) = filter.refuse(pod, snapshot) {
-            return Err(Failure::Unfit(Box::new(Unfit::refused(filter.name(), snapshot.len(), why))));
-        }
+    if let Some(failure) = refusal(profile, pod, snapshot) {
+        return Err(failure);
     }
     let checks = Checks::prepare(profile, pod, snapshot);
-    if let Some(node) = pod.nominated_node.as_ref().and_then(|name| snapshot.node(name))
-        && checks.rejection(node).is_none()
-    {
+    if let Some(node) = feasible_nomination(pod, snapshot, &checks) {
         return Ok(Choice { node: node.name.to_string(), evaluated: 1, feasible: 1, scores: BTreeMap::new() });
     }
     let error = FitError { nodes: snapshot.len(), ..FitError::default() };
@@ -137,12 +131,26 @@ pub(crate) fn schedule_with(
         [] => Err(Failure::Unfit(Box::new(unfit))),
         [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1, scores: BTreeMap::new() }),
         several => {
-            let totals = totals(profile, pod, snapshot, several);
-            let chosen = best(&totals, random);
-            let (node, scores) = (several[chosen].name.to_string(), highest(several, &totals, chosen));
+            let (node, scores) = choose(profile, pod, snapshot, several, random);
             Ok(Choice { node, evaluated, feasible: several.len(), scores })
         }
     }
+}
+
+/// Why no node at all can run the pod: there are no nodes, or a filter excludes all of them.
+fn refusal(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot) -> Option<Failure> {
+    if snapshot.is_empty() {
+        return Some(Failure::NoNodes);
+    }
+    let mut refusals = profile.filters.iter().filter_map(|filter| Some((filter, filter.refuse(pod, snapshot)?)));
+    let (filter, why) = refusals.next()?;
+    Some(Failure::Unfit(Box::new(Unfit::refused(filter.name(), snapshot.len(), why))))
+}
+
+/// The pod's nominated node, if the pod fits there.
+fn feasible_nomination<'s>(pod: &PodInfo, snapshot: &'s Snapshot, checks: &Checks<'_>) -> Option<&'s Arc<NodeInfo>> {
+    let node = snapshot.node(pod.nominated_node.as_ref()?)?;
+    checks.rejection(node).is_none().then_some(node)
 }
 
 impl Unfit {
@@ -204,6 +212,19 @@ fn nodes_to_find(all: usize, percentage: usize) -> usize {
     }
     let percentage = if percentage == 0 { 50_usize.saturating_sub(all / 125).max(5) } else { percentage };
     (all * percentage / 100).max(LEAST_NODES_TO_FIND)
+}
+
+/// The best of several feasible nodes, and the highest total scores.
+fn choose(
+    profile: &Profile,
+    pod: &PodInfo,
+    snapshot: &Snapshot,
+    nodes: &[&NodeInfo],
+    random: &Random,
+) -> (String, BTreeMap<String, i64>) {
+    let totals = totals(profile, pod, snapshot, nodes);
+    let chosen = best(&totals, random);
+    (nodes[chosen].name.to_string(), highest(nodes, &totals, chosen))
 }
 
 /// The total score of each node.
@@ -393,7 +414,7 @@ mod tests {
                 }
                 let new = PodInfo { priority, ..pod(&format!("new-{at}"), 600, 100) };
                 let (one, other) = (Random::from_seed(1), Random::from_seed(1));
-                let remembered = schedule_with(&mut memo, &profile, &new, (&snapshot, at), &one);
+                let remembered = schedule_with(&mut memo, &profile, &new, &snapshot, at, &one);
                 prop_assert_eq!(remembered, schedule(&profile, &new, &snapshot, at, &other));
             }
         }

@@ -64,13 +64,14 @@ impl Memo {
         }
         let verdict = match checks.rejection(node) {
             None => FITS,
-            Some(rejection) => self.number(rejection),
+            Some((filter, verdict)) => self.number(filter, verdict),
         };
         self.nodes[slot] = Some(Known { at: snapshot.now(), verdict });
         verdict
     }
 
-    fn number(&mut self, rejection: (&'static str, Verdict)) -> u32 {
+    fn number(&mut self, filter: &'static str, verdict: Verdict) -> u32 {
+        let rejection = (filter, verdict);
         let at = self.verdicts.iter().position(|known| *known == rejection);
         let at = at.unwrap_or_else(|| {
             self.verdicts.push(rejection);

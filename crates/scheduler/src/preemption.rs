@@ -50,7 +50,7 @@ pub fn preempt(
     budgets: &[Budget],
     random: &Random,
 ) -> Result<Victims, String> {
-    preempt_with(&mut Memo::default(), profile, pod, (snapshot, unfit, budgets), random)
+    preempt_with(&mut Memo::default(), profile, pod, snapshot, unfit, budgets, random)
 }
 
 /// As [`preempt`], with the memo of previous pods.
@@ -58,16 +58,13 @@ pub(crate) fn preempt_with(
     memo: &mut Memo,
     profile: &Arc<Profile>,
     pod: &PodInfo,
-    (snapshot, unfit, budgets): (&Snapshot, &Unfit, &[Budget]),
+    snapshot: &Snapshot,
+    unfit: &Unfit,
+    budgets: &[Budget],
     random: &Random,
 ) -> Result<Victims, String> {
     let arguments = profile.preemption.clone().unwrap_or_default();
-    if pod.never_preempts {
-        return Err("not eligible due to preemptionPolicy=Never.".to_owned());
-    }
-    if waits_for_a_victim(pod, snapshot) {
-        return Err("not eligible due to a terminating pod on the nominated node.".to_owned());
-    }
+    check_eligible(pod, snapshot)?;
     let mut explanation = FitError { nodes: snapshot.len(), ..FitError::default() };
     let checks = Checks::prepare(profile, pod, snapshot);
     let tried = unfit.resolvable.len();
@@ -112,6 +109,16 @@ pub(crate) fn preempt_with(
         explanation.count_nodes(snapshot.len() - tried, "Preemption is not helpful for scheduling");
         explanation.to_string()
     })
+}
+
+fn check_eligible(pod: &PodInfo, snapshot: &Snapshot) -> Result<(), String> {
+    if pod.never_preempts {
+        return Err("not eligible due to preemptionPolicy=Never.".to_owned());
+    }
+    if waits_for_a_victim(pod, snapshot) {
+        return Err("not eligible due to a terminating pod on the nominated node.".to_owned());
+    }
+    Ok(())
 }
 
 /// Whether a pod of lower priority on the nominated node is already being deleted.

@@ -200,10 +200,7 @@ impl Scheduler {
             match &attempt.decision {
                 Decision::Bind(choice, _) => {
                     let detail = detail.with("node", choice.node.as_str()).with("feasible", choice.feasible);
-                    match choice.scores.is_empty() {
-                        true => detail,
-                        false => detail.with_json("scores", &choice.scores),
-                    }
+                    if choice.scores.is_empty() { detail } else { detail.with_json("scores", &choice.scores) }
                 }
                 Decision::NoNodes => detail.with("feasible", 0).with("why", Failure::NoNodes.to_string()),
                 Decision::Unfit(unfit, _) => {

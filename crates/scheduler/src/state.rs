@@ -141,7 +141,7 @@ impl State {
             info.volumes = around.volumes(&pod, &self.assumed);
         }
         let snapshot = self.cache.snapshot();
-        let result = schedule_with(&mut self.memo, &profile, &info, (snapshot, self.start), &self.ties);
+        let result = schedule_with(&mut self.memo, &profile, &info, snapshot, self.start, &self.ties);
         let info = Arc::new(info);
         let decision = match result {
             Ok(choice) => {
@@ -260,15 +260,7 @@ impl State {
             return self.pod_gone(&key, now);
         }
         if let Some(node) = pod.node_name() {
-            self.queue.remove(&key);
-            self.waiting.remove(&key);
-            self.gated.remove(&key);
-            let info = Arc::new(pod_info(pod, None));
-            self.cache.nominate(info.clone(), None);
-            if self.cache.place(node, info.clone()) {
-                self.tell(&ClusterEvent::PodAssigned(info), now);
-            }
-            return;
+            return self.pod_on_node(&key, pod, node, now);
         }
         let profile = self.profiles.get(&pod.spec.scheduler_name);
         let is_ready =
@@ -314,6 +306,17 @@ impl State {
         };
         if old.is_some_and(asks_otherwise) {
             self.queue.retry(&key, now);
+        }
+    }
+
+    fn pod_on_node(&mut self, key: &ObjectKey, pod: &Pod, node: &str, now: Instant) {
+        self.queue.remove(key);
+        self.waiting.remove(key);
+        self.gated.remove(key);
+        let info = Arc::new(pod_info(pod, None));
+        self.cache.nominate(info.clone(), None);
+        if self.cache.place(node, info.clone()) {
+            self.tell(&ClusterEvent::PodAssigned(info), now);
         }
     }
 

@@ -63,9 +63,10 @@ fn due(request: &CertificateSigningRequest) -> Option<Timestamp> {
         "Approved" => after(&condition.last_update_time, WAITING),
         _ => None,
     });
-    match status.conditions.is_empty() {
-        true => after(&request.metadata.creation_timestamp, WAITING),
-        false => of_conditions.min(),
+    if status.conditions.is_empty() {
+        after(&request.metadata.creation_timestamp, WAITING)
+    } else {
+        of_conditions.min()
     }
 }
 

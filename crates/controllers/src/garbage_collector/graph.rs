@@ -162,9 +162,10 @@ impl Graph {
         let Some(node) = self.nodes.get(&absent.uid) else { return tasks };
         let same = node.identity == *absent;
         if !node.is_virtual {
-            match same {
-                true => self.remove(absent, &mut tasks),
-                false => self.tell_absent(absent, &mut tasks),
+            if same {
+                self.remove(absent, &mut tasks);
+            } else {
+                self.tell_absent(absent, &mut tasks);
             }
         } else if self.dependents(&absent.uid).any(|dependent| dependent.means_another(absent)) {
             self.tell_absent(absent, &mut tasks);

@@ -86,9 +86,10 @@ impl Memory {
     /// Records that a target was scaled, for as long as a rule needs it.
     pub(super) fn scaled(&mut self, to: i32, bounds: &Bounds<'_>) {
         let Some(behavior) = bounds.behavior else { return };
-        let (changes, rules) = match to > bounds.current {
-            true => (&mut self.ups, &behavior.scale_up),
-            false => (&mut self.downs, &behavior.scale_down),
+        let (changes, rules) = if to > bounds.current {
+            (&mut self.ups, &behavior.scale_up)
+        } else {
+            (&mut self.downs, &behavior.scale_down)
         };
         let policies = rules.as_deref().map(|rules| rules.policies.as_slice()).unwrap_or_default();
         let longest = policies.iter().map(|policy| policy.period_seconds).max().unwrap_or(0);

@@ -137,31 +137,7 @@ impl Round<'_> {
             now: self.all.clock.now(),
         };
         self.remember(|known| known.memory.begin(current, bounds.now));
-        let (wanted, reason) = if current == 0 && min != 0 {
-            let message = "scaling is disabled since the replica count of the target is zero";
-            draft.set(ACTIVE, "False", "ScalingDisabled", message);
-            (current, String::new())
-        } else if current > spec.max_replicas {
-            (spec.max_replicas, "Current number of replicas above Spec.MaxReplicas".to_owned())
-        } else if current < min {
-            (min, "Current number of replicas below Spec.MinReplicas".to_owned())
-        } else {
-            let asked = self.asked(&scale, draft).await;
-            let (asked, name) = asked.inspect_err(|why| {
-                draft.sized(current, None);
-                self.warn("FailedComputeMetricsReplicas", why);
-            })?;
-            let bounded = self.remember(|known| known.memory.bound(asked, &bounds));
-            draft.set(ABLE, "True", bounded.able.0, bounded.able.1);
-            let limited = if bounded.limited { "True" } else { "False" };
-            draft.set(LIMITED, limited, bounded.limit.0, bounded.limit.1);
-            let reason = match asked.cmp(&current) {
-                std::cmp::Ordering::Greater => format!("{name} above target"),
-                std::cmp::Ordering::Less => "All metrics below target".to_owned(),
-                std::cmp::Ordering::Equal => String::new(),
-            };
-            (bounded.replicas, reason)
-        };
+        let (wanted, reason) = self.wanted(&scale, &bounds, draft).await?;
         if wanted == current {
             draft.sized(current, Some(wanted));
             return Ok(format!("want {wanted}, see {current}: nothing to do"));
@@ -181,6 +157,36 @@ impl Round<'_> {
         draft.sized(current, Some(wanted));
         draft.rescaled();
         Ok(format!("want {wanted}, see {current}: {reason}"))
+    }
+
+    /// The size that the target should have, and why.
+    async fn wanted(&self, scale: &Scale, bounds: &Bounds<'_>, draft: &mut Draft) -> Result<(i32, String), String> {
+        let current = bounds.current;
+        if current == 0 && bounds.min != 0 {
+            let message = "scaling is disabled since the replica count of the target is zero";
+            draft.set(ACTIVE, "False", "ScalingDisabled", message);
+            Ok((current, String::new()))
+        } else if current > bounds.max {
+            Ok((bounds.max, "Current number of replicas above Spec.MaxReplicas".to_owned()))
+        } else if current < bounds.min {
+            Ok((bounds.min, "Current number of replicas below Spec.MinReplicas".to_owned()))
+        } else {
+            let asked = self.asked(scale, draft).await;
+            let (asked, name) = asked.inspect_err(|why| {
+                draft.sized(current, None);
+                self.warn("FailedComputeMetricsReplicas", why);
+            })?;
+            let bounded = self.remember(|known| known.memory.bound(asked, bounds));
+            draft.set(ABLE, "True", bounded.able.0, bounded.able.1);
+            let limited = if bounded.limited { "True" } else { "False" };
+            draft.set(LIMITED, limited, bounded.limit.0, bounded.limit.1);
+            let reason = match asked.cmp(&current) {
+                std::cmp::Ordering::Greater => format!("{name} above target"),
+                std::cmp::Ordering::Less => "All metrics below target".to_owned(),
+                std::cmp::Ordering::Equal => String::new(),
+            };
+            Ok((bounded.replicas, reason))
+        }
     }
 
     /// The scale of the target, and the kind that it was found under.

@@ -48,9 +48,10 @@ pub(super) fn with_index(mut pod: Pod, job: &Job, index: u64, replaced: Option<&
     if job.spec.backoff_limit_per_index.is_some() {
         let (counted, ignored) = replaced.map_or((0, 0), |pod| {
             let (counted, ignored) = failures_before(pod);
-            match verdict(job, pod).counts() {
-                true => (counted.saturating_add(1), ignored),
-                false => (counted, ignored.saturating_add(1)),
+            if verdict(job, pod).counts() {
+                (counted.saturating_add(1), ignored)
+            } else {
+                (counted, ignored.saturating_add(1))
             }
         });
         pod.metadata.annotations.insert(FAILURES.to_owned(), counted.to_string());

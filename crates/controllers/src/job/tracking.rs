@@ -100,9 +100,10 @@ impl Tracking {
 
     /// A resumed Job gets its full active deadline again.
     fn suspend_or_resume(&mut self, view: &View) -> Option<Told> {
-        let (status, reason, event, message) = match view.is_suspended() {
-            true => ("True", "JobSuspended", "Suspended", "Job suspended"),
-            false => ("False", "JobResumed", "Resumed", "Job resumed"),
+        let (status, reason, event, message) = if view.is_suspended() {
+            ("True", "JobSuspended", "Suspended", "Job suspended")
+        } else {
+            ("False", "JobResumed", "Resumed", "Job resumed")
         };
         let said = condition(SUSPENDED, status, reason, message, view.now);
         if !ensure(&mut self.status.conditions, said) {

@@ -220,8 +220,5 @@ async fn delete_and_list(api: &Api<PartialObject>, resource: &ApiResource) -> Re
             }
         }
     }
-    match resource.supports(&["list"]) {
-        true => Ok(api.list(&ListParams::default()).await?.items),
-        false => Ok(Vec::new()),
-    }
+    if resource.supports(&["list"]) { Ok(api.list(&ListParams::default()).await?.items) } else { Ok(Vec::new()) }
 }

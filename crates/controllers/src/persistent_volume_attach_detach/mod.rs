@@ -125,23 +125,7 @@ impl AttachDetach {
                 Ok(Memory { attach_asked: Some(now), ..Memory::default() })
             }
             Deed::Wait { .. } => Ok(Memory { attach_asked: memory.attach_asked.or(Some(now)), ..memory }),
-            Deed::Fail { node, why } => {
-                let timed_out = memory.attach_asked.is_some_and(|since| now - since >= decide::ATTACH_TIMEOUT);
-                if timed_out || memory.told.as_ref() != Some(&why) {
-                    let pods = volume.wanted.get(&node).into_iter().flatten();
-                    for pod in pods {
-                        let message = why.clone();
-                        self.events.in_pass(pass).event(
-                            pod.as_ref(),
-                            EventType::Warning,
-                            "FailedAttachVolume",
-                            message,
-                        );
-                    }
-                }
-                let attach_asked = if timed_out { Some(now) } else { memory.attach_asked.or(Some(now)) };
-                Ok(Memory { attach_asked, told: Some(why), detach_wanted: None })
-            }
+            Deed::Fail { node, why } => Ok(self.report_failure(pass, volume, &node, why, memory, now)),
             Deed::Refuse { node, why } => {
                 if memory.told.is_none() {
                     for (pod, why) in volume.wanted.get(&node).into_iter().flatten().zip(why) {
@@ -153,15 +137,7 @@ impl AttachDetach {
             Deed::Attached { node } => {
                 if self.report(pass, &node, &volume.unique_name, true).await? {
                     let message = format!("AttachVolume.Attach succeeded for volume {:?} ", volume.name);
-                    for pod in volume.wanted.get(&node).into_iter().flatten() {
-                        let message = message.as_str();
-                        self.events.in_pass(pass).event(
-                            pod.as_ref(),
-                            EventType::Normal,
-                            "SuccessfulAttachVolume",
-                            message,
-                        );
-                    }
+                    self.event_of_pods(pass, volume, &node, EventType::Normal, "SuccessfulAttachVolume", &message);
                 }
                 Ok(Memory::default())
             }
@@ -171,6 +147,39 @@ impl AttachDetach {
                 pass.delete_if_there::<VolumeAttachment>(&key, &DeleteParams::default()).await?;
                 Ok(Memory { detach_wanted: memory.detach_wanted.or(Some(now)), ..Memory::default() })
             }
+        }
+    }
+
+    /// Reports a failed or overdue attachment to the pods, unless they have this message already.
+    fn report_failure(
+        &self,
+        pass: &Pass,
+        volume: &decide::Observed,
+        node: &str,
+        why: String,
+        memory: Memory,
+        now: Instant,
+    ) -> Memory {
+        let timed_out = memory.attach_asked.is_some_and(|since| now - since >= decide::ATTACH_TIMEOUT);
+        if timed_out || memory.told.as_ref() != Some(&why) {
+            self.event_of_pods(pass, volume, node, EventType::Warning, "FailedAttachVolume", &why);
+        }
+        let attach_asked = if timed_out { Some(now) } else { memory.attach_asked.or(Some(now)) };
+        Memory { attach_asked, told: Some(why), detach_wanted: None }
+    }
+
+    /// Records an event of each pod on a node that uses the volume.
+    fn event_of_pods(
+        &self,
+        pass: &Pass,
+        volume: &decide::Observed,
+        node: &str,
+        type_: EventType,
+        reason: &'static str,
+        message: &str,
+    ) {
+        for pod in volume.wanted.get(node).into_iter().flatten() {
+            self.events.in_pass(pass).event(pod.as_ref(), type_, reason, message);
         }
     }
 

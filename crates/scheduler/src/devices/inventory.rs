@@ -167,7 +167,7 @@ impl Inventory {
         node: &NodeInfo,
     ) -> Result<Option<Vec<AllocationResult>>, String> {
         let pools = self.pools(node);
-        let mut search = Search::new(claims, &pools, (&self.selectors, &self.classes), &self.in_use);
+        let mut search = Search::new(claims, &pools, &self.selectors, &self.classes, &self.in_use);
         if !search.run()? {
             return Ok(None);
         }

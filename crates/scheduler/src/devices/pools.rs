@@ -60,12 +60,13 @@ pub(super) fn gather<'a>(
             slices.push(slice.clone());
         }
     }
-    found.into_iter().filter_map(|(id, slices)| pool(id, slices, all, by_pool)).collect()
+    found.into_iter().filter_map(|((driver, name), slices)| pool(driver, name, slices, all, by_pool)).collect()
 }
 
 /// `None` if inaccessible slices of the pool are newer: the accessible ones are outdated.
 fn pool(
-    id: (String, String),
+    driver: String,
+    name: String,
     slices: Vec<Arc<ResourceSlice>>,
     all: &BTreeMap<String, Arc<ResourceSlice>>,
     by_pool: &ByPool,
@@ -74,7 +75,7 @@ fn pool(
     let (generation, count) = (first.generation, first.resource_slice_count);
     let mut told = slices.len() as i64;
     if told != count {
-        let whole = by_pool.get(&id).into_iter().flatten().filter_map(|name| all.get(name));
+        let whole = by_pool.get(&(driver.clone(), name.clone())).into_iter().flatten().filter_map(|name| all.get(name));
         let generations: Vec<i64> = whole.map(|slice| slice.spec.pool.generation).collect();
         if generations.iter().any(|one| *one > generation) {
             return None;
@@ -84,5 +85,5 @@ fn pool(
     let mut names = BTreeSet::new();
     let mut devices = slices.iter().flat_map(|slice| &slice.spec.devices);
     let is_invalid = !devices.all(|device| names.insert(device.name.as_str()));
-    Some(Pool { driver: id.0, name: id.1, is_incomplete: told != count, is_invalid, slices: slices.clone() })
+    Some(Pool { driver, name, is_incomplete: told != count, is_invalid, slices: slices.clone() })
 }

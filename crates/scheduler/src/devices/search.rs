@@ -52,7 +52,8 @@ impl<'a> Search<'a> {
     pub(super) fn new(
         claims: &'a [Arc<ResourceClaim>],
         pools: &'a [Pool],
-        (selectors, classes): (&'a Selectors, &'a BTreeMap<String, Arc<coracle_api::resource_v1::DeviceClass>>),
+        selectors: &'a Selectors,
+        classes: &'a BTreeMap<String, Arc<coracle_api::resource_v1::DeviceClass>>,
         in_use: &'a BTreeMap<DeviceId, usize>,
     ) -> Self {
         let (asks, picked) = (Vec::new(), vec![Picked::default(); claims.len()]);
@@ -140,7 +141,7 @@ impl<'a> Search<'a> {
         for (at, ask) in alternatives.iter().enumerate() {
             self.picked[claim].alternatives.insert(request, at);
             let is_nothing = ask.all.as_ref().is_some_and(Vec::is_empty);
-            if !is_nothing && self.device(asks, (claim, request), ask, 0)? {
+            if !is_nothing && self.device(asks, claim, request, ask, 0)? {
                 return Ok(true);
             }
         }
@@ -151,7 +152,8 @@ impl<'a> Search<'a> {
     fn device(
         &mut self,
         asks: &[Vec<Vec<Ask<'a>>>],
-        (claim, request): (usize, usize),
+        claim: usize,
+        request: usize,
         ask: &Ask<'a>,
         at: usize,
     ) -> Result<bool, String> {
@@ -177,7 +179,7 @@ impl<'a> Search<'a> {
                     "claim {key}, request {name}: cannot add device {driver}/{pool}/{device} because a claim constraint would not be satisfied"
                 ));
             }
-            return self.with(asks, (claim, request), ask, (at, found));
+            return self.with(asks, claim, request, ask, at, found);
         }
         let pools = self.pools;
         for pool in pools.iter().filter(|pool| !pool.is_incomplete && !pool.is_invalid) {
@@ -185,7 +187,7 @@ impl<'a> Search<'a> {
                 let fits = self.is_free(claim, ask, &found)
                     && self.is_selectable(&self.claims[claim], ask, &found)?
                     && self.meets_constraints(claim, ask, &found);
-                if fits && self.with(asks, (claim, request), ask, (at, found))? {
+                if fits && self.with(asks, claim, request, ask, at, found)? {
                     return Ok(true);
                 }
             }
@@ -197,16 +199,18 @@ impl<'a> Search<'a> {
     fn with(
         &mut self,
         asks: &[Vec<Vec<Ask<'a>>>],
-        (claim, request): (usize, usize),
+        claim: usize,
+        request: usize,
         ask: &Ask<'a>,
-        (at, found): (usize, Found<'a>),
+        at: usize,
+        found: Found<'a>,
     ) -> Result<bool, String> {
         let id = found.id();
         let is_first = self.taken.entry(id.clone()).or_default().insert(claim);
         let (reference, request_name) = (ask.reference.clone(), ask.request);
         let pick = Pick { found, reference, request: request_name, is_admin: ask.is_admin };
         self.picked[claim].picks.push(pick);
-        let done = self.device(asks, (claim, request), ask, at + 1)?;
+        let done = self.device(asks, claim, request, ask, at + 1)?;
         if !done {
             self.picked[claim].picks.pop();
             if is_first && let Some(claims) = self.taken.get_mut(&id) {

@@ -50,7 +50,7 @@ impl State {
         if profile.preemption.is_some() {
             let snapshot = self.cache.snapshot();
             let budgets = around.budgets();
-            match preempt_with(&mut self.memo, profile, info, (snapshot, unfit, &budgets), &self.offsets) {
+            match preempt_with(&mut self.memo, profile, info, snapshot, unfit, &budgets, &self.offsets) {
                 Ok(victims) => {
                     room.victims = Some(victims);
                     return room;
