@@ -47,15 +47,12 @@ fn missing(pod: &Object) -> Vec<Value> {
         .map(|(name, _)| name)
         .filter(|name| names::is_extended_resource(name))
         .collect();
-    let wanted = asked.iter().map(|name| json!({"key": name, "operator": "Exists", "effect": "NoSchedule"}));
-    let is_there = |wanted: &Value| {
-        let same = |own: &Value| {
-            ["key", "operator", "effect"].iter().all(|field| own.text(field) == wanted.text(field))
-                && own.text("value").is_empty()
-        };
-        spec.list("tolerations").iter().any(same)
+    let is_alike = |own: &&Value| {
+        own.text("operator") == "Exists" && own.text("effect") == "NoSchedule" && own.text("value").is_empty()
     };
-    wanted.filter(|wanted| !is_there(wanted)).collect()
+    let known: BTreeSet<&str> = spec.list("tolerations").iter().filter(is_alike).map(|own| own.text("key")).collect();
+    let missing = asked.iter().filter(|name| !known.contains(name.as_str()));
+    missing.map(|name| json!({"key": name, "operator": "Exists", "effect": "NoSchedule"})).collect()
 }
 
 #[cfg(test)]

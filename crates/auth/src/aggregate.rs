@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 /// What several errors say, each once. In Kubernetes: `utilerrors.Aggregate`.
 pub(crate) fn aggregate(messages: &[String]) -> String {
     match joined(messages) {
@@ -8,8 +10,8 @@ pub(crate) fn aggregate(messages: &[String]) -> String {
 
 /// The same, to be joined to more.
 pub(crate) fn joined(messages: &[String]) -> String {
-    let first = |(at, message): &(usize, &String)| !messages[..*at].contains(message);
-    let told: Vec<&str> = messages.iter().enumerate().filter(first).map(|(_, message)| message.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    let told: Vec<&str> = messages.iter().map(String::as_str).filter(|message| seen.insert(*message)).collect();
     told.join(", ")
 }
 

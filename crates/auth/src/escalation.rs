@@ -177,8 +177,8 @@ fn confirm(review: &Review<'_>, object: &Object, granted: &[Rule], policy: &Poli
 /// # Errors
 /// 403 if there is too much to compare. Unlike Kubernetes, which compares for as long as it takes.
 fn missing(granted: &[Rule], held: &[Rule]) -> Result<BTreeSet<String>, Status> {
-    let asked = granted.iter().filter(|rule| !held.iter().any(|own| covers_all(own, rule)));
-    let asked: Vec<&Rule> = asked.collect();
+    let all = AllOf::held(held);
+    let asked: Vec<&Rule> = granted.iter().filter(|rule| !all.covers(rule)).collect();
     let comparisons = asked.iter().map(|rule| combinations(rule)).fold(0_usize, usize::saturating_add);
     if comparisons.saturating_mul(held.len().max(1)) > MOST_COMPARISONS {
         let why = "the rules name more combinations of verbs, groups, resources, names and paths than are compared with \
@@ -216,13 +216,38 @@ fn combinations(rule: &Rule) -> usize {
     of_resources.saturating_add(rule.verbs.len().saturating_mul(rule.non_resource_urls.len()))
 }
 
-/// Whether one rule covers all of another by stars alone: the cheap answer to what administrators grant.
-fn covers_all(own: &Rule, granted: &Rule) -> bool {
-    let has_star = |list: &[String]| list.iter().any(|word| word == "*");
-    let covers_resources = granted.resources.is_empty()
-        || (has_star(&own.api_groups) && has_star(&own.resources) && own.resource_names.is_empty());
-    let covers_paths = granted.non_resource_urls.is_empty() || has_star(&own.non_resource_urls);
-    has_star(&own.verbs) && covers_resources && covers_paths
+/// What single rules cover by stars alone: the cheap answer to what administrators grant.
+#[derive(Default)]
+struct AllOf {
+    nothing: bool,
+    resources: bool,
+    paths: bool,
+    both: bool,
+}
+
+impl AllOf {
+    fn held(rules: &[Rule]) -> Self {
+        let has_star = |list: &[String]| list.iter().any(|word| word == "*");
+        let mut all = Self::default();
+        for rule in rules.iter().filter(|rule| has_star(&rule.verbs)) {
+            let resources = has_star(&rule.api_groups) && has_star(&rule.resources) && rule.resource_names.is_empty();
+            let paths = has_star(&rule.non_resource_urls);
+            all.nothing = true;
+            all.resources |= resources;
+            all.paths |= paths;
+            all.both |= resources && paths;
+        }
+        all
+    }
+
+    fn covers(&self, granted: &Rule) -> bool {
+        match (granted.resources.is_empty(), granted.non_resource_urls.is_empty()) {
+            (true, true) => self.nothing,
+            (false, true) => self.resources,
+            (true, false) => self.paths,
+            (false, false) => self.both,
+        }
+    }
 }
 
 /// The groups, resources and names that a rule combines.

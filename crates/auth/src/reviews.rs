@@ -1,5 +1,6 @@
 //! The kinds that are asked instead of stored: who am I, whose token is this, may somebody do that.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -82,7 +83,8 @@ impl Computed for TokenReview {
         let status = match self.authenticator.authenticate(registry, &credentials).await {
             Ok(Some(found)) => {
                 // A credential that does not say for whom it is meant is meant for this server.
-                let meant = if found.audiences.is_empty() { self.audiences.clone() } else { found.audiences };
+                let meant = if found.audiences.is_empty() { &self.audiences } else { &found.audiences };
+                let meant: BTreeSet<&String> = meant.iter().collect();
                 wanted.retain(|audience| meant.contains(audience));
                 if wanted.is_empty() {
                     json!({"user": {}, "error": INVALID_TOKEN})

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -32,7 +33,8 @@ impl ServiceAccountTokens {
         if own.is_empty() {
             own = self.issuer.audiences().to_vec();
         }
-        let audiences: Vec<_> = own.iter().filter(|audience| targets.contains(audience)).cloned().collect();
+        let known: BTreeSet<&String> = targets.iter().collect();
+        let audiences: Vec<_> = own.iter().filter(|audience| known.contains(audience)).cloned().collect();
         if audiences.is_empty() && !self.issuer.audiences().is_empty() {
             let (own, targets) = (quoted(&own), quoted(targets));
             return Err(refused(&format!("token audiences {own} is invalid for the target audiences {targets}")));

@@ -43,6 +43,14 @@ pub fn with_computed(environment: Environment, computed: &[(String, Type)]) -> E
         .fold(environment, |environment, (name, of)| environment.with(format!("variables.{name}"), computed_type(of)))
 }
 
+/// An environment that has the variables of a policy, with one more of them.
+pub fn with_one_more_computed(mut environment: Environment, name: &str, of: &Type) -> Environment {
+    if let Some(Type::Object(schema)) = environment.variable_mut("variables") {
+        Arc::make_mut(schema).declare(name, Shape::Any);
+    }
+    environment.with(format!("variables.{name}"), computed_type(of))
+}
+
 /// The type of a policy's variable: values of library types become dynamic. In Kubernetes:
 /// `convertCelTypeToDeclType`.
 fn computed_type(of: &Type) -> Type {
@@ -148,7 +156,16 @@ mod tests {
     fn policies_see_the_request_the_namespace_and_their_own_variables() {
         let computed = [("limit".to_owned(), Type::Int), ("open".to_owned(), Type::Dyn)];
         let environment = admission_environment(false, true, Some(&computed));
-        let refused = |text: &str| Expression::compile_in(text, &environment).err().map(|error| error.to_string());
+        let one_by_one =
+            computed.iter().fold(admission_environment(false, true, Some(&[])), |environment, (name, of)| {
+                with_one_more_computed(environment, name, of)
+            });
+        let refused = |text: &str| {
+            let [said, said_of_others] = [&environment, &one_by_one]
+                .map(|environment| Expression::compile_in(text, environment).err().map(|error| error.to_string()));
+            assert_eq!(said, said_of_others, "{text}");
+            said
+        };
         for text in [
             "request.userInfo.groups.exists(g, g == 'a') && namespaceObject.metadata.labels['x'] == 'y'",
             "object.spec.replicas <= variables.limit",

@@ -38,6 +38,11 @@ impl Environment {
         self
     }
 
+    /// The type of a declared variable.
+    pub(crate) fn variable_mut(&mut self, name: &str) -> Option<&mut Type> {
+        self.variables.get_mut(name)
+    }
+
     pub(crate) fn bindings(&self) -> Bindings {
         self.bindings
     }

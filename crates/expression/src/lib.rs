@@ -37,7 +37,7 @@ mod types;
 mod value;
 mod variables;
 
-pub use admission::{admission_environment, namespace_schema, request_schema, with_computed};
+pub use admission::{admission_environment, namespace_schema, request_schema, with_computed, with_one_more_computed};
 pub use allowance::Allowance;
 pub use authorizer::{Authorizer, Decision, Question};
 pub use device::{Attribute, Device, device_environment, device_schema};

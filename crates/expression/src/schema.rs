@@ -10,7 +10,7 @@ const LARGEST_TIME: u64 = 32;
 const DATE: u64 = 12;
 
 /// The schema of values from outside. In Kubernetes: `apiserver/pkg/cel.DeclType`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Schema {
     shape: Shape,
     /// The maximum number of characters or items.
@@ -24,7 +24,7 @@ pub struct Schema {
 }
 
 /// The type of a value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Shape {
     /// Any type, for example an integer or a string.
     Any,
@@ -68,7 +68,7 @@ pub enum Order {
 }
 
 /// The fields of an object.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Object {
     /// The name of the type in errors.
     pub name: String,
@@ -77,7 +77,7 @@ pub struct Object {
 }
 
 /// A field of an object.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Field {
     /// The name in the object, if it differs from the one in expressions.
     pub key: String,
@@ -172,6 +172,14 @@ impl Schema {
         match &self.shape {
             Shape::Object(object) => object.fields.get(name),
             _ => None,
+        }
+    }
+
+    /// Declares one more field of an object, which need not be there.
+    pub(crate) fn declare(&mut self, name: &str, shape: Shape) {
+        if let Shape::Object(object) = &mut self.shape {
+            let field = Field { key: name.to_owned(), schema: Arc::new(Self::new(shape)), is_required: false };
+            object.fields.insert(name.to_owned(), field);
         }
     }
 

@@ -60,6 +60,7 @@ pub(crate) fn patch_json(body: &[u8], kind: PatchKind) -> Result<(Value, Objecti
         PatchKind::Strategic => Status::bad_request(error),
         _ => Status::bad_request(format!("error decoding patch: {error}")),
     })?;
+    decode::check_size(&value)?;
     let prefix = if kind == PatchKind::Json { "json patch " } else { "" };
     Ok((value, Objections(twice.into_iter().map(|finding| format!("{prefix}{finding}")).collect())))
 }
@@ -68,6 +69,7 @@ pub(crate) fn patch_json(body: &[u8], kind: PatchKind) -> Result<(Value, Objecti
 pub(crate) fn yaml(body: &[u8]) -> Result<(Value, Objections), Status> {
     let (value, twice) = decode::parse(body, Format::Yaml)
         .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
+    decode::check_size(&value)?;
     let type_name = match &value {
         Value::Object(_) => return Ok((value, Objections(twice))),
         Value::Null => return Ok((Value::Object(Default::default()), Objections(twice))),

@@ -2,7 +2,7 @@
 //!
 //! In Kubernetes: `pkg/controlplane/controller/clusterauthenticationtrust`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,25 +132,19 @@ impl AuthenticationTrust {
 /// The names of both lists, each once. What is no list says nothing.
 fn both_lists(there: &str, own: &str) -> String {
     let read = |text: &str| serde_json::from_str::<Vec<String>>(text).unwrap_or_default();
-    let mut all = read(there);
-    for name in read(own) {
-        if !all.contains(&name) {
-            all.push(name);
-        }
-    }
-    json!(all).to_string()
+    let there = read(there);
+    let mut seen: BTreeSet<String> = there.iter().cloned().collect();
+    let more: Vec<String> = read(own).into_iter().filter(|name| seen.insert(name.clone())).collect();
+    json!([there, more].concat()).to_string()
 }
 
 /// The certificates of both texts, each once.
 fn both_authorities(there: &str, own: &str) -> String {
     const END: &str = "-----END CERTIFICATE-----";
-    let mut all: Vec<&str> = Vec::new();
-    for block in there.split_inclusive(END).chain(own.split_inclusive(END)).map(str::trim) {
-        if block.ends_with(END) && !all.contains(&block) {
-            all.push(block);
-        }
-    }
-    all.iter().map(|block| format!("{block}\n")).collect()
+    let mut seen = BTreeSet::new();
+    let blocks = there.split_inclusive(END).chain(own.split_inclusive(END)).map(str::trim);
+    let all = blocks.filter(|block| block.ends_with(END) && seen.insert(*block));
+    all.map(|block| format!("{block}\n")).collect()
 }
 
 #[cfg(test)]

@@ -66,8 +66,13 @@ pub(crate) fn selector_text(selector: &Value) -> Option<String> {
 
 /// The first `limit` of a list, and how many more there are.
 pub(crate) fn some_of(list: &[String], limit: usize, separator: &str, if_empty: &str) -> Value {
+    some_of_so_many(list, list.len(), limit, separator, if_empty)
+}
+
+/// The same of a list of `count` texts of which the first are at hand.
+pub(crate) fn some_of_so_many(list: &[String], count: usize, limit: usize, separator: &str, if_empty: &str) -> Value {
     let shown = list.get(..limit).unwrap_or(list).join(separator);
-    match list.len() {
+    match count {
         0 => if_empty.into(),
         count if count > limit => format!("{shown} + {} more...", count - limit).into(),
         _ => shown.into(),

@@ -1,6 +1,8 @@
 //! Checks that many kinds share, each with the sentence of Kubernetes. They return what is wrong.
 //! In Kubernetes: apimachinery `pkg/api/validation`, `pkg/apis/meta/v1/validation`, and the top of core's validation.
 
+use std::sync::Arc;
+
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, LabelSelector, Object, Quantity, names};
 use serde_json::Value;
@@ -12,6 +14,39 @@ pub(crate) type Wrong = Vec<FieldError>;
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 pub(crate) const IMMUTABLE: &str = "field is immutable";
+
+/// Errors about elements of a list that each quote the list as a whole, as far as they can be listed in an answer: no more
+/// text is quoted than [`Status::invalid`](coracle_meta::Status::invalid) lists, and one error behind that.
+pub(crate) struct Quoting<'v> {
+    quoted: &'v Value,
+    printed: Option<Arc<str>>,
+    left: usize,
+}
+
+/// What an answer lists of errors, in bytes.
+const LISTED: usize = 8 << 20;
+
+impl<'v> Quoting<'v> {
+    /// Errors that quote a value.
+    pub(crate) fn new(quoted: &'v Value) -> Self {
+        let bytes = quoted.to_string().len();
+        Self { quoted, printed: None, left: LISTED / bytes.max(32) + 1 }
+    }
+
+    /// The same, where the value is printed so.
+    pub(crate) fn printed_as(self, text: String) -> Self {
+        Self { left: LISTED / text.len().max(32) + 1, printed: Some(text.into()), ..self }
+    }
+
+    /// An error, if answers list it.
+    pub(crate) fn invalid(&mut self, path: &str, what: &str) -> Option<FieldError> {
+        self.left = self.left.checked_sub(1)?;
+        Some(match &self.printed {
+            Some(printed) => FieldError::invalid(path, Value::Null, what).printed_as(Arc::clone(printed)),
+            None => FieldError::invalid(path, self.quoted.clone(), what),
+        })
+    }
+}
 
 /// One `Invalid value` for every sentence about a value.
 pub(crate) fn each_invalid(path: &str, value: &str, sentences: Vec<String>) -> Wrong {

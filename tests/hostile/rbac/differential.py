@@ -10,7 +10,7 @@ Both servers need `--authorization-mode` with RBAC and the token file that `--to
 a controller manager, which fills in the rules of aggregated roles at its own time. `run` starts both.
 
 With `--record FILE` and without `--coracle`, the program writes the requests with kube-apiserver's answers to FILE, as
-compressed lines of JSON, which `crates/cluster/tests/it/recorded_rights.rs` replays.
+compressed lines of JSON.
 """
 
 import argparse

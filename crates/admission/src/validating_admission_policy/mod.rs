@@ -108,9 +108,10 @@ impl Admission for ValidatingAdmissionPolicy {
 
 /// All policies with their bindings, compiled.
 fn bind(lists: &Lists) -> Vec<Bound> {
-    let policies: Vec<_> = lists.of(&resource(POLICIES)).map(|policy| Arc::new(Policy::read(&policy))).collect();
+    let policies = lists.of(&resource(POLICIES)).map(|policy| Arc::new(Policy::read(&policy)));
+    let policies: BTreeMap<String, Arc<Policy>> = policies.map(|policy| (policy.name.clone(), policy)).collect();
     let bound = lists.of(&resource(BINDINGS)).filter_map(|binding| {
-        let policy = policies.iter().find(|policy| policy.name == binding.text("spec.policyName"))?;
+        let policy = policies.get(binding.text("spec.policyName"))?;
         Some(Bound::read(Arc::clone(policy), &binding))
     });
     bound.collect()

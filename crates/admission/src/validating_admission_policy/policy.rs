@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use coracle_expression::{
     Allowance, COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Environment, Error, Expression,
-    Session, Type, Variables, admission_environment, namespace_schema, request_schema,
+    Session, Type, Variables, admission_environment, namespace_schema, request_schema, with_one_more_computed,
 };
 use coracle_meta::Object;
 use coracle_meta::fields::Fields;
@@ -95,17 +95,17 @@ impl Subject {
 impl Policy {
     pub(super) fn read(policy: &Object) -> Self {
         let has_parameters = !policy.text("spec.paramKind.kind").is_empty();
-        let (mut computed, mut variables) = (Vec::new(), Vec::new());
+        let mut variables = Vec::new();
+        let mut environment = admission_environment(has_parameters, true, Some(&[]));
+        let mut without_authorizer = admission_environment(has_parameters, false, Some(&[]));
         for variable in policy.list("spec.variables") {
-            let environment = admission_environment(has_parameters, true, Some(&computed));
             let (name, text) = (variable.text("name").to_owned(), variable.text("expression"));
             let expression = Expression::compile_in(text, &environment);
             let of = expression.as_ref().map_or(Type::Dyn, |expression| expression.output_type().clone());
-            computed.push((name.clone(), of));
+            environment = with_one_more_computed(environment, &name, &of);
+            without_authorizer = with_one_more_computed(without_authorizer, &name, &of);
             variables.push((name, Arc::new(expression)));
         }
-        let environment = admission_environment(has_parameters, true, Some(&computed));
-        let without_authorizer = admission_environment(has_parameters, false, Some(&computed));
         let conditions = policy.list("spec.matchConditions").iter();
         let annotations = policy.list("spec.auditAnnotations").iter();
         let validations = policy.list("spec.validations").iter();

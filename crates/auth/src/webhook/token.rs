@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -151,6 +151,7 @@ impl TokenStatus {
     /// means this server.
     fn outcome(self, wanted: &[String], own: &[String]) -> Result<Option<Authenticated>, String> {
         let meant = if self.audiences.is_empty() { own } else { &self.audiences };
+        let meant: BTreeSet<&String> = meant.iter().collect();
         let audiences: Vec<String> = wanted.iter().filter(|audience| meant.contains(audience)).cloned().collect();
         if !wanted.is_empty() && audiences.is_empty() {
             return Ok(None);

@@ -5,6 +5,7 @@ use coracle_api::admissionregistration_v1::{NamedRuleWithOperations, ValidatingA
 use coracle_client::ApiResource;
 use coracle_expression::{
     Environment, Error, Expression, Schema, Type, namespace_schema, request_schema, with_computed,
+    with_one_more_computed,
 };
 use coracle_meta::{GroupVersion, GroupVersionKind};
 
@@ -94,14 +95,13 @@ fn environment(
     if let Some(parameters) = parameters {
         environment = environment.with("params", parameters.as_type());
     }
-    let mut computed = Vec::new();
+    let mut environment = with_computed(environment, &[]);
     for variable in &policy.spec.variables {
-        let so_far = with_computed(environment.clone(), &computed);
-        let expression = Expression::compile_in(&variable.expression, &so_far);
+        let expression = Expression::compile_in(&variable.expression, &environment);
         let of = expression.map_or(Type::Dyn, |expression| expression.output_type().clone());
-        computed.push((variable.name.clone(), of));
+        environment = with_one_more_computed(environment, &variable.name, &of);
     }
-    with_computed(environment, &computed)
+    environment
 }
 
 #[cfg(test)]

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -232,13 +233,12 @@ impl Registry {
         let mut versions = CustomKind::all(definition);
         versions.retain(|strategy| !kinds.is_taken(&strategy.spec().row.resource()));
         versions.iter().for_each(|strategy| self.add_kind(strategy));
-        let is_served = |resource: &GroupVersionResource| {
-            versions.iter().any(|strategy| strategy.spec().row.kind.version == resource.version)
-        };
+        let served: BTreeSet<&str> =
+            versions.iter().map(|strategy| strategy.spec().row.kind.version.as_str()).collect();
         for kind in kinds.iter() {
             let gvr = kind.gvr();
             let is_own = gvr.group == definition.group && gvr.resource == definition.names.plural;
-            if is_own && !is_served(&gvr) && !kinds.is_taken(&gvr) {
+            if is_own && !served.contains(gvr.version.as_str()) && !kinds.is_taken(&gvr) {
                 self.remove_kind(&gvr);
             }
         }

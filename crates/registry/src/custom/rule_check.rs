@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use coracle_expression::{Environment, Error, Expression, Schema, Type};
@@ -22,6 +24,7 @@ pub(super) fn check_rules(
     is_unchanged: bool,
     errors: &mut Vec<FieldError>,
 ) {
+    let elsewhere = elsewhere.map(|errors| errors.iter().map(|error| error.field.as_str()).collect());
     let mut walk =
         Walk { of_words: Vec::new(), of_expressions: Vec::new(), costs: Costs::new(is_unchanged), elsewhere };
     walk.visit(&Place { schema, path, is_resource: true, uncorrelatable: None, cardinality: Some(1) });
@@ -31,7 +34,8 @@ pub(super) fn check_rules(
 }
 
 struct Walk<'e> {
-    elsewhere: Option<&'e [FieldError]>,
+    /// The fields that something else is wrong with.
+    elsewhere: Option<BTreeSet<&'e str>>,
     of_words: Vec<FieldError>,
     of_expressions: Vec<FieldError>,
     costs: Costs,
@@ -66,8 +70,10 @@ impl Walk<'_> {
             check_words(rule, schema, &format!("{path}.x-kubernetes-validations[{index}]"), &mut self.of_words);
         }
         // Expressions about what is wrong itself would only repeat it in worse words.
-        let is_right_elsewhere =
-            self.elsewhere.is_some_and(|errors| !errors.iter().any(|error| error.field.starts_with(path)));
+        let is_right_elsewhere = self.elsewhere.as_ref().is_some_and(|wrong| {
+            let after = wrong.range::<str, _>((Bound::Included(path), Bound::Unbounded)).next();
+            !after.is_some_and(|field| field.starts_with(path))
+        });
         if schema.rules.is_empty() || self.of_words.len() > wrong_before || !is_right_elsewhere {
             return;
         }

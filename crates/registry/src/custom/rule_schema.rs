@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coracle_expression::{Environment, Field, Object, Order, Schema, Shape, Type, escaped};
@@ -70,11 +70,12 @@ fn text(schema: &Structural) -> Schema {
 }
 
 fn object(schema: &Structural, is_resource: bool, name: &str) -> Object {
+    let required: BTreeSet<&String> = schema.constraints.required.iter().collect();
     let mut fields = BTreeMap::new();
     for (key, below) in &schema.properties {
         let escaped = escaped(key);
         if let Some(below_schema) = typed(below, below.embedded_resource, &format!("{name}.{escaped}")) {
-            let is_required = schema.constraints.required.contains(key) && below.default.is_none();
+            let is_required = required.contains(key) && below.default.is_none();
             fields.insert(escaped, Field { key: key.clone(), schema: Arc::new(below_schema), is_required });
         }
     }

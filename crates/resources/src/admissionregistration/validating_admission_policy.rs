@@ -1,4 +1,4 @@
-use coracle_expression::{Environment, Expression, Type, admission_environment};
+use coracle_expression::{Environment, Expression, Type, admission_environment, with_one_more_computed};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
@@ -85,17 +85,16 @@ fn wrong(object: &Object) -> Wrong {
     }
     wrong.extend(wrong_match(constraints, path));
     let has_parameters = spec.has("paramKind");
-    let mut computed: Vec<(String, Type)> = Vec::new();
+    let mut environment = admission_environment(has_parameters, true, Some(&[]));
+    let mut for_messages = admission_environment(has_parameters, false, Some(&[]));
     for (at, variable) in spec.list("variables").iter().enumerate() {
-        let environment = admission_environment(has_parameters, true, Some(&computed));
         let text = variable.text("expression");
         wrong.extend(wrong_text(text, &environment, &[], format!("spec.variables[{at}].expression")));
         let of =
             Expression::compile_in(text, &environment).map_or(Type::Dyn, |expression| expression.output_type().clone());
-        computed.push((variable.text("name").to_owned(), of));
+        environment = with_one_more_computed(environment, variable.text("name"), &of);
+        for_messages = with_one_more_computed(for_messages, variable.text("name"), &of);
     }
-    let environment = admission_environment(has_parameters, true, Some(&computed));
-    let for_messages = admission_environment(has_parameters, false, Some(&computed));
     for (at, validation) in spec.list("validations").iter().enumerate() {
         let path = format!("spec.validations[{at}]");
         let text = validation.text("expression");

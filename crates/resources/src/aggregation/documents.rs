@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,7 +134,7 @@ fn set_kind(resource: &mut Value) {
 
 /// The same from an `APIResourceList`. In Kubernetes: `ConvertGroupVersionIntoToDiscovery`.
 fn from_list(list: &Value) -> Value {
-    let mut resources: Vec<Value> = Vec::new();
+    let (mut resources, mut places) = (Vec::<Value>::new(), BTreeMap::new());
     for listed in list.list("resources") {
         let kind =
             json!({"group": listed.text("group"), "version": listed.text("version"), "kind": listed.text("kind")});
@@ -143,7 +143,7 @@ fn from_list(list: &Value) -> Value {
             Some((name, subresource)) => (name, Some(subresource)),
             None => (listed.text("name"), None),
         };
-        let at = resources.iter().position(|known| known.text("resource") == name).unwrap_or_else(|| {
+        let at = *places.entry(name).or_insert_with(|| {
             resources.push(json!({"resource": name, "responseKind": {"group": "", "version": "", "kind": ""},
                 "scope": scope, "singularResource": "", "verbs": []}));
             resources.len() - 1

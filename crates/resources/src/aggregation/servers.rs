@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,8 +45,8 @@ struct Server {
 impl Servers {
     /// Takes in what objects say now; whatever is new or other than before is due at once.
     pub(super) fn take(&mut self, checked: &[Checked], is_named: impl Fn(&ServiceAddress) -> bool, now: Instant) {
-        let exists = |name: &String| checked.iter().any(|checked| checked.object.name() == name);
-        self.by_name.retain(|name, _| exists(name));
+        let names: BTreeSet<&str> = checked.iter().map(|checked| checked.object.name()).collect();
+        self.by_name.retain(|name, _| names.contains(name.as_str()));
         for Checked { object, verdict } in checked {
             let verdict = match verdict {
                 Verdict::Ask { lacks: Some(lacks) } if !is_named(&service(object)) => Verdict::Is(lacks.clone()),

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_meta::fields::{Fields, FieldsMut, edit_at, edit_spec};
@@ -78,12 +79,16 @@ fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
 /// Fills in the times that conditions lack: a status that a condition had already keeps the time of its transition.
 fn stamp_conditions(new: &mut Object, old: &Object, request: &Request) {
     let now = format_time(request.now);
+    let mut known = BTreeMap::new();
+    for condition in old.list("status.conditions").iter().filter(|condition| condition.has("lastTransitionTime")) {
+        let key = (condition.text("type"), condition.text("status"));
+        known.entry(key).or_insert_with(|| condition.text("lastTransitionTime"));
+    }
     edit_at(new, "status", |status| {
         status.each_in("conditions", |condition| {
             condition.fill_text("lastUpdateTime", &now);
-            let same = conditions(old, condition.text("type"))
-                .find(|known| known.text("status") == condition.text("status") && known.has("lastTransitionTime"));
-            let since = same.map_or(now.as_str(), |known| known.text("lastTransitionTime")).to_owned();
+            let same = known.get(&(condition.text("type"), condition.text("status")));
+            let since = same.map_or(now.as_str(), |since| *since).to_owned();
             condition.fill_text("lastTransitionTime", &since);
         });
     });

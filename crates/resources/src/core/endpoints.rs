@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::addresses::{ip_warning, wrong_reach};
 use crate::built_in::built_in;
-use crate::cells::some_of;
+use crate::cells::some_of_so_many;
 use crate::field_checks::{Wrong, each_invalid, ip, one_of};
 
 /// `endpoints`. In Kubernetes: `pkg/registry/core/endpoint`.
@@ -49,19 +49,24 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
+/// How many addresses are shown.
+const SHOWN: usize = 3;
+
 fn addresses(object: &Object) -> Value {
-    let mut addresses = Vec::new();
+    let (mut addresses, mut count) = (Vec::new(), 0_usize);
     for subset in object.list("subsets") {
         let ports = subset.list("ports");
         let ips = || subset.list("addresses").iter().map(|address| address.text("ip"));
+        count = count.saturating_add(ips().len().saturating_mul(ports.len().max(1)));
         if ports.is_empty() {
-            addresses.extend(ips().map(str::to_owned));
+            addresses.extend(ips().take(SHOWN).map(str::to_owned));
         }
-        for port in ports {
-            addresses.extend(ips().map(|ip| host_and_port(ip, port.int("port"))));
+        // Each port has an address to show, where any has.
+        for port in ports.iter().take(SHOWN) {
+            addresses.extend(ips().take(SHOWN).map(|ip| host_and_port(ip, port.int("port"))));
         }
     }
-    if object.list("subsets").is_empty() { "<none>".into() } else { some_of(&addresses, 3, ",", "") }
+    if object.list("subsets").is_empty() { "<none>".into() } else { some_of_so_many(&addresses, count, SHOWN, ",", "") }
 }
 
 fn host_and_port(ip: &str, port: i64) -> String {

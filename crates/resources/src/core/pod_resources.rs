@@ -1,5 +1,7 @@
 //! The amounts of a pod as a whole. In Kubernetes: `defaultPodRequests` and `defaultHugePagePodLimits`.
 
+use std::collections::BTreeSet;
+
 use coracle_api::pod_resources::{Amounts, is_pod_level, of_containers};
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 use serde_json::Value;
@@ -16,7 +18,7 @@ pub(super) fn fill_pod_level(spec: &mut Tree) {
         of_containers(spec, "limits").into_iter().filter(|(resource, _)| resource.starts_with("hugepages-")).collect();
     let needed = of_containers(spec, "requests");
     let Some(own) = spec.object_in("resources") else { return };
-    let requested: Vec<String> = own.entries("requests").map(|(resource, _)| resource.clone()).collect();
+    let requested: BTreeSet<String> = own.entries("requests").map(|(resource, _)| resource.clone()).collect();
     for (resource, amount) in huge {
         if !requested.contains(&resource) {
             fill_amount(own, "limits", &resource, amount.to_string().into());

@@ -1,12 +1,12 @@
 //! Which objects a quota is about. In Kubernetes: `validateResourceQuotaScopes` and `validateScopeSelector`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
 use serde_json::Value;
 
-use crate::field_checks::Wrong;
+use crate::field_checks::{Quoting, Wrong};
 
 const SCOPES: [&str; 7] = [
     "Terminating",
@@ -40,16 +40,19 @@ pub(super) fn scopes_changed(new: &Object, old: &Object) -> Wrong {
 
 fn wrong_list(spec: &Value) -> Wrong {
     let scopes = spec.list("scopes");
-    let refused = |what: &str| FieldError::invalid("spec.scopes", scopes, what);
+    let mut quoting = Quoting::new(spec.at("scopes"));
+    let mut refused = |what: &str| quoting.invalid("spec.scopes", what);
+    let unfit = unfit_resources(spec);
     let mut wrong = Wrong::new();
     for scope in scopes.iter().filter_map(Value::as_str) {
         if !SCOPES.contains(&scope) {
-            wrong.push(refused("unsupported scope"));
+            wrong.extend(refused("unsupported scope"));
         }
-        let unfit = unfit_resources(spec, scope);
-        wrong.extend((0..unfit).map(|_| refused("unsupported scope applied to resource")));
+        let unfit = unfit.get(scope).copied().unwrap_or_default();
+        wrong.extend((0..unfit).map_while(|_| refused("unsupported scope applied to resource")));
     }
-    wrong.extend((0..conflicts(scopes.iter().filter_map(Value::as_str))).map(|_| refused("conflicting scopes")));
+    let conflicts = conflicts(scopes.iter().filter_map(Value::as_str));
+    wrong.extend((0..conflicts).map_while(|_| refused("conflicting scopes")));
     wrong
 }
 
@@ -57,17 +60,16 @@ fn wrong_selector(spec: &Value) -> Wrong {
     const PATH: &str = "spec.scopeSelector.matchExpressions";
     let at = |field: &str| format!("{PATH}.{field}");
     let requirements = spec.list("scopeSelector.matchExpressions");
+    let mut quoting = Quoting::new(spec.at("scopeSelector")).printed_as(printed(requirements));
+    let unfit = unfit_resources(spec);
     let mut wrong = Wrong::new();
     for requirement in requirements {
         let (scope, operator) = (requirement.text("scopeName"), requirement.text("operator"));
         if !SCOPES.contains(&scope) {
             wrong.push(FieldError::invalid(at("scopeName"), scope, "unsupported scope"));
         }
-        for _ in 0..unfit_resources(spec, scope) {
-            let what = "unsupported scope applied to resource";
-            let selector = spec.at("scopeSelector").clone();
-            wrong.push(FieldError::invalid(PATH, selector, what).printed_as(printed(requirements)));
-        }
+        let unfit = unfit.get(scope).copied().unwrap_or_default();
+        wrong.extend((0..unfit).map_while(|_| quoting.invalid(PATH, "unsupported scope applied to resource")));
         let has_values = !matches!(scope, "PriorityClass" | "VolumeAttributesClass");
         if SCOPES.contains(&scope) && has_values && operator != "Exists" {
             let what = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
@@ -94,14 +96,17 @@ fn wrong_selector(spec: &Value) -> Wrong {
     wrong
 }
 
-/// How many resources of a quota its scope says nothing of. In Kubernetes: `IsResourceQuotaScopeValidForResource`.
-fn unfit_resources(spec: &Value, scope: &str) -> usize {
-    let fits = |resource: &str| match scope {
+/// Of how many resources of a quota each scope says nothing. In Kubernetes: `IsResourceQuotaScopeValidForResource`.
+fn unfit_resources(spec: &Value) -> BTreeMap<&'static str, usize> {
+    let fits = |scope: &str, resource: &str| match scope {
         "BestEffort" => resource == "pods",
         "VolumeAttributesClass" => matches!(resource, "persistentvolumeclaims" | "requests.storage"),
-        scope => !SCOPES.contains(&scope) || PODS.contains(&resource),
+        _ => PODS.contains(&resource),
     };
-    spec.entries("hard").filter(|(resource, _)| is_counted(resource) && !fits(resource)).count()
+    let counted: Vec<&str> =
+        spec.entries("hard").map(|(resource, _)| resource.as_str()).filter(|resource| is_counted(resource)).collect();
+    let unfit = |scope: &str| counted.iter().filter(|resource| !fits(scope, resource)).count();
+    SCOPES.iter().map(|scope| (*scope, unfit(scope))).collect()
 }
 
 /// Whether quotas count a resource. In Kubernetes: `IsStandardQuotaResourceName`.

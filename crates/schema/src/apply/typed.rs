@@ -139,7 +139,14 @@ pub(super) fn misfits_text(misfits: &[Misfit]) -> String {
     };
     match misfits {
         [single] => line(single),
-        several => several.iter().fold("errors:".to_owned(), |text, misfit| format!("{text}\n  {}", line(misfit))),
+        several => {
+            let mut text = "errors:".to_owned();
+            for misfit in several {
+                text.push_str("\n  ");
+                text.push_str(&line(misfit));
+            }
+            text
+        }
     }
 }
 

@@ -14,6 +14,12 @@ pub enum Error {
         /// How many there are.
         actual: usize,
     },
+    /// The patch merges lists so often that their items are more than the server looks at: 413.
+    #[error("a strategic merge patch may look at {limit} items of lists, counting each as often as its list is merged")]
+    TooManyItems {
+        /// How many are looked at.
+        limit: usize,
+    },
     /// The patch does not apply to this document: 422, with a message that does not say why.
     #[error("{0}")]
     DoesNotApply(String),
@@ -27,7 +33,7 @@ impl From<Error> for Status {
         let message = error.to_string();
         match error {
             Error::Malformed(_) => Self::bad_request(message),
-            Error::TooManyOperations { .. } => {
+            Error::TooManyOperations { .. } | Error::TooManyItems { .. } => {
                 let message = format!("Request entity too large: {message}");
                 Self::failure(413, reason::REQUEST_ENTITY_TOO_LARGE, message)
             }

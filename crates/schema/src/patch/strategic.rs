@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_meta::JsonKey;
@@ -10,6 +11,20 @@ const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
+/// How many items of lists are looked at for one patch. A patch that merges each list once looks at no more than a few times
+/// those that two bodies can hold; one that names an item again and again merges the lists in it each time.
+const MOST_ITEMS: usize = 4_000_000;
+
+/// How many items may still be looked at.
+struct Left(Cell<usize>);
+
+impl Left {
+    fn take(&self, items: usize) -> Result<(), Error> {
+        let left = self.0.get().checked_sub(items).ok_or(Error::TooManyItems { limit: MOST_ITEMS })?;
+        self.0.set(left);
+        Ok(())
+    }
+}
 
 /// Applies a strategic merge patch: objects merge, lists merge by key or as sets where the kind says so, and directives
 /// (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`) say otherwise.
@@ -18,7 +33,8 @@ const ELEMENT_ORDER: &str = "$setElementOrder";
 ///
 /// # Errors
 /// [`Error::Malformed`] for a patch or directive of the wrong form, [`Error::DoesNotApply`] for lists of lists,
-/// [`Error::Contradictory`] for items without their merge key and fields that the kind does not have.
+/// [`Error::Contradictory`] for items without their merge key and fields that the kind does not have,
+/// [`Error::TooManyItems`] for a patch that merges long lists again and again.
 pub fn strategic_merge_patch<P: Place>(document: Value, patch: Value, place: P) -> Result<Value, Error> {
     let type_name = match patch {
         Value::Object(_) => "object",
@@ -37,13 +53,15 @@ pub fn strategic_merge_patch<P: Place>(document: Value, patch: Value, place: P) 
         Value::Object(document) => document,
         _ => Map::new(),
     };
-    Ok(Value::Object(merge_map(document, patch, place)?))
+    let left = Left(Cell::new(MOST_ITEMS));
+    Ok(Value::Object(merge_map(document, patch, place, &left)?))
 }
 
 fn merge_map<P: Place>(
     mut original: Map<String, Value>,
     mut patch: Map<String, Value>,
     place: P,
+    left: &Left,
 ) -> Result<Map<String, Value>, Error> {
     if let Some(directive) = patch.get(DIRECTIVE) {
         return match directive.as_str() {
@@ -56,27 +74,33 @@ fn merge_map<P: Place>(
         };
     }
     retain_keys(&mut original, &mut patch)?;
-    order_lists(&mut original, &mut patch, place)?;
+    order_lists(&mut original, &mut patch, place, left)?;
     for (name, value) in patch {
         if let Some(name) = directive_target(&name, DELETE_FROM_LIST, "invalid patch format of primitive list")? {
             delete_from_list(&mut original, name, value)?;
         } else {
-            merge_field(&mut original, name, value, place)?;
+            merge_field(&mut original, name, value, place, left)?;
         }
     }
     Ok(original)
 }
 
-fn merge_field<P: Place>(original: &mut Map<String, Value>, name: String, value: Value, place: P) -> Result<(), Error> {
+fn merge_field<P: Place>(
+    original: &mut Map<String, Value>,
+    name: String,
+    value: Value,
+    place: P,
+    left: &Left,
+) -> Result<(), Error> {
     let merged = match (original.remove(&name), value) {
         (_, Value::Null) => return Ok(()),
         (Some(Value::Object(own)), Value::Object(value)) => {
             let below = place_of_field(place, &name)?;
-            Some(Value::Object(merge_map(own, value, below)?))
+            Some(Value::Object(merge_map(own, value, below, left)?))
         }
         (Some(Value::Array(own)), Value::Array(value)) => {
             let below = place_of_field(place, &name)?;
-            Some(Value::Array(merge_list(own, value, below)?))
+            Some(Value::Array(merge_list(own, value, below, left)?))
         }
         (own, mut value) => {
             let same_type =
@@ -148,6 +172,7 @@ fn order_lists<P: Place>(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
     place: P,
+    left: &Left,
 ) -> Result<(), Error> {
     let malformed = "invalid patch format of setElementOrder list";
     let directives: Vec<_> = patch.keys().filter(|name| name.starts_with(ELEMENT_ORDER)).cloned().collect();
@@ -164,9 +189,10 @@ fn order_lists<P: Place>(
             (None, None) => continue,
             (Some(own), None) => own.clone(),
             (None, Some(patched)) => patched.iter().cloned().filter_map(without_directives).collect(),
-            (Some(own), Some(patched)) => merge_list(own.clone(), patched.clone(), below)?,
+            (Some(own), Some(patched)) => merge_list(own.clone(), patched.clone(), below, left)?,
         };
         let (own, patched) = (own.unwrap_or_default(), patched.unwrap_or_default());
+        left.take(own.len() + patched.len() + order.len())?;
         element_kind(&[&own, &patched])?;
         let ordered = in_order(merged, &order, &own, merge_key)?;
         original.insert(name.to_owned(), Value::Array(ordered));
@@ -236,7 +262,7 @@ fn unknown_directive(directive: &Value, fields: &Map<String, Value>) -> Error {
 }
 
 /// Merges a list by the strategy of its field.
-fn merge_list<P: Place>(original: Vec<Value>, patch: Vec<Value>, place: P) -> Result<Vec<Value>, Error> {
+fn merge_list<P: Place>(original: Vec<Value>, patch: Vec<Value>, place: P, left: &Left) -> Result<Vec<Value>, Error> {
     let strategy = place.patch_strategy();
     if !strategy.merge {
         return Ok(patch);
@@ -244,6 +270,7 @@ fn merge_list<P: Place>(original: Vec<Value>, patch: Vec<Value>, place: P) -> Re
     if original.is_empty() && patch.is_empty() {
         return Ok(original);
     }
+    left.take(original.len() + patch.len())?;
     if element_kind(&[&original, &patch])? != ElementKind::Object {
         let mut seen: BTreeSet<_> = original.iter().map(JsonKey).collect();
         let added = patch.iter().filter(|item| seen.insert(JsonKey(item)));
@@ -254,7 +281,7 @@ fn merge_list<P: Place>(original: Vec<Value>, patch: Vec<Value>, place: P) -> Re
         return Err(Error::Contradictory("cannot merge lists without merge key".to_owned()));
     };
     let (original, patch) = obey_directives(original, patch, merge_key)?;
-    let merged = merge_items(original.clone(), &patch, merge_key, place)?;
+    let merged = merge_items(original.clone(), &patch, merge_key, place, left)?;
     in_order(merged, &patch, &original, Some(merge_key))
 }
 
@@ -296,6 +323,7 @@ fn merge_items<P: Place>(
     patch: &[Value],
     merge_key: &str,
     place: P,
+    left: &Left,
 ) -> Result<Vec<Value>, Error> {
     let mut places = Places::of(patch, &original, merge_key);
     for item in patch {
@@ -307,7 +335,7 @@ fn merge_items<P: Place>(
                 let below = place.item().ok_or_else(|| Error::Contradictory("the list has no items".to_owned()))?;
                 let own = &mut original[at];
                 let fields_of_own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
-                *own = Value::Object(merge_map(fields_of_own, fields.clone(), below)?);
+                *own = Value::Object(merge_map(fields_of_own, fields.clone(), below, left)?);
                 // A patch that says null takes the key away.
                 if own.get(merge_key) != Some(key) {
                     let has_key = |own: &Value| own.get(merge_key) == Some(key);

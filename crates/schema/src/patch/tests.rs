@@ -67,6 +67,22 @@ fn long_lists_merge_and_are_ordered_by_key() {
 }
 
 #[test]
+fn a_patch_that_merges_a_long_list_again_and_again_is_refused() {
+    let again = |count: usize| -> Vec<Value> {
+        (0..count).map(|at| json!({"name": "c", "env": [{"name": format!("V{at}")}]})).collect()
+    };
+    let spec = json!({"containers": [{"name": "c"}]});
+    let merged = patched_spec(spec.clone(), json!({"containers": again(500)}));
+    assert_eq!(merged["containers"][0]["env"].as_array().unwrap().len(), 500);
+    let (code, message) = refused(spec, json!({"containers": again(20_000)}));
+    assert_eq!(code, 413);
+    assert!(
+        message.starts_with("Request entity too large: a strategic merge patch may look at 4000000 items"),
+        "{message}"
+    );
+}
+
+#[test]
 fn long_lists_of_scalars_merge_and_lose_items_as_sets() {
     let texts = |range: std::ops::Range<i32>| -> Vec<Value> { range.map(|at| json!(format!("f/{at}"))).collect() };
     let document = json!({"metadata": {"finalizers": texts(0..40_000)}});

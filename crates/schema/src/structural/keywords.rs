@@ -244,10 +244,11 @@ fn nulls(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if list_type != "map" {
         return;
     }
+    let required: BTreeSet<&str> = items.list("required").iter().filter_map(Value::as_str).collect();
     for key in schema.list("x-kubernetes-list-map-keys").iter().filter_map(Value::as_str) {
         let Some(of_key) = items.key("properties").and_then(|properties| properties.get(key)) else { continue };
         let field = format!("{path}.items.properties[{key}]");
-        if of_key.key("default").is_none() && !items.list("required").iter().any(|required| required == key) {
+        if of_key.key("default").is_none() && !required.contains(key) {
             let what =
                 "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
             errors.push(FieldError::required(format!("{field}.default"), what));

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coracle_meta::GroupVersionKind;
@@ -114,10 +114,11 @@ impl Build {
     }
 
     fn structure(&mut self, schema: &Structural, name: &str) -> Struct {
+        let required: BTreeSet<&String> = schema.constraints.required.iter().collect();
         let mut fields = Vec::with_capacity(schema.properties.len());
         for (property, below) in &schema.properties {
             let shape = self.shape(below, &format!("{name}.{property}"));
-            let mut field = field(property, shape, schema.constraints.required.contains(property));
+            let mut field = field(property, shape, required.contains(property));
             field.default.clone_from(&below.default);
             fields.push(field);
         }
