@@ -64,8 +64,9 @@ pub(crate) fn compile_pattern(text: &str) -> std::result::Result<Pattern, Patter
     if has_doubled_repetition(text) {
         return Err(PatternError(format!("error parsing regexp: invalid nested repetition operator in `{text}`")));
     }
+    // The parser takes about 300 bytes for each sign before the size of what it compiles to is known.
     let translated = Arc::from(translated(text));
-    if compiled(&translated).is_none() {
+    if text.len() > LARGEST / 4 || compiled(&translated).is_none() {
         return Err(PatternError(format!("error parsing regexp: invalid pattern: `{text}`")));
     }
     Ok(Pattern { translated, weight: 1 + repetitions(text) / 64 })

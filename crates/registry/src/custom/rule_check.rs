@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coracle_expression::{Environment, Error, Expression, Schema, Type};
 use coracle_meta::{FieldError, go_json};
-use coracle_schema::structural::{Rule, Structural};
+use coracle_schema::structural::{Rule, Structural, path_below};
 use serde_json::Value;
 
 use super::field_path;
@@ -61,7 +61,7 @@ impl Walk<'_> {
             self.below(items, &format!("{path}.items"), &Place { uncorrelatable, ..*place });
         }
         for (name, below) in &schema.properties {
-            self.below(below, &format!("{path}.properties[{name}]"), place);
+            self.below(below, &path_below(path, (".properties[", "]"), name), place);
         }
         if let Some(below) = schema.additional.schema() {
             self.below(below, &format!("{path}.additionalProperties"), place);

@@ -5,7 +5,7 @@ use coracle_expression::{
     Allowance, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Error, Expression, Schema, Session, Variables,
 };
 use coracle_meta::{FieldError, go_quote};
-use coracle_schema::structural::{Rule, Structural, ValueType};
+use coracle_schema::structural::{Rule, Structural, ValueType, path_below};
 use serde_json::{Map, Value};
 
 use super::field_path;
@@ -133,9 +133,9 @@ impl ValidationRules {
             let change = Change { new, old: change.old.and_then(|old| old.get(name)), ..change };
             let dot = if path.is_empty() { "" } else { "." };
             if let (Some(rules), Some(below)) = (self.properties.get(name), schema.properties.get(name)) {
-                rules.visit(below, change, &format!("{path}{dot}{name}"), findings);
+                rules.visit(below, change, &path_below(path, (dot, ""), name), findings);
             } else if let (Some(rules), Some(below)) = (&self.additional, schema.additional.schema()) {
-                rules.visit(below, change, &format!("{path}[{name}]"), findings);
+                rules.visit(below, change, &path_below(path, ("[", "]"), name), findings);
             }
         }
     }

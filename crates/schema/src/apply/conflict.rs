@@ -1,7 +1,11 @@
 use coracle_meta::{Status, StatusCause, StatusDetails, reason};
 
 use super::managers::Manager;
+use super::path::path_text;
 use super::set::Set;
+
+/// How many bytes the paths in one answer have at most: a path may have the key of an item, which may be as long as a body.
+const MOST_TEXT: usize = 8 << 20;
 
 /// Fields that an apply would change and that other managers own. In Kubernetes: `merge.Conflicts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +27,30 @@ impl Conflicts {
         (!owners.is_empty()).then_some(Self { owners })
     }
 
-    /// The sentence that the client sees.
+    /// The fields of each manager as texts, as many as have [`MOST_TEXT`] bytes together, and how many others there are.
+    fn listed(&self) -> (Vec<(&Manager, Vec<String>)>, usize) {
+        let (mut bytes, mut others) = (0, 0);
+        let mut listed = Vec::new();
+        for (manager, set) in &self.owners {
+            let mut texts = Vec::new();
+            set.for_each(|path| {
+                if bytes > MOST_TEXT {
+                    others += 1;
+                } else {
+                    let text = path_text(path);
+                    bytes += text.len();
+                    texts.push(text);
+                }
+            });
+            listed.push((manager, texts));
+        }
+        (listed, others)
+    }
+
+    /// The sentence that the client sees. Of fields whose texts have more than 8 MiB together, the first are listed.
     pub fn message(&self) -> String {
-        let paths: Vec<_> = self.owners.iter().map(|(manager, set)| (manager, set.texts())).collect();
-        let count: usize = paths.iter().map(|(_, texts)| texts.len()).sum();
+        let (paths, others) = self.listed();
+        let count = paths.iter().map(|(_, texts)| texts.len()).sum::<usize>() + others;
         if let ([(manager, texts)], 1) = (paths.as_slice(), count) {
             return format!("Apply failed with 1 conflict: conflict with {}: {}", manager.text(), texts[0]);
         }
@@ -35,14 +59,17 @@ impl Conflicts {
             lines.push(format!("conflicts with {}:", manager.text()));
             lines.extend(texts.into_iter().map(|text| format!("- {text}")));
         }
+        if others > 0 {
+            lines.push(format!("and {others} more fields"));
+        }
         format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
     }
 
     /// The answer to the client: 409 with a cause for each field.
     pub fn status(&self) -> Status {
         let mut causes = Vec::new();
-        for (manager, set) in &self.owners {
-            causes.extend(set.texts().into_iter().map(|field| StatusCause {
+        for (manager, texts) in self.listed().0 {
+            causes.extend(texts.into_iter().map(|field| StatusCause {
                 reason: "FieldManagerConflict".to_owned(),
                 message: format!("conflict with {}", manager.text()),
                 field,

@@ -233,6 +233,43 @@ fn a_field_that_the_kind_does_not_have_is_named() {
 }
 
 #[test]
+fn fields_that_do_not_fit_are_listed_up_to_a_size_however_many_they_are() {
+    let many: serde_json::Map<_, _> = (0..200_000).map(|at| (format!("unknown{at}"), json!(1))).collect();
+    let error = Server::deployments().apply("one", deployment(Value::Object(many)), false).unwrap_err().to_string();
+    assert!(
+        error.contains("errors:\n  .spec.unknown0: field not declared in schema\n  .spec.unknown1: "),
+        "{}",
+        &error[..200]
+    );
+    assert!(error.len() < 9 << 20 && error.ends_with(" more errors"), "{}", error.len());
+
+    let mut item = json!({"name": "c".repeat(1 << 20)});
+    (0..10_000).for_each(|at| item[format!("unknown{at}")] = json!(1));
+    let error = Server::deployments().apply("one", deployment(container(item)), false).unwrap_err().to_string();
+    assert!(error.len() < 10 << 20, "{}", error.len());
+    assert!(error.ends_with("\n  and 9992 more errors"), "{}", &error[error.len() - 40..]);
+}
+
+#[test]
+fn fields_in_conflict_are_listed_up_to_a_size_however_long_their_paths_are() {
+    let mut server = Server::deployments();
+    let with = |value: &str| {
+        let variables: Vec<_> = (0..1000).map(|at| json!({"name": format!("n{at}"), "value": value})).collect();
+        deployment(container(json!({"name": "c".repeat(1 << 20), "env": variables})))
+    };
+    server.apply("one", with("1"), false).unwrap();
+    let error = server.apply("two", with("2"), false).unwrap_err();
+    assert!(error.to_string().starts_with("Apply failed with 1000 conflicts: conflicts with \"one\""));
+    let status = Status::from(error);
+    assert!(
+        status.message.len() < 10 << 20 && status.message.ends_with("\nand 992 more fields"),
+        "{}",
+        status.message.len()
+    );
+    assert_eq!(status.details.unwrap().causes.len(), 8);
+}
+
+#[test]
 fn sets_are_owned_value_by_value() {
     let mut server = Server::config_maps();
     let with = |finalizers: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "finalizers": finalizers}});

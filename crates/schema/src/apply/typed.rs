@@ -124,28 +124,36 @@ fn has_name<P: Place>(list: P, form: ListForm, item: &Value) -> bool {
     }
 }
 
-/// A value that does not fit its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Misfit {
-    path: String,
-    why: String,
+/// How many bytes the lines about misfits have at most; the misfits after these are counted alone. A path may be as long
+/// as the body, and there may be as many misfits below it as the body has fields.
+const MOST_TEXT: usize = 8 << 20;
+
+/// The values that do not fit their places, a line each.
+#[derive(Default)]
+struct Misfits {
+    lines: Vec<String>,
+    bytes: usize,
+    others: usize,
 }
 
-/// Prints misfits as structured-merge-diff does: one in a line, several below `errors:`.
-pub(super) fn misfits_text(misfits: &[Misfit]) -> String {
-    let line = |misfit: &Misfit| match misfit.path.as_str() {
-        "" => misfit.why.clone(),
-        path => format!("{path}: {}", misfit.why),
-    };
-    match misfits {
-        [single] => line(single),
-        several => {
-            let mut text = "errors:".to_owned();
-            for misfit in several {
-                text.push_str("\n  ");
-                text.push_str(&line(misfit));
-            }
-            text
+impl Misfits {
+    fn add(&mut self, path: &str, why: impl FnOnce() -> String) {
+        if self.bytes > MOST_TEXT {
+            self.others += 1;
+            return;
+        }
+        let line = if path.is_empty() { why() } else { format!("{path}: {}", why()) };
+        self.bytes += line.len();
+        self.lines.push(line);
+    }
+
+    /// Prints them as structured-merge-diff does: one in a line, several below `errors:`; `None` if there are no misfits.
+    fn text(mut self) -> Option<String> {
+        match (self.lines.len(), self.others) {
+            (0, _) => None,
+            (1, 0) => self.lines.pop(),
+            (_, 0) => Some(format!("errors:\n  {}", self.lines.join("\n  "))),
+            (_, others) => Some(format!("errors:\n  {}\n  and {others} more errors", self.lines.join("\n  "))),
         }
     }
 }
@@ -159,9 +167,9 @@ pub(super) enum Duplicates {
 
 /// Holds a value against its place. In Kubernetes: `TypedValue.Validate`.
 pub(super) fn validate<P: Place>(place: P, value: &Value, duplicates: Duplicates) -> Result<(), String> {
-    let mut misfits = Vec::new();
+    let mut misfits = Misfits::default();
     visit(place, value, duplicates, &mut String::new(), &mut misfits);
-    if misfits.is_empty() { Ok(()) } else { Err(misfits_text(&misfits)) }
+    misfits.text().map_or(Ok(()), Err)
 }
 
 /// Whether a value fits its place, as what is stored does: without saying where not. What equals a part of `fitting`,
@@ -172,7 +180,7 @@ pub(super) fn fits<P: Place>(place: P, value: &Value, fitting: Option<&Value>) -
     }
     match (form_of(place, Some(value)), value) {
         (Form::Opaque, _) | (_, Value::Null) => true,
-        (Form::Scalar(form), value) => scalar_misfit(form, value).is_none(),
+        (Form::Scalar(form), value) => fits_scalar(form, value),
         (Form::Map(_) | Form::Any, Value::Object(fields)) => fields.iter().all(|(name, below)| {
             let fitting = fitting.and_then(|fitting| fitting.get(name));
             place_below(place, name).is_some_and(|place| fits(place, below, fitting))
@@ -186,12 +194,11 @@ pub(super) fn fits<P: Place>(place: P, value: &Value, fitting: Option<&Value>) -
     }
 }
 
-fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut String, misfits: &mut Vec<Misfit>) {
-    let misfit = |path: &str, why: String| Misfit { path: path.to_owned(), why };
+fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut String, misfits: &mut Misfits) {
     match form_of(place, Some(value)) {
         Form::Scalar(form) => {
-            if let Some(why) = scalar_misfit(form, value) {
-                misfits.push(misfit(path, why));
+            if !fits_scalar(form, value) {
+                misfits.add(path, || scalar_misfit(form, value));
             }
         }
         Form::Opaque => {}
@@ -204,17 +211,17 @@ fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut S
                     path.push_str(name);
                     match place_below(place, name) {
                         Some(place) => visit(place, below, duplicates, path, misfits),
-                        None => misfits.push(misfit(path, "field not declared in schema".to_owned())),
+                        None => misfits.add(path, || "field not declared in schema".to_owned()),
                     }
                     path.truncate(length);
                 }
             }
-            other => misfits.push(misfit(path, format!("expected map, got {}", go_any(other)))),
+            other => misfits.add(path, || format!("expected map, got {}", go_any(other))),
         },
         Form::List(form) => match value {
             Value::Null => {}
             Value::Array(items) => visit_items(place, form, items, duplicates, path, misfits),
-            other => misfits.push(misfit(path, format!("expected list, got {}", go_any(other)))),
+            other => misfits.add(path, || format!("expected list, got {}", go_any(other))),
         },
     }
 }
@@ -225,7 +232,7 @@ fn visit_items<P: Place>(
     items: &[Value],
     duplicates: Duplicates,
     path: &mut String,
-    misfits: &mut Vec<Misfit>,
+    misfits: &mut Misfits,
 ) {
     let mut seen = std::collections::BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
@@ -234,13 +241,13 @@ fn visit_items<P: Place>(
             form => match element_of(place, form, item) {
                 Ok(element) => element,
                 Err(why) => {
-                    misfits.push(Misfit { path: path.clone(), why: format!("element {index}: {why}") });
+                    misfits.add(path, || format!("element {index}: {why}"));
                     return;
                 }
             },
         };
         if duplicates == Duplicates::Refused && seen.contains(&element) {
-            misfits.push(Misfit { path: path.clone(), why: format!("duplicate entries for key {element}") });
+            misfits.add(path, || format!("duplicate entries for key {element}"));
         }
         let length = path.len();
         path.push_str(&element.to_string());
@@ -252,21 +259,24 @@ fn visit_items<P: Place>(
     }
 }
 
-/// Why a value is not of a scalar's form. Each form quotes values in a way of its own.
-fn scalar_misfit(form: ScalarForm, value: &Value) -> Option<String> {
-    let fits = match form {
+fn fits_scalar(form: ScalarForm, value: &Value) -> bool {
+    match form {
         _ if value.is_null() => true,
         ScalarForm::Text => value.is_string(),
         ScalarForm::Number => value.is_number(),
         ScalarForm::Boolean => value.is_boolean(),
         ScalarForm::Any => value.is_string() || value.is_number() || value.is_boolean(),
-    };
-    (!fits).then(|| match form {
+    }
+}
+
+/// Why a value is not of a scalar's form. Each form quotes values in a way of its own.
+fn scalar_misfit(form: ScalarForm, value: &Value) -> String {
+    match form {
         ScalarForm::Text => format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value)),
         ScalarForm::Number => format!("expected numeric (int or float), got {}", go_type(value)),
         ScalarForm::Boolean => format!("expected boolean, got {}", go_any(value)),
         ScalarForm::Any => format!("expected any scalar, got {}", go_any(value)),
-    })
+    }
 }
 
 /// Prints a value as structured-merge-diff's `%v` does: what Go prints of the struct that holds it.

@@ -1,6 +1,7 @@
 use coracle_meta::FieldError;
 use serde_json::Value;
 
+use super::path::path_below;
 use super::raw_schema::{self as raw, Raw};
 
 /// Whatever a validation restricts has to be declared outside of validations, too.
@@ -29,6 +30,6 @@ fn check_nested(validation: &Value, schema: Option<&Value>, path: &str, declared
     for (name, below) in validation.fields("properties") {
         let of_field = format!("{declared}.properties[{name}]");
         let field = schema.key("properties").and_then(|properties| properties.get(name.as_str()));
-        check_nested(below, field, &format!("{path}.properties[{name}]"), &of_field, errors);
+        check_nested(below, field, &path_below(path, (".properties[", "]"), name), &of_field, errors);
     }
 }

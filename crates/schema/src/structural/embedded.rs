@@ -5,6 +5,7 @@ use coracle_meta::{FieldError, names};
 use serde_json::{Map, Value};
 
 use super::node::Structural;
+use super::path::path_below;
 
 impl Structural {
     /// Shows every resource within a value to `visit`, with the path to it: `spec.template`, `spec.list[0]`.
@@ -83,10 +84,10 @@ impl Structural {
 
 /// Goes a step further down a path, and back.
 fn within(path: &mut String, step: &[&str], run: impl FnOnce(&mut String)) {
-    let length = path.len();
-    step.iter().for_each(|part| path.push_str(part));
+    let below = path_below(path, ("", ""), &step.concat());
+    let outer = std::mem::replace(path, below);
     run(path);
-    path.truncate(length);
+    *path = outer;
 }
 
 /// In Kubernetes: `validateEmbeddedResource`.

@@ -4,30 +4,51 @@ use coracle_meta::{FieldError, JsonKey};
 use serde_json::{Map, Value};
 
 use super::node::Structural;
+use super::path::path_below;
 use crate::table::ListKind;
 
 impl Structural {
     /// The items that lists of type `set` and `map` hold twice. In Kubernetes: `listtype.ValidateListSetsAndMaps`.
     pub fn doubled_items(&self, resource: &Map<String, Value>) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        visit_fields(self, resource, "", &mut errors);
-        errors
+        let mut doubled = Doubled::default();
+        visit_fields(self, resource, "", &mut doubled);
+        doubled.errors
     }
 }
 
-fn visit_fields(schema: &Structural, fields: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) {
+/// How many bytes the paths of errors have at most: more than an answer lists. The errors after these are counted alone.
+const MOST_PATHS: usize = 16 << 20;
+
+#[derive(Default)]
+struct Doubled {
+    errors: Vec<FieldError>,
+    bytes: usize,
+}
+
+impl Doubled {
+    fn add(&mut self, path: &str, index: usize, error: impl FnOnce(String) -> FieldError) {
+        if self.bytes > MOST_PATHS {
+            self.errors.push(FieldError::invalid_unprinted("", ""));
+        } else {
+            self.bytes += path.len();
+            self.errors.push(error(format!("{path}[{index}]")));
+        }
+    }
+}
+
+fn visit_fields(schema: &Structural, fields: &Map<String, Value>, path: &str, errors: &mut Doubled) {
     for (name, value) in fields {
         if let Some(below) = schema.additional.schema() {
-            visit(below, value, &format!("{path}[{name}]"), errors);
+            visit(below, value, &path_below(path, ("[", "]"), name), errors);
         }
         if let Some(below) = schema.properties.get(name) {
             let dot = if path.is_empty() { "" } else { "." };
-            visit(below, value, &format!("{path}{dot}{name}"), errors);
+            visit(below, value, &path_below(path, (dot, ""), name), errors);
         }
     }
 }
 
-fn visit(schema: &Structural, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn visit(schema: &Structural, value: &Value, path: &str, errors: &mut Doubled) {
     match value {
         Value::Object(fields) => visit_fields(schema, fields, path, errors),
         Value::Array(items) => {
@@ -47,21 +68,21 @@ fn visit(schema: &Structural, value: &Value, path: &str, errors: &mut Vec<FieldE
 }
 
 /// Names the second of equal items, and not the third.
-fn doubled(items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+fn doubled(items: &[Value], path: &str, errors: &mut Doubled) {
     let mut seen: BTreeMap<JsonKey<'_>, usize> = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {
         let count = seen.entry(JsonKey(item)).or_default();
         *count += 1;
         if *count == 2 {
-            errors.push(FieldError::duplicate(format!("{path}[{index}]"), item.clone()));
+            errors.add(path, index, |field| FieldError::duplicate(field, item.clone()));
         }
     }
 }
 
-fn doubled_keys(items: &[Value], keys: &[String], path: &str, errors: &mut Vec<FieldError>) {
+fn doubled_keys(items: &[Value], keys: &[String], path: &str, errors: &mut Doubled) {
     if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| !item.is_object() && !item.is_null()) {
         let what = "must be an object for an array of list-type map";
-        errors.push(FieldError::invalid(format!("{path}[{index}]"), item.clone(), what));
+        errors.add(path, index, |field| FieldError::invalid(field, item.clone(), what));
         return;
     }
     let key_of = |item: &Value| -> Value {

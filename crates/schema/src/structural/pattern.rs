@@ -51,6 +51,11 @@ impl Pattern {
 }
 
 fn translated(text: &str) -> Result<(Arc<str>, u64), String> {
+    // The parser takes about 300 bytes for each sign before the weight is known. A text of so many signs is as heavy, but
+    // for comments and groups.
+    if text.len() as u64 > LARGEST_PROGRAM {
+        return Err("error parsing regexp: expression too large".to_owned());
+    }
     let translated = go_pattern::translated(text).map_err(|error| format!("error parsing regexp: {error}"))?;
     let weight = weight(&parsed(&translated)?);
     if weight > LARGEST_PROGRAM {
@@ -126,6 +131,9 @@ mod tests {
         let alternatives = (0..200).map(|at| format!("{at}abcdefgh")).collect::<Vec<_>>().join("|");
         let large = Pattern::new(&format!("({alternatives}){{1000}}"));
         assert_eq!(large.error(), Some("error parsing regexp: expression too large"));
+        for long in ["a*", "a|", "(a)", "é"].map(|part| part.repeat(500_001)) {
+            assert_eq!(Pattern::new(&long).error(), Some("error parsing regexp: expression too large"));
+        }
         let slow = Pattern::new("(a?){1000}b");
         assert_eq!(slow.is_match("aab"), Ok(true));
         let why = slow.is_match(&"a".repeat(1 << 20)).unwrap_err();

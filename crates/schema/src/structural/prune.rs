@@ -1,15 +1,16 @@
 use serde_json::{Map, Value};
 
 use super::node::{Additional, Structural};
+use super::path::path_below;
 
 /// What every object has, whatever its schema says.
 const OF_THE_API: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Structural {
     /// Removes the fields that the schema does not declare from a resource, and names them: `spec.containers[0].foo`.
-    /// In Kubernetes: `pruning.PruneWithOptions`.
+    /// Of names whose texts have more than 16 MiB together, the first are listed. In Kubernetes: `pruning.PruneWithOptions`.
     pub fn prune(&self, resource: &mut Map<String, Value>) -> Vec<String> {
-        let mut pruning = Pruning { path: String::new(), unknown: Vec::new() };
+        let mut pruning = Pruning { path: String::new(), unknown: Vec::new(), bytes: 0 };
         pruning.fields(resource, Some(self), true);
         pruning.unknown.sort();
         pruning.unknown
@@ -19,17 +20,19 @@ impl Structural {
 struct Pruning {
     path: String,
     unknown: Vec<String>,
+    bytes: usize,
 }
+
+/// How many bytes the names of unknown fields have at most; answers list the first hundred of them.
+const MOST_BYTES: usize = 16 << 20;
 
 impl Pruning {
     fn within(&mut self, step: &str, run: impl FnOnce(&mut Self)) {
-        let length = self.path.len();
-        if !self.path.is_empty() && !step.starts_with('[') {
-            self.path.push('.');
-        }
-        self.path.push_str(step);
+        let dot = if self.path.is_empty() || step.starts_with('[') { "" } else { "." };
+        let below = path_below(&self.path, (dot, ""), step);
+        let outer = std::mem::replace(&mut self.path, below);
         run(self);
-        self.path.truncate(length);
+        self.path = outer;
     }
 
     fn value(&mut self, value: &mut Value, schema: Option<&Structural>) {
@@ -73,9 +76,10 @@ impl Pruning {
                 }
                 None if keeps => {}
                 None => {
-                    if !(is_root && is_of_the_api) {
-                        let dot = if is_root { "" } else { "." };
-                        self.unknown.push(format!("{}{dot}{name}", self.path));
+                    if !(is_root && is_of_the_api) && self.bytes <= MOST_BYTES {
+                        let unknown = path_below(&self.path, (if is_root { "" } else { "." }, ""), &name);
+                        self.bytes += unknown.len();
+                        self.unknown.push(unknown);
                     }
                     fields.remove(&name);
                 }

@@ -285,3 +285,33 @@ fn texts_are_held_to_their_formats() {
     held("k8s-short-name", &["web"], &["Web_"]);
     held("unheard-of", &["x", ""], &[]);
 }
+
+#[test]
+fn a_long_key_is_not_copied_for_each_field_below_it() {
+    let schema = Structural::from_json(&json!({"type": "object", "properties": {"spec": {
+        "type": "object", "additionalProperties": {"type": "object", "properties": {
+            "numbers": {"type": "array", "items": {"type": "integer"}},
+            "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+        }}
+    }}}));
+    let below = |value: Value| json!({"spec": {"k".repeat(1 << 20): value}});
+    let time = std::time::Instant::now();
+
+    let right = below(json!({"numbers": vec![1; 300_000]}));
+    assert_eq!(schema.validate(&right, "").len(), 0);
+    let wrong = below(json!({"numbers": vec!["a"; 300_000]}));
+    let errors = schema.validate(&wrong, "");
+    assert_eq!(errors.len(), 300_000);
+    assert!(errors[0].field.starts_with("spec.kk") && errors[0].field.ends_with("k…[0]"), "{}", errors[0].field.len());
+    assert!(errors.iter().map(|error| error.field.len() + error.detail.len()).sum::<usize>() < 20 << 20);
+
+    let twice: Vec<_> = (0..100_000).map(|at| (at / 2).to_string()).collect();
+    let errors = schema.doubled_items(below(json!({"set": twice})).as_object().unwrap());
+    assert_eq!(errors.len(), 50_000);
+    assert!(errors.iter().map(|error| error.field.len()).sum::<usize>() < 17 << 20);
+
+    let unknown: Map<_, _> = (0..100_000).map(|at| (format!("unknown{at}"), json!(1))).collect();
+    let names = schema.prune(below(Value::Object(unknown)).as_object_mut().unwrap());
+    assert!(names.iter().map(String::len).sum::<usize>() < 17 << 20);
+    assert!(time.elapsed().as_secs() < 60, "{:?}", time.elapsed());
+}

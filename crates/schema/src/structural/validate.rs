@@ -5,6 +5,7 @@ use serde_json::{Map, Number, Value};
 
 use super::format;
 use super::node::{Additional, Constraints, Structural, ValueType};
+use super::path::path_below;
 
 impl Structural {
     /// What is wrong with a value, in the words of kube-openapi's validator; `path` is where the value stands, empty for
@@ -24,8 +25,7 @@ impl Structural {
     }
 }
 
-/// How many bytes the texts of errors have at most that repeat what the schema says: more than an answer lists. Of the
-/// errors after these only the places are kept, which are counted.
+/// How many bytes the texts of errors have at most: more than an answer lists. The errors after these are counted alone.
 const MOST_TEXT: usize = 16 << 20;
 
 /// Errors, and how many checks went well: of several schemas, the one that fits best tells its errors.
@@ -33,7 +33,7 @@ const MOST_TEXT: usize = 16 << 20;
 struct Outcome {
     errors: Vec<FieldError>,
     matches: usize,
-    /// How many bytes the texts of the errors have that repeat what the schema says.
+    /// How many bytes the texts of the errors have, with those of the outcomes before this one.
     text: usize,
 }
 
@@ -41,32 +41,31 @@ impl Outcome {
     fn merge(&mut self, other: Self) {
         self.errors.extend(other.errors);
         self.matches += other.matches;
-        self.text += other.text;
+        self.text = self.text.max(other.text);
     }
 
-    /// Adds an error that repeats `length` bytes of the schema.
-    fn repeating(&mut self, length: usize, path: &str, error: impl FnOnce(&str) -> FieldError) {
-        let field = path.trim_start_matches('.');
+    /// Adds an error at a place, whose text has `length` bytes besides the path and what the error repeats of the value.
+    fn add(&mut self, length: usize, path: &str, error: impl FnOnce(&str) -> FieldError) {
         if self.text > MOST_TEXT {
-            self.errors.push(FieldError::invalid_unprinted(field, ""));
+            self.errors.push(FieldError::invalid_unprinted("", ""));
         } else {
-            self.text += length;
-            self.errors.push(error(field));
+            self.text += length + 2 * path.len();
+            self.errors.push(error(path.trim_start_matches('.')));
         }
     }
 
     fn invalid(&mut self, path: &str, value: impl Into<Value>, what: &str) {
-        self.errors.push(FieldError::invalid(path.trim_start_matches('.'), value, format!("{path} in body {what}")));
+        self.add(what.len(), path, |field| FieldError::invalid(field, value, format!("{path} in body {what}")));
     }
 
     fn wrong_type(&mut self, path: &str, expected: &str, found: &str) {
-        let detail = format!("{path} in body must be of type {expected}: {found:?}");
-        self.errors.push(FieldError::type_invalid(path.trim_start_matches('.'), found, detail));
+        let detail = || format!("{path} in body must be of type {expected}: {found:?}");
+        self.add(0, path, |field| FieldError::type_invalid(field, found, detail()));
     }
 
     /// An error of several schemas together, which stands at no field.
     fn composite(&mut self, message: String) {
-        self.errors.push(FieldError::invalid("<nil>", "", message));
+        self.add(message.len(), "<nil>", |field| FieldError::invalid(field, "", message));
     }
 }
 
@@ -155,7 +154,7 @@ fn check_values(constraints: &Constraints, value: &Value, path: &str, result: &m
     if values.holds(value) {
         return;
     }
-    result.repeating(values.length(), path, |field| {
+    result.add(values.length(), path, |field| {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let texts: Vec<_> = values.listed().iter().map(text).collect();
         FieldError::not_supported(field, value.clone(), &texts)
@@ -167,8 +166,8 @@ fn check_text(constraints: &Constraints, text: &str, path: &str, result: &mut Ou
     let length = text.chars().count() as u64;
     if let Some(most) = constraints.max_length.filter(|most| length > *most) {
         let bytes = if most == 1 { "byte" } else { "bytes" };
-        let error = FieldError::too_long(path.trim_start_matches('.'), most as usize);
-        result.errors.push(error.saying(format!("may not be more than {most} {bytes}")));
+        let what = || format!("may not be more than {most} {bytes}");
+        result.add(0, path, |field| FieldError::too_long(field, most as usize).saying(what()));
     } else if let Some(least) = constraints.min_length.filter(|least| length < *least) {
         result.invalid(path, text, &format!("should be at least {least} chars long"));
     } else if let Some(pattern) = &constraints.pattern {
@@ -179,7 +178,7 @@ fn check_text(constraints: &Constraints, text: &str, path: &str, result: &mut Ou
         };
         if let Some(what) = what {
             let error = |field: &str| FieldError::invalid(field, text, format!("{path} in body {what}"));
-            result.repeating(pattern.text.len(), path, error);
+            result.add(pattern.text.len(), path, error);
         }
     }
     let format = &constraints.format;
@@ -227,7 +226,7 @@ fn check_list(schema: &Structural, items: &[Value], old: Option<&Value>, path: &
         result.invalid(path, count, &format!("should have at least {least} items"));
     }
     if let Some(most) = constraints.max_items.filter(|most| count > *most) {
-        result.errors.push(FieldError::too_many(path.trim_start_matches('.'), items.len(), most as usize));
+        result.add(0, path, |field| FieldError::too_many(field, items.len(), most as usize));
     }
     let mut seen = BTreeSet::new();
     if constraints.unique_items && !items.iter().all(|item| seen.insert(JsonKey(item))) {
@@ -251,18 +250,14 @@ fn check_object(
         result.invalid(path, count, &format!("should have at least {least} properties"));
     }
     if let Some(most) = constraints.max_properties.filter(|most| count > *most) {
-        result.errors.push(FieldError::too_many(path.trim_start_matches('.'), fields.len(), most as usize));
+        result.add(0, path, |field| FieldError::too_many(field, fields.len(), most as usize));
     }
     // What the schema does not name comes first, then what it names, then what it misses.
     for (name, value) in fields.iter().filter(|(name, _)| !schema.properties.contains_key(*name)) {
         match &schema.additional {
-            Additional::Schema(below) => check(below, value, before(name), &format!("{path}.{name}"), result),
+            Additional::Schema(below) => check(below, value, before(name), &path_below(path, (".", ""), name), result),
             Additional::Allowed(false) => {
-                result.errors.push(FieldError::invalid(
-                    format!("{path}.{name}").trim_start_matches('.'),
-                    "",
-                    format!("{path}.{name} in body is a forbidden property"),
-                ));
+                result.invalid(&path_below(path, (".", ""), name), "", "is a forbidden property");
             }
             Additional::Allowed(true) | Additional::Unsaid => {}
         }
@@ -270,32 +265,33 @@ fn check_object(
     let dot = if path.is_empty() { "" } else { "." };
     for (name, below) in &schema.properties {
         if let Some(value) = fields.get(name) {
-            check(below, value, before(name), &format!("{path}{dot}{name}"), result);
+            check(below, value, before(name), &path_below(path, (dot, ""), name), result);
         }
     }
     for name in constraints.required.iter().filter(|name| !fields.contains_key(*name)) {
-        result.errors.push(FieldError::required(format!("{path}.{name}").trim_start_matches('.'), ""));
+        result.add(0, &path_below(path, (".", ""), name), |field| FieldError::required(field, ""));
     }
 }
 
 fn check_schemas(constraints: &Constraints, value: &Value, path: &str, result: &mut Outcome) {
-    let try_all = |schemas: &[Structural]| -> Vec<Outcome> {
+    let try_all = |schemas: &[Structural], mut text: usize| -> Vec<Outcome> {
         let outcome = |schema| {
-            let mut outcome = Outcome::default();
+            let mut outcome = Outcome { text, ..Outcome::default() };
             check(schema, value, None, path, &mut outcome);
+            text = outcome.text;
             outcome
         };
         schemas.iter().map(outcome).collect()
     };
     if !constraints.any_of.is_empty() {
-        let outcomes = try_all(&constraints.any_of);
+        let outcomes = try_all(&constraints.any_of, result.text);
         if !outcomes.iter().any(|outcome| outcome.errors.is_empty()) {
             result.composite(format!("\"{path}\" must validate at least one schema (anyOf)"));
         }
         merge_best(outcomes, result);
     }
     if !constraints.one_of.is_empty() {
-        let outcomes = try_all(&constraints.one_of);
+        let outcomes = try_all(&constraints.one_of, result.text);
         match outcomes.iter().filter(|outcome| outcome.errors.is_empty()).count() {
             1 => merge_best(outcomes, result),
             0 => {
@@ -306,7 +302,7 @@ fn check_schemas(constraints: &Constraints, value: &Value, path: &str, result: &
         }
     }
     if !constraints.all_of.is_empty() {
-        let outcomes = try_all(&constraints.all_of);
+        let outcomes = try_all(&constraints.all_of, result.text);
         let valid = outcomes.iter().filter(|outcome| outcome.errors.is_empty()).count();
         let all = outcomes.len();
         outcomes.into_iter().for_each(|outcome| result.merge(outcome));
