@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -15,6 +16,7 @@ import time
 
 # An answer may have more warnings than http.client reads headers by default.
 http.client._MAXHEADERS = 100_000
+ADDRESSES = 8 << 30
 TICK = os.sysconf("SC_CLK_TCK")
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 NAMESPACE = "hostile"
@@ -30,6 +32,11 @@ def binary():
     return os.path.realpath(path)
 
 
+def bounded():
+    """A server that takes more than this ends by itself, and not by what else the machine runs."""
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+
+
 class Cluster:
     """A cluster whose objects are in memory, with an administrator's token and a token for each of USERS."""
 
@@ -43,7 +50,7 @@ class Cluster:
         state = os.path.join(self.folder, "state")
         command = [binary(), "up", "--ephemeral", "--state-dir", state, "--secure-port", "0", "--nodes", str(nodes)]
         command += ["--token-auth-file", tokens, *arguments]
-        self.process = subprocess.Popen(command, stdout=open(self.log, "wb"), stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(command, stdout=open(self.log, "wb"), stderr=subprocess.STDOUT, preexec_fn=bounded)
         found, deadline = None, time.monotonic() + 60
         while not found and self.process.poll() is None and time.monotonic() < deadline:
             with open(self.log) as file:
@@ -158,14 +165,20 @@ class Cluster:
 
     def cpu(self):
         """Seconds of CPU since the start, of user and system."""
+        if not self.alive():
+            return 0.0
         with open(f"/proc/{self.process.pid}/stat") as file:
             fields = file.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICK
 
     def memory(self, field="VmRSS"):
         """Bytes that are resident now, or `VmHWM`: at the most since `forget_peak`."""
+        if not self.alive():
+            return 0
         with open(f"/proc/{self.process.pid}/status") as file:
-            return int(re.search(field + r":\s+(\d+)", file.read()).group(1)) * 1024
+            found = re.search(field + r":\s+(\d+)", file.read())
+        # A process that has ended has no memory.
+        return int(found.group(1)) * 1024 if found else 0
 
     def forget_peak(self):
         with open(f"/proc/{self.process.pid}/clear_refs", "w") as file:

@@ -118,8 +118,13 @@ def run(options):
         for number in range(50):
             cluster.must("POST", AT, {"metadata": {"name": f"kept-{number}"}, "data": {"a": "a" * 100}})
         costs = {}
-        for what, request in candidates(options.seed):
+        bodies = list(candidates(options.seed))
+        random.Random(options.seed).shuffle(bodies)
+        for what, request in bodies[:options.candidates]:
             status, cpu, memory, _ = measured(world, request)
+            if not cluster.alive():
+                print(f"THE SERVER ENDED ({cluster.process.returncode}) by {what}, {len(request[3])} bytes by {request[4]}: {request[0]} {request[1]}\n{cluster.last_words()}")
+                return 1
             costs.setdefault(request[4], []).append((cpu, memory, status, what, request))
         print(f"seed {options.seed}; load of the machine {load_of_machine()}; the costliest bodies of each user:")
         of_users = {}
