@@ -181,8 +181,9 @@ class Cluster:
         return int(found.group(1)) * 1024 if found else 0
 
     def forget_peak(self):
-        with open(f"/proc/{self.process.pid}/clear_refs", "w") as file:
-            file.write("5")
+        if self.alive():
+            with open(f"/proc/{self.process.pid}/clear_refs", "w") as file:
+                file.write("5")
 
     def settle(self, patience=30.0, calm=0.1):
         """Waits until the process has used no more than a hundredth of a second within `calm` seconds."""
