@@ -15,6 +15,7 @@ use crate::documents::metrics::Label;
 use crate::documents::paths;
 use crate::front::passed_on::PassedOn;
 use crate::front::path_service::{PathRequest, PathService};
+use crate::front::peer_address::PeerAddress;
 use crate::front::query::{Plus, Query, percent_decode};
 use crate::front::received::Received;
 use crate::front::request_headers::FrontProxy;
@@ -163,6 +164,7 @@ fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
     let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
     let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts) };
     let (method, headers) = (parts.method, parts.headers);
+    let is_remote = parts.extensions.get::<PeerAddress>().is_some();
     let weight = Weight::new(server.registry.place_elsewhere());
     Received {
         method,
@@ -171,6 +173,7 @@ fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
         info,
         audit_id,
         user,
+        is_remote,
         upgrade,
         passed_on,
         path_service,
@@ -185,10 +188,17 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
     let recorder = server.registry.recorder();
     received.entry = record::request(recorder, &received);
     let (entry, info, notes) = (received.entry, Arc::clone(&received.info), received.audit.clone());
-    let result = match received.is_stream() {
-        true => dispatch(server, received, body).await,
-        false => within_limits(server, received, body).await,
+    // What readers in the same process do not read is counted by nothing: it is their program's own memory.
+    let reader = received.is_remote.then(|| Arc::clone(&received.user));
+    let result = match reader.as_ref().map_or(Ok(()), |reader| server.unread.admit(reader)) {
+        Err(status) => Err(status),
+        Ok(()) if received.is_stream() => dispatch(server, received, body).await,
+        Ok(()) => within_limits(server, received, body).await,
     };
+    let result = result.map(|response| match &reader {
+        Some(reader) => server.unread.count(response, reader),
+        None => response,
+    });
     if let Some(entry) = entry {
         record::answer(recorder, entry, &info, &notes, &result);
     }
@@ -205,10 +215,8 @@ async fn within_limits(server: &Arc<Server>, received: Received, body: Body) -> 
             Some(_) => body::arrived(body, own.limits.body_bytes, own.bodies.account(&received.user)).await?,
             None => body,
         };
-        let _place = match received.reads_body() {
-            true => None,
-            false => Some(own.in_flight.enter(&received.info.verb, &received.user)?),
-        };
+        let enter = || own.in_flight.enter(&received.info.verb, &received.user);
+        let _place = if received.reads_body() { None } else { Some(enter()?) };
         dispatch(&own, received, body).await
     };
     deadline::within(limit, offload::run(server.registry.place_elsewhere(), &weight, answer)).await

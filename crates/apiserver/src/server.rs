@@ -4,6 +4,7 @@ use coracle_registry::{Authenticator, Flows, Registry};
 use coracle_schema::openapi::Descriptions;
 
 use crate::answer::renderings::Renderings;
+use crate::answer::unread::Unread;
 use crate::audit::Audit;
 use crate::documents::discovery::Discovery;
 use crate::documents::metrics::Metrics;
@@ -72,6 +73,8 @@ pub(crate) struct Server {
     pub(crate) in_flight: InFlight,
     /// What requests hold whose bodies have not come to their end.
     pub(crate) bodies: Budget,
+    /// What answers hold that clients have not read.
+    pub(crate) unread: Unread,
     pub(crate) discovery: Discovery,
     pub(crate) openapi: OpenApi,
     pub(crate) metrics: Metrics,
@@ -107,7 +110,8 @@ impl Server {
             audit,
             shutdown,
             in_flight: InFlight::new(limits),
-            bodies: Budget::new(limits.unread_bytes),
+            bodies: Budget::new(limits.unread_body_bytes),
+            unread: Unread::new(limits.unread_answer_bytes),
             discovery: Discovery::default(),
             openapi: OpenApi::new(descriptions),
             metrics: Metrics::default(),

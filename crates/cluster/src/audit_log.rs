@@ -2,7 +2,8 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
@@ -13,16 +14,31 @@ use crate::Error;
 
 /// How many events wait to be written. In Kubernetes: `--audit-log-batch-buffer-size`.
 const WAITING: usize = 10_000;
-/// After how many lost events it is said again.
-const SAID_AGAIN: u64 = 1000;
+/// How many bytes of events wait to be written. An event that is larger waits alone.
+const WAITING_BYTES: usize = 64 * 1024 * 1024;
+/// How many bytes are written at once, if so many wait.
+const AT_ONCE: usize = 1024 * 1024;
 
-/// The audit log in a file, or on the standard output. A thread of its own writes, so that a slow disk holds up no request;
-/// when more events wait than there is room for, the next are lost, and that is said on the standard error.
+/// The audit log in a file, or on the standard output. A thread of its own writes, so that a slow disk delays no request.
+/// When more events or bytes wait than there is room for, the next events are lost. They are counted, and the standard error
+/// says when the loss begins and ends.
 #[derive(Debug)]
 pub struct AuditLog {
     lines: Mutex<Option<SyncSender<Vec<u8>>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    lost: AtomicU64,
+    state: Arc<State>,
+    /// How many events had been lost when the loss that is under way began.
+    losing: Mutex<Option<u64>>,
+}
+
+/// What the log and its writer share.
+#[derive(Debug, Default)]
+struct State {
+    waiting_bytes: AtomicUsize,
+    /// Events for which there was no room.
+    without_room: AtomicU64,
+    /// Events that could not be written.
+    not_written: AtomicU64,
 }
 
 impl AuditLog {
@@ -43,31 +59,63 @@ impl AuditLog {
 
     fn to(out: Box<dyn Write + Send>) -> Result<Self, Error> {
         let (lines, waiting) = sync_channel(WAITING);
-        let writer = std::thread::Builder::new().name("audit-log".to_owned()).spawn(move || write(out, &waiting));
+        let state = Arc::<State>::default();
+        let shared = Arc::clone(&state);
+        let writer = std::thread::Builder::new().name("audit-log".to_owned()).spawn(move || {
+            write(out, &waiting, &shared);
+        });
         let writer = writer.map_err(|error| Error::NotStarted(format!("the audit log has no thread: {error}")))?;
-        Ok(Self { lines: Mutex::new(Some(lines)), writer: Mutex::new(Some(writer)), lost: AtomicU64::new(0) })
+        Ok(Self { lines: Mutex::new(Some(lines)), writer: Mutex::new(Some(writer)), state, losing: Mutex::default() })
     }
 
-    /// How many events were lost.
-    pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+    /// Hands an event to the writer, if there is room. Else says why there is not.
+    fn send(&self, line: Vec<u8>) -> Result<(), &'static str> {
+        let bytes = line.len();
+        let before = self.state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let is_full = before > 0 && before + bytes > WAITING_BYTES;
+        let sent = if is_full { None } else { self.lines.lock().as_ref().map(|lines| lines.try_send(line)) };
+        if matches!(sent, Some(Ok(()))) {
+            return Ok(());
+        }
+        self.state.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let is_slow = is_full || matches!(sent, Some(Err(TrySendError::Full(_))));
+        Err(if is_slow { "it is written too slowly" } else { "it is closed, or its writer has ended" })
+    }
+
+    /// Says once that events are lost from now on.
+    fn say_loss(&self, why: &str) {
+        let before = self.state.without_room.fetch_add(1, Ordering::Relaxed);
+        let mut losing = self.losing.lock();
+        if losing.is_none() {
+            *losing = Some(before);
+            crate::stderr::line(format_args!("audit log: events are lost from now on: {why}"));
+        }
+    }
+
+    /// Says once that events are kept again. Not before half of the room is free, so that it is not said with each event.
+    fn say_end_of_loss(&self) {
+        let mut losing = self.losing.lock();
+        if losing.is_none() || self.state.waiting_bytes.load(Ordering::Relaxed) > WAITING_BYTES / 2 {
+            return;
+        }
+        if let Some(before) = losing.take() {
+            let count = self.state.without_room.load(Ordering::Relaxed) - before;
+            crate::stderr::line(format_args!("audit log: {count} events were lost; events are kept again"));
+        }
     }
 }
 
 impl AuditSink for AuditLog {
     fn take(&self, line: Vec<u8>) {
-        let sent = self.lines.lock().as_ref().map(|lines| lines.try_send(line));
-        if matches!(sent, Some(Ok(()))) {
-            return;
+        match self.send(line) {
+            Ok(()) => self.say_end_of_loss(),
+            Err(why) => self.say_loss(why),
         }
-        let lost = self.lost.fetch_add(1, Ordering::Relaxed);
-        if lost.is_multiple_of(SAID_AGAIN) {
-            let why = match sent {
-                Some(Err(TrySendError::Full(_))) => "it is written too slowly",
-                _ => "it is closed, or its writer has ended",
-            };
-            crate::stderr::line(format_args!("audit log: {} events are lost: {why}", lost + 1));
-        }
+    }
+
+    fn lost(&self) -> Vec<(&'static str, u64)> {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        vec![("buffered", count(&self.state.without_room)), ("log", count(&self.state.not_written))]
     }
 
     fn close(&self) {
@@ -84,22 +132,27 @@ impl Drop for AuditLog {
     }
 }
 
-/// Writes until nobody has anything to say any more. An event that cannot be written is said, and the next tried.
-fn write(mut out: Box<dyn Write + Send>, waiting: &Receiver<Vec<u8>>) {
+/// Writes until the log is closed. An event that cannot be written is counted and reported, and the next tried.
+fn write(mut out: Box<dyn Write + Send>, waiting: &Receiver<Vec<u8>>, state: &State) {
     while let Ok(line) = waiting.recv() {
         let mut lines = line;
-        lines.extend(waiting.try_iter().take(WAITING).flatten());
+        for line in waiting.try_iter().take(WAITING) {
+            lines.extend(line);
+            if lines.len() >= AT_ONCE {
+                break;
+            }
+        }
         if let Err(error) = out.write_all(&lines).and_then(|()| out.flush()) {
             let count = lines.iter().filter(|byte| **byte == b'\n').count();
+            state.not_written.fetch_add(count as u64, Ordering::Relaxed);
             crate::stderr::line(format_args!("audit log: {count} events are lost: {error}"));
         }
+        state.waiting_bytes.fetch_sub(lines.len(), Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     /// A disk that takes nothing before it is let.
@@ -117,18 +170,47 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_disk_that_is_stuck_holds_up_nobody_and_what_is_lost_is_counted() {
+    /// A log whose disk is stuck until the sender is dropped, and what is written then.
+    fn stuck() -> (AuditLog, std::sync::mpsc::Sender<()>, Arc<Mutex<Vec<u8>>>) {
         let (let_go, stuck) = std::sync::mpsc::channel();
         let written = Arc::new(Mutex::new(Vec::new()));
         let log = AuditLog::to(Box::new(Stuck(stuck, Arc::clone(&written)))).unwrap();
+        (log, let_go, written)
+    }
+
+    fn without_room(log: &AuditLog) -> usize {
+        let [("buffered", lost), ("log", 0)] = log.lost()[..] else { panic!("{:?}", log.lost()) };
+        usize::try_from(lost).unwrap()
+    }
+
+    #[test]
+    fn a_disk_that_is_stuck_delays_no_request_and_what_is_lost_is_counted() {
+        let (log, let_go, written) = stuck();
         let taken = WAITING * 3;
         (0..taken).for_each(|_| log.take(b"x\n".to_vec()));
-        assert!(log.lost() >= WAITING as u64 - 1, "{}", log.lost());
+        assert!(without_room(&log) >= WAITING - 1, "{}", without_room(&log));
         drop(let_go);
         log.close();
         let lines = written.lock().iter().filter(|byte| **byte == b'\n').count();
-        assert_eq!(lines + usize::try_from(log.lost()).unwrap(), taken);
+        assert_eq!(lines + without_room(&log), taken);
+    }
+
+    #[test]
+    fn large_events_that_wait_are_bounded_in_bytes_and_one_larger_than_all_is_kept() {
+        let (log, let_go, written) = stuck();
+        let event = |bytes: usize| [vec![b'x'; bytes], b"\n".to_vec()].concat();
+        log.take(event(WAITING_BYTES + 1));
+        assert_eq!(without_room(&log), 0);
+        (0..100).for_each(|_| log.take(event(1_000_000)));
+        assert_eq!((without_room(&log), log.losing.lock().is_some()), (100, true));
+        drop(let_go);
+        while log.state.waiting_bytes.load(Ordering::Relaxed) > 0 {
+            std::thread::yield_now();
+        }
+        (0..100).for_each(|_| log.take(event(100_000)));
+        log.close();
+        assert_eq!((without_room(&log), log.losing.lock().is_some()), (100, false));
+        assert_eq!(written.lock().iter().filter(|byte| **byte == b'\n').count(), 101);
     }
 
     #[test]
@@ -142,5 +224,26 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         std::fs::remove_file(&path).unwrap();
         assert!(AuditLog::open("/nowhere/at/all").is_err());
+    }
+
+    /// A disk that is full.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn events_that_cannot_be_written_are_counted() {
+        let log = AuditLog::to(Box::new(Full)).unwrap();
+        (0..3).for_each(|_| log.take(b"x\n".to_vec()));
+        log.close();
+        assert_eq!(log.lost(), [("buffered", 0), ("log", 3)]);
     }
 }

@@ -4,6 +4,7 @@ mod certificates;
 mod client_authorities;
 mod first_bytes;
 mod host_address;
+mod host_header;
 mod https_calls;
 mod keys;
 mod kubeconfig;

@@ -23,6 +23,8 @@ const BOOKMARK_PATIENCE: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 /// How many changes are processed at a time.
 const BATCH: usize = 256;
+/// From how many bytes of objects on no more are taken in one go, so that a watch that is not read holds few of them.
+const BATCH_BYTES: usize = 256 * 1024;
 
 /// A watch: a cursor over the changes of the selected objects.
 ///
@@ -176,12 +178,16 @@ impl Watch {
         let resource = &self.cache.resource;
         let sent = initial.sent.clone();
         let rest = candidates(resource, &initial.objects, &self.selection, sent.as_deref());
-        let mut last = None;
+        let (mut last, mut bytes) = (None, 0);
         for (key, entry) in rest.filter(|(key, _)| Some(*key) != sent.as_ref()).take(BATCH) {
             if entry.matches(resource, key, &self.selection) {
+                bytes += entry.stored.len();
                 self.ready.push_back(WatchEvent::Added(entry.stored.clone()));
             }
             last = Some(Arc::clone(key));
+            if bytes >= BATCH_BYTES {
+                break;
+            }
         }
         if last.is_some() {
             initial.sent = last;
@@ -219,14 +225,21 @@ impl Watch {
             self.expire(oldest);
             return true;
         };
-        let next = from + BATCH as u64;
-        if next < end {
-            *missed = Some(next);
-        }
-        for change in changes.take(BATCH).filter(|change| change.revision > self.after) {
-            if let Some(event) = event_of(&cache, change, &self.selection) {
+        let (mut next, mut bytes) = (from, 0);
+        for change in changes.take(BATCH) {
+            next += 1;
+            if change.revision > self.after
+                && let Some(event) = event_of(&cache, change, &self.selection)
+            {
+                bytes += event.object().map_or(0, Stored::len);
                 self.ready.push_back(event);
             }
+            if bytes >= BATCH_BYTES {
+                break;
+            }
+        }
+        if next < end {
+            *missed = Some(next);
         }
         true
     }
@@ -278,5 +291,50 @@ fn event_of(cache: &Cache, change: &Change, selection: &Selection) -> Option<Wat
         (None, Some(new)) => Some(WatchEvent::Added(new.stored.clone())),
         (Some(_), Some(new)) => Some(WatchEvent::Modified(new.stored.clone())),
         (Some(old), None) => Some(WatchEvent::Deleted(old.stored.at(change.revision))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_ambient::Ambient;
+    use coracle_journal::Recorder;
+    use coracle_meta::{GroupResource, Object};
+    use coracle_store::{Engine, Options};
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Attempt, Draft, Resource, Storage, Write};
+
+    async fn put(storage: &Storage, resource: &Arc<Resource>, number: usize) {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Thing", "metadata": {"name": format!("t{number:02}"), "namespace": "ns"},
+            "spec": {"large": "x".repeat(100_000)},
+        });
+        let object = Object::from_value(object).unwrap();
+        let (key, draft) = (object.key(), Draft::new(object));
+        let write = Write::Put { draft: &draft, ttl_seconds: None };
+        assert!(matches!(storage.write(resource, &key, None, write, None).await.unwrap(), Attempt::Done(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_holds_few_large_events_and_gives_all_in_order() {
+        let engine = Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()));
+        let storage = Storage::new(Arc::new(engine));
+        tokio::spawn(storage.run());
+        let resource = Arc::new(Resource::new(GroupResource::new("", "things"), "things", true));
+        for number in 0..10 {
+            put(&storage, &resource, number).await;
+        }
+        let query = WatchQuery { start: WatchStart::Snapshot, freshness: Freshness::Newest, ..WatchQuery::default() };
+        let mut watch = storage.watch(&resource, &query).await.unwrap();
+        for number in 10..20 {
+            put(&storage, &resource, number).await;
+        }
+        for number in 0..20 {
+            let Some(WatchEvent::Added(stored)) = watch.next().await else { panic!("event {number} is missing") };
+            assert_eq!(stored.object().name(), format!("t{number:02}"));
+            assert!(watch.ready.len() <= 2, "{} events are held", watch.ready.len());
+        }
+        assert!(watch.try_next().is_none());
     }
 }

@@ -10,5 +10,6 @@ pub(crate) mod renderings;
 pub(crate) mod respond;
 pub(crate) mod stream;
 mod turns;
+pub(crate) mod unread;
 pub(crate) mod yaml;
 pub(crate) mod yaml_text;

@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http_body::Body as _;
 use serde_json::{Map, Value};
 
 use crate::answer::list_text::{Layout, ListText};
@@ -17,6 +18,7 @@ use crate::answer::protobuf;
 use crate::answer::render::Rendering;
 use crate::answer::respond;
 use crate::answer::turns::{self, Turns};
+use crate::answer::unread::Streamed;
 
 /// How much is rendered at a time.
 const CHUNK: usize = 64 * 1024;
@@ -28,6 +30,20 @@ const COMPRESS_FROM: usize = 128 * 1024;
 /// takes it; a stalled client holds its slices and one chunk. In YAML and indented JSON each item is read and written when
 /// its turn comes.
 pub(crate) async fn list(
+    rendering: Rendering,
+    list: List,
+    headers: &HeaderMap,
+    audit: &AuditNotes,
+) -> Result<Response<Body>, Status> {
+    let size = list.items.iter().map(Stored::len).sum();
+    let mut response = written(rendering, list, headers, audit).await?;
+    if response.body().size_hint().exact().is_none() {
+        response.extensions_mut().insert(Streamed::List(size));
+    }
+    Ok(response)
+}
+
+async fn written(
     rendering: Rendering,
     list: List,
     headers: &HeaderMap,

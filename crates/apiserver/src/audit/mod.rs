@@ -22,6 +22,12 @@ pub trait AuditSink: Send + Sync + 'static {
     /// Takes an event: JSON with a line feed at its end.
     fn take(&self, line: Vec<u8>);
 
+    /// How many events were lost so far, by the plug-in that lost them, as Kubernetes names it: `buffered` had no room,
+    /// `log` could not write.
+    fn lost(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Waits until everything that was taken is kept; nothing more comes.
     fn close(&self) {}
 }

@@ -9,6 +9,7 @@ use coracle_registry::Kind;
 use http::Method;
 use parking_lot::Mutex;
 
+use crate::audit::Audit;
 use crate::front::in_flight::InFlight;
 use crate::front::request_info::{RequestInfo, ResourceRequest};
 
@@ -185,7 +186,7 @@ impl Metrics {
     }
 
     /// All counts in the text format of Prometheus.
-    pub(crate) fn exposition(&self, in_flight: &InFlight) -> String {
+    pub(crate) fn exposition(&self, in_flight: &InFlight, audit: Option<&Audit>) -> String {
         let requests = self.requests.lock().clone();
         let mut out = Exposition::default();
         let name = "apiserver_request_total";
@@ -217,6 +218,9 @@ impl Metrics {
         let (reads, writes) = in_flight.taken();
         out.sample(name, &[("request_kind", "mutating")], writes);
         out.sample(name, &[("request_kind", "readOnly")], reads);
+        if let Some(audit) = audit {
+            lost_events(&mut out, audit);
+        }
         build_info(&mut out);
         out.into_text()
     }
@@ -224,6 +228,16 @@ impl Metrics {
 
 fn stable(out: &mut Exposition, name: &str, kind: MetricKind, help: &str) {
     out.metric(name, kind, &format!("[STABLE] {help}"));
+}
+
+/// In Kubernetes: `audit.HandlePluginError`.
+fn lost_events(out: &mut Exposition, audit: &Audit) {
+    let name = "apiserver_audit_error_total";
+    let help = "[ALPHA] Audit events that were lost, by the plug-in that lost them.";
+    out.metric(name, MetricKind::Counter, help);
+    for (plugin, count) in audit.sink.lost() {
+        out.sample(name, &[("plugin", plugin)], count);
+    }
 }
 
 /// The version as a metric, by which dashboards tell servers apart.
@@ -260,11 +274,31 @@ mod tests {
         let label = Label { verb: "GET", resource, scope: "resource", ..Label::default() };
         metrics.count(label.clone(), &Method::GET, 200, Duration::from_millis(30));
         metrics.count(label, &Method::GET, 200, Duration::from_secs(90));
-        let text = metrics.exposition(&InFlight::new(Limits::default()));
+        let text = metrics.exposition(&InFlight::new(Limits::default()), None);
         assert!(text.contains("apiserver_request_total{code=\"200\","), "{text}");
         assert!(
             text.contains("le=\"0.05\"} 1\n") && text.contains("le=\"60\"} 1\n") && text.contains("le=\"+Inf\"} 2\n")
         );
+    }
+
+    /// An audit log that has lost events.
+    struct Losing;
+
+    impl crate::AuditSink for Losing {
+        fn take(&self, _: Vec<u8>) {}
+
+        fn lost(&self) -> Vec<(&'static str, u64)> {
+            vec![("buffered", 7)]
+        }
+    }
+
+    #[test]
+    fn audit_events_that_were_lost_are_counted_by_plug_in() {
+        let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n";
+        let policy = Arc::new(crate::AuditPolicy::parse(policy).unwrap());
+        let audit = Audit { policy, sink: Arc::new(Losing) };
+        let text = Metrics::default().exposition(&InFlight::new(Limits::default()), Some(&audit));
+        assert!(text.contains("apiserver_audit_error_total{plugin=\"buffered\"} 7\n"), "{text}");
     }
 
     #[test]
@@ -272,7 +306,7 @@ mod tests {
         let metrics = Metrics::default();
         let open = metrics.open_stream(Label { verb: "WATCH", ..Label::default() });
         let counted = |number: u8| {
-            let text = metrics.exposition(&InFlight::new(Limits::default()));
+            let text = metrics.exposition(&InFlight::new(Limits::default()), None);
             text.lines().any(|line| {
                 line.starts_with("apiserver_longrunning_requests{") && line.ends_with(&format!(" {number}"))
             })
@@ -311,7 +345,7 @@ mod tests {
         }
         let labels: Vec<Label> = metrics.requests.lock().keys().cloned().collect();
         assert!(labels.len() <= 4, "{labels:?}");
-        let text = metrics.exposition(&InFlight::new(Limits::default()));
+        let text = metrics.exposition(&InFlight::new(Limits::default()), None);
         assert!(text.contains("verb=\"other\"") && !text.contains("M99") && !text.contains("part"), "{text}");
     }
 

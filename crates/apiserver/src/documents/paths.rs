@@ -47,7 +47,8 @@ pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Respon
         }
         "/metrics" => {
             server.forget_unserved();
-            let mut response = text(StatusCode::OK, server.metrics.exposition(&server.in_flight));
+            let mut response =
+                text(StatusCode::OK, server.metrics.exposition(&server.in_flight, server.audit.as_ref()));
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
             response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
             Ok(response)

@@ -56,19 +56,28 @@ impl Held {
     }
 
     /// Whether the user or all together hold too many bytes.
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         let Some(most) = self.most else { return false };
         let (all, user) = (self.counts.all.load(Ordering::Relaxed), self.of_user().load(Ordering::Relaxed));
         all > most || user > most.div_ceil(2)
     }
 
-    fn add(&mut self, bytes: usize) {
+    /// Adds bytes that are held already.
+    pub(crate) fn add(&mut self, bytes: usize) {
         self.counts.all.fetch_add(bytes, Ordering::Relaxed);
         self.of_user().fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
     }
 
-    fn give_back(&mut self, bytes: usize) {
+    /// Takes so many bytes out, or what there is, as an amount of its own.
+    pub(crate) fn take(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { counts: Arc::clone(&self.counts), flow: self.flow, bytes, most: self.most }
+    }
+
+    /// Gives so many bytes back.
+    pub(crate) fn give_back(&mut self, bytes: usize) {
         self.counts.all.fetch_sub(bytes, Ordering::Relaxed);
         self.of_user().fetch_sub(bytes, Ordering::Relaxed);
         self.bytes -= bytes;

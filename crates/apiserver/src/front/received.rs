@@ -20,6 +20,8 @@ pub(crate) struct Received {
     pub(crate) info: Arc<RequestInfo>,
     pub(crate) audit_id: String,
     pub(crate) user: Arc<User>,
+    /// Whether it came over a socket.
+    pub(crate) is_remote: bool,
     /// The other end of a connection that is to become another, if the client asks for that.
     pub(crate) upgrade: Option<Upgrade>,
     /// Whom it is passed on to, if another API server answers.

@@ -14,6 +14,7 @@ use super::watch_stream::WatchStream;
 use super::web_socket;
 use crate::answer::negotiate::Format;
 use crate::answer::respond;
+use crate::answer::unread::Streamed;
 use crate::front::options::list_options;
 
 /// Answers with the events of a collection, until the time is over, the server goes or the client does.
@@ -63,6 +64,7 @@ fn stream_of(stream: WatchStream, format: Format, media_type: &'static str) -> R
 fn answer(body: Body, format: Format, media_type: &'static str) -> Response<Body> {
     let mut response = respond::bytes(http::StatusCode::OK, format, body);
     response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response.extensions_mut().insert(Streamed::Watch);
     response
 }
 

@@ -7,8 +7,10 @@ use http::Response;
 
 use super::watch_stream::WatchStream;
 use crate::answer::negotiate::Format;
+use crate::answer::unread::PATIENCE;
 
-/// Sends a message an event over a WebSocket, until the watch ends or the client does: text, or bytes of protobuf.
+/// Sends a message an event over a WebSocket, until the watch ends, the client does or does not read: text, or bytes of
+/// protobuf.
 ///
 /// In Kubernetes: `HandleWS` of `endpoints/handlers/watch.go`.
 pub(super) fn events(upgrade: WebSocketUpgrade, format: Format, mut stream: WatchStream) -> Response<Body> {
@@ -16,7 +18,8 @@ pub(super) fn events(upgrade: WebSocketUpgrade, format: Format, mut stream: Watc
         loop {
             match next(&mut socket, &mut stream).await {
                 Next::Event(event) => {
-                    if socket.send(message(format, event)).await.is_err() {
+                    let sent = tokio::time::timeout(PATIENCE, socket.send(message(format, event))).await;
+                    if !matches!(sent, Ok(Ok(()))) {
                         return;
                     }
                 }

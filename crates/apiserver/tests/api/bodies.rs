@@ -65,7 +65,7 @@ async fn a_body_that_does_not_come_takes_no_place_and_has_its_time() {
 
 #[tokio::test(start_paused = true)]
 async fn bodies_that_are_on_their_way_are_bounded_in_bytes_for_each_user_and_given_back() {
-    let server = Server::with_limits(Limits { unread_bytes: 100_000, ..Limits::default() }).await;
+    let server = Server::with_limits(Limits { unread_body_bytes: 100_000, ..Limits::default() }).await;
     let rest = Arc::new(Notify::new());
     let mut hung =
         pin!(join_all((0..3).map(|_| post(&server, "carol", coming(r#"{"metadata": {"generateName": "a"}"#, &rest)))));

@@ -6,6 +6,7 @@ mod hostile;
 mod lists;
 mod panics;
 mod server;
+mod unread;
 mod verbs;
 mod watches;
 mod web_sockets;

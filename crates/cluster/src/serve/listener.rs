@@ -1,3 +1,4 @@
+use std::future::ready;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::first_bytes::FirstBytes;
+use super::host_header;
 use super::papers::{Door, Papers, Strangers};
 use super::tls::OldestTls;
 use crate::reread::Reread;
@@ -111,7 +113,10 @@ async fn connection(
         if let Some(proxy) = &front_proxy {
             request.extensions_mut().insert(FrontProxy(proxy.clone()));
         }
-        service.send(request)
+        match host_header::refusal(request.version(), request.method(), request.headers()) {
+            Some(refusal) => Either::Left(ready(Ok(refusal))),
+            None => Either::Right(service.send(request)),
+        }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);

@@ -204,3 +204,14 @@ async fn a_connection_that_becomes_another_is_joined_to_the_extension_api_server
         assert_eq!(heard, said.as_bytes());
     }
 }
+
+#[tokio::test]
+async fn a_request_of_http_1_names_one_host_as_go_wants_it() {
+    let doors = Doors::open(ServiceRoutes::default()).await;
+    assert_eq!(doors.taken_for(None, "Host: other\r\n").await, Err("400".to_owned()));
+    let mut stream = connect(doors.address, &doors.users, None).await;
+    stream.write_all(b"GET /version HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer).await;
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.ends_with("missing required Host header"), "{answer}");
+}

@@ -19,6 +19,7 @@ mod nodes;
 mod nothing_left;
 mod plugins;
 #[cfg(feature = "serve")]
+mod recorded_rights;
 mod remote_commands;
 #[cfg(feature = "serve")]
 mod rereading;
