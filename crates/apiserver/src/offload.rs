@@ -1,7 +1,7 @@
 //! Requests that take long to compute are computed where long work is done, so that others are answered meanwhile.
 //!
 //! ```text
-//! poll here -> Weight says that it is heavy -> each further poll is a piece of work for `Elsewhere` -> answer
+//! poll here -> Weight says that it is heavy -> each further poll is a piece of work for `ExpressionPool` -> answer
 //! ```
 //! In Kubernetes: each request has a goroutine, which the runtime interrupts.
 
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use coracle_meta::Status;
-use coracle_registry::Elsewhere;
+use coracle_registry::ExpressionPool;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -27,7 +27,7 @@ pub(crate) struct Weight {
 }
 
 impl Weight {
-    pub(crate) fn new(place: Option<&dyn Elsewhere>) -> Self {
+    pub(crate) fn new(place: Option<&dyn ExpressionPool>) -> Self {
         Self { is_heavy: place.map(|_| Arc::default()) }
     }
 
@@ -50,7 +50,7 @@ impl Weight {
 /// # Errors
 /// Those of the answer; 429 if too much work is waiting there before the heavy part has begun.
 pub(crate) async fn run<T: Send + 'static>(
-    place: Option<&dyn Elsewhere>,
+    place: Option<&dyn ExpressionPool>,
     weight: &Weight,
     answer: impl Future<Output = Result<T, Status>> + Send + 'static,
 ) -> Result<T, Status> {
@@ -102,7 +102,7 @@ impl<T: Send + 'static> Job<T> {
         Self { polled: Arc::new(Mutex::new(Polled { answer, outcome: None })), woken: Arc::default() }
     }
 
-    async fn run(self, place: &dyn Elsewhere) -> Result<T, Status> {
+    async fn run(self, place: &dyn ExpressionPool) -> Result<T, Status> {
         let waker = Waker::from(Arc::clone(&self.woken));
         // Timers and tasks are those of the runtime that answers.
         let runtime = tokio::runtime::Handle::current();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[async_trait]
-    impl Elsewhere for Thread {
+    impl ExpressionPool for Thread {
         async fn run(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
             if self.done.fetch_add(1, Ordering::Relaxed) >= self.room {
                 return Err(Status::too_many_requests("no room", 1));

@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 
 use crate::answer::respond;
-use crate::audit::Trail;
+use crate::audit::AuditEventBuilder;
 use crate::documents::metrics::Label;
 use crate::documents::paths;
 use crate::front::passed_on::PassedOn;
@@ -100,7 +100,7 @@ struct Admitted {
     /// What flow it belongs to is known even of one that is refused.
     flow: Option<Flow>,
     /// Its events in the audit log, if anything is kept of it.
-    trail: Option<Trail>,
+    trail: Option<AuditEventBuilder>,
 }
 
 async fn admit(
@@ -113,7 +113,7 @@ async fn admit(
     let begin = |user: &Arc<User>, impersonated: Option<&Arc<User>>| {
         let audit = server.audit.as_ref()?;
         let attributes = access::attributes(user, info, query);
-        let trail = Trail::begin(audit, &server.registry, parts, audit_id, attributes, impersonated)?;
+        let trail = AuditEventBuilder::begin(audit, &server.registry, parts, audit_id, attributes, impersonated)?;
         trail.received();
         Some(trail)
     };
@@ -129,7 +129,7 @@ async fn admit(
     let attributes = access::attributes(&asker, info, query);
     let flow = server.flows.flow_of(&attributes);
     let nowhere = AuditNotes::default();
-    let notes = trail.as_ref().map_or(&nowhere, Trail::notes);
+    let notes = trail.as_ref().map_or(&nowhere, AuditEventBuilder::notes);
     let allowed = access::decide_noted(&server.registry, &attributes, notes).await;
     Admitted { allowed: allowed.map(|()| asker), flow, trail }
 }
@@ -165,7 +165,7 @@ fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
     let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts) };
     let (method, headers) = (parts.method, parts.headers);
     let is_remote = parts.extensions.get::<PeerAddress>().is_some();
-    let weight = Weight::new(server.registry.place_elsewhere());
+    let weight = Weight::new(server.registry.expression_pool());
     Received {
         method,
         headers,
@@ -219,7 +219,7 @@ async fn within_limits(server: &Arc<Server>, received: Received, body: Body) -> 
         let _place = if received.reads_body() { None } else { Some(enter()?) };
         dispatch(&own, received, body).await
     };
-    deadline::within(limit, offload::run(server.registry.place_elsewhere(), &weight, answer)).await
+    deadline::within(limit, offload::run(server.registry.expression_pool(), &weight, answer)).await
 }
 
 async fn dispatch(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {

@@ -20,7 +20,7 @@ use crate::component::{Component, Running};
 use crate::control_plane::ControlPlane;
 use crate::kept_store::KeptStore;
 use crate::metrics_server;
-use crate::node_transport::NodeWays;
+use crate::node_transport::NodeTransports;
 use crate::restartable::Restartable;
 use crate::signer::Signer;
 use crate::store::OpenStore;
@@ -84,7 +84,7 @@ impl Cluster {
         let recorder = builder.recorder;
         let tasks = Tasks::new(ambient.panics.clone());
         let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_store.as_ref()).await?;
-        let nodes = NodeWays::new(&builder.api_server)?;
+        let nodes = NodeTransports::new(&builder.api_server)?;
         if builder.metrics_server {
             metrics_server::answer_for(&mut builder.api_server, nodes.clone());
         }

@@ -17,9 +17,9 @@ use parking_lot::Mutex;
 
 use crate::api_server_tasks::ApiServerTasks;
 use crate::component::Running;
-use crate::elsewhere::BesideRequests;
+use crate::expression_threads::ExpressionThreads;
 use crate::kubernetes_service::KubernetesService;
-use crate::outgoing::Ways;
+use crate::outgoing::OutgoingCalls;
 use crate::tasks::Tasks;
 use crate::token_file::TokenFile;
 use crate::{AccessWebhookSpec, ApiServerSpec, Error, TokenWebhookSpec, Transport, bootstrap};
@@ -83,10 +83,10 @@ impl ControlPlane {
         let config = config(spec)?;
         let registry = registry(spec, &config, storage, &ambient, recorder, (&authenticator, &issuer))?;
         registry.set_authorizer(Arc::new(authorizer));
-        let ways = Arc::new(Ways::new(spec)?);
+        let ways = Arc::new(OutgoingCalls::new(spec)?);
         registry.set_outgoing(Arc::clone(&ways) as Arc<dyn Outgoing>);
-        if let Some(threads) = BesideRequests::of_this_runtime() {
-            registry.set_elsewhere(Arc::new(threads));
+        if let Some(threads) = ExpressionThreads::of_this_runtime() {
+            registry.set_expression_pool(Arc::new(threads));
         }
         let controllers = fill(&registry, spec, &config).await?;
 

@@ -1,4 +1,4 @@
-use crate::{Paper, ProxyClient};
+use crate::{CertificateFile, ProxyClient};
 
 /// How the API server calls nodes that other processes simulate, or that are none of Coracle's.
 ///
@@ -8,7 +8,7 @@ pub struct KubeletClient {
     /// `--kubelet-client-certificate` and `--kubelet-client-key`: what nodes are shown.
     pub identity: Option<ProxyClient>,
     /// `--kubelet-certificate-authority`: who vouches for nodes, PEM; without one no certificate is looked at.
-    pub authority: Option<Paper>,
+    pub authority: Option<CertificateFile>,
     /// `--kubelet-preferred-address-types`: by which of its addresses a node is called, the best first.
     pub preferred_address_types: Vec<String>,
     /// `--kubelet-port`: the port of a node that says none.

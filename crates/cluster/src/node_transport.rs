@@ -10,19 +10,19 @@ use parking_lot::Mutex;
 use tower::ServiceExt;
 
 #[cfg(feature = "serve")]
-use crate::far_nodes::FarNodes;
+use crate::remote_nodes::RemoteNodes;
 use crate::{ApiServerSpec, Error, Transport};
 
 /// The ways to nodes: a function call to those of this process, HTTPS to all others where there are sockets.
 #[derive(Clone, Debug)]
-pub struct NodeWays {
+pub struct NodeTransports {
     /// The cluster's, which asks the API server that asks this one.
     kubelet: Arc<Mutex<Weak<Kubelet>>>,
     #[cfg(feature = "serve")]
-    far: Option<Arc<FarNodes>>,
+    far: Option<Arc<RemoteNodes>>,
 }
 
-impl NodeWays {
+impl NodeTransports {
     /// To nodes of other processes as `spec` says, in real time.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl NodeWays {
             kubelet: Arc::default(),
             #[cfg(feature = "serve")]
             far: match &spec.kubelet_client {
-                Some(client) if !crate::clock::is_paused() => Some(Arc::new(FarNodes::new(client)?)),
+                Some(client) if !crate::clock::is_paused() => Some(Arc::new(RemoteNodes::new(client)?)),
                 _ => None,
             },
         })
@@ -82,7 +82,7 @@ fn nobody(node: &str) -> NodeFailure {
 }
 
 #[async_trait]
-impl NodeTransport for NodeWays {
+impl NodeTransport for NodeTransports {
     async fn call(
         &self,
         registry: &Registry,

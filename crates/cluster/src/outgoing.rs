@@ -17,7 +17,7 @@ use crate::{ApiServerSpec, Body, Error, ProxyClient, Transport, boxed};
 const AGGREGATOR: &str = "system:kube-aggregator";
 
 /// The API server's calls to others: to services in this process, and where there are sockets into the network.
-pub(crate) struct Ways {
+pub(crate) struct OutgoingCalls {
     routes: ServiceRoutes,
     network: Network,
 }
@@ -30,7 +30,7 @@ enum Network {
     Closed(&'static str),
 }
 
-impl Ways {
+impl OutgoingCalls {
     /// # Errors
     /// If the certificate that others are shown cannot be read.
     pub(crate) fn new(spec: &ApiServerSpec) -> Result<Self, Error> {
@@ -84,7 +84,7 @@ impl Network {
 }
 
 #[async_trait]
-impl Outgoing for Ways {
+impl Outgoing for OutgoingCalls {
     async fn post(&self, registry: &Registry, call: &Call) -> Result<Answer, String> {
         match &*call.to {
             Callee::Url { origin, path } => match self.routes.url(origin) {
@@ -124,7 +124,7 @@ impl Outgoing for Ways {
 }
 
 #[async_trait]
-impl ExtensionTransport for Ways {
+impl ExtensionTransport for OutgoingCalls {
     async fn call(
         &self,
         registry: &Registry,
@@ -136,7 +136,7 @@ impl ExtensionTransport for Ways {
     }
 }
 
-impl Ways {
+impl OutgoingCalls {
     /// Sends a request to whoever answers for a Service.
     async fn send(
         &self,

@@ -10,7 +10,7 @@ mod keys;
 mod kubeconfig;
 mod listener;
 mod metrics_listener;
-mod papers;
+mod serving_certificates;
 #[cfg(feature = "etcd")]
 mod store_listener;
 mod subject;
@@ -25,7 +25,7 @@ pub use keys::read_keys;
 pub use kubeconfig::{Credential, kubeconfig};
 pub use listener::Listener;
 pub use metrics_listener::MetricsListener;
-pub use papers::Papers;
+pub use serving_certificates::ServingCertificates;
 #[cfg(feature = "etcd")]
 pub use store_listener::{StoreListener, StoreTls};
 pub use tls::OldestTls;

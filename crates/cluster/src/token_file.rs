@@ -7,22 +7,22 @@ use coracle_auth::StaticTokens;
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry};
 
-use crate::reread::Reread;
-use crate::{Error, Paper};
+use crate::file_watcher::FileWatcher;
+use crate::{CertificateFile, Error};
 
 /// For how long a token counts at the most that was taken out of the file.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Users by the tokens of a file. In Kubernetes: `--token-auth-file`.
 /// Unlike Kubernetes: the file is read again when it changes, so that a token can be taken from somebody.
-pub(crate) struct TokenFile(Reread<StaticTokens>);
+pub(crate) struct TokenFile(FileWatcher<StaticTokens>);
 
 impl TokenFile {
     /// # Errors
     /// If the file cannot be read, or one of its lines is wrong.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let read = |texts: &[String]| StaticTokens::parse(&texts[0]).map(Arc::new).map_err(Error::options);
-        Reread::open(vec![Paper::File(path.to_owned())], PAUSE, read).map(Self)
+        FileWatcher::open(vec![CertificateFile::File(path.to_owned())], PAUSE, read).map(Self)
     }
 }
 

@@ -42,7 +42,7 @@ pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
     Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee, Caller,
-    Claim, ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Elsewhere,
+    Claim, ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, ExpressionPool,
     Extension, Extensions, Form, Former, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing,
     PathRule, Projection, Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule,
     Review, Rules, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, check_review_kind, forbidden,

@@ -1,21 +1,21 @@
 //! The audit log: who did what, when, and how it ended; how much of it a policy says.
 //!
 //! ```text
-//! request --AuditPolicy (pure)--> Rule --Trail: RequestReceived ... ResponseComplete--> event (JSON) --> AuditSink
+//! request --AuditPolicy (pure)--> Rule --AuditEventBuilder: RequestReceived ... ResponseComplete--> event (JSON) --> AuditSink
 //! ```
 //! In Kubernetes: `apiserver/pkg/audit`, `WithAudit`.
 //! Not here: files (`cluster`), what plug-ins and webhooks have to say (`registry::AuditNotes`).
 
+mod audit_event_builder;
 mod body;
 mod event;
 mod policy;
-mod trail;
 
 use std::sync::Arc;
 
+pub(crate) use audit_event_builder::AuditEventBuilder;
 pub use policy::AuditPolicy;
 pub(crate) use policy::Stage;
-pub(crate) use trail::Trail;
 
 /// Where events go, a line each. Whoever takes them never holds up a request, and says when one is lost.
 pub trait AuditSink: Send + Sync + 'static {

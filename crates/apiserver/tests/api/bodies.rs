@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use coracle_apiserver::{Body, Limits};
 use coracle_meta::Status;
-use coracle_registry::{Elsewhere, User};
+use coracle_registry::{ExpressionPool, User};
 use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{Method, StatusCode};
@@ -92,7 +92,7 @@ async fn a_body_without_an_end_is_refused_at_the_limit() {
 struct Never;
 
 #[async_trait]
-impl Elsewhere for Never {
+impl ExpressionPool for Never {
     async fn run(&self, _work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
         std::future::pending().await
     }
@@ -102,7 +102,7 @@ impl Elsewhere for Never {
 struct Thread;
 
 #[async_trait]
-impl Elsewhere for Thread {
+impl ExpressionPool for Thread {
     async fn run(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
         #[expect(clippy::disallowed_methods, reason = "the test waits for the thread, so that its clock stands")]
         std::thread::spawn(work).join().unwrap();
@@ -118,7 +118,7 @@ fn heavy(name: &str) -> Value {
 async fn a_get_is_answered_in_its_turns_whatever_large_bodies_are_worked_on() {
     let server = Server::start().await;
     server.create_config_map("a").await;
-    server.registry.set_elsewhere(Arc::new(Never));
+    server.registry.set_expression_pool(Arc::new(Never));
     let bodies = (0..16).map(|number| Body::from(heavy(&format!("heavy-{number}")).to_string()));
     let mut heavy = pin!(join_all(bodies.map(|body| post(&server, "carol", body))));
     let target = format!("{CONFIG_MAPS}/a");
@@ -163,7 +163,7 @@ async fn write_heavy(server: &Server) -> Vec<(u16, Vec<u8>)> {
 async fn large_bodies_are_answered_elsewhere_as_they_are_here() {
     let here = write_heavy(&Server::start().await).await;
     let server = Server::start().await;
-    server.registry.set_elsewhere(Arc::new(Thread));
+    server.registry.set_expression_pool(Arc::new(Thread));
     let elsewhere = write_heavy(&server).await;
     assert_eq!(here.iter().map(|(code, _)| *code).collect::<Vec<_>>(), [201, 422, 200, 200, 200, 200, 200]);
     assert!(here == elsewhere, "the answers differ");

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use coracle_cluster::{ControlPlane, NodeWays, StoreSpec, metrics_server};
+use coracle_cluster::{ControlPlane, NodeTransports, StoreSpec, metrics_server};
 use coracle_journal::Recorder;
 
 use crate::commands::audit_flags::close;
@@ -62,7 +62,7 @@ impl Apiserver {
         sign_by(&mut spec.service_accounts, || service_account_key(&self.cert_dir))?;
         let (ambient, recorder) = (server_ambient(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
-        let nodes = NodeWays::new(&spec)?;
+        let nodes = NodeTransports::new(&spec)?;
         let serves_metrics = self.metrics_server.unwrap_or(false);
         if serves_metrics {
             metrics_server::answer_for(&mut spec, nodes.clone());

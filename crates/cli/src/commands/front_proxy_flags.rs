@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::serve::Authority;
-use coracle_cluster::{ApiServerSpec, Paper, ProxyClient, RequestHeaders};
+use coracle_cluster::{ApiServerSpec, CertificateFile, ProxyClient, RequestHeaders};
 
 use crate::exit;
 
@@ -70,8 +70,8 @@ impl FrontProxyFlags {
     }
 
     /// The certificate authority of front proxies, if `spec` has one.
-    pub(crate) fn authority(&self, spec: &ApiServerSpec) -> Option<Paper> {
-        let kept = self.requestheader_client_ca_file.clone().map(Paper::File);
+    pub(crate) fn authority(&self, spec: &ApiServerSpec) -> Option<CertificateFile> {
+        let kept = self.requestheader_client_ca_file.clone().map(CertificateFile::File);
         kept.or_else(|| spec.request_headers.as_ref().map(|(authority, _)| authority.clone().into()))
     }
 
@@ -99,8 +99,8 @@ impl FrontProxyFlags {
 }
 
 /// A readable file, which is reloaded when it changes.
-fn paper(path: &Path, flag: &str) -> Result<Paper> {
-    read(path, flag).map(|_| Paper::File(path.to_owned()))
+fn paper(path: &Path, flag: &str) -> Result<CertificateFile> {
+    read(path, flag).map(|_| CertificateFile::File(path.to_owned()))
 }
 
 fn read(path: &Path, flag: &str) -> Result<String> {

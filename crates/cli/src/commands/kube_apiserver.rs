@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{ArgAction, CommandFactory, Parser};
-use coracle_cluster::serve::{Authority, Listener, Papers};
-use coracle_cluster::{ApiServerSpec, Cluster, Paper, StoreSpec, controllers};
+use coracle_cluster::serve::{Authority, Listener, ServingCertificates};
+use coracle_cluster::{ApiServerSpec, CertificateFile, Cluster, StoreSpec, controllers};
 use coracle_meta::KUBERNETES_VERSION;
 
 use crate::commands::admission_configuration;
@@ -170,9 +170,9 @@ impl KubeApiserver {
 
     /// The serving certificates and client authentication. The serving certificate is the one in the flags, the one
     /// in the folder, or a new one of the server's own authority.
-    fn papers(&self, spec: &ApiServerSpec) -> Result<Papers> {
+    fn papers(&self, spec: &ApiServerSpec) -> Result<ServingCertificates> {
         let client_authority = match &self.client_ca_file {
-            Some(path) => Paper::File(path.clone()),
+            Some(path) => CertificateFile::File(path.clone()),
             // The key of this authority is discarded, so no client certificate is accepted.
             None => Authority::new()?.certificate().into(),
         };
@@ -184,12 +184,15 @@ impl KubeApiserver {
             let names = ["localhost".to_owned(), "kubernetes.default.svc".to_owned()];
             let addresses = [self.bind_address, IpAddr::from([127, 0, 0, 1])];
             let identity = Authority::new()?.server(&names, &addresses)?;
-            return Ok(Papers { front_proxy_authority, ..Papers::of(identity, client_authority) });
+            return Ok(ServingCertificates {
+                front_proxy_authority,
+                ..ServingCertificates::of(identity, client_authority)
+            });
         }
         read(&certificate, "--tls-cert-file")?;
         read(&key, "--tls-private-key-file")?;
-        let (certificate, key) = (Paper::File(certificate), Paper::File(key));
-        Ok(Papers { certificate, key, client_authority, front_proxy_authority })
+        let (certificate, key) = (CertificateFile::File(certificate), CertificateFile::File(key));
+        Ok(ServingCertificates { certificate, key, client_authority, front_proxy_authority })
     }
 }
 

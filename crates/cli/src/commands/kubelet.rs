@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_client::kubeconfig::Kubeconfig;
-use coracle_cluster::serve::{Authority, Listener, OldestTls, Papers, host_address};
-use coracle_cluster::{Ended, Kubelet, KubeletServer, Paper, Transport, kubelet};
+use coracle_cluster::serve::{Authority, Listener, OldestTls, ServingCertificates, host_address};
+use coracle_cluster::{CertificateFile, Ended, Kubelet, KubeletServer, Transport, kubelet};
 use futures_util::FutureExt;
 
 use crate::commands::component::{read, until_interrupted};
@@ -75,7 +75,7 @@ impl SimulatedNodes {
 
 impl KubeletFlags {
     /// The serving certificates and client authentication.
-    fn papers(&self, kubeconfig: &Kubeconfig) -> Result<Papers> {
+    fn papers(&self, kubeconfig: &Kubeconfig) -> Result<ServingCertificates> {
         let trusted = kubeconfig.certificate_authority.as_deref().map(String::from_utf8_lossy);
         let client_authority = match (&self.client_ca_file, trusted) {
             (Some(path), _) => paper(path, "--client-ca-file")?,
@@ -86,11 +86,11 @@ impl KubeletFlags {
         if let (Some(certificate), Some(key)) = (&self.tls_cert_file, &self.tls_private_key_file) {
             let certificate = paper(certificate, "--tls-cert-file")?;
             let key = paper(key, "--tls-private-key-file")?;
-            return Ok(Papers { certificate, key, client_authority, front_proxy_authority: None });
+            return Ok(ServingCertificates { certificate, key, client_authority, front_proxy_authority: None });
         }
         let addresses: Vec<IpAddr> = [Some(self.address), host_address(self.address)].into_iter().flatten().collect();
         let identity = Authority::new()?.serving(NAME, &["localhost".to_owned()], &addresses)?;
-        Ok(Papers::of(identity, client_authority))
+        Ok(ServingCertificates::of(identity, client_authority))
     }
 }
 
@@ -103,7 +103,7 @@ fn endpoint(listening: SocketAddr) -> Option<SocketAddr> {
 }
 
 /// A readable file, which is reloaded when it changes.
-fn paper(path: &Path, flag: &str) -> Result<Paper> {
+fn paper(path: &Path, flag: &str) -> Result<CertificateFile> {
     std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;
-    Ok(Paper::File(path.to_owned()))
+    Ok(CertificateFile::File(path.to_owned()))
 }

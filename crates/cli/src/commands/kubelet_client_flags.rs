@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::serve::Authority;
-use coracle_cluster::{ApiServerSpec, KubeletClient, Paper, ProxyClient};
+use coracle_cluster::{ApiServerSpec, CertificateFile, KubeletClient, ProxyClient};
 
 use crate::exit;
 
@@ -77,7 +77,7 @@ impl KubeletClientFlags {
 }
 
 /// A readable file, which is reloaded when it changes.
-fn paper(path: &std::path::Path, flag: &str) -> Result<Paper> {
+fn paper(path: &std::path::Path, flag: &str) -> Result<CertificateFile> {
     std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;
-    Ok(Paper::File(path.to_owned()))
+    Ok(CertificateFile::File(path.to_owned()))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use coracle_cluster::serve::{Authority, Credential, Identity, Listener, Papers, kubeconfig};
+use coracle_cluster::serve::{Authority, Credential, Identity, Listener, ServingCertificates, kubeconfig};
 use coracle_cluster::{ApiServerSpec, ServiceRoutes};
 
 use crate::commands::advertise_flags::AdvertiseFlags;
@@ -144,7 +144,8 @@ impl ServerFlags {
         let identity = authority.server(&names, &addresses)?;
         let address = SocketAddr::new(self.bind_address, self.secure_port.unwrap_or(preferred));
         let front_proxy_authority = self.front_proxy.authority(spec);
-        let papers = Papers { front_proxy_authority, ..Papers::of(identity, authority.certificate()) };
+        let papers =
+            ServingCertificates { front_proxy_authority, ..ServingCertificates::of(identity, authority.certificate()) };
         let listener = Listener::bind(address, papers, self.api.oldest_tls()?).await?;
         spec.root_ca = Some(authority.certificate().to_owned());
         spec.client_ca = Some(authority.certificate().to_owned());

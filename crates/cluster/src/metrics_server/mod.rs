@@ -35,7 +35,7 @@ use self::manifests::{API_SERVICE, SIMULATED, manifests};
 use self::usage::Usage;
 use self::window::Beats;
 use crate::bootstrap::create_if_missing;
-use crate::node_transport::NodeWays;
+use crate::node_transport::NodeTransports;
 use crate::{ApiServerSpec, Body, Transport, boxed};
 
 /// The Service that it answers for.
@@ -46,11 +46,11 @@ const VERSION: &str = "v1beta1";
 /// Answers for the nodes of this process and those that it can reach. The registry that is asked which objects there are comes with each request.
 #[derive(Clone, Debug)]
 struct MetricsServer {
-    nodes: NodeWays,
+    nodes: NodeTransports,
 }
 
 /// Lets the API server of `spec` answer for `metrics.k8s.io`, asking nodes on these ways.
-pub fn answer_for(spec: &mut ApiServerSpec, nodes: NodeWays) {
+pub fn answer_for(spec: &mut ApiServerSpec, nodes: NodeTransports) {
     let (namespace, name) = SERVICE;
     spec.service_routes.answer_for_service(namespace, name, Transport::to(MetricsServer::new(nodes)));
 }
@@ -78,7 +78,7 @@ pub async fn settle(registry: &Registry, is_there: bool) -> Result<(), Status> {
 }
 
 impl MetricsServer {
-    fn new(nodes: NodeWays) -> Self {
+    fn new(nodes: NodeTransports) -> Self {
         Self { nodes }
     }
 

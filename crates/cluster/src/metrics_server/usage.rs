@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Limited};
 
 use super::summary::reading_of;
 use super::window::Beats;
-use crate::node_transport::NodeWays;
+use crate::node_transport::NodeTransports;
 
 /// How long a node may take, and how much it may say.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub(super) enum Usage {
 impl Usage {
     /// What the nodes of these names can say; those that do not answer are left out.
     pub(super) async fn of_nodes(
-        nodes: &NodeWays,
+        nodes: &NodeTransports,
         registry: &Registry,
         names: BTreeSet<String>,
         beats: Beats,
@@ -44,7 +44,7 @@ impl Usage {
         stream::iter(asked).buffer_unordered(AT_ONCE).filter_map(std::future::ready).collect().await
     }
 
-    async fn of_node(nodes: &NodeWays, registry: &Registry, name: &str, beats: Beats) -> Option<Self> {
+    async fn of_node(nodes: &NodeTransports, registry: &Registry, name: &str, beats: Beats) -> Option<Self> {
         if let Some(api) = nodes.api_of(name) {
             return Some(Self::Near(api));
         }
@@ -77,7 +77,7 @@ impl Usage {
 }
 
 /// What a node of another process said of a moment.
-async fn reading(nodes: &NodeWays, registry: &Registry, name: &str, at: Timestamp) -> Option<NodeReading> {
+async fn reading(nodes: &NodeTransports, registry: &Registry, name: &str, at: Timestamp) -> Option<NodeReading> {
     let path = format!("/stats/summary?only_cpu_and_memory=true&at={}", at.as_millisecond());
     let request = http::Request::get(path).body(NodeBody::empty()).ok()?;
     let answer = nodes.call(registry, name, request).await.ok().filter(|answer| answer.status().is_success())?;

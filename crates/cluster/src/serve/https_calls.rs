@@ -20,7 +20,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{AlertDescription, InvalidMessage, SignatureScheme};
 
 use super::callee_certificates::{NOT_VERIFIED, client_config};
-use crate::reread::Reread;
+use crate::file_watcher::FileWatcher;
 use crate::{Body, Error, ProxyClient, boxed};
 
 /// How many sorts of callee keep connections. In Kubernetes: `defaultCacheSize`.
@@ -59,7 +59,7 @@ impl HttpsCalls {
         let proxy_client = proxy_client.map(|ProxyClient { certificate, key }| {
             let papers = vec![certificate.clone(), key.clone()];
             let read = |texts: &[String]| certified(texts[0].as_bytes(), texts[1].as_bytes());
-            Reread::open(papers, Duration::ZERO, read).map(Shown).map(Arc::new)
+            FileWatcher::open(papers, Duration::ZERO, read).map(Shown).map(Arc::new)
         });
         Ok(Self { clients: Mutex::default(), proxy_client: proxy_client.transpose()? })
     }
@@ -144,7 +144,7 @@ impl HttpsCalls {
             return Ok(None);
         };
         let shown = certified(certificate, key).map_err(|error| error.to_string())?;
-        Ok(Some(Arc::new(Shown(Reread::fixed(shown)))))
+        Ok(Some(Arc::new(Shown(FileWatcher::fixed(shown)))))
     }
 }
 
@@ -193,7 +193,7 @@ fn client(terms: &Terms, shown: Option<Arc<dyn ResolvesClientCert>>) -> Result<H
 
 /// Shows one certificate to whoever asks for any: the newest of its files.
 #[derive(Debug)]
-struct Shown(Reread<CertifiedKey>);
+struct Shown(FileWatcher<CertifiedKey>);
 
 impl ResolvesClientCert for Shown {
     fn resolve(&self, _: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {

@@ -16,9 +16,9 @@ use tokio_rustls::TlsAcceptor;
 
 use super::first_bytes::FirstBytes;
 use super::host_header;
-use super::papers::{Door, Papers, Strangers};
+use super::serving_certificates::{ClientAuth, ServingCertificates, TlsConfig};
 use super::tls::OldestTls;
-use crate::reread::Reread;
+use crate::file_watcher::FileWatcher;
 use crate::transport::{Transport, boxed};
 use crate::{Body, Error};
 
@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A socket that speaks HTTP/1.1 and HTTP/2 over TLS, and knows the client certificates of its authority.
 pub struct Listener {
     socket: TcpListener,
-    papers: Arc<Reread<Door>>,
+    papers: Arc<FileWatcher<TlsConfig>>,
 }
 
 impl Listener {
@@ -39,22 +39,26 @@ impl Listener {
     ///
     /// # Errors
     /// If a certificate cannot be read, or the address not be listened at.
-    pub async fn bind(address: SocketAddr, papers: Papers, oldest_tls: OldestTls) -> Result<Self, Error> {
-        Self::bind_for(Strangers::CutOff, address, papers, oldest_tls).await
+    pub async fn bind(address: SocketAddr, papers: ServingCertificates, oldest_tls: OldestTls) -> Result<Self, Error> {
+        Self::bind_for(ClientAuth::CutOff, address, papers, oldest_tls).await
     }
 
     /// Listens at `address`, where certificates of no authority that is believed are worth as much as none.
     ///
     /// # Errors
     /// If a certificate cannot be read, or the address not be listened at.
-    pub async fn bind_for_kubelet(address: SocketAddr, papers: Papers, oldest_tls: OldestTls) -> Result<Self, Error> {
-        Self::bind_for(Strangers::Unknown, address, papers, oldest_tls).await
+    pub async fn bind_for_kubelet(
+        address: SocketAddr,
+        papers: ServingCertificates,
+        oldest_tls: OldestTls,
+    ) -> Result<Self, Error> {
+        Self::bind_for(ClientAuth::Unknown, address, papers, oldest_tls).await
     }
 
     async fn bind_for(
-        strangers: Strangers,
+        strangers: ClientAuth,
         address: SocketAddr,
-        papers: Papers,
+        papers: ServingCertificates,
         oldest_tls: OldestTls,
     ) -> Result<Self, Error> {
         let papers = Arc::new(papers.open(oldest_tls, strangers)?);
@@ -93,7 +97,7 @@ impl Listener {
 
 async fn connection(
     (stream, peer): (TcpStream, PeerAddress),
-    papers: Arc<Reread<Door>>,
+    papers: Arc<FileWatcher<TlsConfig>>,
     service: Transport,
     watcher: hyper_util::server::graceful::Watcher,
 ) {

@@ -10,7 +10,7 @@ use coracle_ambient::Ambient;
 use coracle_cluster::{ApiServerSpec, ControlPlane, NoNodes, OpenStore, StoreSpec, Transport, User};
 use coracle_journal::Recorder;
 use coracle_meta::Status;
-use coracle_registry::Elsewhere;
+use coracle_registry::ExpressionPool;
 use futures_util::future::{Either, select};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
@@ -31,13 +31,13 @@ struct Server {
 type Told = (u16, String);
 
 impl Server {
-    async fn start(elsewhere: Option<Arc<dyn Elsewhere>>) -> Self {
+    async fn start(elsewhere: Option<Arc<dyn ExpressionPool>>) -> Self {
         let (ambient, recorder, spec) = (Ambient::seeded(7), Recorder::off(), ApiServerSpec::default());
         let opened = StoreSpec::Memory.open(&ambient, &recorder).await.unwrap();
         let store = Arc::clone(&opened.store);
         let control_plane = ControlPlane::start(&spec, store, Arc::new(NoNodes), &ambient, &recorder).await.unwrap();
         if let Some(elsewhere) = elsewhere {
-            control_plane.registry().set_elsewhere(elsewhere);
+            control_plane.registry().set_expression_pool(elsewhere);
         }
         let admin = Arc::new(User::new("admin", ["system:masters"]));
         Self { front: control_plane.transport().asking_as(admin), control_plane, _store: opened }
@@ -99,7 +99,7 @@ fn config_map(name: &str) -> Value {
 struct Thread(AtomicUsize);
 
 #[async_trait]
-impl Elsewhere for Thread {
+impl ExpressionPool for Thread {
     async fn run(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
         self.0.fetch_add(1, Ordering::Relaxed);
         tokio::task::yield_now().await;
@@ -113,7 +113,7 @@ impl Elsewhere for Thread {
 async fn both(tell: impl AsyncFn(&Server) -> Vec<Told>) -> (Vec<Told>, usize) {
     let thread = Arc::new(Thread::default());
     let here = tell(&Server::start(None).await).await;
-    let elsewhere = tell(&Server::start(Some(Arc::clone(&thread) as Arc<dyn Elsewhere>)).await).await;
+    let elsewhere = tell(&Server::start(Some(Arc::clone(&thread) as Arc<dyn ExpressionPool>)).await).await;
     assert_eq!(here, elsewhere);
     (here, thread.0.load(Ordering::Relaxed))
 }
@@ -256,7 +256,7 @@ async fn costly_conditions_of_a_webhook_say_the_same_elsewhere_as_here() {
 struct Never;
 
 #[async_trait]
-impl Elsewhere for Never {
+impl ExpressionPool for Never {
     async fn run(&self, _work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
         std::future::pending().await
     }

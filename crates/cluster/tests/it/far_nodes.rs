@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use coracle_api::core_v1::{Node, Pod};
 use coracle_client::{Api, Patch};
-use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, Papers};
+use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
 use coracle_cluster::{
     ApiServerSpec, Body, Cluster, Component, Delays, Kubelet, KubeletClient, KubeletServer, NodeSpec, ProxyClient,
     SIMULATED_NODES_USER, Transport, User, boxed, kubelet,
@@ -103,7 +103,7 @@ impl World {
 
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let identity = authority.serving("coracle-kubelet", &["localhost".to_owned()], &[loopback.ip()]).unwrap();
-        let papers = Papers::of(identity, authority.certificate());
+        let papers = ServingCertificates::of(identity, authority.certificate());
         let listener = Listener::bind_for_kubelet(loopback, papers, OldestTls::default()).await.unwrap();
         let address = listener.address();
         let relay = TcpListener::bind(loopback).await.unwrap();

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, Papers};
+use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
 use coracle_cluster::{ApiServerSpec, Cluster, ProxyClient, RequestHeaders, ServiceRoutes};
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -76,9 +76,9 @@ impl Doors {
         let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
         let identity = users.server(&["localhost".to_owned()], &[]).unwrap();
         let at = ([127, 0, 0, 1], 0).into();
-        let papers = Papers {
+        let papers = ServingCertificates {
             front_proxy_authority: Some(proxies.certificate().into()),
-            ..Papers::of(identity, users.certificate())
+            ..ServingCertificates::of(identity, users.certificate())
         };
         let listener = Listener::bind(at, papers, OldestTls::default()).await.unwrap();
         let address = listener.address();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, Papers};
-use coracle_cluster::{ApiServerSpec, Cluster, Paper};
+use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
+use coracle_cluster::{ApiServerSpec, CertificateFile, Cluster};
 use http::Request;
 use http_body_util::Full;
 use rustls::pki_types::pem::PemObject;
@@ -45,8 +45,8 @@ impl Drop for Folder {
     }
 }
 
-fn paper(path: &Path) -> Paper {
-    Paper::File(path.to_owned())
+fn paper(path: &Path) -> CertificateFile {
+    CertificateFile::File(path.to_owned())
 }
 
 fn certificate(identity: &Identity) -> CertificateDer<'static> {
@@ -81,7 +81,7 @@ async fn code(mut stream: client::TlsStream<TcpStream>) -> Option<String> {
     answer.split(' ').nth(1).map(str::to_owned)
 }
 
-async fn open(papers: Papers) -> (SocketAddr, Cluster) {
+async fn open(papers: ServingCertificates) -> (SocketAddr, Cluster) {
     let spec = ApiServerSpec { anonymous_auth: false, ..ApiServerSpec::default() };
     let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
     let listener = Listener::bind(([127, 0, 0, 1], 0).into(), papers, OldestTls::default()).await.unwrap();
@@ -98,7 +98,7 @@ async fn a_certificate_that_is_replaced_is_what_the_next_handshake_shows_once_it
     let (before, after) = (server(), server());
     folder.write("tls.crt", &before.certificate);
     folder.write("tls.key", &before.key);
-    let papers = Papers {
+    let papers = ServingCertificates {
         certificate: paper(&folder.path("tls.crt")),
         key: paper(&folder.path("tls.key")),
         client_authority: authority.certificate().into(),
@@ -127,7 +127,7 @@ async fn an_authority_that_is_replaced_decides_at_the_next_handshake_who_is_let_
     let (old, new, serving) = (Authority::new().unwrap(), Authority::new().unwrap(), Authority::new().unwrap());
     folder.write("ca.crt", old.certificate());
     let identity = serving.server(&["localhost".to_owned()], &[]).unwrap();
-    let (address, _cluster) = open(Papers::of(identity, paper(&folder.path("ca.crt")))).await;
+    let (address, _cluster) = open(ServingCertificates::of(identity, paper(&folder.path("ca.crt")))).await;
     let of_old = old.client("ann", &["system:masters"]).unwrap();
     let of_new = new.client("bob", &["system:masters"]).unwrap();
     let taken = async |shown: &Identity| code(connect(address, &[&serving], Some(shown)).await).await;

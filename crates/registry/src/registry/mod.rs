@@ -7,7 +7,7 @@ mod changed_paths;
 mod claims;
 mod components;
 mod conversion;
-mod elsewhere;
+mod expression_pool;
 mod extensions;
 mod foreign_values;
 mod hooks;
@@ -26,7 +26,7 @@ pub use authenticator::{Authenticated, Authenticator, Credentials};
 pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, Rules, Target, forbidden};
 pub use claims::Claim;
 pub use conversion::ConversionWebhook;
-pub use elsewhere::Elsewhere;
+pub use expression_pool::ExpressionPool;
 pub use extensions::{Extension, Extensions, Told};
 pub(crate) use hooks::NoHooks;
 pub use hooks::{Hooks, Reservation};
@@ -67,7 +67,7 @@ pub(crate) struct Inner {
     pub(crate) admission: Vec<Arc<dyn Admission>>,
     authorizer: OnceLock<Arc<dyn Authorizer>>,
     outgoing: OnceLock<Arc<dyn Outgoing>>,
-    elsewhere: OnceLock<Arc<dyn Elsewhere>>,
+    expression_pool: OnceLock<Arc<dyn ExpressionPool>>,
     components: OnceLock<components::Components>,
     is_store_shared: AtomicBool,
     kinds: ArcSwap<Kinds>,
@@ -133,7 +133,7 @@ impl RegistryBuilder {
             admission: self.admission,
             authorizer: OnceLock::new(),
             outgoing: OnceLock::new(),
-            elsewhere: OnceLock::new(),
+            expression_pool: OnceLock::new(),
             components: OnceLock::new(),
             is_store_shared: AtomicBool::default(),
             kinds: ArcSwap::default(),
@@ -277,18 +277,18 @@ impl Registry {
     }
 
     /// Sets where costly work is done; once. Without such a place it is done where it comes up.
-    pub fn set_elsewhere(&self, elsewhere: Arc<dyn Elsewhere>) {
+    pub fn set_expression_pool(&self, pool: Arc<dyn ExpressionPool>) {
         // As with authorizers, the first stays.
-        let _ = self.inner.elsewhere.set(elsewhere);
+        let _ = self.inner.expression_pool.set(pool);
     }
 
     /// Where costly work is done, if that is another place.
-    pub fn place_elsewhere(&self) -> Option<&dyn Elsewhere> {
-        self.inner.elsewhere.get().map(|elsewhere| &**elsewhere)
+    pub fn expression_pool(&self) -> Option<&dyn ExpressionPool> {
+        self.inner.expression_pool.get().map(|pool| &**pool)
     }
 
-    pub(crate) fn has_elsewhere(&self) -> bool {
-        self.inner.elsewhere.get().is_some()
+    pub(crate) fn has_expression_pool(&self) -> bool {
+        self.inner.expression_pool.get().is_some()
     }
 
     /// Asks whether something is allowed. Without an authorizer everything is.
@@ -335,7 +335,8 @@ impl Registry {
             return Err(Status::bad_request(message));
         }
         let kind = self.kind(&request.at.resource).ok_or_else(not_served)?;
-        let asks_rules = self.has_elsewhere() && matches!(request.verb, Verb::Create | Verb::Update | Verb::Patch);
+        let asks_rules =
+            self.has_expression_pool() && matches!(request.verb, Verb::Create | Verb::Update | Verb::Patch);
         Ok(kind.for_request(asks_rules))
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use coracle_meta::{FieldError, Object, Status};
 use parking_lot::Mutex;
 
-use super::elsewhere::within_short;
+use super::expression_pool::within_short;
 use crate::{Registry, Strategy};
 
 /// What costly rules said for one request, and what they are still to be asked.
@@ -59,7 +59,7 @@ impl Verdicts {
             let errors = strategy.check_rules(&change.new, change.old.as_ref(), &allowance);
             (change, errors)
         };
-        let verdict = registry.elsewhere(check).await?;
+        let verdict = registry.in_expression_pool(check).await?;
         self.state.lock().known = Some(verdict);
         Ok(true)
     }

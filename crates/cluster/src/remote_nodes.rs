@@ -17,19 +17,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 ///
 /// One process may answer for many nodes at one address: which of them is meant says the header `Host`, `NODE:PORT`, as it
 /// does where nodes are called by their names.
-pub(crate) struct FarNodes {
+pub(crate) struct RemoteNodes {
     calls: HttpsCalls,
     client: KubeletClient,
     trust: Trust,
 }
 
-impl std::fmt::Debug for FarNodes {
+impl std::fmt::Debug for RemoteNodes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FarNodes").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("RemoteNodes").field("client", &self.client).finish_non_exhaustive()
     }
 }
 
-impl FarNodes {
+impl RemoteNodes {
     /// # Errors
     /// If a certificate cannot be read.
     pub(crate) fn new(client: &KubeletClient) -> Result<Self, Error> {

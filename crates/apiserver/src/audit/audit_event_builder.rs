@@ -14,7 +14,7 @@ use super::{Audit, Stage};
 use crate::front::peer_address::PeerAddress;
 
 /// The events of one request. However it ends, the last of them is written: also when it panics, and when the client goes.
-pub(crate) struct Trail {
+pub(crate) struct AuditEventBuilder {
     inner: Arc<Inner>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Inner {
     is_over: Mutex<bool>,
 }
 
-impl Trail {
+impl AuditEventBuilder {
     /// Begins, if anything is kept of the request: what `attributes` says was asked for.
     pub(crate) fn begin(
         audit: &Audit,
@@ -95,7 +95,7 @@ impl Trail {
     }
 }
 
-impl Drop for Trail {
+impl Drop for AuditEventBuilder {
     fn drop(&mut self) {
         self.inner.end();
     }

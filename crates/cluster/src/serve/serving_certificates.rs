@@ -6,28 +6,28 @@ use rustls::ServerConfig;
 use super::Identity;
 use super::client_authorities::ClientAuthorities;
 use super::tls::{ClientCertificates, OldestTls, server_config};
-use crate::reread::Reread;
-use crate::{Error, Paper};
+use crate::file_watcher::FileWatcher;
+use crate::{CertificateFile, Error};
 
 /// What a listener shows of itself, and whose certificates it believes. What is kept in files is looked at for each
 /// connection, and read again when it has changed.
 ///
 /// In Kubernetes: `--tls-cert-file`, `--tls-private-key-file`, `--client-ca-file`, `--requestheader-client-ca-file`.
 #[derive(Clone, Debug)]
-pub struct Papers {
+pub struct ServingCertificates {
     /// The serving certificate, and those between it and its authority.
-    pub certificate: Paper,
+    pub certificate: CertificateFile,
     /// Its key.
-    pub key: Paper,
+    pub key: CertificateFile,
     /// The authority of users' certificates.
-    pub client_authority: Paper,
+    pub client_authority: CertificateFile,
     /// The authority of front proxies, if there are any.
-    pub front_proxy_authority: Option<Paper>,
+    pub front_proxy_authority: Option<CertificateFile>,
 }
 
 /// What becomes of who shows a certificate of no authority that is believed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Strangers {
+pub(super) enum ClientAuth {
     /// There is no connection.
     CutOff,
     /// They are known as little as who shows none. In Kubernetes: `tls.RequestClientCert`.
@@ -35,14 +35,14 @@ pub(super) enum Strangers {
 }
 
 /// What a connection is accepted by.
-pub(super) struct Door {
+pub(super) struct TlsConfig {
     pub(super) tls: Arc<ServerConfig>,
     pub(super) authorities: ClientAuthorities,
 }
 
-impl Papers {
+impl ServingCertificates {
     /// A server with this identity, and the authority of its users.
-    pub fn of(identity: Identity, client_authority: impl Into<Paper>) -> Self {
+    pub fn of(identity: Identity, client_authority: impl Into<CertificateFile>) -> Self {
         Self {
             certificate: identity.certificate.into(),
             key: identity.key.into(),
@@ -52,21 +52,21 @@ impl Papers {
     }
 
     /// Reads them.
-    pub(super) fn open(self, oldest: OldestTls, strangers: Strangers) -> Result<Reread<Door>, Error> {
+    pub(super) fn open(self, oldest: OldestTls, strangers: ClientAuth) -> Result<FileWatcher<TlsConfig>, Error> {
         let mut all = vec![self.certificate, self.key, self.client_authority];
         all.extend(self.front_proxy_authority);
-        Reread::open(all, Duration::ZERO, move |texts| door(texts, oldest, strangers).map(Arc::new))
+        FileWatcher::open(all, Duration::ZERO, move |texts| door(texts, oldest, strangers).map(Arc::new))
     }
 }
 
-fn door(texts: &[String], oldest: OldestTls, strangers: Strangers) -> Result<Door, Error> {
+fn door(texts: &[String], oldest: OldestTls, strangers: ClientAuth) -> Result<TlsConfig, Error> {
     let identity = Identity { certificate: texts[0].clone(), key: texts[1].clone() };
     let (users, front_proxies) = (&texts[2], texts.get(3).map(String::as_str));
     let all = format!("{users}\n{}", front_proxies.unwrap_or_default());
     let clients = match strangers {
-        Strangers::CutOff => ClientCertificates::Accepted(&all),
-        Strangers::Unknown => ClientCertificates::AnyTaken(&all),
+        ClientAuth::CutOff => ClientCertificates::Accepted(&all),
+        ClientAuth::Unknown => ClientCertificates::AnyTaken(&all),
     };
     let tls = Arc::new(server_config(&identity, clients, oldest)?);
-    Ok(Door { tls, authorities: ClientAuthorities::read(users, front_proxies)? })
+    Ok(TlsConfig { tls, authorities: ClientAuthorities::read(users, front_proxies)? })
 }

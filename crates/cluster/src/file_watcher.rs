@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::{Error, Paper};
+use crate::{CertificateFile, Error};
 
 /// What was read of papers, and is read again when their files change.
 ///
@@ -15,8 +15,8 @@ use crate::{Error, Paper};
 /// before; that is said once for each state of the files.
 ///
 /// In Kubernetes: `dynamiccertificates`, which is told by the file system and looks once a minute.
-pub(crate) struct Reread<T> {
-    papers: Vec<Paper>,
+pub(crate) struct FileWatcher<T> {
+    papers: Vec<CertificateFile>,
     /// How long it is not looked again at the files.
     pause: Duration,
     read: Read<T>,
@@ -35,13 +35,13 @@ struct State<T> {
 /// By what it is known that a file is another: when it was written and how long it is.
 type Stamp = (Option<SystemTime>, u64);
 
-impl<T> Reread<T> {
+impl<T> FileWatcher<T> {
     /// Reads papers with `read`, which is given their texts in their order.
     ///
     /// # Errors
     /// If a file cannot be read, or `read` refuses the texts.
     pub(crate) fn open(
-        papers: Vec<Paper>,
+        papers: Vec<CertificateFile>,
         pause: Duration,
         read: impl Fn(&[String]) -> Result<Arc<T>, Error> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
@@ -81,25 +81,25 @@ impl<T> Reread<T> {
     }
 
     fn names(&self) -> String {
-        let names = self.papers.iter().filter_map(Paper::path).map(|path| path.display().to_string());
+        let names = self.papers.iter().filter_map(CertificateFile::path).map(|path| path.display().to_string());
         names.collect::<Vec<_>>().join(", ")
     }
 }
 
-impl<T> fmt::Debug for Reread<T> {
+impl<T> fmt::Debug for FileWatcher<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reread").field("papers", &self.papers).finish_non_exhaustive()
+        f.debug_struct("FileWatcher").field("papers", &self.papers).finish_non_exhaustive()
     }
 }
 
-fn texts(papers: &[Paper]) -> Result<Vec<String>, Error> {
+fn texts(papers: &[CertificateFile]) -> Result<Vec<String>, Error> {
     let unreadable = |path: Option<&Path>, source| Error::Io { path: path.unwrap_or(Path::new("")).into(), source };
     papers.iter().map(|paper| paper.text().map_err(|source| unreadable(paper.path(), source))).collect()
 }
 
-fn stamps(papers: &[Paper]) -> Vec<Option<Stamp>> {
+fn stamps(papers: &[CertificateFile]) -> Vec<Option<Stamp>> {
     let stamp = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.modified().ok(), file.len()));
-    papers.iter().filter_map(Paper::path).map(stamp).collect()
+    papers.iter().filter_map(CertificateFile::path).map(stamp).collect()
 }
 
 #[cfg(test)]
@@ -116,10 +116,10 @@ mod tests {
             Self(folder)
         }
 
-        fn write(&self, name: &str, text: &str) -> Paper {
+        fn write(&self, name: &str, text: &str) -> CertificateFile {
             let path = self.0.join(name);
             std::fs::write(&path, text).unwrap();
-            Paper::File(path)
+            CertificateFile::File(path)
         }
     }
 
@@ -137,8 +137,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn files_that_change_are_read_again_and_those_of_no_use_leave_what_was_read() {
         let folder = Folder::new("files");
-        let papers = vec![folder.write("a", "1"), folder.write("b", "20"), Paper::from("300")];
-        let reread = Reread::open(papers, Duration::ZERO, sum).unwrap();
+        let papers = vec![folder.write("a", "1"), folder.write("b", "20"), CertificateFile::from("300")];
+        let reread = FileWatcher::open(papers, Duration::ZERO, sum).unwrap();
         assert_eq!(*reread.current(), 321);
         folder.write("a", "half a wor");
         assert_eq!(*reread.current(), 321);
@@ -154,7 +154,7 @@ mod tests {
     async fn within_the_pause_nobody_looks() {
         let folder = Folder::new("pause");
         let papers = vec![folder.write("a", "1")];
-        let reread = Reread::open(papers, Duration::from_secs(1), sum).unwrap();
+        let reread = FileWatcher::open(papers, Duration::from_secs(1), sum).unwrap();
         folder.write("a", "22");
         assert_eq!(*reread.current(), 1);
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -163,8 +163,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_cannot_be_read_at_first_is_an_error_with_its_file() {
-        let missing = Paper::File("/no/such/file".into());
-        let error = Reread::open(vec![missing], Duration::ZERO, sum).unwrap_err().to_string();
+        let missing = CertificateFile::File("/no/such/file".into());
+        let error = FileWatcher::open(vec![missing], Duration::ZERO, sum).unwrap_err().to_string();
         assert!(error.starts_with("/no/such/file: "), "{error}");
     }
 }

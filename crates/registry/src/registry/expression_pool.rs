@@ -8,7 +8,7 @@ use crate::Registry;
 ///
 /// Registry and plug-ins run on the thread that answers all requests.
 #[async_trait]
-pub trait Elsewhere: Send + Sync + 'static {
+pub trait ExpressionPool: Send + Sync + 'static {
     /// Does the work when its turn has come. Work whose turn has not come when this is dropped is not done.
     ///
     /// # Errors
@@ -31,27 +31,27 @@ impl Registry {
         T: Send + 'static,
         W: FnOnce(&Allowance) -> T + Send + 'static,
     {
-        if !self.has_elsewhere() {
+        if !self.has_expression_pool() {
             return Ok(here(&Allowance::unlimited()));
         }
         match within_short(here) {
             Some(outcome) => Ok(outcome),
             None => {
                 let work = copied();
-                self.elsewhere(move || work(&Allowance::unlimited())).await
+                self.in_expression_pool(move || work(&Allowance::unlimited())).await
             }
         }
     }
 
     /// Does work where nobody waits for it but who needs it.
-    pub(crate) async fn elsewhere<T: Send + 'static>(
+    pub(crate) async fn in_expression_pool<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Status> {
-        let Some(place) = self.place_elsewhere() else { return Ok(work()) };
+        let Some(pool) = self.expression_pool() else { return Ok(work()) };
         let (tell, told) = tokio::sync::oneshot::channel();
         // Who does not wait any more is told nothing.
-        place.run(Box::new(move || drop(tell.send(work())))).await?;
+        pool.run(Box::new(move || drop(tell.send(work())))).await?;
         told.await.map_err(|_| Status::internal("an expression could not be evaluated: its evaluation panicked"))
     }
 }

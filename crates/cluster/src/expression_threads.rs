@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::Status;
-use coracle_registry::Elsewhere;
+use coracle_registry::ExpressionPool;
 use tokio::sync::Semaphore;
 
 /// How many threads work at once at the most, beside that which answers requests.
@@ -15,12 +15,12 @@ const WAITING_FOR_EACH: usize = 80;
 ///
 /// They are tokio's: started when there is work, and gone when there has been none for a while.
 /// Unlike Kubernetes: who comes when too many wait is told to come again.
-pub(crate) struct BesideRequests {
+pub(crate) struct ExpressionThreads {
     threads: Arc<Semaphore>,
     places: Semaphore,
 }
 
-impl BesideRequests {
+impl ExpressionThreads {
     /// As many threads as the machine runs beside the one that answers. None in virtual time: a thread that works brakes
     /// it, and goes as fast as it likes; nor in scaled time, which such a thread would hold up.
     pub(crate) fn of_this_runtime() -> Option<Self> {
@@ -38,7 +38,7 @@ impl BesideRequests {
 }
 
 #[async_trait]
-impl Elsewhere for BesideRequests {
+impl ExpressionPool for ExpressionThreads {
     async fn run(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
         let _place = self.places.try_acquire().map_err(|_| too_many())?;
         let ended = || Status::internal("the server stops, and does no more costly work");
@@ -84,7 +84,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_few_are_done_at_a_time_some_wait_and_more_are_told_to_come_again() {
-        let threads = BesideRequests::with(1, 1);
+        let threads = ExpressionThreads::with(1, 1);
         let (work, begun, let_go) = held();
         let mut first = pin!(threads.run(work));
         assert!(poll_immediate(&mut first).await.is_none());
@@ -103,7 +103,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_waits_for_any_more_is_not_begun() {
-        let threads = BesideRequests::with(1, 1);
+        let threads = ExpressionThreads::with(1, 1);
         let (work, begun, let_go) = held();
         let mut first = pin!(threads.run(work));
         assert!(poll_immediate(&mut first).await.is_none());
@@ -122,6 +122,6 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn in_virtual_time_there_is_no_thread() {
-        assert!(BesideRequests::of_this_runtime().is_none());
+        assert!(ExpressionThreads::of_this_runtime().is_none());
     }
 }

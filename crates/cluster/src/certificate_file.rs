@@ -3,14 +3,14 @@ use std::path::{Path, PathBuf};
 
 /// A certificate, a key or a list of tokens: the text itself, or a file that is read again when it changes.
 #[derive(Clone)]
-pub enum Paper {
+pub enum CertificateFile {
     /// The text, usually PEM. Never logged.
     Text(String),
     /// Where it is kept.
     File(PathBuf),
 }
 
-impl Paper {
+impl CertificateFile {
     /// What it says at this moment.
     pub(crate) fn text(&self) -> std::io::Result<String> {
         match self {
@@ -28,23 +28,23 @@ impl Paper {
     }
 }
 
-impl From<String> for Paper {
+impl From<String> for CertificateFile {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<&str> for Paper {
+impl From<&str> for CertificateFile {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl fmt::Debug for Paper {
+impl fmt::Debug for CertificateFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(_) => f.write_str("Paper"),
-            Self::File(path) => write!(f, "Paper({})", path.display()),
+            Self::Text(_) => f.write_str("CertificateFile"),
+            Self::File(path) => write!(f, "CertificateFile({})", path.display()),
         }
     }
 }
