@@ -2,6 +2,8 @@
 //!
 //! In Kubernetes: `pkg/controller/clusterroleaggregation`.
 
+use std::collections::BTreeSet;
+
 use coracle_api::rbac_v1::{ClusterRole, PolicyRule};
 use coracle_client::{Api, Patch, WriteParams};
 use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
@@ -70,16 +72,21 @@ fn sum<'a>(
     role: &ClusterRole,
     all: impl Iterator<Item = &'a ClusterRole> + Clone,
 ) -> Result<Vec<PolicyRule>, SelectorError> {
-    let mut rules = Vec::new();
+    let (mut parts, mut seen, mut rules) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for selector in role.aggregation_rule.iter().flat_map(|rule| &rule.cluster_role_selectors) {
         let selector = selector.to_selector()?;
-        for rule in selected(&selector, role, all.clone()).into_iter().flat_map(|part| &part.rules) {
-            if !rules.contains(rule) {
-                rules.push(rule.clone());
-            }
+        // A role that an earlier selector has selected has no rule that is not there.
+        for part in selected(&selector, role, all.clone()).into_iter().filter(|part| parts.insert(name(part))) {
+            let is_new = |rule: &&'a PolicyRule| seen.insert(fields(rule));
+            rules.extend(part.rules.iter().filter(is_new).cloned());
         }
     }
     Ok(rules)
+}
+
+/// What makes two rules equal, in an order.
+fn fields(rule: &PolicyRule) -> [&Vec<String>; 5] {
+    [&rule.api_groups, &rule.non_resource_urls, &rule.resource_names, &rule.resources, &rule.verbs]
 }
 
 fn selected<'a>(
@@ -125,6 +132,15 @@ mod tests {
             role("w", "c", &["delete"]),
         ];
         assert_eq!(verbs(&whole, &all), ["list", "watch", "get"]);
+    }
+
+    #[test]
+    fn rules_by_the_hundred_thousand_are_summed_up_and_each_is_taken_once() {
+        let verbs: Vec<_> = (0..100_000).map(|at| format!("verb{at}")).collect();
+        let verbs: Vec<_> = verbs.iter().map(String::as_str).collect();
+        let whole = made_of(json!(vec![json!({"matchLabels": {"part-of": "a"}}); 100]));
+        let all = [whole.clone(), role("y", "a", &verbs[..60_000]), role("z", "a", &verbs[40_000..])];
+        assert_eq!(self::verbs(&whole, &all), verbs);
     }
 
     #[test]

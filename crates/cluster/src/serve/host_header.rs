@@ -1,21 +1,27 @@
+use std::convert::Infallible;
+use std::future::ready;
+
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body_util::Full;
 
-use crate::Body;
-use crate::transport::boxed;
+use crate::{Body, Transport};
 
-/// The answer to a request whose `Host` headers are wrong; the connection ends with it.
+/// What answers a request whose `Host` headers are wrong, in place of the API; the connection ends with the answer.
 ///
 /// In Kubernetes: `readRequest` of Go's `net/http/server.go`.
-pub(super) fn refusal(version: Version, method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
+pub(super) fn refusal(version: Version, method: &Method, headers: &HeaderMap) -> Option<Transport> {
     let text = wrong_host(version, method, headers)?;
-    let mut response = Response::new(boxed(Full::new(Bytes::from_static(text.as_bytes()))));
+    Some(Transport::to(tower::service_fn(move |_: Request<Body>| ready(Ok::<_, Infallible>(response(text))))))
+}
+
+fn response(text: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
     *response.status_mut() = StatusCode::BAD_REQUEST;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    Some(response)
+    response
 }
 
 /// What is wrong with the `Host` headers of a request, in Go's words. HTTP/2 has another way to name the host.

@@ -1,4 +1,3 @@
-use std::future::ready;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -118,8 +117,8 @@ async fn connection(
             request.extensions_mut().insert(FrontProxy(proxy.clone()));
         }
         match host_header::refusal(request.version(), request.method(), request.headers()) {
-            Some(refusal) => Either::Left(ready(Ok(refusal))),
-            None => Either::Right(service.send(request)),
+            Some(refusal) => refusal.send(request),
+            None => service.send(request),
         }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_meta::{Object, Status};
 use serde_json::{Value, json};
 
 use super::check::{check, check_status, check_update, warnings};
