@@ -355,7 +355,9 @@ def main():
     def note(line):
         lines.append(json.dumps(line, separators=(",", ":")) + "\n")
 
-    note({"objects": [made for _, made in create(servers, editors())]})
+    # A server that has answered before may have these objects already; the recording needs them all the same.
+    create(servers, editors())
+    note({"objects": [made for _, made in editors()]})
     number = 0
     while sent < options.writes:
         number += 1
