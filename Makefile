@@ -77,7 +77,7 @@ soak: ## Run long tests: comparison with etcd, crashes, power losses, disturbed 
 	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=2000 \
 		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn && \
 	CORACLE_OBJECTS=2000 $(CARGO) test --release -p coracle-cluster --test it -- every_object && \
-	CORACLE_LONG_LISTS=8 $(CARGO) test --release -p coracle-resources --test long_lists
+	CORACLE_LONG_LISTS=8 $(CARGO) test --release -p coracle-resources --test long_lists -- --include-ignored
 
 FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz the input of the store, the API and the components, FUZZ_SECONDS for each target

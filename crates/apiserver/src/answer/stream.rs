@@ -87,12 +87,18 @@ async fn written(
         return Ok(respond::bytes(StatusCode::OK, how.format, body_in_turns(chunks)));
     }
     let compress = size > COMPRESS_FROM && accepts_gzip(headers);
+    let is_table = matches!(how.transform, Transform::Table(_));
     let chunks = Chunks::new(rendering, head, member, list.items);
+    Ok(in_json(chunks, size, compress, is_table))
+}
+
+/// A list of plain JSON: whole if its objects are small, otherwise in pieces.
+fn in_json(chunks: Chunks, size: usize, compress: bool, is_table: bool) -> Response<Body> {
     let mut response = if size <= CHUNK {
         respond::bytes(StatusCode::OK, Format::Json, chunks.flatten().collect::<Vec<u8>>())
     } else if compress {
         respond::bytes(StatusCode::OK, Format::Json, body_in_turns(Gzip::new(chunks)))
-    } else if matches!(how.transform, Transform::Table(_)) {
+    } else if is_table {
         respond::bytes(StatusCode::OK, Format::Json, body_in_turns(chunks))
     } else {
         respond::bytes(StatusCode::OK, Format::Json, body(chunks))
@@ -102,7 +108,7 @@ async fn written(
         headers.insert(http::header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.insert(http::header::VARY, HeaderValue::from_static("Accept-Encoding"));
     }
-    Ok(response)
+    response
 }
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {

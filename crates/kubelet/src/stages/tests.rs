@@ -160,5 +160,5 @@ fn what_is_no_stage_is_refused_with_line_and_path() {
     );
     assert_eq!(parse("a: [").unwrap_err().line, 1);
     let other = parse("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n").unwrap_err();
-    assert_eq!((other.line, other.to_string().as_str()), (2, "kind: is to be Stage, not Pod"));
+    assert_eq!((other.line, other.to_string().as_str()), (2, "kind: must be Stage, not Pod"));
 }

@@ -61,7 +61,7 @@ impl Walk<'_> {
             self.below(items, &format!("{path}.items"), &Place { uncorrelatable, ..*place });
         }
         for (name, below) in &schema.properties {
-            self.below(below, &path_below(path, (".properties[", "]"), name), place);
+            self.below(below, &path_below(path, ".properties[", name, "]"), place);
         }
         if let Some(below) = schema.additional.schema() {
             self.below(below, &format!("{path}.additionalProperties"), place);

@@ -133,9 +133,9 @@ impl ValidationRules {
             let change = Change { new, old: change.old.and_then(|old| old.get(name)), ..change };
             let dot = if path.is_empty() { "" } else { "." };
             if let (Some(rules), Some(below)) = (self.properties.get(name), schema.properties.get(name)) {
-                rules.visit(below, change, &path_below(path, (dot, ""), name), findings);
+                rules.visit(below, change, &path_below(path, dot, name, ""), findings);
             } else if let (Some(rules), Some(below)) = (&self.additional, schema.additional.schema()) {
-                rules.visit(below, change, &path_below(path, ("[", "]"), name), findings);
+                rules.visit(below, change, &path_below(path, "[", name, "]"), findings);
             }
         }
     }

@@ -45,7 +45,7 @@ fn everything_that_is_wrong_is_said_with_its_line_and_path() {
     let unread = Configuration::read("s.yaml", "a: [\n").unwrap_err().to_string();
     assert!(unread.starts_with("s.yaml:"), "{unread}");
     let other = Configuration::read("s.yaml", "apiVersion: v1\nkind: Pod\n").unwrap_err().to_string();
-    assert!(other.contains("s.yaml:1: apiVersion: Invalid value: \"v1\": is to be kubescheduler"), "{other}");
+    assert!(other.contains("s.yaml:1: apiVersion: Invalid value: \"v1\": must be kubescheduler"), "{other}");
     let twice = read("parallelism: 1\nparallelism: 2\n").unwrap_err();
     assert!(twice.starts_with("s.yaml:"), "{twice}");
 }
@@ -148,7 +148,7 @@ fn arguments_are_checked_as_in_kubernetes() {
             "{addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In}]}]}}}",
             "can't be empty",
         ),
-        ("NodeAffinity", "{kind: NodeNameArgs}", "is to be NodeAffinityArgs"),
+        ("NodeAffinity", "{kind: NodeNameArgs}", "must be NodeAffinityArgs"),
         ("NodeName", "{a: 1}", "takes no arguments"),
         ("Mine", "{a: 1}", "does not exist"),
     ] {

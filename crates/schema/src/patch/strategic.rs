@@ -13,7 +13,7 @@ const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
 /// How many items of lists are looked at for one patch. A patch that merges each list once looks at no more than a few times
 /// those that two bodies can hold; one that names an item again and again merges the lists in it each time.
-const MOST_ITEMS: usize = 4_000_000;
+const MOST_ITEMS: usize = 1_000_000;
 
 /// How many items may still be looked at.
 struct Left(Cell<usize>);

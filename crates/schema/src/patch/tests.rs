@@ -77,7 +77,7 @@ fn a_patch_that_merges_a_long_list_again_and_again_is_refused() {
     let (code, message) = refused(spec, json!({"containers": again(20_000)}));
     assert_eq!(code, 413);
     assert!(
-        message.starts_with("Request entity too large: a strategic merge patch may look at 4000000 items"),
+        message.starts_with("Request entity too large: a strategic merge patch may look at 1000000 items"),
         "{message}"
     );
 }

@@ -73,7 +73,7 @@ fn check_node(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldEr
         check_node(items, Level::Item, &format!("{path}.items"), errors);
     }
     for (name, below) in schema.fields("properties") {
-        check_node(below, Level::Field, &path_below(path, (".properties[", "]"), name), errors);
+        check_node(below, Level::Field, &path_below(path, ".properties[", name, "]"), errors);
     }
     if let Some(additional) = schema.key("additionalProperties") {
         let field = format!("{path}.additionalProperties");
@@ -161,7 +161,7 @@ fn check_nested(schema: &Value, of_int_or_string: bool, path: &str, errors: &mut
         check_nested(items, false, &format!("{path}.items"), errors);
     }
     for (name, below) in schema.fields("properties") {
-        check_nested(below, false, &path_below(path, (".properties[", "]"), name), errors);
+        check_nested(below, false, &path_below(path, ".properties[", name, "]"), errors);
     }
     let mut forbid = |is_there: bool, name: &str, what: &str| {
         if is_there {
@@ -281,7 +281,7 @@ fn check_defaults(
     for (name, below) in &schema.properties {
         let is_meta =
             is_meta || schema.embedded_resource && ["metadata", "apiVersion", "kind"].contains(&name.as_str());
-        check_defaults(below, &path_below(path, (".properties[", "]"), name), (false, is_meta), errors, more);
+        check_defaults(below, &path_below(path, ".properties[", name, "]"), (false, is_meta), errors, more);
     }
 }
 

@@ -30,6 +30,6 @@ fn check_nested(validation: &Value, schema: Option<&Value>, path: &str, declared
     for (name, below) in validation.fields("properties") {
         let of_field = format!("{declared}.properties[{name}]");
         let field = schema.key("properties").and_then(|properties| properties.get(name.as_str()));
-        check_nested(below, field, &path_below(path, (".properties[", "]"), name), &of_field, errors);
+        check_nested(below, field, &path_below(path, ".properties[", name, "]"), &of_field, errors);
     }
 }

@@ -84,7 +84,7 @@ impl Structural {
 
 /// Goes a step further down a path, and back.
 fn within(path: &mut String, step: &[&str], run: impl FnOnce(&mut String)) {
-    let below = path_below(path, ("", ""), &step.concat());
+    let below = path_below(path, "", &step.concat(), "");
     let outer = std::mem::replace(path, below);
     run(path);
     *path = outer;

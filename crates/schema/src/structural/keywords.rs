@@ -77,7 +77,7 @@ fn below(schema: &Value, path: &str, around: Around<'_>, errors: &mut Vec<FieldE
         let reason = format!("in top-level {name}");
         let without_defaults = if is_meta && around.is_root { Some(reason.as_str()) } else { around.without_defaults };
         let of_property = Around { is_root: false, without_defaults, is_meta: is_meta || around.is_meta };
-        visit(property, &path_below(path, (".properties[", "]"), name), of_property, errors);
+        visit(property, &path_below(path, ".properties[", name, "]"), of_property, errors);
     }
     if let Some(not) = schema.key("not") {
         visit(not, &format!("{path}.not"), inner, errors);

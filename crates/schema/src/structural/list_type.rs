@@ -39,11 +39,11 @@ impl Doubled {
 fn visit_fields(schema: &Structural, fields: &Map<String, Value>, path: &str, errors: &mut Doubled) {
     for (name, value) in fields {
         if let Some(below) = schema.additional.schema() {
-            visit(below, value, &path_below(path, ("[", "]"), name), errors);
+            visit(below, value, &path_below(path, "[", name, "]"), errors);
         }
         if let Some(below) = schema.properties.get(name) {
             let dot = if path.is_empty() { "" } else { "." };
-            visit(below, value, &path_below(path, (dot, ""), name), errors);
+            visit(below, value, &path_below(path, dot, name, ""), errors);
         }
     }
 }

@@ -4,7 +4,7 @@ const LONGEST: usize = 4 << 10;
 
 /// The path of a field below another, with what stands before and after its name: `[` and `]`, or `.` and nothing. Of a
 /// name that makes the path longer than 4 KiB the first part is shown, and what lies below has the path of that field.
-pub fn path_below(path: &str, (before, after): (&str, &str), name: &str) -> String {
+pub fn path_below(path: &str, before: &str, name: &str, after: &str) -> String {
     let Some(room) = LONGEST.checked_sub(path.len()).filter(|room| *room > 0) else { return path.to_owned() };
     if name.len() <= room {
         return format!("{path}{before}{name}{after}");
@@ -19,11 +19,11 @@ mod tests {
 
     #[test]
     fn a_path_of_usual_names_is_whole_and_one_of_long_names_ends_with_its_first_part() {
-        let usual = path_below(".spec.words", ("[", "]"), "a.example.com/b");
+        let usual = path_below(".spec.words", "[", "a.example.com/b", "]");
         assert_eq!(usual, ".spec.words[a.example.com/b]");
-        let long = path_below(&usual, (".", ""), &"é".repeat(1 << 20));
+        let long = path_below(&usual, ".", &"é".repeat(1 << 20), "");
         assert!(long.starts_with(&format!("{usual}.éé")) && long.ends_with("é…"), "{}", long.len());
         assert!((LONGEST..LONGEST + 8).contains(&long.len()), "{}", long.len());
-        assert_eq!(path_below(&long, (".", ""), "below"), long);
+        assert_eq!(path_below(&long, ".", "below", ""), long);
     }
 }

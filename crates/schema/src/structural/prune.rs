@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 16 << 20;
 impl Pruning {
     fn within(&mut self, step: &str, run: impl FnOnce(&mut Self)) {
         let dot = if self.path.is_empty() || step.starts_with('[') { "" } else { "." };
-        let below = path_below(&self.path, (dot, ""), step);
+        let below = path_below(&self.path, dot, step, "");
         let outer = std::mem::replace(&mut self.path, below);
         run(self);
         self.path = outer;
@@ -77,7 +77,7 @@ impl Pruning {
                 None if keeps => {}
                 None => {
                     if !(is_root && is_of_the_api) && self.bytes <= MOST_BYTES {
-                        let unknown = path_below(&self.path, (if is_root { "" } else { "." }, ""), &name);
+                        let unknown = path_below(&self.path, if is_root { "" } else { "." }, &name, "");
                         self.bytes += unknown.len();
                         self.unknown.push(unknown);
                     }

@@ -255,9 +255,9 @@ fn check_object(
     // What the schema does not name comes first, then what it names, then what it misses.
     for (name, value) in fields.iter().filter(|(name, _)| !schema.properties.contains_key(*name)) {
         match &schema.additional {
-            Additional::Schema(below) => check(below, value, before(name), &path_below(path, (".", ""), name), result),
+            Additional::Schema(below) => check(below, value, before(name), &path_below(path, ".", name, ""), result),
             Additional::Allowed(false) => {
-                result.invalid(&path_below(path, (".", ""), name), "", "is a forbidden property");
+                result.invalid(&path_below(path, ".", name, ""), "", "is a forbidden property");
             }
             Additional::Allowed(true) | Additional::Unsaid => {}
         }
@@ -265,11 +265,11 @@ fn check_object(
     let dot = if path.is_empty() { "" } else { "." };
     for (name, below) in &schema.properties {
         if let Some(value) = fields.get(name) {
-            check(below, value, before(name), &path_below(path, (dot, ""), name), result);
+            check(below, value, before(name), &path_below(path, dot, name, ""), result);
         }
     }
     for name in constraints.required.iter().filter(|name| !fields.contains_key(*name)) {
-        result.add(0, &path_below(path, (".", ""), name), |field| FieldError::required(field, ""));
+        result.add(0, &path_below(path, ".", name, ""), |field| FieldError::required(field, ""));
     }
 }
 
