@@ -5,7 +5,7 @@ use coracle_meta::{FieldError, Object};
 use serde_json::Value;
 
 use super::service_needs::{is_headless, needs_health_check_port};
-use crate::field_checks::Wrong;
+use crate::field_checks::{Quoting, Wrong};
 
 const ADDRESSES: &str = "spec.clusterIPs";
 
@@ -38,10 +38,10 @@ fn wrong_family_change(new: &Object, old: &Object) -> Wrong {
     }
     let first = format!("{PATH}[0]");
     let (new_families, old_families) = (new.list(PATH), old.list(PATH));
-    let changed = |shown: &str| FieldError::invalid(&first, new.at(shown).clone(), "may not change once set");
     if new_families.len() == old_families.len() {
-        let pairs = new_families.iter().zip(old_families);
-        return pairs.filter(|(new, old)| new != old).map(|_| changed(PATH)).collect();
+        let mut errors = Quoting::new(new.at(PATH));
+        let pairs = new_families.iter().zip(old_families).filter(|(new, old)| new != old);
+        return pairs.filter_map(|_| errors.invalid(&first, "may not change once set")).collect();
     }
     let is_released = new_families.len() < old_families.len();
     let mut wrong = Wrong::new();
@@ -52,7 +52,7 @@ fn wrong_family_change(new: &Object, old: &Object) -> Wrong {
     if let (Some(new), Some(old)) = (new_families.first(), old_families.first())
         && new != old
     {
-        wrong.push(changed(ADDRESSES));
+        wrong.push(FieldError::invalid(&first, new.at(ADDRESSES).clone(), "may not change once set"));
     }
     let policy = new.text("spec.ipFamilyPolicy");
     if is_released && new_families.len() == 1 && policy != "SingleStack" {
@@ -74,17 +74,21 @@ fn wrong_address_change(new: &Object, old: &Object) -> Wrong {
     }
     let (new_ips, old_ips) = (new.list(ADDRESSES), old.list(ADDRESSES));
     let first = format!("{ADDRESSES}[0]");
-    let changed = |at: usize| FieldError::invalid(format!("{ADDRESSES}[{at}]"), new_ips, "may not change once set");
     if new_ips.len() == old_ips.len() {
-        let pairs = new_ips.iter().zip(old_ips).enumerate();
-        return pairs.filter(|(_, (new, old))| new != old).map(|(at, _)| changed(at)).collect();
+        let mut errors = Quoting::new(new.at(ADDRESSES));
+        let pairs = new_ips.iter().zip(old_ips).enumerate().filter(|(_, (new, old))| new != old);
+        return pairs
+            .filter_map(|(at, _)| errors.invalid(&format!("{ADDRESSES}[{at}]"), "may not change once set"))
+            .collect();
     }
     let mut wrong = Wrong::new();
     match (new_ips.first(), old_ips.first()) {
         (None, Some(_)) => {
             wrong.push(FieldError::invalid(first, Value::Null, "primary clusterIP can not be unset"));
         }
-        (Some(new), Some(old)) if new != old => wrong.push(changed(0)),
+        (Some(new), Some(old)) if new != old => {
+            wrong.push(FieldError::invalid(first, new_ips, "may not change once set"));
+        }
         _ => {}
     }
     let policy = new.text("spec.ipFamilyPolicy");
