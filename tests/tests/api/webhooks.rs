@@ -300,7 +300,7 @@ async fn a_url_is_not_called_in_virtual_time_unless_somebody_here_answers_for_it
     configure(&cluster, "validating", &[webhook("url", url)]).await;
     let refused = create(&cluster, named("m")).await;
     let message = refused.json()["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("in virtual time nobody is called but services in this process"), "{message}");
+    assert!(message.contains("in virtual time the server calls services in this process only"), "{message}");
     let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/validating";
     let removed = send(&cluster, Request::delete(path).body(Vec::new()).unwrap()).await;
     assert_eq!(removed.code, StatusCode::OK, "configurations themselves are not held up");
