@@ -36,11 +36,9 @@ pub fn admission_environment(
 /// The same with the variables of a policy. Each is an independent variable here. In Kubernetes they are fields of
 /// one object, which is visible only in the error for an unknown field.
 pub fn with_computed(environment: Environment, computed: &[(String, Type)]) -> Environment {
-    let fields: Vec<_> = computed.iter().map(|(name, _)| (name.as_str(), Shape::Any)).collect();
-    let environment = environment.with("variables", Arc::new(object("kubernetes.variables", fields)).as_type());
-    computed
-        .iter()
-        .fold(environment, |environment, (name, of)| environment.with(format!("variables.{name}"), computed_type(of)))
+    let variables = Arc::new(object("kubernetes.variables", Vec::new()));
+    let environment = environment.with("variables", variables.as_type());
+    computed.iter().fold(environment, |environment, (name, of)| with_one_more_computed(environment, name, of))
 }
 
 /// An environment that has the variables of a policy, with one more of them.

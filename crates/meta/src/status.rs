@@ -79,15 +79,12 @@ pub struct StatusDetails {
     pub retry_after_seconds: u32,
 }
 
-/// How many bytes the texts of the errors in one answer have at most.
-const LARGEST_ANSWER: usize = 8 << 20;
-
 /// How many errors an answer lists: the first is always among them.
 fn listed_errors(errors: &[FieldError]) -> usize {
     let mut bytes = 0_usize;
     let fits = |error: &&FieldError| {
         bytes = bytes.saturating_add(error.length());
-        bytes <= LARGEST_ANSWER
+        bytes <= Status::LISTED_BYTES
     };
     errors.iter().take_while(fits).count().max(errors.len().min(1))
 }
@@ -118,6 +115,9 @@ fn is_zero_u32(seconds: &u32) -> bool {
 }
 
 impl Status {
+    /// How many bytes the texts of errors in one answer have at most. Errors beyond that are counted, not listed.
+    pub const LISTED_BYTES: usize = 8 << 20;
+
     /// A failure with a code, a reason and a message, and no details.
     pub fn failure(code: u16, reason: &str, message: impl Into<String>) -> Self {
         Self {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, LabelSelector, Object, Quantity, names};
+use coracle_meta::{FieldError, LabelSelector, Object, Quantity, Status, names};
 use serde_json::Value;
 
 use crate::addresses::{parse_cidr, parse_ip};
@@ -19,30 +19,32 @@ pub(crate) const IMMUTABLE: &str = "field is immutable";
 /// text is quoted than [`Status::invalid`](coracle_meta::Status::invalid) lists, and one error behind that.
 pub(crate) struct Quoting<'v> {
     quoted: &'v Value,
-    printed: Option<Arc<str>>,
-    left: usize,
+    print: Option<&'v dyn Fn() -> String>,
+    /// The text of the value and how many errors may quote it, known from the first error on.
+    printed: Option<(Arc<str>, usize)>,
 }
-
-/// What an answer lists of errors, in bytes.
-const LISTED: usize = 8 << 20;
 
 impl<'v> Quoting<'v> {
     /// Errors that quote a value.
     pub(crate) fn new(quoted: &'v Value) -> Self {
-        let bytes = quoted.to_string().len();
-        Self { quoted, printed: None, left: LISTED / bytes.max(32) + 1 }
+        Self { quoted, print: None, printed: None }
     }
 
-    /// The same, where the value is printed so.
-    pub(crate) fn printed_as(self, text: String) -> Self {
-        Self { left: LISTED / text.len().max(32) + 1, printed: Some(text.into()), ..self }
+    /// The same, where `print` gives the text of the value.
+    pub(crate) fn printed_as(self, print: &'v dyn Fn() -> String) -> Self {
+        Self { print: Some(print), ..self }
     }
 
     /// An error, if answers list it.
     pub(crate) fn invalid(&mut self, path: &str, what: &str) -> Option<FieldError> {
-        self.left = self.left.checked_sub(1)?;
-        Some(match &self.printed {
-            Some(printed) => FieldError::invalid(path, Value::Null, what).printed_as(Arc::clone(printed)),
+        let (text, left) = self.printed.get_or_insert_with(|| {
+            let text = self.print.map_or_else(|| self.quoted.to_string(), |print| print());
+            let most = Status::LISTED_BYTES / text.len().max(32) + 1;
+            (text.into(), most)
+        });
+        *left = left.checked_sub(1)?;
+        Some(match self.print {
+            Some(_) => FieldError::invalid(path, Value::Null, what).printed_as(Arc::clone(text)),
             None => FieldError::invalid(path, self.quoted.clone(), what),
         })
     }

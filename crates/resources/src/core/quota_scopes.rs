@@ -60,7 +60,8 @@ fn wrong_selector(spec: &Value) -> Wrong {
     const PATH: &str = "spec.scopeSelector.matchExpressions";
     let at = |field: &str| format!("{PATH}.{field}");
     let requirements = spec.list("scopeSelector.matchExpressions");
-    let mut quoting = Quoting::new(spec.at("scopeSelector")).printed_as(printed(requirements));
+    let print = || printed(requirements);
+    let mut quoting = Quoting::new(spec.at("scopeSelector")).printed_as(&print);
     let unfit = unfit_resources(spec);
     let mut wrong = Wrong::new();
     for requirement in requirements {

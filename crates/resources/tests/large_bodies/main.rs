@@ -134,10 +134,10 @@ async fn a_body_of_3_mb_takes_no_more_than_300_mb() {
     let server = server();
     let namespace = json!({"metadata": {"name": "default"}}).to_string().into_bytes();
     assert_eq!(answer(&server, "POST", "/api/v1/namespaces", "application/json", namespace).await.0, 201);
-    let mut told = Vec::new();
+    let mut measured = Vec::new();
     let mut note = |what: String, (code, length): (u16, usize)| {
         assert!(matches!(code, 201 | 422), "{what}: {code}");
-        told.push(format!("{what}: {code}, {length} bytes, {} MB", peak() >> 20));
+        measured.push(format!("{what}: {code}, {length} bytes, {} MB", peak() >> 20));
     };
     for (at, long) in BODIES.iter().enumerate() {
         // All that fits into a body, and of containers almost all that is read.
@@ -151,5 +151,5 @@ async fn a_body_of_3_mb_takes_no_more_than_300_mb() {
     }
     let media_type = "application/vnd.kubernetes.protobuf";
     note("protobuf".to_owned(), answer(&server, "POST", PODS, media_type, empty_containers()).await);
-    assert!(peak() < MOST_MEMORY, "{}", told.join("\n"));
+    assert!(peak() < MOST_MEMORY, "{}", measured.join("\n"));
 }

@@ -139,10 +139,10 @@ fn growing_from(measure: impl Fn(usize) -> Times, count: usize) -> Vec<(Step, Du
 
 /// Measures all lists by themselves, and all of a kind together, in some steps of a write.
 fn check(measure: impl Fn(&dyn Strategy, &Value) -> Times) {
-    let (mut told, mut lists) = (Vec::new(), 0);
-    let mut tell = |kind: &dyn Strategy, what: &str, found: Vec<(Step, Duration, Duration)>| {
+    let (mut findings, mut lists) = (Vec::new(), 0);
+    let mut report = |kind: &dyn Strategy, what: &str, found: Vec<(Step, Duration, Duration)>| {
         for (step, short, long) in found {
-            told.push(format!("{}, {what}, {step}: {short:?} and {long:?}", kind.spec().gvk()));
+            findings.push(format!("{}, {what}, {step}: {short:?} and {long:?}", kind.spec().gvk()));
         }
     };
     for Sample { kind, object, places } in &samples() {
@@ -151,13 +151,13 @@ fn check(measure: impl Fn(&dyn Strategy, &Value) -> Times) {
             lists += 1;
             for likeness in place.likenesses(scale() > 1) {
                 let found = growing(|count| measure(kind, &long(object, place, likeness, count)));
-                tell(kind, &format!("{} {likeness:?}", place.field), found);
+                report(kind, &format!("{} {likeness:?}", place.field), found);
             }
         }
         let found = growing(|count| measure(kind, &long_together(object, places, count.div_ceil(16))));
-        tell(kind, "all lists together", found);
+        report(kind, "all lists together", found);
     }
-    assert!(told.is_empty(), "work grows faster than the list does:\n{}", told.join("\n"));
+    assert!(findings.is_empty(), "work grows faster than the list does:\n{}", findings.join("\n"));
     assert!(lists > 300, "{lists} lists");
 }
 

@@ -4,9 +4,6 @@ use super::managers::Manager;
 use super::path::path_text;
 use super::set::Set;
 
-/// How many bytes the paths in one answer have at most: a path may have the key of an item, which may be as long as a body.
-const MOST_TEXT: usize = 8 << 20;
-
 /// Fields that an apply would change and that other managers own. In Kubernetes: `merge.Conflicts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflicts {
@@ -27,14 +24,15 @@ impl Conflicts {
         (!owners.is_empty()).then_some(Self { owners })
     }
 
-    /// The fields of each manager as texts, as many as have [`MOST_TEXT`] bytes together, and how many others there are.
+    /// The fields of each manager as texts, as many as an answer lists, and how many others there
+    /// are. A path may have the key of an item, which may be as long as a body.
     fn listed(&self) -> (Vec<(&Manager, Vec<String>)>, usize) {
         let (mut bytes, mut others) = (0, 0);
         let mut listed = Vec::new();
         for (manager, set) in &self.owners {
             let mut texts = Vec::new();
             set.for_each(|path| {
-                if bytes > MOST_TEXT {
+                if bytes > Status::LISTED_BYTES {
                     others += 1;
                 } else {
                     let text = path_text(path);
@@ -50,32 +48,38 @@ impl Conflicts {
     /// The sentence that the client sees. Of fields whose texts have more than 8 MiB together, the first are listed.
     pub fn message(&self) -> String {
         let (paths, others) = self.listed();
-        let count = paths.iter().map(|(_, texts)| texts.len()).sum::<usize>() + others;
-        if let ([(manager, texts)], 1) = (paths.as_slice(), count) {
-            return format!("Apply failed with 1 conflict: conflict with {}: {}", manager.text(), texts[0]);
-        }
-        let mut lines = Vec::new();
-        for (manager, texts) in paths {
-            lines.push(format!("conflicts with {}:", manager.text()));
-            lines.extend(texts.into_iter().map(|text| format!("- {text}")));
-        }
-        if others > 0 {
-            lines.push(format!("and {others} more fields"));
-        }
-        format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
+        message(&paths, others)
     }
 
     /// The answer to the client: 409 with a cause for each field.
     pub fn status(&self) -> Status {
+        let (paths, others) = self.listed();
+        let message = message(&paths, others);
         let mut causes = Vec::new();
-        for (manager, texts) in self.listed().0 {
+        for (manager, texts) in paths {
             causes.extend(texts.into_iter().map(|field| StatusCause {
                 reason: "FieldManagerConflict".to_owned(),
                 message: format!("conflict with {}", manager.text()),
                 field,
             }));
         }
-        Status::failure(409, reason::CONFLICT, self.message())
+        Status::failure(409, reason::CONFLICT, message)
             .with_details(StatusDetails { causes, ..StatusDetails::default() })
     }
+}
+
+fn message(paths: &[(&Manager, Vec<String>)], others: usize) -> String {
+    let count = paths.iter().map(|(_, texts)| texts.len()).sum::<usize>() + others;
+    if let ([(manager, texts)], 1) = (paths, count) {
+        return format!("Apply failed with 1 conflict: conflict with {}: {}", manager.text(), texts[0]);
+    }
+    let mut lines = Vec::new();
+    for (manager, texts) in paths {
+        lines.push(format!("conflicts with {}:", manager.text()));
+        lines.extend(texts.iter().map(|text| format!("- {text}")));
+    }
+    if others > 0 {
+        lines.push(format!("and {others} more fields"));
+    }
+    format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
 }

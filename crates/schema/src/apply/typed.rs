@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use coracle_meta::Status;
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
@@ -124,11 +125,8 @@ fn has_name<P: Place>(list: P, form: ListForm, item: &Value) -> bool {
     }
 }
 
-/// How many bytes the lines about misfits have at most; the misfits after these are counted alone. A path may be as long
-/// as the body, and there may be as many misfits below it as the body has fields.
-const MOST_TEXT: usize = 8 << 20;
-
-/// The values that do not fit their places, a line each.
+/// The values that do not fit their places, a line each, as many as an answer lists; the others are counted. A path may
+/// be as long as the body, and there may be as many misfits below it as the body has fields.
 #[derive(Default)]
 struct Misfits {
     lines: Vec<String>,
@@ -138,7 +136,7 @@ struct Misfits {
 
 impl Misfits {
     fn add(&mut self, path: &str, why: impl FnOnce() -> String) {
-        if self.bytes > MOST_TEXT {
+        if self.bytes > Status::LISTED_BYTES {
             self.others += 1;
             return;
         }

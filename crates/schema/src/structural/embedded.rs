@@ -5,7 +5,7 @@ use coracle_meta::{FieldError, names};
 use serde_json::{Map, Value};
 
 use super::node::Structural;
-use super::path::path_below;
+use super::path::push_below;
 
 impl Structural {
     /// Shows every resource within a value to `visit`, with the path to it: `spec.template`, `spec.list[0]`.
@@ -26,13 +26,13 @@ impl Structural {
                 for (name, value) in fields {
                     let Some(below) = self.field(name) else { continue };
                     let dot = if path.is_empty() { "" } else { "." };
-                    within(path, &[dot, name], |path| below.each_embedded(value, path, visit));
+                    within(path, dot, name, "", |path| below.each_embedded(value, path, visit));
                 }
             }
             Value::Array(items) => {
                 let Some(below) = &self.items else { return };
                 for (index, item) in items.iter_mut().enumerate() {
-                    within(path, &["[", &index.to_string(), "]"], |path| below.each_embedded(item, path, visit));
+                    within(path, "[", &index.to_string(), "]", |path| below.each_embedded(item, path, visit));
                 }
             }
             _ => {}
@@ -62,7 +62,7 @@ impl Structural {
             Value::Array(items) => {
                 let Some(below) = &self.items else { return };
                 for (index, item) in items.iter().enumerate() {
-                    within(path, &["[", &index.to_string(), "]"], |path| below.check_embedded(item, path, errors));
+                    within(path, "[", &index.to_string(), "]", |path| below.check_embedded(item, path, errors));
                 }
             }
             _ => {}
@@ -72,22 +72,21 @@ impl Structural {
     fn check_fields(&self, fields: &Map<String, Value>, path: &mut String, errors: &mut Vec<FieldError>) {
         for (name, value) in fields {
             let Some(below) = self.field(name) else { continue };
-            let step: &[&str] = match (path.is_empty(), self.properties.contains_key(name)) {
-                (true, true) => &[name],
-                (false, true) => &[".", name],
-                (_, false) => &["[", name, "]"],
+            let (before, after) = match (path.is_empty(), self.properties.contains_key(name)) {
+                (true, true) => ("", ""),
+                (false, true) => (".", ""),
+                (_, false) => ("[", "]"),
             };
-            within(path, step, |path| below.check_embedded(value, path, errors));
+            within(path, before, name, after, |path| below.check_embedded(value, path, errors));
         }
     }
 }
 
 /// Goes a step further down a path, and back.
-fn within(path: &mut String, step: &[&str], run: impl FnOnce(&mut String)) {
-    let below = path_below(path, "", &step.concat(), "");
-    let outer = std::mem::replace(path, below);
+fn within(path: &mut String, before: &str, name: &str, after: &str, run: impl FnOnce(&mut String)) {
+    let length = push_below(path, before, name, after);
     run(path);
-    *path = outer;
+    path.truncate(length);
 }
 
 /// In Kubernetes: `validateEmbeddedResource`.

@@ -4,7 +4,7 @@ use coracle_meta::{FieldError, JsonKey};
 use serde_json::{Map, Value};
 
 use super::node::Structural;
-use super::path::path_below;
+use super::path::{MOST_TEXT, path_below};
 use crate::table::ListKind;
 
 impl Structural {
@@ -16,9 +16,6 @@ impl Structural {
     }
 }
 
-/// How many bytes the paths of errors have at most: more than an answer lists. The errors after these are counted alone.
-const MOST_PATHS: usize = 16 << 20;
-
 #[derive(Default)]
 struct Doubled {
     errors: Vec<FieldError>,
@@ -27,7 +24,7 @@ struct Doubled {
 
 impl Doubled {
     fn add(&mut self, path: &str, index: usize, error: impl FnOnce(String) -> FieldError) {
-        if self.bytes > MOST_PATHS {
+        if self.bytes > MOST_TEXT {
             self.errors.push(FieldError::invalid_unprinted("", ""));
         } else {
             self.bytes += path.len();

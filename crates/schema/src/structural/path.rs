@@ -1,16 +1,34 @@
+use coracle_meta::Status;
+
 /// How many bytes the names of a path in a message have at most. A name may be as long as a body, and stand in the path of
 /// each field below it.
 const LONGEST: usize = 4 << 10;
 
+/// How many bytes the texts of findings in one object have at most: more than an answer lists. Findings after these are
+/// counted alone, or left out.
+pub(super) const MOST_TEXT: usize = 2 * Status::LISTED_BYTES;
+
 /// The path of a field below another, with what stands before and after its name: `[` and `]`, or `.` and nothing. Of a
 /// name that makes the path longer than 4 KiB the first part is shown, and what lies below has the path of that field.
 pub fn path_below(path: &str, before: &str, name: &str, after: &str) -> String {
-    let Some(room) = LONGEST.checked_sub(path.len()).filter(|room| *room > 0) else { return path.to_owned() };
-    if name.len() <= room {
-        return format!("{path}{before}{name}{after}");
+    let mut below = String::with_capacity(path.len() + before.len() + name.len().min(LONGEST) + after.len());
+    below.push_str(path);
+    push_below(&mut below, before, name, after);
+    below
+}
+
+/// Extends a path as [`path_below`] does. Gives the length that it had, for [`String::truncate`] on the way back.
+pub(super) fn push_below(path: &mut String, before: &str, name: &str, after: &str) -> usize {
+    let length = path.len();
+    let Some(room) = LONGEST.checked_sub(length).filter(|room| *room > 0) else { return length };
+    let end = if name.len() <= room { name.len() } else { name.floor_char_boundary(room) };
+    path.push_str(before);
+    path.push_str(&name[..end]);
+    if end < name.len() {
+        path.push('…');
     }
-    let end = (0..=room).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
-    format!("{path}{before}{}…{after}", &name[..end])
+    path.push_str(after);
+    length
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::node::{Additional, Structural};
-use super::path::path_below;
+use super::path::{MOST_TEXT, path_below, push_below};
 
 /// What every object has, whatever its schema says.
 const OF_THE_API: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -23,16 +23,12 @@ struct Pruning {
     bytes: usize,
 }
 
-/// How many bytes the names of unknown fields have at most; answers list the first hundred of them.
-const MOST_BYTES: usize = 16 << 20;
-
 impl Pruning {
     fn within(&mut self, step: &str, run: impl FnOnce(&mut Self)) {
         let dot = if self.path.is_empty() || step.starts_with('[') { "" } else { "." };
-        let below = path_below(&self.path, dot, step, "");
-        let outer = std::mem::replace(&mut self.path, below);
+        let length = push_below(&mut self.path, dot, step, "");
         run(self);
-        self.path = outer;
+        self.path.truncate(length);
     }
 
     fn value(&mut self, value: &mut Value, schema: Option<&Structural>) {
@@ -76,7 +72,7 @@ impl Pruning {
                 }
                 None if keeps => {}
                 None => {
-                    if !(is_root && is_of_the_api) && self.bytes <= MOST_BYTES {
+                    if !(is_root && is_of_the_api) && self.bytes <= MOST_TEXT {
                         let unknown = path_below(&self.path, if is_root { "" } else { "." }, &name, "");
                         self.bytes += unknown.len();
                         self.unknown.push(unknown);

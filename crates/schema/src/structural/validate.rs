@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 
 use super::format;
 use super::node::{Additional, Constraints, Structural, ValueType};
-use super::path::path_below;
+use super::path::{MOST_TEXT, path_below};
 
 impl Structural {
     /// What is wrong with a value, in the words of kube-openapi's validator; `path` is where the value stands, empty for
@@ -24,9 +24,6 @@ impl Structural {
         result.errors
     }
 }
-
-/// How many bytes the texts of errors have at most: more than an answer lists. The errors after these are counted alone.
-const MOST_TEXT: usize = 16 << 20;
 
 /// Errors, and how many checks went well: of several schemas, the one that fits best tells its errors.
 #[derive(Default)]
