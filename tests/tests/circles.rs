@@ -4,8 +4,9 @@
 //! defines. What `lib.rs` re-exports counts as used where it is defined, and tests may use what they like.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use coracle_tests::{files_below, is_for_tests, root};
 use syn::visit::{self, Visit};
 
 /// A module's steps from the root of its crate, which is the empty path.
@@ -38,13 +39,6 @@ struct Written {
 struct Reader {
     module: Module,
     inline: Vec<String>,
-}
-
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let syn::Meta::List(list) = &attribute.meta else { return false };
-        list.path.is_ident("cfg") && list.tokens.to_string() == "test"
-    })
 }
 
 impl Reader {
@@ -141,7 +135,7 @@ struct Crate {
 impl Crate {
     fn read(source: &Path) -> Self {
         let mut modules = BTreeMap::new();
-        for file in files_below(source) {
+        for file in files_below(source, ".rs") {
             let text = std::fs::read_to_string(&file).unwrap();
             let tree = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             let mut reader = Reader::default();
@@ -251,19 +245,9 @@ fn reach<'a>(
     reached
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries
-        .flat_map(|path| match path.is_dir() {
-            true => files_below(&path),
-            false => Vec::from_iter((path.extension().is_some_and(|ending| ending == "rs")).then_some(path)),
-        })
-        .collect()
-}
-
 #[test]
 fn the_files_of_a_crate_use_each_other_in_no_circle() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("crates");
+    let crates = root().join("crates");
     let mut told = String::new();
     for entry in std::fs::read_dir(crates).unwrap() {
         let folder = entry.unwrap().path();

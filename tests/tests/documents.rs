@@ -1,10 +1,6 @@
 //! What the documents name exists.
 
-use std::path::Path;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
+use coracle_tests::root;
 
 /// The documents of `docs`; what is in its folders is written by tests.
 fn guides() -> impl Iterator<Item = std::path::PathBuf> {

@@ -3,7 +3,9 @@
 //! Each question has the words that one would search for, and the file that must be among the first five hits. Hits are
 //! files of the product. Files whose path contains the words come first, then those with more matching lines.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use coracle_tests::{files_below, root};
 
 /// A question, the words to search for, and the file that answers it.
 const QUESTIONS: [(&str, &str, &str); 20] = [
@@ -36,17 +38,6 @@ const QUESTIONS: [(&str, &str, &str); 20] = [
 /// Among how many hits the answer must be.
 const FIRST: usize = 5;
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// Words without case and separators, so that `eviction manager`, `eviction_manager` and `EvictionManager` are equal.
 fn folded(text: &str) -> String {
     text.chars().filter(|sign| !matches!(sign, ' ' | '_' | '-')).flat_map(char::to_lowercase).collect()
@@ -54,17 +45,13 @@ fn folded(text: &str) -> String {
 
 /// The product's files with their folded lines, by their path below `crates`.
 fn product() -> Vec<(String, Vec<String>)> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("crates");
-    let mut paths = Vec::new();
-    files(&crates, &mut paths);
-    let relative = |path: &PathBuf| path.strip_prefix(&crates).unwrap().to_string_lossy().into_owned();
-    let mut product: Vec<_> = paths
+    let crates = root().join("crates");
+    let relative = |path: &Path| path.strip_prefix(&crates).unwrap().to_string_lossy().into_owned();
+    files_below(&crates, ".rs")
         .iter()
         .map(|path| (relative(path), std::fs::read_to_string(path).unwrap().lines().map(folded).collect()))
-        .filter(|(path, _)| path.contains("/src/") && !path.contains("/generated/"))
-        .collect();
-    product.sort();
-    product
+        .filter(|(path, _): &(String, _)| path.contains("/src/") && !path.contains("/generated/"))
+        .collect()
 }
 
 #[test]

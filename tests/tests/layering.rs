@@ -1,8 +1,8 @@
 //! The crates use each other as the table of `docs/architecture.md` says, and in no other way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
+use coracle_tests::root;
 use toml::Table;
 
 /// A crate, its layer, and the crates of lower layers that it may use.
@@ -95,10 +95,6 @@ const ONE_HOME: &[(&str, &[&str])] = &[
 struct Manifest {
     dependencies: BTreeSet<String>,
     inherits_lints: bool,
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace").to_owned()
 }
 
 fn manifests() -> BTreeMap<String, Manifest> {

@@ -9,8 +9,8 @@
 //! map, or is listed there with its bound.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
+use coracle_tests::{files_below, is_for_tests, root};
 use syn::visit::{self, Visit};
 
 /// The crates that handle what clients send.
@@ -93,13 +93,6 @@ struct Finder {
     functions: Vec<String>,
     loops: usize,
     found: Vec<Place>,
-}
-
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let syn::Meta::List(list) = &attribute.meta else { return false };
-        list.path.is_ident("cfg") && list.tokens.to_string() == "test"
-    })
 }
 
 /// An expression without arguments: `self.groups.iter()`.
@@ -248,17 +241,6 @@ fn searches(file: &str, code: &str) -> Vec<Place> {
     finder.found
 }
 
-fn files_below(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files_below(&path, into);
-        } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("tests.rs") {
-            into.push(path);
-        }
-    }
-}
-
 /// How often each place is found.
 fn counted(places: impl IntoIterator<Item = Place>) -> BTreeMap<Place, usize> {
     let mut counts = BTreeMap::new();
@@ -270,13 +252,11 @@ fn counted(places: impl IntoIterator<Item = Place>) -> BTreeMap<Place, usize> {
 
 #[test]
 fn no_loop_over_what_a_client_sends_looks_through_a_list_each_time() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut files = Vec::new();
-    CRATES.iter().for_each(|name| files_below(&root.join("crates").join(name).join("src"), &mut files));
-    files.sort();
-    let found = files.iter().flat_map(|path| {
-        let name = path.strip_prefix(root.join("crates")).unwrap().display().to_string();
-        searches(&name, &std::fs::read_to_string(path).unwrap())
+    let crates = root().join("crates");
+    let files = CRATES.iter().flat_map(|name| files_below(&crates.join(name).join("src"), ".rs"));
+    let found = files.filter(|path| !path.ends_with("tests.rs")).flat_map(|path| {
+        let name = path.strip_prefix(&crates).unwrap().display().to_string();
+        searches(&name, &std::fs::read_to_string(&path).unwrap())
     });
     let found = counted(found);
     let allowed = include_str!("allowed.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -66,7 +66,7 @@ fn read(text: &str) -> Counts {
 
 #[test]
 fn no_count_rises() {
-    let file = source::root().join("tests/tests/tidy/counts.txt");
+    let file = coracle_tests::root().join("tests/tests/tidy/counts.txt");
     let findings = findings();
     let mut now = Counts::new();
     for finding in &findings {

@@ -1,7 +1,6 @@
 //! Product source files, cut into tokens by Rust's own lexer.
 
-use std::path::{Path, PathBuf};
-
+use coracle_tests::{files_below, root};
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
 /// What a token is, as far as a rule needs to know.
@@ -123,34 +122,11 @@ pub(crate) fn functions(code: &[Token]) -> Vec<Function<'_>> {
     starts.map(|at| Function { name: &code[at].text, tokens: &code[at - 1..end_of_item(code, at)] }).collect()
 }
 
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace").to_owned()
-}
-
-/// All files below `folder` whose names end with `suffix`, in order.
-pub(crate) fn files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.to_string_lossy().ends_with(suffix) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
 /// The product's files: `crates/*/src`, without generated ones and files of tests.
 pub(crate) fn sources() -> Vec<Source> {
-    let root = root();
     let mut sources = Vec::new();
-    for path in files(&root.join("crates"), ".rs") {
-        let relative = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+    for path in files_below(&root().join("crates"), ".rs") {
+        let relative = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
         let steps: Vec<&str> = relative.split('/').collect();
         let is_test = steps.iter().any(|step| step.ends_with("tests.rs") || *step == "tests" || *step == "generated");
         if steps[2] == "src" && !is_test {

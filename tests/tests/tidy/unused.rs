@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use coracle_tests::{files_below, root};
+
 use crate::Finding;
-use crate::source::{Kind, Source, files, root};
+use crate::source::{Kind, Source};
 
 /// Public functions, types and constants whose name stands nowhere else: not in another place of the product, nor in
 /// tests, benchmarks, examples and documents.
@@ -36,15 +38,15 @@ pub(crate) fn check(sources: &[Source], findings: &mut Vec<Finding>) {
 /// How often each word stands in Rust files and documents.
 fn mentions() -> BTreeMap<String, usize> {
     let root = root();
-    let mut texts = files(&root.join("crates"), ".rs");
+    let mut texts = files_below(&root.join("crates"), ".rs");
     texts.extend(
         ["tests", "xtask", "fuzz", "examples"]
             .iter()
             .map(|name| root.join(name))
             .filter(|path| path.is_dir())
-            .flat_map(|path| files(&path, ".rs")),
+            .flat_map(|path| files_below(&path, ".rs")),
     );
-    texts.extend(files(&root.join("docs"), ".md"));
+    texts.extend(files_below(&root.join("docs"), ".md"));
     let mut mentions = BTreeMap::new();
     for path in texts {
         let text = std::fs::read_to_string(path).unwrap();

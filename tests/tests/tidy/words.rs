@@ -1,7 +1,9 @@
 //! Words that strings, documents and comments do not use, each with what to write in its place.
 
+use coracle_tests::{files_below, root};
+
 use crate::Finding;
-use crate::source::{Kind, Source, files, root};
+use crate::source::{Kind, Source};
 
 /// A word or phrase, and what to write in its place.
 const BANNED: &[(&str, &str)] = &[
@@ -50,13 +52,13 @@ fn in_tokens(source: &Source, kind: Kind, rule: &'static str, findings: &mut Vec
 /// Banned words, and lines of prose over 120 characters, in documents.
 pub(crate) fn in_documents(findings: &mut Vec<Finding>) {
     let root = root();
-    let mut documents = files(&root.join("docs"), ".md");
+    let mut documents = files_below(&root.join("docs"), ".md");
     documents.extend(
         ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "tests/golden/README.md"]
             .map(|name| root.join(name)),
     );
     for document in documents {
-        let path = document.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+        let path = document.strip_prefix(root).unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&document).unwrap();
         for (at, line) in text.lines().enumerate() {
             for what in banned(line) {
