@@ -62,8 +62,8 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     };
     let (info, format) = (Arc::new(info), respond::error_format(&parts.headers));
     let warnings = Warnings::default();
-    let Admitted { allowed, flow, trail } = admit(server, &parts, (&info, &audit_id), &query, &warnings).await;
-    let audit = trail.as_ref().map(|trail| trail.notes().clone()).unwrap_or_default();
+    let Admitted { allowed, flow, audit_event } = admit(server, &parts, (&info, &audit_id), &query, &warnings).await;
+    let audit = audit_event.as_ref().map(|audit_event| audit_event.notes().clone()).unwrap_or_default();
     let (result, is_stream) = match allowed {
         Ok(user) => {
             let asked = (query, Arc::clone(&info), audit_id.clone(), user, audit);
@@ -80,8 +80,8 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     if server.metrics.count(label, &method, response.status().as_u16(), started.elapsed()) {
         server.forget_unserved();
     }
-    if let Some(trail) = trail {
-        response = trail.answered(response, is_stream);
+    if let Some(audit_event) = audit_event {
+        response = audit_event.answered(response, is_stream);
     }
     finish(response, &method, &audit_id, flow)
 }
@@ -100,7 +100,7 @@ struct Admitted {
     /// What flow it belongs to is known even of one that is refused.
     flow: Option<Flow>,
     /// Its events in the audit log, if anything is kept of it.
-    trail: Option<AuditEventBuilder>,
+    audit_event: Option<AuditEventBuilder>,
 }
 
 async fn admit(
@@ -113,25 +113,25 @@ async fn admit(
     let begin = |user: &Arc<User>, impersonated: Option<&Arc<User>>| {
         let audit = server.audit.as_ref()?;
         let attributes = access::attributes(user, info, query);
-        let trail = AuditEventBuilder::begin(audit, &server.registry, parts, audit_id, attributes, impersonated)?;
-        trail.received();
-        Some(trail)
+        let audit_event = AuditEventBuilder::begin(audit, &server.registry, parts, audit_id, attributes, impersonated)?;
+        audit_event.received();
+        Some(audit_event)
     };
     let user = match identify(server, parts, warnings).await {
         Ok(user) => user,
-        Err(status) => return Admitted { trail: begin(&Arc::default(), None), allowed: Err(status), flow: None },
+        Err(status) => return Admitted { audit_event: begin(&Arc::default(), None), allowed: Err(status), flow: None },
     };
     let asker = match impersonate::impersonate(&server.registry, Arc::clone(&user), &parts.headers).await {
         Ok(asker) => asker,
-        Err(status) => return Admitted { trail: begin(&user, None), allowed: Err(status), flow: None },
+        Err(status) => return Admitted { audit_event: begin(&user, None), allowed: Err(status), flow: None },
     };
-    let trail = begin(&user, Some(&asker).filter(|asker| !Arc::ptr_eq(asker, &user)));
+    let audit_event = begin(&user, Some(&asker).filter(|asker| !Arc::ptr_eq(asker, &user)));
     let attributes = access::attributes(&asker, info, query);
     let flow = server.flows.flow_of(&attributes);
     let nowhere = AuditNotes::default();
-    let notes = trail.as_ref().map_or(&nowhere, AuditEventBuilder::notes);
+    let notes = audit_event.as_ref().map_or(&nowhere, AuditEventBuilder::notes);
     let allowed = access::decide_noted(&server.registry, &attributes, notes).await;
-    Admitted { allowed: allowed.map(|()| asker), flow, trail }
+    Admitted { allowed: allowed.map(|()| asker), flow, audit_event }
 }
 
 /// Who is asking: the transport may know, else the credentials say.

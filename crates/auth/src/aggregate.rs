@@ -11,8 +11,8 @@ pub(crate) fn aggregate(messages: &[String]) -> String {
 /// The same, to be joined to more.
 pub(crate) fn joined(messages: &[String]) -> String {
     let mut seen = BTreeSet::new();
-    let told: Vec<&str> = messages.iter().map(String::as_str).filter(|message| seen.insert(*message)).collect();
-    told.join(", ")
+    let distinct: Vec<&str> = messages.iter().map(String::as_str).filter(|message| seen.insert(*message)).collect();
+    distinct.join(", ")
 }
 
 #[cfg(test)]

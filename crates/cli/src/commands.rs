@@ -5,6 +5,7 @@ mod advertise_flags;
 mod api_flags;
 mod apiserver;
 mod audit_flags;
+mod certificate_file;
 mod completion;
 mod component;
 mod diff;

@@ -38,7 +38,7 @@ pub(crate) struct SnapshotApi {
 
 impl SnapshotApi {
     /// The API of a cluster with this path in addition: the API server authorizes its requests.
-    pub(crate) fn beside(cluster: &Cluster, folder: &StateFolder) -> Transport {
+    pub(crate) fn in_front_of(cluster: &Cluster, folder: &StateFolder) -> Transport {
         let front = cluster.front_door();
         let api = Self {
             folder: folder.clone(),

@@ -83,8 +83,8 @@ impl ControlPlane {
         let config = config(spec)?;
         let registry = registry(spec, &config, storage, &ambient, recorder, (&authenticator, &issuer))?;
         registry.set_authorizer(Arc::new(authorizer));
-        let ways = Arc::new(OutgoingCalls::new(spec)?);
-        registry.set_outgoing(Arc::clone(&ways) as Arc<dyn Outgoing>);
+        let outgoing_calls = Arc::new(OutgoingCalls::new(spec)?);
+        registry.set_outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
         if let Some(threads) = ExpressionThreads::of_this_runtime() {
             registry.set_expression_pool(Arc::new(threads));
         }
@@ -97,7 +97,7 @@ impl ControlPlane {
             request_headers: spec.request_headers.as_ref().map(|(_, headers)| headers.clone()),
             anonymous,
             nodes,
-            extensions: ways,
+            extensions: outgoing_calls,
             documents: documents(spec, &issuer),
             descriptions: Arc::clone(&spec.descriptions),
             limits: spec.limits,

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::{CertificateFile, Error};
 
-/// What was read of papers, and is read again when their files change.
+/// What was read of files, and is read again when their files change.
 ///
 /// Nothing polls: whoever wants the newest looks at the files' lengths and times, and reads them only if those are others.
 /// Files that cannot be read, or do not fit together (a certificate is replaced before its key), leave what was read
@@ -16,14 +16,14 @@ use crate::{CertificateFile, Error};
 ///
 /// In Kubernetes: `dynamiccertificates`, which is told by the file system and looks once a minute.
 pub(crate) struct FileWatcher<T> {
-    papers: Vec<CertificateFile>,
+    files: Vec<CertificateFile>,
     /// How long it is not looked again at the files.
     pause: Duration,
     read: Read<T>,
     state: Mutex<State<T>>,
 }
 
-/// Makes something of the papers' texts.
+/// Makes something of the files' texts.
 type Read<T> = Box<dyn Fn(&[String]) -> Result<Arc<T>, Error> + Send + Sync>;
 
 struct State<T> {
@@ -36,39 +36,39 @@ struct State<T> {
 type Stamp = (Option<SystemTime>, u64);
 
 impl<T> FileWatcher<T> {
-    /// Reads papers with `read`, which is given their texts in their order.
+    /// Reads files with `read`, which is given their texts in their order.
     ///
     /// # Errors
     /// If a file cannot be read, or `read` refuses the texts.
     pub(crate) fn open(
-        papers: Vec<CertificateFile>,
+        files: Vec<CertificateFile>,
         pause: Duration,
         read: impl Fn(&[String]) -> Result<Arc<T>, Error> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        let seen = stamps(&papers);
-        let current = read(&texts(&papers)?)?;
+        let seen = stamps(&files);
+        let current = read(&texts(&files)?)?;
         let state = Mutex::new(State { current, seen, looked: Instant::now() });
-        Ok(Self { papers, pause, read: Box::new(read), state })
+        Ok(Self { files, pause, read: Box::new(read), state })
     }
 
     /// What never changes.
     #[cfg(feature = "serve")]
     pub(crate) fn fixed(current: Arc<T>) -> Self {
         let state = State { current: Arc::clone(&current), seen: Vec::new(), looked: Instant::now() };
-        let read = |_: &[String]| Err(Error::Options("it has no papers".to_owned()));
-        Self { papers: Vec::new(), pause: Duration::ZERO, read: Box::new(read), state: Mutex::new(state) }
+        let read = |_: &[String]| Err(Error::Options("it has no files".to_owned()));
+        Self { files: Vec::new(), pause: Duration::ZERO, read: Box::new(read), state: Mutex::new(state) }
     }
 
-    /// What the papers say now, or said last when they made sense.
+    /// What the files say now, or said last when they made sense.
     pub(crate) fn current(&self) -> Arc<T> {
         let mut state = self.state.lock();
-        if self.papers.iter().all(|paper| paper.path().is_none()) || state.looked.elapsed() < self.pause {
+        if self.files.iter().all(|file| file.path().is_none()) || state.looked.elapsed() < self.pause {
             return Arc::clone(&state.current);
         }
         state.looked = Instant::now();
-        let now = stamps(&self.papers);
+        let now = stamps(&self.files);
         if now != state.seen {
-            match texts(&self.papers).and_then(|texts| (self.read)(&texts)) {
+            match texts(&self.files).and_then(|texts| (self.read)(&texts)) {
                 Ok(read) => state.current = read,
                 Err(error) => crate::stderr::line(format_args!(
                     "{}: changed, but what was read before stays: {error}",
@@ -81,25 +81,25 @@ impl<T> FileWatcher<T> {
     }
 
     fn names(&self) -> String {
-        let names = self.papers.iter().filter_map(CertificateFile::path).map(|path| path.display().to_string());
+        let names = self.files.iter().filter_map(CertificateFile::path).map(|path| path.display().to_string());
         names.collect::<Vec<_>>().join(", ")
     }
 }
 
 impl<T> fmt::Debug for FileWatcher<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileWatcher").field("papers", &self.papers).finish_non_exhaustive()
+        f.debug_struct("FileWatcher").field("files", &self.files).finish_non_exhaustive()
     }
 }
 
-fn texts(papers: &[CertificateFile]) -> Result<Vec<String>, Error> {
+fn texts(files: &[CertificateFile]) -> Result<Vec<String>, Error> {
     let unreadable = |path: Option<&Path>, source| Error::Io { path: path.unwrap_or(Path::new("")).into(), source };
-    papers.iter().map(|paper| paper.text().map_err(|source| unreadable(paper.path(), source))).collect()
+    files.iter().map(|file| file.text().map_err(|source| unreadable(file.path(), source))).collect()
 }
 
-fn stamps(papers: &[CertificateFile]) -> Vec<Option<Stamp>> {
+fn stamps(files: &[CertificateFile]) -> Vec<Option<Stamp>> {
     let stamp = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.modified().ok(), file.len()));
-    papers.iter().filter_map(CertificateFile::path).map(stamp).collect()
+    files.iter().filter_map(CertificateFile::path).map(stamp).collect()
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
 
     impl Folder {
         fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("coracle-reread-{name}-{}", std::process::id()));
+            let folder = std::env::temp_dir().join(format!("coracle-watcher-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&folder).unwrap();
             Self(folder)
         }
@@ -137,28 +137,28 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn files_that_change_are_read_again_and_those_of_no_use_leave_what_was_read() {
         let folder = Folder::new("files");
-        let papers = vec![folder.write("a", "1"), folder.write("b", "20"), CertificateFile::from("300")];
-        let reread = FileWatcher::open(papers, Duration::ZERO, sum).unwrap();
-        assert_eq!(*reread.current(), 321);
+        let files = vec![folder.write("a", "1"), folder.write("b", "20"), CertificateFile::from("300")];
+        let watcher = FileWatcher::open(files, Duration::ZERO, sum).unwrap();
+        assert_eq!(*watcher.current(), 321);
         folder.write("a", "half a wor");
-        assert_eq!(*reread.current(), 321);
+        assert_eq!(*watcher.current(), 321);
         folder.write("a", "1000");
-        assert_eq!(*reread.current(), 1320);
+        assert_eq!(*watcher.current(), 1320);
         std::fs::remove_file(folder.0.join("b")).unwrap();
-        assert_eq!(*reread.current(), 1320);
+        assert_eq!(*watcher.current(), 1320);
         folder.write("b", "5");
-        assert_eq!(*reread.current(), 1305);
+        assert_eq!(*watcher.current(), 1305);
     }
 
     #[tokio::test(start_paused = true)]
     async fn within_the_pause_nobody_looks() {
         let folder = Folder::new("pause");
-        let papers = vec![folder.write("a", "1")];
-        let reread = FileWatcher::open(papers, Duration::from_secs(1), sum).unwrap();
+        let files = vec![folder.write("a", "1")];
+        let watcher = FileWatcher::open(files, Duration::from_secs(1), sum).unwrap();
         folder.write("a", "22");
-        assert_eq!(*reread.current(), 1);
+        assert_eq!(*watcher.current(), 1);
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(*reread.current(), 22);
+        assert_eq!(*watcher.current(), 22);
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use crate::node::{is_reported, status_patch};
 use crate::pod_context::Leaving;
 use crate::pod_key::PodKey;
 use crate::pod_workers::PodWorkers;
-use crate::shutdown::{is_asked, leaving, told};
+use crate::shutdown::{event_message, is_asked, leaving};
 use crate::{NodeReading, PodReading};
 
 impl PodWorkers {
@@ -46,7 +46,7 @@ impl PodWorkers {
         });
         let (before, pressed) = shortage.observe(&signals, is_shutting_down, now);
         if before.is_shutting_down != is_shutting_down {
-            eviction.record(EventType::Normal, "Shutdown", told(is_shutting_down).to_owned());
+            eviction.record(EventType::Normal, "Shutdown", event_message(is_shutting_down).to_owned());
         }
         for reason in pressed.changes_since(&before) {
             eviction.record(EventType::Normal, reason, format!("Node {} status is now: {reason}", agent.name));

@@ -28,7 +28,7 @@ pub(crate) fn leaving() -> Leaving {
 }
 
 /// The message of the event about the shutdown.
-pub(crate) fn told(begins: bool) -> &'static str {
+pub(crate) fn event_message(begins: bool) -> &'static str {
     if begins { "Shutdown manager detected shutdown event" } else { "Shutdown manager detected shutdown cancellation" }
 }
 

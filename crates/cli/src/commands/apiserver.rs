@@ -53,12 +53,12 @@ impl Apiserver {
         let store = self.store_spec()?;
         make_cert_dir(&self.cert_dir)?;
         let mut spec = self.server.spec(&self.cert_dir)?;
-        let door = self.server.open(&self.cert_dir, 6443, &mut spec).await?;
-        self.server.kubelet_client.set_or_make(&mut spec, &door.authority)?;
+        let serving = self.server.open(&self.cert_dir, 6443, &mut spec).await?;
+        self.server.kubelet_client.set_or_make(&mut spec, &serving.authority)?;
         for (file, user, groups) in IDENTITIES {
-            door.write_kubeconfig(&self.cert_dir.join(format!("{file}.kubeconfig")), user, groups)?;
+            serving.write_kubeconfig(&self.cert_dir.join(format!("{file}.kubeconfig")), user, groups)?;
         }
-        self.server.advertise(&mut spec, door.listener.address());
+        self.server.advertise(&mut spec, serving.listener.address());
         sign_by(&mut spec.service_accounts, || service_account_key(&self.cert_dir))?;
         let (ambient, recorder) = (server_ambient(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
@@ -74,7 +74,7 @@ impl Apiserver {
             control_plane.follow();
         }
         control_plane.advertise(&spec, store.is_shared()).await?;
-        out!("API server ready at {}; kubeconfigs in {}", door.url(), self.cert_dir.display())?;
+        out!("API server ready at {}; kubeconfigs in {}", serving.url(), self.cert_dir.display())?;
         for limit in control_plane.limits() {
             note!("note: {limit}");
         }
@@ -83,7 +83,7 @@ impl Apiserver {
             code = control_plane.unless_ended(interrupted()).await;
             control_plane.stop().await;
         };
-        door.listener.serve(control_plane.transport(), stop).await;
+        serving.listener.serve(control_plane.transport(), stop).await;
         close(spec.audit.as_ref());
         store.close().await;
         Ok(code?)

@@ -5,6 +5,7 @@ use clap::Args;
 use coracle_cluster::serve::Authority;
 use coracle_cluster::{ApiServerSpec, CertificateFile, ProxyClient, RequestHeaders};
 
+use crate::commands::certificate_file::{certificate_file, read};
 use crate::exit;
 
 /// The common name of a cluster's own front proxy certificate.
@@ -53,8 +54,9 @@ impl FrontProxyFlags {
             return Err(exit::Usage(format!("empty value in \"requestheader-{name}\"")).into());
         }
         if let (Some(certificate), Some(key)) = (&self.proxy_client_cert_file, &self.proxy_client_key_file) {
-            let certificate = paper(certificate, "--proxy-client-cert-file")?;
-            spec.proxy_client = Some(ProxyClient { certificate, key: paper(key, "--proxy-client-key-file")? });
+            let certificate = certificate_file(certificate, "--proxy-client-cert-file")?;
+            spec.proxy_client =
+                Some(ProxyClient { certificate, key: certificate_file(key, "--proxy-client-key-file")? });
         }
         if let Some(authority) = &self.requestheader_client_ca_file {
             let headers = RequestHeaders {
@@ -96,13 +98,4 @@ impl FrontProxyFlags {
         }
         Ok(())
     }
-}
-
-/// A readable file, which is reloaded when it changes.
-fn paper(path: &Path, flag: &str) -> Result<CertificateFile> {
-    read(path, flag).map(|_| CertificateFile::File(path.to_owned()))
-}
-
-fn read(path: &Path, flag: &str) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())).into())
 }

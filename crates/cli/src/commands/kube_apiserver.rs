@@ -112,7 +112,7 @@ impl KubeApiserver {
     async fn serve(self) -> Result<u8> {
         let address = SocketAddr::new(self.bind_address, self.secure_port);
         let mut spec = self.spec()?;
-        let listener = Listener::bind(address, self.papers(&spec)?, self.api.oldest_tls()?).await?;
+        let listener = Listener::bind(address, self.serving_certificates(&spec)?, self.api.oldest_tls()?).await?;
         spec.advertised = Some(listener.address());
         spec.advertise_address = self.advertise.address(listener.address());
         if self.etcd.etcd_servers.is_empty() {
@@ -170,7 +170,7 @@ impl KubeApiserver {
 
     /// The serving certificates and client authentication. The serving certificate is the one in the flags, the one
     /// in the folder, or a new one of the server's own authority.
-    fn papers(&self, spec: &ApiServerSpec) -> Result<ServingCertificates> {
+    fn serving_certificates(&self, spec: &ApiServerSpec) -> Result<ServingCertificates> {
         let client_authority = match &self.client_ca_file {
             Some(path) => CertificateFile::File(path.clone()),
             // The key of this authority is discarded, so no client certificate is accepted.

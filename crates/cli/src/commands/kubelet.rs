@@ -1,16 +1,16 @@
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_client::kubeconfig::Kubeconfig;
 use coracle_cluster::serve::{Authority, Listener, OldestTls, ServingCertificates, host_address};
-use coracle_cluster::{CertificateFile, Ended, Kubelet, KubeletServer, Transport, kubelet};
+use coracle_cluster::{Ended, Kubelet, KubeletServer, Transport, kubelet};
 use futures_util::FutureExt;
 
+use crate::commands::certificate_file::certificate_file;
 use crate::commands::component::{read, until_interrupted};
 use crate::commands::node_flags::NodeFlags;
-use crate::exit;
 use crate::output::out;
 
 /// The name in the generated serving certificate.
@@ -55,10 +55,10 @@ impl SimulatedNodes {
     pub(crate) fn run(self) -> Result<u8> {
         let nodes = self.node.specs(self.nodes)?;
         let kubeconfig = read(&self.kubeconfig)?;
-        let papers = self.server.papers(&kubeconfig)?;
+        let serving_certificates = self.server.serving_certificates(&kubeconfig)?;
         let address = SocketAddr::new(self.server.address, self.server.port);
         until_interrupted(&kubeconfig, |client, ambient, recorder, stop| async move {
-            let listener = Listener::bind_for_kubelet(address, papers, OldestTls::default()).await?;
+            let listener = Listener::bind_for_kubelet(address, serving_certificates, OldestTls::default()).await?;
             let endpoint = endpoint(listener.address()).context("--address: no other machine finds this one")?;
             let config = kubelet::Config { nodes, endpoint: Some(endpoint), ..kubelet::Config::default() };
             let kubelet = Kubelet::new(config, client.clone(), ambient, recorder);
@@ -75,17 +75,17 @@ impl SimulatedNodes {
 
 impl KubeletFlags {
     /// The serving certificates and client authentication.
-    fn papers(&self, kubeconfig: &Kubeconfig) -> Result<ServingCertificates> {
+    fn serving_certificates(&self, kubeconfig: &Kubeconfig) -> Result<ServingCertificates> {
         let trusted = kubeconfig.certificate_authority.as_deref().map(String::from_utf8_lossy);
         let client_authority = match (&self.client_ca_file, trusted) {
-            (Some(path), _) => paper(path, "--client-ca-file")?,
+            (Some(path), _) => certificate_file(path, "--client-ca-file")?,
             (None, Some(trusted)) => trusted.into_owned().into(),
             // The key of this authority is discarded, so no client certificate is accepted; tokens are.
             (None, None) => Authority::new()?.certificate().into(),
         };
         if let (Some(certificate), Some(key)) = (&self.tls_cert_file, &self.tls_private_key_file) {
-            let certificate = paper(certificate, "--tls-cert-file")?;
-            let key = paper(key, "--tls-private-key-file")?;
+            let certificate = certificate_file(certificate, "--tls-cert-file")?;
+            let key = certificate_file(key, "--tls-private-key-file")?;
             return Ok(ServingCertificates { certificate, key, client_authority, front_proxy_authority: None });
         }
         let addresses: Vec<IpAddr> = [Some(self.address), host_address(self.address)].into_iter().flatten().collect();
@@ -100,10 +100,4 @@ fn endpoint(listening: SocketAddr) -> Option<SocketAddr> {
         true => Some((host_address(listening.ip())?, listening.port()).into()),
         false => Some(listening),
     }
-}
-
-/// A readable file, which is reloaded when it changes.
-fn paper(path: &Path, flag: &str) -> Result<CertificateFile> {
-    std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;
-    Ok(CertificateFile::File(path.to_owned()))
 }

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::serve::Authority;
-use coracle_cluster::{ApiServerSpec, CertificateFile, KubeletClient, ProxyClient};
+use coracle_cluster::{ApiServerSpec, KubeletClient, ProxyClient};
 
-use crate::exit;
+use crate::commands::certificate_file::certificate_file;
 
 /// The name and groups in the client certificate of the API server for nodes.
 const CLIENT: (&str, &[&str]) = ("kube-apiserver-kubelet-client", &["system:masters"]);
@@ -47,11 +47,11 @@ impl KubeletClientFlags {
     pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
         let mut client = KubeletClient::default();
         if let (Some(certificate), Some(key)) = (&self.kubelet_client_certificate, &self.kubelet_client_key) {
-            let certificate = paper(certificate, "--kubelet-client-certificate")?;
-            client.identity = Some(ProxyClient { certificate, key: paper(key, "--kubelet-client-key")? });
+            let certificate = certificate_file(certificate, "--kubelet-client-certificate")?;
+            client.identity = Some(ProxyClient { certificate, key: certificate_file(key, "--kubelet-client-key")? });
         }
         if let Some(authority) = &self.kubelet_certificate_authority {
-            client.authority = Some(paper(authority, "--kubelet-certificate-authority")?);
+            client.authority = Some(certificate_file(authority, "--kubelet-certificate-authority")?);
         }
         if !self.kubelet_preferred_address_types.is_empty() {
             client.preferred_address_types.clone_from(&self.kubelet_preferred_address_types);
@@ -74,10 +74,4 @@ impl KubeletClientFlags {
         }
         Ok(())
     }
-}
-
-/// A readable file, which is reloaded when it changes.
-fn paper(path: &std::path::Path, flag: &str) -> Result<CertificateFile> {
-    std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;
-    Ok(CertificateFile::File(path.to_owned()))
 }

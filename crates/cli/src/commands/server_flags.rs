@@ -144,9 +144,9 @@ impl ServerFlags {
         let identity = authority.server(&names, &addresses)?;
         let address = SocketAddr::new(self.bind_address, self.secure_port.unwrap_or(preferred));
         let front_proxy_authority = self.front_proxy.authority(spec);
-        let papers =
+        let serving_certificates =
             ServingCertificates { front_proxy_authority, ..ServingCertificates::of(identity, authority.certificate()) };
-        let listener = Listener::bind(address, papers, self.api.oldest_tls()?).await?;
+        let listener = Listener::bind(address, serving_certificates, self.api.oldest_tls()?).await?;
         spec.root_ca = Some(authority.certificate().to_owned());
         spec.client_ca = Some(authority.certificate().to_owned());
         Ok(SecureServing { listener, authority })

@@ -51,8 +51,8 @@ pub(super) fn run_of(file: &Path) -> anyhow::Result<Read> {
 
 /// Prints a note about the parts of a file that are not used.
 pub(super) fn note(file: &Path, read: &Read) {
-    if let Some(beside) = &read.other_content {
-        note!("note: {} also holds {}; what follows is of the run alone", file.display(), beside.what);
+    if let Some(other) = &read.other_content {
+        note!("note: {} also holds {}; what follows is of the run alone", file.display(), other.what);
     }
 }
 

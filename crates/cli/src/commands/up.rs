@@ -103,7 +103,7 @@ pub(crate) struct Up {
 /// A running cluster with its listener, its folder and its kubeconfig.
 pub(crate) struct RunningCluster {
     pub(crate) cluster: Cluster,
-    pub(crate) door: SecureServing,
+    pub(crate) serving: SecureServing,
     pub(crate) kubeconfig: PathBuf,
     /// The link to the page, if it is served.
     page: Option<String>,
@@ -169,9 +169,9 @@ impl Up {
         let known = folder.data().exists();
         let running = self.start(&folder, server_ambient()).await?;
         let greeted = self.greet(&running, &folder, started.elapsed(), known);
-        let front = SnapshotApi::beside(&running.cluster, &folder);
+        let front = SnapshotApi::in_front_of(&running.cluster, &folder);
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
-        let serving = tokio::spawn(running.door.listener.serve(front, {
+        let serving = tokio::spawn(running.serving.listener.serve(front, {
             let stop = std::sync::Arc::clone(&stop);
             async move { stop.notified().await }
         }));
@@ -210,14 +210,14 @@ impl Up {
         // kube-apiserver disables it by default, and kubeadm enables it.
         let is_disabled = spec.disable_admission_plugins.iter().any(|name| name == NODE_RESTRICTION);
         spec.enable_admission_plugins.extend((!is_disabled).then(|| NODE_RESTRICTION.to_owned()));
-        let door = self.server.open(&folder.pki(), 0, &mut spec).await?;
-        controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(door.authority.clone()));
+        let serving = self.server.open(&folder.pki(), 0, &mut spec).await?;
+        controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(serving.authority.clone()));
         read_keys(&mut controllers).map_err(unreadable)?;
         sign_by(&mut spec.service_accounts, || service_account_key(&folder.pki()))?;
         let token = admin_token(&folder.pki())?;
         let line = format!("{token},kubernetes-admin,,system:masters\n");
         spec.tokens = Some(spec.tokens.map_or_else(|| line.clone(), |others| format!("{line}{others}")));
-        self.server.advertise(&mut spec, door.listener.address());
+        self.server.advertise(&mut spec, serving.listener.address());
         let audit = spec.audit.clone();
         let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
         let metrics = controllers.metrics.clone();
@@ -270,8 +270,8 @@ impl Up {
         let kubeconfig = folder.kubeconfig();
         let client = cluster.client_as(User::new("kubernetes-admin", ["system:masters"]));
         let more = simulated_nodes(&client).await?.into_iter().filter(|name| !named.contains(name)).collect();
-        door.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
-        Ok(RunningCluster { cluster, door, kubeconfig, page, more, audit, claim })
+        serving.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
+        Ok(RunningCluster { cluster, serving, kubeconfig, page, more, audit, claim })
     }
 
     /// The event log: with a file, if one is set, and with entries in memory for the page, if it is served.
@@ -306,7 +306,7 @@ impl Up {
         out!(
             " ✓ Kubernetes {major}.{minor} ready in {} ms at {}, {} simulated nodes",
             took.as_millis(),
-            running.door.url(),
+            running.serving.url(),
             self.nodes + running.more.len()
         )?;
         if !running.more.is_empty() {
@@ -454,7 +454,7 @@ where
             Err(code) => return Ok(code),
         };
         let front = running.cluster.front_door();
-        let serving = tokio::spawn(running.door.listener.serve(front, std::future::pending()));
+        let serving = tokio::spawn(running.serving.listener.serve(front, std::future::pending()));
         let code = running.cluster.unless_ended(run(&running.kubeconfig, signals)).await?;
         running.cluster.shutdown().await;
         serving.abort();

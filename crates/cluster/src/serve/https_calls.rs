@@ -57,9 +57,9 @@ impl HttpsCalls {
     /// If that cannot be read.
     pub(crate) fn new(proxy_client: Option<&ProxyClient>) -> Result<Self, Error> {
         let proxy_client = proxy_client.map(|ProxyClient { certificate, key }| {
-            let papers = vec![certificate.clone(), key.clone()];
+            let files = vec![certificate.clone(), key.clone()];
             let read = |texts: &[String]| certified(texts[0].as_bytes(), texts[1].as_bytes());
-            FileWatcher::open(papers, Duration::ZERO, read).map(Shown).map(Arc::new)
+            FileWatcher::open(files, Duration::ZERO, read).map(Shown).map(Arc::new)
         });
         Ok(Self { clients: Mutex::default(), proxy_client: proxy_client.transpose()? })
     }

@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A socket that speaks HTTP/1.1 and HTTP/2 over TLS, and knows the client certificates of its authority.
 pub struct Listener {
     socket: TcpListener,
-    papers: Arc<FileWatcher<TlsConfig>>,
+    tls_config: Arc<FileWatcher<TlsConfig>>,
 }
 
 impl Listener {
@@ -38,8 +38,12 @@ impl Listener {
     ///
     /// # Errors
     /// If a certificate cannot be read, or the address not be listened at.
-    pub async fn bind(address: SocketAddr, papers: ServingCertificates, oldest_tls: OldestTls) -> Result<Self, Error> {
-        Self::bind_for(ClientAuth::CutOff, address, papers, oldest_tls).await
+    pub async fn bind(
+        address: SocketAddr,
+        certificates: ServingCertificates,
+        oldest_tls: OldestTls,
+    ) -> Result<Self, Error> {
+        Self::bind_for(ClientAuth::CutOff, address, certificates, oldest_tls).await
     }
 
     /// Listens at `address`, where certificates of no authority that is believed are worth as much as none.
@@ -48,21 +52,21 @@ impl Listener {
     /// If a certificate cannot be read, or the address not be listened at.
     pub async fn bind_for_kubelet(
         address: SocketAddr,
-        papers: ServingCertificates,
+        certificates: ServingCertificates,
         oldest_tls: OldestTls,
     ) -> Result<Self, Error> {
-        Self::bind_for(ClientAuth::Unknown, address, papers, oldest_tls).await
+        Self::bind_for(ClientAuth::Unknown, address, certificates, oldest_tls).await
     }
 
     async fn bind_for(
-        strangers: ClientAuth,
+        client_auth: ClientAuth,
         address: SocketAddr,
-        papers: ServingCertificates,
+        certificates: ServingCertificates,
         oldest_tls: OldestTls,
     ) -> Result<Self, Error> {
-        let papers = Arc::new(papers.open(oldest_tls, strangers)?);
+        let tls_config = Arc::new(certificates.open(oldest_tls, client_auth)?);
         let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
-        Ok(Self { socket, papers })
+        Ok(Self { socket, tls_config })
     }
 
     /// Where it listens.
@@ -82,8 +86,8 @@ impl Listener {
             match accepted {
                 Ok((stream, peer)) => {
                     let stream = (stream, PeerAddress(peer.ip()));
-                    let papers = Arc::clone(&self.papers);
-                    tokio::spawn(connection(stream, papers, service.clone(), connections.watcher()));
+                    let tls_config = Arc::clone(&self.tls_config);
+                    tokio::spawn(connection(stream, tls_config, service.clone(), connections.watcher()));
                 }
                 // Out of file descriptors, say: those who are connected go on, and a place may come free.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
@@ -96,16 +100,16 @@ impl Listener {
 
 async fn connection(
     (stream, peer): (TcpStream, PeerAddress),
-    papers: Arc<FileWatcher<TlsConfig>>,
+    tls_config: Arc<FileWatcher<TlsConfig>>,
     service: Transport,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
     let _ = stream.set_nodelay(true);
-    let door = papers.current();
-    let tls = TlsAcceptor::from(Arc::clone(&door.tls));
+    let config = tls_config.current();
+    let tls = TlsAcceptor::from(Arc::clone(&config.tls));
     let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await else { return };
     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-    let (is_client, front_proxy) = door.authorities.of(chain);
+    let (is_client, front_proxy) = config.authorities.of(chain);
     let chain: Vec<Vec<u8>> = chain.iter().filter(|_| is_client).map(|certificate| certificate.to_vec()).collect();
     let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request: Request<Body> = request.map(boxed);

@@ -52,18 +52,18 @@ impl ServingCertificates {
     }
 
     /// Reads them.
-    pub(super) fn open(self, oldest: OldestTls, strangers: ClientAuth) -> Result<FileWatcher<TlsConfig>, Error> {
+    pub(super) fn open(self, oldest: OldestTls, client_auth: ClientAuth) -> Result<FileWatcher<TlsConfig>, Error> {
         let mut all = vec![self.certificate, self.key, self.client_authority];
         all.extend(self.front_proxy_authority);
-        FileWatcher::open(all, Duration::ZERO, move |texts| door(texts, oldest, strangers).map(Arc::new))
+        FileWatcher::open(all, Duration::ZERO, move |texts| tls_config(texts, oldest, client_auth).map(Arc::new))
     }
 }
 
-fn door(texts: &[String], oldest: OldestTls, strangers: ClientAuth) -> Result<TlsConfig, Error> {
+fn tls_config(texts: &[String], oldest: OldestTls, client_auth: ClientAuth) -> Result<TlsConfig, Error> {
     let identity = Identity { certificate: texts[0].clone(), key: texts[1].clone() };
     let (users, front_proxies) = (&texts[2], texts.get(3).map(String::as_str));
     let all = format!("{users}\n{}", front_proxies.unwrap_or_default());
-    let clients = match strangers {
+    let clients = match client_auth {
         ClientAuth::CutOff => ClientCertificates::Accepted(&all),
         ClientAuth::Unknown => ClientCertificates::AnyTaken(&all),
     };

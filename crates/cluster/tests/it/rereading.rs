@@ -45,7 +45,7 @@ impl Drop for Folder {
     }
 }
 
-fn paper(path: &Path) -> CertificateFile {
+fn certificate_file(path: &Path) -> CertificateFile {
     CertificateFile::File(path.to_owned())
 }
 
@@ -81,10 +81,10 @@ async fn code(mut stream: client::TlsStream<TcpStream>) -> Option<String> {
     answer.split(' ').nth(1).map(str::to_owned)
 }
 
-async fn open(papers: ServingCertificates) -> (SocketAddr, Cluster) {
+async fn open(certificates: ServingCertificates) -> (SocketAddr, Cluster) {
     let spec = ApiServerSpec { anonymous_auth: false, ..ApiServerSpec::default() };
     let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
-    let listener = Listener::bind(([127, 0, 0, 1], 0).into(), papers, OldestTls::default()).await.unwrap();
+    let listener = Listener::bind(([127, 0, 0, 1], 0).into(), certificates, OldestTls::default()).await.unwrap();
     let address = listener.address();
     tokio::spawn(listener.serve(cluster.front_door(), std::future::pending()));
     (address, cluster)
@@ -99,8 +99,8 @@ async fn a_certificate_that_is_replaced_is_what_the_next_handshake_shows_once_it
     folder.write("tls.crt", &before.certificate);
     folder.write("tls.key", &before.key);
     let papers = ServingCertificates {
-        certificate: paper(&folder.path("tls.crt")),
-        key: paper(&folder.path("tls.key")),
+        certificate: certificate_file(&folder.path("tls.crt")),
+        key: certificate_file(&folder.path("tls.key")),
         client_authority: authority.certificate().into(),
         front_proxy_authority: None,
     };
@@ -127,7 +127,7 @@ async fn an_authority_that_is_replaced_decides_at_the_next_handshake_who_is_let_
     let (old, new, serving) = (Authority::new().unwrap(), Authority::new().unwrap(), Authority::new().unwrap());
     folder.write("ca.crt", old.certificate());
     let identity = serving.server(&["localhost".to_owned()], &[]).unwrap();
-    let (address, _cluster) = open(ServingCertificates::of(identity, paper(&folder.path("ca.crt")))).await;
+    let (address, _cluster) = open(ServingCertificates::of(identity, certificate_file(&folder.path("ca.crt")))).await;
     let of_old = old.client("ann", &["system:masters"]).unwrap();
     let of_new = new.client("bob", &["system:masters"]).unwrap();
     let taken = async |shown: &Identity| code(connect(address, &[&serving], Some(shown)).await).await;

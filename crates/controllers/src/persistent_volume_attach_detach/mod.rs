@@ -61,7 +61,7 @@ struct Memory {
     /// Since when its attachment has been awaited.
     attach_asked: Option<Instant>,
     /// The failure that events have reported.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 struct AttachDetach {
@@ -127,12 +127,12 @@ impl AttachDetach {
             Deed::Wait { .. } => Ok(Memory { attach_asked: memory.attach_asked.or(Some(now)), ..memory }),
             Deed::Fail { node, why } => Ok(self.report_failure(pass, volume, &node, why, memory, now)),
             Deed::Refuse { node, why } => {
-                if memory.told.is_none() {
+                if memory.reported.is_none() {
                     for (pod, why) in volume.wanted.get(&node).into_iter().flatten().zip(why) {
                         self.events.in_pass(pass).event(pod.as_ref(), EventType::Warning, "FailedAttachVolume", why);
                     }
                 }
-                Ok(Memory { told: Some(String::new()), ..Memory::default() })
+                Ok(Memory { reported: Some(String::new()), ..Memory::default() })
             }
             Deed::Attached { node } => {
                 if self.report(pass, &node, &volume.unique_name, true).await? {
@@ -161,11 +161,11 @@ impl AttachDetach {
         now: Instant,
     ) -> Memory {
         let timed_out = memory.attach_asked.is_some_and(|since| now - since >= decide::ATTACH_TIMEOUT);
-        if timed_out || memory.told.as_ref() != Some(&why) {
+        if timed_out || memory.reported.as_ref() != Some(&why) {
             self.event_of_pods(pass, volume, node, EventType::Warning, "FailedAttachVolume", &why);
         }
         let attach_asked = if timed_out { Some(now) } else { memory.attach_asked.or(Some(now)) };
-        Memory { attach_asked, told: Some(why), detach_wanted: None }
+        Memory { attach_asked, reported: Some(why), detach_wanted: None }
     }
 
     /// Records an event of each pod on a node that uses the volume.

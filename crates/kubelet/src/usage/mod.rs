@@ -144,8 +144,8 @@ fn annotated(
     default: u64,
     faults: &mut Vec<String>,
 ) -> UsageProfile {
-    let told = keys.into_iter().find_map(|key| annotations.get(&key).map(|text| (key, text)));
-    let Some((key, text)) = told else { return UsageProfile::constant(default) };
+    let annotated = keys.into_iter().find_map(|key| annotations.get(&key).map(|text| (key, text)));
+    let Some((key, text)) = annotated else { return UsageProfile::constant(default) };
     UsageProfile::parse(text, unit, default).unwrap_or_else(|why| {
         let fault = format!("annotation {key} is not heeded: {why}");
         if !faults.contains(&fault) {

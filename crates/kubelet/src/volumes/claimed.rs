@@ -127,7 +127,7 @@ fn spec(
     };
     let modes = &volume.spec.access_modes;
     let csi = CsiVolume {
-        driver: Driver { name: source.driver.clone(), told: told(claim, volume) },
+        driver: Driver { name: source.driver.clone(), annotations: annotations(claim, volume) },
         handle: source.volume_handle.clone(),
         is_attachable,
         is_for_one_pod: modes.len() == 1 && modes[0] == "ReadWriteOncePod",
@@ -141,10 +141,10 @@ fn spec(
 }
 
 /// The annotations that set the driver's behaviour: those of the claim take precedence.
-fn told(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> BTreeMap<String, String> {
-    let mut told = Behaviour::annotations(&volume.metadata.annotations);
-    told.extend(Behaviour::annotations(&claim.metadata.annotations));
-    told
+fn annotations(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> BTreeMap<String, String> {
+    let mut annotations = Behaviour::annotations(&volume.metadata.annotations);
+    annotations.extend(Behaviour::annotations(&claim.metadata.annotations));
+    annotations
 }
 
 /// The size of the volume and the size in the claim's status, if the node has to expand the file system.

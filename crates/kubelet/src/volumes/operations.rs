@@ -156,12 +156,14 @@ async fn called(
 ) -> Performed {
     let Some(driver) = spec.driver() else { return Performed::at_once(Outcome::Done) };
     // The spec of a volume that is being unmounted is not refreshed, and its annotations may have changed since.
-    let leaves = matches!(call, Call::Unmount | Call::Unstage) && !driver.told.is_empty();
-    let told = match spec.csi().filter(|_| leaves) {
-        Some(volume) => told_now(context.client(), volume, &spec.name).await.unwrap_or_else(|| driver.told.clone()),
-        None => driver.told.clone(),
+    let leaves = matches!(call, Call::Unmount | Call::Unstage) && !driver.annotations.is_empty();
+    let annotations = match spec.csi().filter(|_| leaves) {
+        Some(volume) => current_annotations(context.client(), volume, &spec.name)
+            .await
+            .unwrap_or_else(|| driver.annotations.clone()),
+        None => driver.annotations.clone(),
     };
-    let behaviour = match Behaviour::of(call, &[&told]) {
+    let behaviour = match Behaviour::of(call, &[&annotations]) {
         Ok(behaviour) => behaviour,
         Err(why) => return Performed::failed(failed(&why.to_string())),
     };
@@ -177,7 +179,7 @@ async fn called(
 }
 
 /// The current annotations of claim and volume; none if they cannot be read.
-async fn told_now(
+async fn current_annotations(
     client: &Client,
     volume: &CsiVolume,
     name: &str,

@@ -64,7 +64,7 @@ fn own(plugin: Plugin, pod: &Pod, uid: &PodUid, volume: &Volume) -> Result<Volum
         Plugin::Inline => {
             let driver = Driver {
                 name: volume.csi.as_ref().map(|source| source.driver.clone()).unwrap_or_default(),
-                told: Behaviour::annotations(&pod.metadata.annotations),
+                annotations: Behaviour::annotations(&pod.metadata.annotations),
             };
             Ok(VolumeSpec { unique_name: unique_name("kubernetes.io/csi"), name, source: Source::Inline(driver) })
         }

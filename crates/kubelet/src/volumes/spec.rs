@@ -50,7 +50,7 @@ pub(crate) enum Source {
 pub(crate) struct Driver {
     pub(crate) name: String,
     /// The annotations that set the driver's behaviour: those of claim and volume, or those of the pod.
-    pub(crate) told: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
 }
 
 /// A PersistentVolume of a driver.

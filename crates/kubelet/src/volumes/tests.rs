@@ -17,7 +17,7 @@ use super::spec::{CsiVolume, Driver, PodUid, Source, UniqueName, VolumeSpec};
 
 fn csi(name: &str) -> Arc<VolumeSpec> {
     let volume = CsiVolume {
-        driver: Driver { name: "d".to_owned(), told: Default::default() },
+        driver: Driver { name: "d".to_owned(), annotations: Default::default() },
         handle: name.to_owned(),
         is_attachable: true,
         is_for_one_pod: false,

@@ -73,17 +73,17 @@ fn pool(
 ) -> Option<Pool> {
     let first = &slices.first()?.spec.pool;
     let (generation, count) = (first.generation, first.resource_slice_count);
-    let mut told = slices.len() as i64;
-    if told != count {
+    let mut seen = slices.len() as i64;
+    if seen != count {
         let whole = by_pool.get(&(driver.clone(), name.clone())).into_iter().flatten().filter_map(|name| all.get(name));
         let generations: Vec<i64> = whole.map(|slice| slice.spec.pool.generation).collect();
         if generations.iter().any(|one| *one > generation) {
             return None;
         }
-        told = generations.iter().filter(|one| **one == generation).count() as i64;
+        seen = generations.iter().filter(|one| **one == generation).count() as i64;
     }
     let mut names = BTreeSet::new();
     let mut devices = slices.iter().flat_map(|slice| &slice.spec.devices);
     let is_invalid = !devices.all(|device| names.insert(device.name.as_str()));
-    Some(Pool { driver, name, is_incomplete: told != count, is_invalid, slices: slices.clone() })
+    Some(Pool { driver, name, is_incomplete: seen != count, is_invalid, slices: slices.clone() })
 }
