@@ -47,43 +47,43 @@ pub(crate) use kube_apiserver::KubeApiserver;
 /// What `coracle` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run scenarios in clusters of their own, and check what has to hold
+    /// Run scenarios, each in its own cluster, and check their expectations
     Run(run::Run),
-    /// Teach how the control plane works: a question, a run, and what there is to see in it
+    /// Show how the control plane works, by lessons: a question, a run, and an explanation of the run
     Learn(learn::Learn),
-    /// Tell what a deletion (or any object) set in motion, from an events file
+    /// Show what a deletion (or any object) caused, from an events file
     Story(story::Story),
-    /// Say why an object, or an event, is there, as a chain of causes, from an events file
+    /// Show the chain of causes of an object or an event, from an events file
     Why(why::Why),
-    /// Compare two runs by their events files: the first event that differs, why, and what follows
+    /// Compare two runs by their events files: the first event that differs, its causes, and what follows
     Diff(diff::Diff),
-    /// Show a run on a page in the browser, or write reports of it, from an events file
+    /// Show a run in the browser, or write reports of it, from an events file
     View(view::View),
     /// Start a cluster on this machine and keep it until Ctrl-C
     Up(Box<up::Up>),
     /// Stop the cluster that `up` started
     Down(down::Down),
-    /// Print the environment that points programs at the cluster, for `eval "$(coracle env)"`
+    /// Print the environment variables that programs need to use the cluster, for `eval "$(coracle env)"`
     Env(env::Env),
-    /// Your kubectl, pointed at the cluster
+    /// Run your kubectl against the cluster
     Kubectl(kubectl::Kubectl),
-    /// Any program, with KUBECONFIG set; a cluster is started for it if none runs
+    /// Run a program with KUBECONFIG set, and start a cluster for it if none is running
     Exec(exec::Exec),
-    /// Make objects of another cluster anew, from what `kubectl get -o yaml` printed
+    /// Import objects of another cluster from the output of `kubectl get -o yaml`
     Import(import::Import),
-    /// Save a cluster into a file, whether it runs or not, or make one of such a file
+    /// Save a running or stopped cluster to a file, restore a cluster from it, or check its objects
     Snapshot(snapshot::Snapshot),
-    /// Add, start, stop, kill, cut off or drain simulated nodes of the cluster
+    /// Add, start, stop, kill, partition or drain simulated nodes of the cluster
     Node(node::Node),
-    /// Only the store, speaking etcd's protocol
+    /// Run only the store, with etcd's protocol
     Store(Box<store::StoreCommand>),
-    /// Only the API server
+    /// Run only the API server
     Apiserver(Box<apiserver::Apiserver>),
-    /// Only the controllers, of the cluster of a kubeconfig
+    /// Run only the controllers, against the cluster of a kubeconfig
     ControllerManager(component::ControllerManager),
-    /// Only the scheduler, of the cluster of a kubeconfig
+    /// Run only the scheduler, against the cluster of a kubeconfig
     Scheduler(component::Scheduler),
-    /// Only simulated nodes, of the cluster of a kubeconfig
+    /// Run only simulated nodes, in the cluster of a kubeconfig
     Kubelet(kubelet::SimulatedNodes),
     /// Print a completion script for a shell
     Completion(completion::Completion),

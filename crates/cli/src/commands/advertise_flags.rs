@@ -4,25 +4,25 @@ use crate::output::note;
 use clap::{Args, ValueEnum};
 use coracle_cluster::serve::host_address;
 
-/// How others find an API server: by the endpoints of the service `kubernetes`.
+/// How clients find an API server: by the endpoints of the Service `kubernetes`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AdvertiseFlags {
-    /// Where pods and other machines find the API server: the endpoints of the service `kubernetes`; by default the
-    /// address of this machine
+    /// The address of the API server for pods and other machines, which the endpoints of the Service `kubernetes`
+    /// contain; by default the address of this machine
     #[arg(long, value_name = "IP")]
     advertise_address: Option<IpAddr>,
-    /// How these endpoints are kept
+    /// The reconciler of these endpoints
     #[arg(long, value_name = "TYPE", value_enum, default_value_t)]
     endpoint_reconciler_type: EndpointReconcilerType,
 }
 
-/// The types that are built; `master-count` is not, which Kubernetes has deprecated.
+/// The implemented types. Unlike Kubernetes: not `master-count`, which is deprecated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum EndpointReconcilerType {
-    /// Each API server is in them for as long as it says that it is there
+    /// The endpoints contain each API server that renews its lease
     #[default]
     Lease,
-    /// There are none
+    /// The API server does not write endpoints
     None,
 }
 

@@ -10,40 +10,40 @@ use crate::output::note;
 /// kube-apiserver's flags that have the same meaning and the same default wherever an API server runs.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ApiFlags {
-    /// Groups, versions and resources that are served or not: apps/v1=false,api/all=true
+    /// Groups, versions and resources to enable or disable: apps/v1=false,api/all=true
     #[arg(long, value_name = "KEY=BOOL,...")]
     runtime_config: Vec<String>,
-    /// Features, as NAME=BOOL; none can be switched here, and each that is named is told
+    /// Features, as NAME=BOOL; no feature gate has an effect, and each one is ignored with a warning
     #[arg(long, value_name = "NAME=BOOL,...", value_delimiter = ',')]
     feature_gates: Vec<String>,
-    /// How many requests that only read are answered at once; 0 for any number
+    /// The maximum number of non-mutating requests in flight; 0 for no limit
     #[arg(long, value_name = "COUNT")]
     max_requests_inflight: Option<usize>,
-    /// How many requests that write are answered at once; 0 for any number
+    /// The maximum number of mutating requests in flight; 0 for no limit
     #[arg(long, value_name = "COUNT")]
     max_mutating_requests_inflight: Option<usize>,
-    /// How long a request may take, streams aside
+    /// The timeout of a request; streams have none
     #[arg(long, value_name = "DURATION")]
     request_timeout: Option<String>,
-    /// After how many seconds at the least a watch that names no time is ended
+    /// The minimum number of seconds after which the server ends a watch that sets no timeout
     #[arg(long, value_name = "SECONDS")]
     min_request_timeout: Option<u64>,
-    /// How long events are kept
+    /// How long the server keeps Events
     #[arg(long, value_name = "DURATION")]
     event_ttl: Option<String>,
-    /// The folder of the store below which all objects are
+    /// The prefix of all keys in the store
     #[arg(long, value_name = "PATH")]
     etcd_prefix: Option<String>,
-    /// The ports of services at nodes: FIRST-LAST
+    /// The range of node ports of Services: FIRST-LAST
     #[arg(long, value_name = "RANGE")]
     service_node_port_range: Option<String>,
-    /// The oldest version of TLS: VersionTLS12 or VersionTLS13
+    /// The minimum TLS version: VersionTLS12 or VersionTLS13
     #[arg(long, value_name = "VERSION")]
     tls_min_version: Option<String>,
-    /// For how many seconds pods stay on a node that is not ready, if they do not say
+    /// The tolerationSeconds for notReady:NoExecute of pods that have no such toleration
     #[arg(long, value_name = "SECONDS")]
     default_not_ready_toleration_seconds: Option<i64>,
-    /// For how many seconds pods stay on a node that cannot be reached, if they do not say
+    /// The tolerationSeconds for unreachable:NoExecute of pods that have no such toleration
     #[arg(long, value_name = "SECONDS")]
     default_unreachable_toleration_seconds: Option<i64>,
 }
@@ -110,7 +110,7 @@ fn seconds(flag: &str, text: &str) -> Result<u64> {
     Ok(Some(duration.as_secs()).filter(|seconds| *seconds > 0).ok_or_else(refused)?)
 }
 
-/// A folder of the store, with a slash before it and none after it.
+/// A key prefix with a leading slash and without a trailing slash.
 fn prefix(text: &str) -> Result<String> {
     let trimmed = text.trim_matches('/');
     match trimmed.is_empty() {

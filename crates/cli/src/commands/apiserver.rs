@@ -19,15 +19,15 @@ use crate::state::ignore_in_git;
 /// Runs an API server alone.
 #[derive(Debug, Args)]
 pub(crate) struct Apiserver {
-    /// Where the state lives: `memory` or `sled:DIR`
+    /// The storage of the state: `memory` or `sled:DIR`
     #[arg(long, conflicts_with = "etcd_servers")]
     store: Option<String>,
     #[command(flatten)]
     etcd: EtcdServersFlags,
-    /// The folder of the certificate authority; kubeconfigs for the other components are written there
+    /// The folder of the certificate authority; the kubeconfigs of the other components are written there
     #[arg(long, value_name = "DIR", default_value = ".coracle/pki")]
     cert_dir: PathBuf,
-    /// Serve metrics.k8s.io, of what the pods use, as metrics-server does beside kube-apiserver [default: false]
+    /// Serve the resource usage of pods as metrics.k8s.io, as metrics-server does [default: false]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     metrics_server: Option<bool>,
     #[command(flatten)]

@@ -11,19 +11,19 @@ use crate::output::note;
 /// kube-apiserver's flags for the audit log.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AuditFlags {
-    /// What is kept of which request: a Policy of audit.k8s.io/v1
+    /// The audit policy: a Policy of audit.k8s.io/v1
     #[arg(long, value_name = "FILE")]
     audit_policy_file: Option<PathBuf>,
-    /// Where the audit log goes: a file, or - for the standard output
+    /// The file of the audit log, or - for the standard output
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     audit_log_path: Option<String>,
-    /// In which form: json, the only one that is built
+    /// The format of the audit log; only json is supported
     #[arg(long, value_name = "FORMAT")]
     audit_log_format: Option<String>,
-    /// Whether answers wait for the log: blocking and batch are the same here, blocking-strict is not built
+    /// The mode of writing the audit log: blocking or batch, which are the same here; blocking-strict is not supported
     #[arg(long, value_name = "MODE")]
     audit_log_mode: Option<String>,
-    /// Of which version events are: audit.k8s.io/v1
+    /// The version of audit events; only audit.k8s.io/v1 is supported
     #[arg(long, value_name = "VERSION")]
     audit_log_version: Option<String>,
 }

@@ -22,13 +22,13 @@ use crate::interrupt::interrupted;
 /// Runs the controllers alone.
 #[derive(Debug, Args)]
 pub(crate) struct ControllerManager {
-    /// How to reach the API server, and as whom
+    /// The kubeconfig: the address of the API server and the credentials
     #[arg(long, value_name = "FILE")]
     kubeconfig: PathBuf,
     /// A flag of the controllers, as NAME=VALUE
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     flags: Vec<String>,
-    /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
+    /// Serve /healthz and /metrics of the controllers on this address, without authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
     #[command(flatten)]
@@ -40,32 +40,32 @@ pub(crate) struct ControllerManager {
 /// Runs the scheduler alone.
 #[derive(Debug, Args)]
 pub(crate) struct Scheduler {
-    /// How to reach the API server, and as whom; what the configuration names without
+    /// The kubeconfig: the address of the API server and the credentials; by default the one in the configuration
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// A KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1: profiles, plug-ins and their arguments
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Tell here how the scheduler fares: /healthz and /metrics, for anybody who asks
+    /// Serve /healthz and /metrics of the scheduler on this address, without authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
     #[command(flatten)]
     election: Election,
 }
 
-/// Lets one of several processes act, with the flags of Kubernetes' components.
+/// Leader election, with the flags of Kubernetes' components.
 #[derive(Clone, Copy, Debug, Args)]
 struct Election {
-    /// Act only while holding the component's Lease in kube-system; exit when it is lost
+    /// Act only while this process holds the component's Lease in kube-system, and exit when it loses the Lease
     #[arg(long, num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     leader_elect: Option<bool>,
-    /// How long others wait before they take a lease that is not renewed [default: 15s]
+    /// How long other processes wait before they take a Lease that is not renewed [default: 15s]
     #[arg(long, value_parser = span, value_name = "DURATION")]
     leader_elect_lease_duration: Option<Duration>,
-    /// How long a leader tries to renew before it gives up [default: 10s]
+    /// How long a leader tries to renew its Lease before it gives up [default: 10s]
     #[arg(long, value_parser = span, value_name = "DURATION")]
     leader_elect_renew_deadline: Option<Duration>,
-    /// How long between two tries [default: 2s]
+    /// The time between two attempts to acquire or renew the Lease [default: 2s]
     #[arg(long, value_parser = span, value_name = "DURATION")]
     leader_elect_retry_period: Option<Duration>,
 }
@@ -103,46 +103,46 @@ fn span(text: &str) -> Result<Duration, String> {
     coracle_meta::parse_duration(text).ok_or_else(|| "not a duration such as 15s or 1m30s".to_owned())
 }
 
-/// Files with keys, under the flags of kube-controller-manager.
+/// Key files, with the flags of kube-controller-manager.
 #[derive(Debug, Default, Args)]
 struct Keys {
-    /// The key that signs tokens for the Secrets that ask for one; nobody fills them without
+    /// The key that signs the tokens in Secrets of service accounts; without it, no controller fills these Secrets
     #[arg(long, value_name = "FILE")]
     service_account_private_key_file: Option<String>,
-    /// Who may vouch for the API server, as pods are told; whom the kubeconfig names without
+    /// The CA bundle of the API server, which controllers publish to pods; by default the CA of the kubeconfig
     #[arg(long, value_name = "FILE")]
     root_ca_file: Option<String>,
-    /// The authority that signs approved requests for certificates
+    /// The certificate authority that signs approved CertificateSigningRequests
     #[arg(long, value_name = "FILE")]
     cluster_signing_cert_file: Option<String>,
-    /// Its key
+    /// The key of this certificate authority
     #[arg(long, value_name = "FILE")]
     cluster_signing_key_file: Option<String>,
-    /// How long signed certificates last at most; a year without
+    /// The maximum validity of signed certificates; by default a year
     #[arg(long, value_name = "DURATION")]
     cluster_signing_duration: Option<String>,
-    /// The authority of kubernetes.io/kubelet-serving
+    /// The certificate authority of the signer kubernetes.io/kubelet-serving
     #[arg(long, value_name = "FILE")]
     cluster_signing_kubelet_serving_cert_file: Option<String>,
-    /// Its key
+    /// The key of this certificate authority
     #[arg(long, value_name = "FILE")]
     cluster_signing_kubelet_serving_key_file: Option<String>,
-    /// The authority of kubernetes.io/kube-apiserver-client-kubelet
+    /// The certificate authority of the signer kubernetes.io/kube-apiserver-client-kubelet
     #[arg(long, value_name = "FILE")]
     cluster_signing_kubelet_client_cert_file: Option<String>,
-    /// Its key
+    /// The key of this certificate authority
     #[arg(long, value_name = "FILE")]
     cluster_signing_kubelet_client_key_file: Option<String>,
-    /// The authority of kubernetes.io/kube-apiserver-client
+    /// The certificate authority of the signer kubernetes.io/kube-apiserver-client
     #[arg(long, value_name = "FILE")]
     cluster_signing_kube_apiserver_client_cert_file: Option<String>,
-    /// Its key
+    /// The key of this certificate authority
     #[arg(long, value_name = "FILE")]
     cluster_signing_kube_apiserver_client_key_file: Option<String>,
-    /// The authority of kubernetes.io/legacy-unknown
+    /// The certificate authority of the signer kubernetes.io/legacy-unknown
     #[arg(long, value_name = "FILE")]
     cluster_signing_legacy_unknown_cert_file: Option<String>,
-    /// Its key
+    /// The key of this certificate authority
     #[arg(long, value_name = "FILE")]
     cluster_signing_legacy_unknown_key_file: Option<String>,
 }

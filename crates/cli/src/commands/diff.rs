@@ -14,9 +14,9 @@ use crate::{exit, reports};
 pub(crate) struct Diff {
     /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     one: PathBuf,
-    /// Another
+    /// The other one
     other: PathBuf,
-    /// Write a page (.html) with both runs over each other from where they part
+    /// Write a page (.html) that shows both runs above each other from the first difference
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }

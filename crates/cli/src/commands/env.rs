@@ -12,15 +12,16 @@ use crate::state::StateFolder;
 pub(crate) struct Env {
     #[command(flatten)]
     pub(crate) state: StateArgs,
-    /// Instead, point envtest at Coracle: each suite then starts a control plane of its own, and none need be up
+    /// Print the variables for envtest instead: each test suite then starts its own control plane of Coracle, so no
+    /// cluster has to run
     #[arg(long)]
     envtest: bool,
 }
 
-/// Where a cluster keeps its state.
+/// The location of a cluster's state.
 #[derive(Debug, Args)]
 pub(crate) struct StateArgs {
-    /// The folder of the cluster's state [default: the nearest .coracle from the working directory up]
+    /// The state folder of the cluster [default: the nearest .coracle in the working directory or above]
     #[arg(long, env = "CORACLE_STATE_DIR", value_name = "DIR")]
     state_dir: Option<PathBuf>,
 }

@@ -8,7 +8,7 @@ use crate::go_flags;
 use crate::interrupt::interrupted_or_orphaned;
 use crate::output::note;
 
-/// The store under the name of etcd, as test environments start it. A flag that is not known is said and ignored.
+/// Coracle's store as a replacement of etcd in test environments. Unknown flags are ignored with a warning.
 #[derive(Debug, Parser)]
 #[command(name = "etcd", version = "Version: 3.6.6")]
 pub(crate) struct Etcd {

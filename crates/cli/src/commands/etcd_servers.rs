@@ -9,16 +9,16 @@ use crate::commands::store::tls_flags::pem;
 /// kube-apiserver's flags for its etcd.
 #[derive(Debug, Args)]
 pub(crate) struct EtcdServersFlags {
-    /// Where the state lives: the URLs of an etcd or of `coracle store`
+    /// The storage of the state: the URLs of an etcd or of `coracle store`
     #[arg(long = "etcd-servers", value_name = "URLS", value_delimiter = ',')]
     pub(crate) etcd_servers: Vec<String>,
-    /// The authority that signed the etcd's certificates, PEM
+    /// The certificate authority of the etcd (PEM)
     #[arg(long, value_name = "FILE", requires = "etcd_servers")]
     etcd_cafile: Option<PathBuf>,
-    /// Our certificate towards the etcd, PEM
+    /// The client certificate of the API server for the etcd (PEM)
     #[arg(long, value_name = "FILE", requires = "etcd_keyfile")]
     etcd_certfile: Option<PathBuf>,
-    /// The key of our certificate towards the etcd, PEM
+    /// The key of the client certificate for the etcd (PEM)
     #[arg(long, value_name = "FILE", requires = "etcd_certfile")]
     etcd_keyfile: Option<PathBuf>,
 }

@@ -3,8 +3,8 @@ use anyhow::Result;
 use crate::exit;
 use crate::go_flags::is_value;
 
-/// Flags of kube-apiserver 1.35 that have no visible effect here, or no effect at all: they tune a missing part, or
-/// set what is the case anyway. The commands define the flags with an effect; the others are these and [`REFUSED`].
+/// Flags of kube-apiserver 1.35 without a visible effect: they tune a component that Coracle does not have, or request
+/// the default behaviour. The commands define the flags with an effect; the others are these and [`REFUSED`].
 const CHANGES_NOTHING: &[&str] = &[
     "aggregator-reject-forwarding-redirect",
     "allow-metric-labels",
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::commands::KubeApiserver;
 
-    /// The flags of kube-apiserver 1.35.3, as its own options name them.
+    /// The flags of kube-apiserver 1.35.3.
     const ALL: &str = include_str!("kube_apiserver_flags.txt");
 
     fn own() -> BTreeSet<String> {

@@ -11,31 +11,32 @@ use crate::exit;
 /// The common name of a cluster's own front proxy certificate.
 const FRONT_PROXY: &str = "front-proxy-client";
 
-/// kube-apiserver's flags for those who speak for others: front proxies to this API server, and this one to others.
+/// kube-apiserver's flags for front proxies of this API server, and for this API server as a front proxy of extension
+/// API servers.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FrontProxyFlags {
-    /// Our certificate towards extension API servers
+    /// The client certificate of the API server for extension API servers
     #[arg(long, value_name = "FILE", requires = "proxy_client_key_file")]
     proxy_client_cert_file: Option<PathBuf>,
-    /// The key of our certificate towards extension API servers
+    /// The key of the client certificate for extension API servers
     #[arg(long, value_name = "FILE", requires = "proxy_client_cert_file")]
     proxy_client_key_file: Option<PathBuf>,
-    /// The authority of front proxies, whose headers are believed
+    /// The certificate authority of front proxies, whose user headers the API server trusts
     #[arg(long, value_name = "FILE")]
     requestheader_client_ca_file: Option<PathBuf>,
-    /// The common names of front proxies; all whom their authority has certified without
+    /// The common names of front proxies; by default every certificate of their authority is accepted
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     requestheader_allowed_names: Vec<String>,
-    /// Where front proxies say the name of a user
+    /// The headers with which front proxies send the name of a user
     #[arg(long, value_name = "HEADERS", value_delimiter = ',')]
     requestheader_username_headers: Vec<String>,
-    /// Where front proxies say the uid of a user
+    /// The headers with which front proxies send the uid of a user
     #[arg(long, value_name = "HEADERS", value_delimiter = ',')]
     requestheader_uid_headers: Vec<String>,
-    /// Where front proxies say the groups of a user
+    /// The headers with which front proxies send the groups of a user
     #[arg(long, value_name = "HEADERS", value_delimiter = ',')]
     requestheader_group_headers: Vec<String>,
-    /// How headers begin by which front proxies say what else is known of a user
+    /// The prefixes of the headers with which front proxies send the extra attributes of a user
     #[arg(long, value_name = "PREFIXES", value_delimiter = ',')]
     requestheader_extra_headers_prefix: Vec<String>,
 }

@@ -12,21 +12,21 @@ use crate::commands::up::runtime;
 use crate::exit;
 use crate::output::out;
 
-/// Makes objects of another cluster anew, with their status, nodes and owners.
+/// Imports objects of another cluster, with their status, nodes and owners.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     #[command(flatten)]
     state: StateArgs,
-    /// Another cluster than that of the state folder
+    /// The kubeconfig of the target cluster, instead of the one in the state folder
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Only say what would be made
+    /// Only print what would be created
     #[arg(long)]
     dry_run: bool,
-    /// Make objects without those owners that are neither in the files nor in the cluster, instead of refusing them
+    /// Drop references to owners that are neither in the files nor in the cluster, instead of refusing the objects
     #[arg(long)]
     drop_unknown_owners: bool,
-    /// What `kubectl get -o yaml` printed, lists and documents; `-` for the standard input
+    /// Files with the output of `kubectl get -o yaml`, lists or single objects; `-` for the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
 }

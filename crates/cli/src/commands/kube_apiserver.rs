@@ -24,23 +24,23 @@ use crate::exit;
 use crate::interrupt::interrupted_or_orphaned;
 use crate::output::note;
 
-/// The API server under the name of kube-apiserver, as test environments start it.
+/// Coracle's API server as a replacement of kube-apiserver in test environments such as envtest.
 ///
-/// No controllers run beside it, as none run beside envtest's; with `CORACLE_CONTROLLERS=true` in the environment they do,
-/// or those that it lists, with a scheduler and `CORACLE_NODES` simulated nodes (2). A flag that is not known is said and
-/// ignored.
+/// By default, no controllers run. `CORACLE_CONTROLLERS=true` in the environment starts all controllers, and a list of
+/// names starts those; a scheduler and simulated nodes run with them. `CORACLE_NODES` sets the number of nodes
+/// (default: 2). Unknown flags are ignored with a warning.
 #[derive(Debug, Parser)]
 #[command(name = "kube-apiserver", version = KUBERNETES_VERSION, display_name = "Kubernetes")]
 pub(crate) struct KubeApiserver {
-    /// Where to listen
+    /// The address to listen on
     #[arg(long, default_value = "0.0.0.0")]
     bind_address: IpAddr,
-    /// The port of HTTPS
+    /// The HTTPS port
     #[arg(long, default_value_t = 6443)]
     secure_port: u16,
     #[command(flatten)]
     advertise: AdvertiseFlags,
-    /// The folder with apiserver.crt and apiserver.key, if no other files are named
+    /// The folder with apiserver.crt and apiserver.key, if no flags name other files
     #[arg(long, value_name = "DIR", default_value = "/var/run/kubernetes")]
     cert_dir: PathBuf,
     /// The serving certificate
@@ -49,7 +49,7 @@ pub(crate) struct KubeApiserver {
     /// The key of the serving certificate
     #[arg(long, value_name = "FILE")]
     tls_private_key_file: Option<PathBuf>,
-    /// The authority of clients' certificates
+    /// The certificate authority of clients
     #[arg(long, value_name = "FILE")]
     client_ca_file: Option<PathBuf>,
     /// A file of tokens: token,user,uid,"group1,group2"
@@ -67,30 +67,30 @@ pub(crate) struct KubeApiserver {
     api: ApiFlags,
     #[command(flatten)]
     etcd: EtcdServersFlags,
-    /// Who may do what: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
+    /// The authorization modes: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "AlwaysAllow")]
     authorization_mode: Vec<String>,
-    /// Whether who shows no credentials is let in, as system:anonymous; never with AlwaysAllow
+    /// Accept requests without credentials as system:anonymous; never with AlwaysAllow
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true)]
     anonymous_auth: bool,
-    /// Admission plug-ins beside those that are on by default
+    /// Admission plug-ins to enable in addition to the default ones
     #[arg(long, alias = "admission-control", value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
-    /// What is said to single admission plug-ins
+    /// The configuration of admission plug-ins: an AdmissionConfiguration
     #[arg(long, value_name = "FILE")]
     admission_control_config_file: Option<PathBuf>,
-    /// Admission plug-ins to leave out
+    /// Admission plug-ins to disable
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
-    /// The addresses of services
+    /// The range of cluster IPs of Services
     #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
     service_cluster_ip_range: String,
-    /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
+    /// The program that serves a Service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     service_address: Vec<String>,
     #[command(flatten)]
     service_accounts: ServiceAccountFlags,
-    /// Whether containers may be privileged; they may
+    /// Whether containers may be privileged; they always may
     #[arg(long, hide = true, action = ArgAction::Set, default_value = "true")]
     allow_privileged: String,
 }

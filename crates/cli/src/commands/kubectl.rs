@@ -12,7 +12,7 @@ use crate::exit;
 pub(crate) struct Kubectl {
     #[command(flatten)]
     state: StateArgs,
-    /// What to hand to kubectl
+    /// The arguments of kubectl
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }

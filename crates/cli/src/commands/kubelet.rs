@@ -19,10 +19,10 @@ const NAME: &str = "coracle-kubelet";
 /// Runs simulated nodes alone.
 #[derive(Debug, Args)]
 pub(crate) struct SimulatedNodes {
-    /// How to reach the API server, and as whom
+    /// The kubeconfig: the address of the API server and the credentials
     #[arg(long, value_name = "FILE")]
     kubeconfig: PathBuf,
-    /// How many nodes to simulate, called node-1 and so on
+    /// The number of simulated nodes, with the names node-1, node-2 and so on
     #[arg(long, default_value_t = 2)]
     nodes: usize,
     #[command(flatten)]
@@ -31,22 +31,22 @@ pub(crate) struct SimulatedNodes {
     server: KubeletFlags,
 }
 
-/// The kubelet's flags for the API that it serves: logs, commands and usage of its pods.
+/// The kubelet's flags for its API: logs, commands and usage of its pods.
 #[derive(Clone, Debug, Args)]
 struct KubeletFlags {
-    /// Where to listen for the API server; anything but loopback lets other machines in
+    /// The address to listen on for the API server; any address except loopback accepts connections from other machines
     #[arg(long, default_value = "127.0.0.1")]
     address: IpAddr,
-    /// The port for the API server, which all nodes post; 0 takes a free one
+    /// The port for the API server, which all nodes publish; 0 for a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// The serving certificate; one of its own is made without
+    /// The serving certificate; without it, a new one is generated
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     tls_cert_file: Option<PathBuf>,
     /// The key of the serving certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     tls_private_key_file: Option<PathBuf>,
-    /// The authority of clients' certificates; the one that the kubeconfig trusts without
+    /// The certificate authority of clients; by default the CA of the kubeconfig
     #[arg(long, value_name = "FILE")]
     client_ca_file: Option<PathBuf>,
 }

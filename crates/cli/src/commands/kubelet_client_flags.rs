@@ -17,19 +17,19 @@ const TYPES: [&str; 5] = ["ExternalIP", "ExternalDNS", "InternalIP", "InternalDN
 /// kube-apiserver's flags for the nodes that it calls: for logs, commands, usage and `nodes/proxy`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct KubeletClientFlags {
-    /// Our certificate towards nodes of other processes
+    /// The client certificate of the API server for nodes in other processes
     #[arg(long, value_name = "FILE", requires = "kubelet_client_key")]
     kubelet_client_certificate: Option<PathBuf>,
-    /// The key of our certificate towards nodes
+    /// The key of the client certificate for nodes
     #[arg(long, value_name = "FILE", requires = "kubelet_client_certificate")]
     kubelet_client_key: Option<PathBuf>,
-    /// The authority of nodes' certificates; without one, no certificate of a node is looked at
+    /// The certificate authority of nodes; without it, the API server does not verify the certificates of nodes
     #[arg(long, value_name = "FILE")]
     kubelet_certificate_authority: Option<PathBuf>,
-    /// By which of its addresses a node is called, the best first
+    /// The types of node addresses that the API server connects to, the preferred one first
     #[arg(long, value_name = "TYPES", value_delimiter = ',')]
     kubelet_preferred_address_types: Vec<String>,
-    /// The port of a node that says none [default: 10250]
+    /// The port of nodes that do not publish a port [default: 10250]
     #[arg(long, value_name = "PORT")]
     kubelet_port: Option<u16>,
 }

@@ -12,15 +12,15 @@ use crate::exit;
 use crate::output::{self, note, out};
 use crate::terminal::plain;
 
-/// Teaches how the control plane works, by runs.
+/// Shows how the control plane works, by runs.
 #[derive(Debug, Args)]
 pub(crate) struct Learn {
-    /// The lesson, by name or number, or a lesson file; without it, the list of lessons
+    /// The lesson: a name, a number or a lesson file; without it, print the list of lessons
     lesson: Option<String>,
-    /// Write the page with the lesson and its runs here; the name ends with .html
+    /// Write a page with the lesson and its runs to this file; its name must end with .html
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Ask nothing and wait for nothing: print everything, a line at a time
+    /// Print everything without questions and pauses
     #[arg(long)]
     plain: bool,
 }

@@ -23,12 +23,12 @@ const POWER: &str = "coracle.dev/power";
 const KUBELET: &str = "coracle.dev/kubelet";
 const PARTITION: &str = "coracle.dev/partition";
 
-/// Does something to simulated nodes of a cluster that runs.
+/// Controls simulated nodes of a running cluster.
 #[derive(Debug, Args)]
 pub(crate) struct Node {
     #[command(flatten)]
     state: StateArgs,
-    /// The kubeconfig of the cluster, if it is not the one of the state folder
+    /// The kubeconfig of the cluster, instead of the one in the state folder
     #[arg(long, value_name = "FILE", global = true)]
     kubeconfig: Option<PathBuf>,
     #[command(subcommand)]
@@ -41,11 +41,11 @@ enum Action {
     Add(Add),
     /// Start nodes that were stopped or killed
     Start(Names),
-    /// Stop the kubelets of nodes: they fall silent, and their pods go on
+    /// Stop the kubelets of nodes; they report nothing, and their pods keep running
     Stop(Names),
-    /// Cut the power of nodes: what runs on them is lost
+    /// Cut the power of nodes; their containers are lost
     Kill(Names),
-    /// Cut nodes off from the API: they go on with what they saw last
+    /// Disconnect nodes from the API server; they keep running the pods that they last saw
     Partition(Partition),
     /// Cordon a node and evict its pods, as `kubectl drain --ignore-daemonsets --delete-emptydir-data`
     Drain(DrainArgs),
@@ -62,7 +62,7 @@ struct Names {
 struct Partition {
     #[command(flatten)]
     names: Names,
-    /// End it: the nodes reach the API again
+    /// Connect the nodes to the API server again
     #[arg(long)]
     end: bool,
 }
@@ -77,7 +77,7 @@ struct Add {
     /// A taint of the nodes: KEY[=VALUE]:EFFECT
     #[arg(long = "taint", value_name = "TAINT")]
     taints: Vec<String>,
-    /// What each has of a resource, such as cpu=4 or memory=16Gi; what is not named is as on every node
+    /// The capacity of a resource on each node, such as cpu=4 or memory=16Gi; other resources keep their defaults
     #[arg(long = "capacity", value_name = "RESOURCE=AMOUNT")]
     capacity: Vec<String>,
 }
@@ -86,13 +86,13 @@ struct Add {
 struct DrainArgs {
     /// The node
     node: String,
-    /// Evict pods that no controller manages, too
+    /// Also evict pods that no controller manages
     #[arg(long)]
     force: bool,
-    /// The grace period of the pods in seconds, if it is not their own
+    /// The grace period of the pods in seconds, instead of their own
     #[arg(long, value_name = "SECONDS")]
     grace_period: Option<i64>,
-    /// For how long at most, as in 90s or 5m
+    /// The maximum duration of the drain, such as 90s or 5m
     #[arg(long, default_value = "5m", value_parser = duration)]
     timeout: Duration,
 }

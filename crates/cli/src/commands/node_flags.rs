@@ -6,10 +6,10 @@ use coracle_cluster::{ManifestsOnDisk, NodeSpec};
 
 use crate::exit;
 
-/// What simulated nodes are told.
+/// The configuration of simulated nodes.
 #[derive(Debug, Default, Args)]
 pub(crate) struct NodeFlags {
-    /// Static pods: a folder of manifests, or a file, for all nodes, or as NODE=PATH for one
+    /// Static pods: a folder of manifests or a manifest file, for all nodes, or as NODE=PATH for one node
     #[arg(long, value_name = "[NODE=]PATH")]
     pod_manifest_path: Vec<String>,
 }

@@ -25,33 +25,34 @@ pub(crate) struct Run {
     /// Scenario files, or folders of them
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// How the clock runs: real, scaled=N or virtual
+    /// The clock: real, scaled=N or virtual
     #[arg(long)]
     mode: Option<Mode>,
     /// The seed of all randomness
     #[arg(long, env = "CORACLE_SEED")]
     seed: Option<u64>,
-    /// What happens to the controllers meanwhile: kill@N, pause@N or double@N after N revisions, or late
+    /// A disturbance of the controllers: kill@N, pause@N or double@N after N revisions, or late
     #[arg(long, value_name = "DISTURBANCE")]
     disturb: Option<Disturbance>,
-    /// Write the event log here; compressed if it ends with .gz (one scenario only)
+    /// Write the event log to this file; compressed if the name ends with .gz (one scenario only)
     #[arg(long)]
     events: Option<PathBuf>,
-    /// Write a report here, as its name ends: .html, .json, .xml (JUnit), .md or .perfetto.json (one scenario only; may be repeated)
+    /// Write a report to this file; the extension selects the format: .html, .json, .xml (JUnit), .md or .perfetto.json
+    /// (one scenario only; may be repeated)
     #[arg(long, value_name = "FILE")]
     report: Vec<PathBuf>,
-    /// Fail where a check is vacuous, which means that it would have passed whatever happened
+    /// Fail if a check is vacuous, which means that it would have passed whatever happened
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
     put: Put,
-    /// Only the verdict of each scenario
+    /// Print only the verdict of each scenario
     #[arg(short, long)]
     quiet: bool,
-    /// Every entry of the event log, as a sentence; with --put, the chains of causes whole
+    /// Print every entry of the event log as a sentence; with --put, print complete chains of causes
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
-    /// No colours, no redrawing, one line at a time
+    /// Print line by line, without colours and redrawing
     #[arg(long)]
     plain: bool,
 }

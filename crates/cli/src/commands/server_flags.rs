@@ -19,32 +19,33 @@ use crate::exit;
 /// The flags of an API server; names and meanings are kube-apiserver's.
 #[derive(Debug, Args)]
 pub(crate) struct ServerFlags {
-    /// Where to listen; anything but loopback lets other machines in
+    /// The address to listen on; any address except loopback accepts connections from other machines
     #[arg(long, default_value = "127.0.0.1")]
     bind_address: IpAddr,
-    /// The port of HTTPS; 0 takes a free one
+    /// The HTTPS port; 0 for a free one
     #[arg(long)]
     secure_port: Option<u16>,
     /// A file of tokens: token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     token_auth_file: Option<PathBuf>,
-    /// The addresses of services
+    /// The range of cluster IPs of Services
     #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/16")]
     service_cluster_ip_range: String,
-    /// Admission plug-ins besides those that are on by default, such as NodeRestriction, which is on in `coracle up`
+    /// Admission plug-ins to enable in addition to the default ones, such as NodeRestriction, which `coracle up`
+    /// enables
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
-    /// Admission plug-ins to leave out
+    /// Admission plug-ins to disable
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
-    /// Who may do what: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
+    /// The authorization modes: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
     #[arg(long, value_name = "MODES", default_value = "Node,RBAC")]
     authorization_mode: String,
     #[command(flatten)]
     advertise: AdvertiseFlags,
     #[command(flatten)]
     service_accounts: ServiceAccountFlags,
-    /// Whether who shows no credentials is let in, as system:anonymous; never with AlwaysAllow
+    /// Accept requests without credentials as system:anonymous; never with AlwaysAllow
     #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set, default_value_t = true)]
     anonymous_auth: bool,
     #[command(flatten)]
@@ -57,7 +58,7 @@ pub(crate) struct ServerFlags {
     audit: AuditFlags,
     #[command(flatten)]
     api: ApiFlags,
-    /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
+    /// The program that serves a Service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     service_address: Vec<String>,
 }

@@ -8,28 +8,28 @@ use coracle_meta::parse_duration;
 
 use crate::exit;
 
-/// The flags about tokens of service accounts; names and meanings are kube-apiserver's.
+/// kube-apiserver's flags for service account tokens.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServiceAccountFlags {
-    /// Who issues service account tokens, by name; the first signs, all are accepted
+    /// The issuers of service account tokens; new tokens name the first one, and tokens of all of them are accepted
     #[arg(long, value_name = "URL", default_value = ISSUER)]
     service_account_issuer: Vec<String>,
     /// The key that signs service account tokens
     #[arg(long, value_name = "FILE")]
     service_account_signing_key_file: Option<PathBuf>,
-    /// Keys that service account tokens are verified by, public or private, several in a file; the signing key if none
+    /// Files with public or private keys that verify service account tokens; by default the signing key
     #[arg(long, value_name = "FILE")]
     service_account_key_file: Vec<PathBuf>,
-    /// Where others find those keys, if not at this server
+    /// The URL of these keys for clients, if the API server does not serve them itself
     #[arg(long, value_name = "URL")]
     service_account_jwks_uri: Option<String>,
-    /// For whom a token has to be meant to be accepted; the issuers if none
+    /// The audiences of which a token must have one; by default the issuers
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     api_audiences: Vec<String>,
-    /// How long a token may last that somebody asks for
+    /// The maximum lifetime of a token that a client requests
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     service_account_max_token_expiration: Option<Duration>,
-    /// Whether tokens in pods last a year, for programs that read them once
+    /// Extend the lifetime of tokens in pods to a year, for programs that read their token only once
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true)]
     service_account_extend_token_expiration: bool,
 }

@@ -22,7 +22,7 @@ use crate::snapshot_api::PATH;
 use crate::state::StateFolder;
 use crate::{exit, snapshot};
 
-/// Saves a cluster into a file, or makes one of such a file.
+/// Saves a cluster to a file, restores a cluster from such a file, or checks its objects.
 #[derive(Debug, Args)]
 pub(crate) struct Snapshot {
     #[command(subcommand)]
@@ -31,12 +31,12 @@ pub(crate) struct Snapshot {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write what the cluster holds, what its nodes do, and who it is, into a new file, whether it runs or not
+    /// Write the objects, the state of the nodes and the keys of a running or stopped cluster to a new file
     Save(Flags),
-    /// Make a cluster of a file, in a state folder that holds nothing yet
+    /// Create a cluster from a snapshot, in an empty state folder
     Restore(Flags),
-    /// List the stored values that cannot be read as objects of their kinds, of a cluster or of a snapshot, each with its
-    /// kind, its key and the reason. The server keeps such a value and leaves it out
+    /// List the stored values of a cluster or a snapshot that cannot be decoded, each with its kind, its key and the
+    /// reason. The API server keeps such values in the store, and does not serve them
     Check(CheckFlags),
 }
 
@@ -44,7 +44,7 @@ enum Action {
 struct CheckFlags {
     #[command(flatten)]
     state: StateArgs,
-    /// The snapshot; the cluster of the state folder if there is none
+    /// The snapshot; without it, the cluster of the state folder
     file: Option<PathBuf>,
 }
 
@@ -52,7 +52,7 @@ struct CheckFlags {
 struct Flags {
     #[command(flatten)]
     state: StateArgs,
-    /// The snapshot; it holds keys, so keep it as you keep those
+    /// The snapshot; it contains private keys, so protect it as you protect those
     file: PathBuf,
 }
 

@@ -20,7 +20,7 @@ use crate::exit;
 use crate::interrupt::interrupted;
 use crate::output::out;
 
-/// Runs the store alone, or looks after its data. The flags are etcd's.
+/// Runs the store alone, or maintains its data. The flags are etcd's.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct StoreCommand {
@@ -34,7 +34,7 @@ pub(crate) struct StoreCommand {
 enum Action {
     #[command(flatten)]
     Maintenance(Maintenance),
-    /// Show what a store is doing: revisions, sizes, watches, how long its disk takes
+    /// Show the activity of a store: revisions, sizes, watches and disk latency
     Top(Top),
 }
 

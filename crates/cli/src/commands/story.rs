@@ -10,15 +10,16 @@ use crate::kind_names::with_plural_kind;
 use crate::output::{self, note};
 use crate::terminal::plain;
 
-/// Tells what a deletion, or any object, set in motion.
+/// Shows what a deletion, or any object, caused.
 #[derive(Debug, Args)]
 pub(crate) struct Story {
     /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     events: PathBuf,
-    /// The object to begin with, as in pod/web-1, an event (#412) or a revision (rev=31); without it, the first deletion somebody asked for
+    /// The object (pod/web-1), event (#412) or revision (rev=31) to begin with; without it, the first deletion that a
+    /// user requested
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     object: Option<String>,
-    /// Tell every entry of the log that is on the way, not only the steps
+    /// Print every entry of the log on the way, not only the steps
     #[arg(short, long)]
     verbose: bool,
 }

@@ -60,22 +60,24 @@ pub(crate) struct Up {
     state: StateArgs,
     #[command(flatten)]
     server: ServerFlags,
-    /// Keep nothing on disk but the kubeconfig
+    /// Write nothing to disk except the kubeconfig
     #[arg(long)]
     ephemeral: bool,
-    /// Start with nothing in it
+    /// Start without controllers, scheduler and nodes
     #[arg(long)]
     empty: bool,
-    /// How many simulated nodes there are at the least, called node-1 and so on; those that the state has besides go on
+    /// The minimum number of simulated nodes, with the names node-1, node-2 and so on; other nodes in the stored state
+    /// also run
     #[arg(long, default_value_t = 2)]
     nodes: usize,
     #[command(flatten)]
     node: NodeFlags,
-    /// Serve metrics.k8s.io, of what the pods use, as metrics-server does [default: true, or false with --empty]
+    /// Serve the resource usage of pods as metrics.k8s.io, as metrics-server does [default: true, or false with
+    /// --empty]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     metrics_server: Option<bool>,
-    /// Let nodes and pods live by KWOK's Stages: the sets fast, general and chaos, files of Stages, and objects, which
-    /// adds nothing to the Stages that are objects of the API
+    /// Drive nodes and pods by KWOK's Stages: the sets fast, general and chaos, files of Stages, or `objects` for only
+    /// the Stage objects of the API
     #[arg(long, value_name = "SET|FILE", value_delimiter = ',')]
     stages: Vec<String>,
     /// A flag of the controllers, as NAME=VALUE
@@ -84,18 +86,18 @@ pub(crate) struct Up {
     /// A KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1: profiles, plug-ins and their arguments
     #[arg(long, value_name = "FILE")]
     scheduler_config: Option<PathBuf>,
-    /// Tell here how the scheduler fares: /healthz and /metrics, for anybody who asks
+    /// Serve /healthz and /metrics of the scheduler on this address, without authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     scheduler_metrics: Option<SocketAddr>,
-    /// Write the event log here, for `coracle story`; compressed if it ends with .gz
+    /// Write the event log to this file, for `coracle story`; compressed if the name ends with .gz
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Serve a page that shows what happens while it happens, at a socket of its own: at loopback and a free port, unless an
-    /// address is given. The link has a secret; who has it sees everything but what is in Secrets. The page shows the last
-    /// 100,000 entries of the event log, or as many of them as are 64 MiB
+    /// Serve a live page of the event log on its own socket, by default on loopback and a free port. The link contains
+    /// a secret. A user who has the link can read everything except the contents of Secrets. The page shows the last
+    /// 100,000 entries of the event log, or fewer if they exceed 64 MiB
     #[arg(long, value_name = "ADDRESS[:PORT]", num_args = 0..=1, require_equals = true, default_missing_value = LOOPBACK, value_parser = address)]
     view: Option<SocketAddr>,
-    /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
+    /// Serve /healthz and /metrics of the controllers on this address, without authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     controller_metrics: Option<SocketAddr>,
 }

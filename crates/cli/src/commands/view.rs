@@ -19,18 +19,20 @@ use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
 use crate::reports;
 
-/// Shows a run on a page, or writes reports of it.
+/// Shows a run in the browser, or writes reports of it.
 #[derive(Debug, Args)]
 pub(crate) struct View {
     /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     run: PathBuf,
-    /// Write a report here instead, as its name ends: .html, .json, .xml (JUnit), .md or .perfetto.json (may be repeated)
+    /// Write a report to this file instead; the extension selects the format: .html, .json, .xml (JUnit), .md or
+    /// .perfetto.json (may be repeated)
     #[arg(long, value_name = "FILE")]
     report: Vec<PathBuf>,
-    /// Point the link at an event (#412), a revision (rev=31), or why an object is there (pod/web-1)
+    /// The entry that the page shows first: an event (#412), a revision (rev=31), or the causes of an object
+    /// (pod/web-1)
     #[arg(long, value_name = "PLACE")]
     at: Option<String>,
-    /// Serve the page here
+    /// The address of the page
     #[arg(long, value_name = "ADDRESS[:PORT]", default_value = LOOPBACK, hide_default_value = true, value_parser = address)]
     address: SocketAddr,
     /// Open the link in a browser

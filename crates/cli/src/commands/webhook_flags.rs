@@ -14,28 +14,28 @@ use serde_json::json;
 
 use crate::exit;
 
-/// kube-apiserver's flags for programs that say whose a token is, and who may do what.
+/// kube-apiserver's flags for token webhooks and authorization webhooks.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WebhookFlags {
-    /// Who says whose a token is: a kubeconfig file
+    /// The token webhook: a kubeconfig file
     #[arg(long, value_name = "FILE")]
     authentication_token_webhook_config_file: Option<PathBuf>,
-    /// The version of TokenReview that is sent to it: v1beta1 or v1
+    /// The version of TokenReview that the API server sends: v1beta1 or v1
     #[arg(long, value_name = "VERSION")]
     authentication_token_webhook_version: Option<String>,
-    /// How long its answers hold: 2m0s
+    /// How long the API server caches responses of the token webhook: 2m0s
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     authentication_token_webhook_cache_ttl: Option<Duration>,
-    /// Who says who may do what, in the mode Webhook: a kubeconfig file
+    /// The authorization webhook, for the mode Webhook: a kubeconfig file
     #[arg(long, value_name = "FILE")]
     authorization_webhook_config_file: Option<PathBuf>,
-    /// The version of SubjectAccessReview that is sent to it: v1beta1 or v1
+    /// The version of SubjectAccessReview that the API server sends: v1beta1 or v1
     #[arg(long, value_name = "VERSION")]
     authorization_webhook_version: Option<String>,
-    /// How long what it allows holds: 5m0s
+    /// How long the API server caches allowed responses of the authorization webhook: 5m0s
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     authorization_webhook_cache_authorized_ttl: Option<Duration>,
-    /// How long what it does not allow holds: 30s
+    /// How long the API server caches other responses of the authorization webhook: 30s
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     authorization_webhook_cache_unauthorized_ttl: Option<Duration>,
 }
@@ -132,7 +132,7 @@ users: [{name: u, user: {USER}}]
 contexts: [{name: c, context: {cluster: s, user: u}}]
 ";
 
-    /// What a file says, or why it is refused.
+    /// The webhook in a file, or the error.
     fn read(more: &str, user: &str, version: &str) -> Result<ReviewWebhook, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("webhook.yaml");

@@ -24,14 +24,15 @@ const LINKS: usize = 3;
 /// A step that is put into a run.
 #[derive(Debug, Args)]
 pub(crate) struct Put {
-    /// Put a step into the run after this event, as in '#412': all before goes as it went, and both runs are compared
+    /// Add a step to the run after this event, such as '#412'; everything before it is replayed unchanged, and both
+    /// runs are compared
     #[arg(long, value_name = "EVENT", requires = "put")]
     at: Option<Event>,
     /// The step: a YAML file with a step of a scenario, an operation, or a list of them, as in
     /// `delete: {ref: {apiVersion: v1, kind: Pod, labels: {app: web}}, pick: 1}`
     #[arg(long, value_name = "FILE", requires = "at")]
     put: Option<PathBuf>,
-    /// Compare with the run of this events file, instead of running the scenario without the step first
+    /// Compare with the run in this events file, instead of first running the scenario without the step
     #[arg(long, value_name = "EVENTS", requires = "put")]
     against: Option<PathBuf>,
 }

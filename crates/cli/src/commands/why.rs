@@ -7,10 +7,11 @@ use clap::builder::NonEmptyStringValueParser;
 use super::story::print_of;
 use crate::kind_names::with_plural_kind;
 
-/// Says why an object, or an event, is there.
+/// Shows the chain of causes of an object or an event.
 #[derive(Debug, Args)]
 pub(crate) struct Why {
-    /// The object, as in pod/web-1, rs/web, Deployment/web or pods/default/web-1, an event by its number, as in '#412', or a revision, as in rev=31
+    /// An object (pod/web-1, rs/web, Deployment/web or pods/default/web-1), the number of an event ('#412'), or a
+    /// revision (rev=31)
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     about: String,
     /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html

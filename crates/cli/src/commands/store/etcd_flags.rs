@@ -14,34 +14,34 @@ use crate::output::note;
 /// etcd's flags, as people and test tools pass them.
 #[derive(Debug, Args)]
 pub(crate) struct EtcdFlags {
-    /// The folder of the data; without it, the store lives in memory
+    /// The data folder; without it, the data is in memory
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Where to listen
+    /// The URLs to listen on
     #[arg(long, value_name = "URL", value_delimiter = ',', default_value = "http://127.0.0.1:2379")]
     pub(crate) listen_client_urls: Vec<String>,
-    /// Where clients are told to find it; without it, where it listens
+    /// The URLs that the store advertises to clients; by default the URLs that it listens on
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     advertise_client_urls: Vec<String>,
-    /// The name of the one member
+    /// The name of the only member
     #[arg(long, default_value = "default")]
     name: String,
-    /// Answer writes before they are on disk: faster, and a loss of power may lose them
+    /// Acknowledge writes before they are on disk: faster, but a power failure can lose them
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     unsafe_no_fsync: bool,
-    /// The largest request, in bytes
+    /// The maximum size of a request in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().request_bytes)]
     max_request_bytes: usize,
-    /// How many operations a transaction may have
+    /// The maximum number of operations in a transaction
     #[arg(long, value_name = "N", default_value_t = Limits::default().txn_operations)]
     max_txn_ops: usize,
-    /// What the retention counts: periodic or revision
+    /// The unit of the retention: periodic (time) or revision
     #[arg(long, value_name = "MODE", default_value = "periodic")]
     auto_compaction_mode: String,
-    /// How much history is kept: 5m, 1h (a number alone is hours), or a number of revisions; 0 for all
+    /// How much history the store keeps: 5m, 1h (a number alone means hours), or a number of revisions; 0 for all
     #[arg(long, value_name = "RETENTION", default_value = "0")]
     auto_compaction_retention: String,
-    /// How long a watch that asked for progress is idle before it is told
+    /// How long a watch with progress notifications is idle before the store sends one
     #[arg(long, alias = "experimental-watch-progress-notify-interval", value_name = "DURATION", default_value = "10m")]
     watch_progress_notify_interval: String,
     #[command(flatten)]
@@ -50,8 +50,8 @@ pub(crate) struct EtcdFlags {
     meaningless: Meaningless,
 }
 
-/// Flags of what the store does not have: other members, a write-ahead log of etcd's, its logs. They are taken, so that
-/// tools which pass them can be used, and change nothing.
+/// Flags of features that the store does not have: other members, etcd's write-ahead log, etcd's logs. They are
+/// accepted so that tools that pass them work, and have no effect.
 #[derive(Debug, Args)]
 struct Meaningless {
     #[arg(long, hide = true)]

@@ -9,35 +9,35 @@ use crate::commands::store::tls_flags::Endpoints;
 use crate::exit;
 use crate::output::{note, out};
 
-/// What can be done to a store's data: to a folder while nothing serves it, and a backup also of a store that runs.
+/// Maintenance of a store's data: of a folder that no store serves. A backup can also be made of a running store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Maintenance {
-    /// Read all data and say whether it is whole
+    /// Read all data and report whether it is intact
     Check {
-        /// The folder of the data
+        /// The data folder
         dir: PathBuf,
     },
-    /// Write all data to one file: `backup DIR FILE`, or `backup --endpoints URL FILE` of a store or an etcd that runs
+    /// Write all data to one file: `backup DIR FILE`, or `backup --endpoints URL FILE` for a running store or etcd
     Backup {
-        /// The folder of the data, unless --endpoints says where it is served; and the file, which must not exist yet
+        /// The data folder (not with --endpoints), and the file, which must not exist
         #[arg(value_names = ["DIR", "FILE"], num_args = 1..=2, required = true)]
         paths: Vec<PathBuf>,
         #[command(flatten)]
         endpoints: Endpoints,
     },
-    /// Make a folder out of a backup
+    /// Create a data folder from a backup
     Restore {
         /// The backup
         file: PathBuf,
-        /// The folder, which must not be in use
+        /// The data folder, which must not be in use
         dir: PathBuf,
-        /// The revision to end at; without it, all that the backup has
+        /// The last revision to restore; without it, all revisions of the backup
         #[arg(long, value_name = "N")]
         revision: Option<i64>,
     },
-    /// Give space that compaction freed back to the file system
+    /// Return space that compaction freed to the file system
     Defrag {
-        /// The folder of the data
+        /// The data folder
         dir: PathBuf,
     },
 }

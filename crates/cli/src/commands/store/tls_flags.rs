@@ -11,13 +11,13 @@ use crate::output::note;
 /// etcd's flags for TLS towards clients.
 #[derive(Debug, Args)]
 pub(crate) struct TlsFlags {
-    /// The store's certificate, PEM, for https
+    /// The serving certificate of the store (PEM), for https
     #[arg(long, value_name = "FILE", requires = "key_file")]
     cert_file: Option<PathBuf>,
-    /// The key of the certificate, PEM
+    /// The key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert_file")]
     key_file: Option<PathBuf>,
-    /// The authority that has to have signed the clients' certificates, PEM; every client then needs one
+    /// The certificate authority of clients (PEM); with it, every client needs a certificate
     #[arg(long, value_name = "FILE", requires = "cert_file")]
     trusted_ca_file: Option<PathBuf>,
     /// Whether clients need a certificate
@@ -53,16 +53,16 @@ impl TlsFlags {
 /// etcdctl's flags for TLS towards a store.
 #[derive(Debug, Args)]
 pub(crate) struct Endpoints {
-    /// Where it listens, http://127.0.0.1:2379 if that is not said; an etcd will do
+    /// The URLs of a running store or etcd, http://127.0.0.1:2379 by default
     #[arg(long, value_name = "URLS", value_delimiter = ',')]
     endpoints: Vec<String>,
-    /// The authority that signed its certificate, PEM
+    /// The certificate authority of the store (PEM)
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,
-    /// Our certificate, PEM
+    /// The client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
-    /// The key of our certificate, PEM
+    /// The key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
 }

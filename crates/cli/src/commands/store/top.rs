@@ -10,15 +10,15 @@ use crate::commands::store::tls_flags::Endpoints;
 use crate::exit;
 use crate::output::out;
 
-/// Shows what a store is doing.
+/// Shows the activity of a store.
 #[derive(Debug, Args)]
 pub(crate) struct Top {
     #[command(flatten)]
     endpoints: Endpoints,
-    /// How many seconds between two lines
+    /// The number of seconds between two lines
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     interval: u64,
-    /// How many lines; without it, until Ctrl-C
+    /// The number of lines; without it, print until Ctrl-C
     #[arg(long, value_name = "N")]
     lines: Option<u64>,
 }
