@@ -15,7 +15,7 @@ pub struct ApiServerSpec {
     pub authorization_mode: String,
     /// `--anonymous-auth`: whether who shows no credentials is let in, as `system:anonymous`. Not with `AlwaysAllow`.
     pub anonymous_auth: bool,
-    /// `--enable-admission-plugins`, beside those that are on by default.
+    /// `--enable-admission-plugins`: plug-ins in addition to the default ones.
     pub enable_admission_plugins: Vec<String>,
     /// What is said to single plug-ins. In Kubernetes: `--admission-control-config-file`.
     pub admission_configurations: Configurations,
@@ -47,18 +47,18 @@ pub struct ApiServerSpec {
     pub service_accounts: ServiceAccountSpec,
     /// `--service-address`, and services in this process: who answers for webhooks.
     pub service_routes: ServiceRoutes,
-    /// `--proxy-client-cert-file` and its key: what API servers beside this one are shown.
+    /// `--proxy-client-cert-file` and its key: the client certificate for extension API servers.
     pub proxy_client: Option<ProxyClient>,
     /// `--kubelet-client-certificate` and its siblings: how nodes of other processes are called; none are without.
     pub kubelet_client: Option<KubeletClient>,
-    /// `--client-ca-file`: the authority of users' certificates, PEM, as API servers beside this one are told.
+    /// `--client-ca-file`: the certificate authority of users (PEM), which is also published for extension API servers.
     pub client_ca: Option<String>,
     /// `--requestheader-client-ca-file` and its siblings: whose certificates front proxies show, PEM, and by which headers
     /// they say who is asking.
     pub request_headers: Option<(String, RequestHeaders)>,
     /// `--audit-policy-file` and `--audit-log-path`: what is kept of requests, and where.
     pub audit: Option<Audit>,
-    /// The authority of the serving certificate, PEM, which pods are told in `kube-root-ca.crt`.
+    /// The certificate authority of the serving certificate (PEM), which pods get in `kube-root-ca.crt`.
     pub root_ca: Option<String>,
     /// Where the API is reached from outside.
     pub advertised: Option<std::net::SocketAddr>,

@@ -4,8 +4,8 @@ use crate::Error;
 use crate::component::{Running, StopSignal};
 use crate::tasks::Tasks;
 
-/// The tasks of one API server: what feeds its watch caches, and its own controllers. Every way to the server shares them,
-/// so that it serves for as long as somebody can ask it.
+/// The tasks of one API server: the feeds of its watch caches, and its own controllers. Every transport to the server
+/// shares them, so the server works as long as a client holds a transport.
 #[derive(Debug)]
 pub(crate) struct ApiServerTasks {
     tasks: Tasks,

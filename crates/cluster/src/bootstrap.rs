@@ -15,12 +15,12 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 
 /// The port of an API server that is not reached from outside.
 const DEFAULT_PORT: u16 = 6443;
-/// As whom the API server writes.
+/// The field manager of the API server's own writes.
 const MANAGER: &str = "kube-apiserver";
 
 /// Writes what every cluster begins with, where it is missing; roles and bindings get back what they lack.
 pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Config) -> Result<(), Error> {
-    // Somebody may have said that a kind is not to be served.
+    // `--runtime-config` may have disabled the kind.
     let is_served = |object: &Object| {
         let kind = object.group_version_kind().unwrap_or_default();
         registry.kinds().kind(&kind).is_some()

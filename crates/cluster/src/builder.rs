@@ -33,7 +33,7 @@ pub struct Builder {
     pub(crate) kept_store: Option<KeptStore>,
 }
 
-/// Which components run beside the API server.
+/// Which components run in addition to the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Components {
     All,
@@ -134,7 +134,8 @@ impl Builder {
         self
     }
 
-    /// Begins with what this store held; controllers, scheduler and nodes begin anew, and make do with what they find.
+    /// Starts with the content of this store. Controllers, scheduler and nodes start without state of their own, and
+    /// continue from the objects in the store.
     #[must_use]
     pub fn kept_store(mut self, kept: KeptStore) -> Self {
         self.kept_store = Some(kept);

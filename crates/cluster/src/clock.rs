@@ -5,7 +5,7 @@ pub(crate) fn default_ambient() -> Ambient {
     if is_paused() { Ambient::seeded(0) } else { Ambient::system() }
 }
 
-/// Whether tokio's clock stands still while the machine's goes on.
+/// Whether tokio's clock is paused, while the clock of the machine advances.
 pub(crate) fn is_paused() -> bool {
     let before = tokio::time::Instant::now();
     #[expect(clippy::disallowed_methods, reason = "tokio does not say whether its clock is paused; comparing does")]

@@ -41,7 +41,7 @@ pub struct Cluster {
     stages: Option<Arc<StageSet>>,
     tasks: Tasks,
     running: Arc<Mutex<BTreeMap<Component, Running>>>,
-    /// What was started beside the components; ends with the cluster.
+    /// What was started in addition to the components; stops with the cluster.
     beside: Mutex<Vec<Running>>,
 }
 
@@ -228,7 +228,7 @@ impl Cluster {
         &self.kubelet
     }
 
-    /// Tells the plurals of kinds that are served, by `apiVersion` and `kind`, also of those that come to be served.
+    /// Returns the plurals of served kinds, by `apiVersion` and `kind`. Kinds that are served later are included.
     pub fn plurals(&self) -> impl Fn(&str, &str) -> Option<String> + Send + Sync + use<> {
         let registry = self.registry().clone();
         move |api_version, kind| {
@@ -313,8 +313,8 @@ impl Cluster {
         Controllers { config, client, accounts, ambient, recorder }
     }
 
-    /// One more controller-manager beside the component; with leader election one of them acts. It lives as long as the
-    /// cluster, and begins anew when it loses its lease.
+    /// Starts another controller-manager; with leader election, one of them acts. It runs as long as the cluster, and
+    /// restarts when it loses its Lease.
     pub fn add_controller_manager(&self, name: &str) {
         let ambient = self.ambient.split(name);
         let transport = component_transport(&self.control_plane, Component::ControllerManager, self.layer.as_ref());

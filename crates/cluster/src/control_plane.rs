@@ -207,7 +207,8 @@ fn authorizer(spec: &ApiServerSpec) -> Result<Authorizers, Error> {
     Authorizers::parse(&spec.authorization_mode, webhook).map_err(Error::options)
 }
 
-/// Where who shows no credentials is let in. Where everything is allowed, nobody may do it unnamed.
+/// Which requests without credentials are accepted. If the authorizer allows everything, only those for health and
+/// version are.
 fn anonymous(spec: &ApiServerSpec, authorizer: &Authorizers) -> Anonymous {
     match (spec.anonymous_auth, authorizer.allows_everything()) {
         (false, _) => Anonymous::Nowhere,
@@ -290,7 +291,7 @@ async fn fill(registry: &Registry, spec: &ApiServerSpec, config: &Config) -> Res
     Ok(controllers)
 }
 
-/// Whom this API server believes, as others beside it are told.
+/// The certificate authorities and headers that this API server trusts, as published for extension API servers.
 fn trust(spec: &ApiServerSpec) -> AuthenticationTrust {
     let proxies = spec.request_headers.as_ref().map(|(authority, headers)| TrustedProxies {
         authority,

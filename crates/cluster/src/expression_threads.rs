@@ -5,24 +5,24 @@ use coracle_meta::Status;
 use coracle_registry::ExpressionPool;
 use tokio::sync::Semaphore;
 
-/// How many threads work at once at the most, beside that which answers requests.
+/// The maximum number of working threads, in addition to the thread that serves requests.
 const MOST_THREADS: usize = 4;
 /// How many pieces of work wait for each thread: what is done within half a minute, if each takes as long as the rules
 /// of one object may.
 const WAITING_FOR_EACH: usize = 80;
 
-/// Does work on threads beside that which answers requests, a few at a time, in the order in which it came.
+/// Evaluates expressions on threads other than the one that serves requests, a few at a time, first in, first out.
 ///
-/// They are tokio's: started when there is work, and gone when there has been none for a while.
-/// Unlike Kubernetes: who comes when too many wait is told to come again.
+/// The threads are tokio's: they start when there is work, and end after some idle time.
+/// Unlike Kubernetes: a request is rejected with the advice to retry if too many are waiting.
 pub(crate) struct ExpressionThreads {
     threads: Arc<Semaphore>,
     places: Semaphore,
 }
 
 impl ExpressionThreads {
-    /// As many threads as the machine runs beside the one that answers. None in virtual time: a thread that works brakes
-    /// it, and goes as fast as it likes; nor in scaled time, which such a thread would hold up.
+    /// One thread for each core except the one that serves requests. There are none in virtual time, because the clock
+    /// does not wait for threads, and none in scaled time, because a thread would delay the clock.
     pub(crate) fn of_this_runtime() -> Option<Self> {
         if crate::clock::is_paused() {
             return None;
@@ -49,7 +49,7 @@ impl ExpressionPool for ExpressionThreads {
         )]
         let done = tokio::task::spawn_blocking(move || {
             work();
-            // Whoever asked may have gone: the thread is taken until the work is done.
+            // The request may have been dropped; the thread is still busy until the work is done.
             drop(thread);
         });
         // Of work that panics its asker hears.

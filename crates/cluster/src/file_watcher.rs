@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use crate::{CertificateFile, Error};
 
-/// What was read of files, and is read again when their files change.
+/// A value that is read from files, and read again when the files change.
 ///
-/// Nothing polls: whoever wants the newest looks at the files' lengths and times, and reads them only if those are others.
-/// Files that cannot be read, or do not fit together (a certificate is replaced before its key), leave what was read
-/// before; that is said once for each state of the files.
+/// Nothing polls: each access compares the lengths and modification times of the files, and reads the files only if
+/// these differ. If files cannot be read, or do not match (a certificate is replaced before its key), the previous
+/// value stays. This is reported once for each state of the files.
 ///
-/// In Kubernetes: `dynamiccertificates`, which is told by the file system and looks once a minute.
+/// In Kubernetes: `dynamiccertificates`, which uses notifications of the file system and polls once a minute.
 pub(crate) struct FileWatcher<T> {
     files: Vec<CertificateFile>,
     /// How long it is not looked again at the files.
@@ -32,7 +32,7 @@ struct State<T> {
     looked: Instant,
 }
 
-/// By what it is known that a file is another: when it was written and how long it is.
+/// What identifies a version of a file: its modification time and its length.
 type Stamp = (Option<SystemTime>, u64);
 
 impl<T> FileWatcher<T> {

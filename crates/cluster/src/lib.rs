@@ -89,5 +89,5 @@ pub use transport::{Body, BoxError, Transport, boxed};
 pub use value_check::unreadable_values;
 pub use {coracle_controllers as controllers, coracle_kubelet as kubelet, coracle_scheduler as scheduler};
 
-/// As whom `coracle kubelet` speaks for the nodes that it simulates.
+/// The user name of `coracle kubelet`, which acts for the nodes that it simulates.
 pub const SIMULATED_NODES_USER: &str = "system:coracle:simulated-nodes";

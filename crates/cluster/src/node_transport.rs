@@ -50,7 +50,7 @@ impl NodeTransports {
         kubelet?.service_for(node)
     }
 
-    /// Whether a node is of this process, or nobody else could be asked.
+    /// Whether a node is simulated in this process, or there is no client for nodes of other processes.
     fn is_near(&self, node: &str) -> bool {
         #[cfg(feature = "serve")]
         if self.far.is_some() {
@@ -61,7 +61,7 @@ impl NodeTransports {
         true
     }
 
-    /// Asks a node of another process, which is to be called as its Node says.
+    /// Sends a request to a node of another process, at the address and port in its Node.
     #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets there are no calls"))]
     async fn call_far(
         &self,

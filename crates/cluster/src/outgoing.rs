@@ -13,7 +13,7 @@ use crate::call_answer::read;
 use crate::service_routes::{Route, ServiceRoutes};
 use crate::{ApiServerSpec, Body, Error, ProxyClient, Transport, boxed};
 
-/// As whom the API server asks others on its own behalf.
+/// The user name for the API server's own requests to extension API servers.
 const AGGREGATOR: &str = "system:kube-aggregator";
 
 /// The API server's calls to others: to services in this process, and where there are sockets into the network.
@@ -137,7 +137,7 @@ impl ExtensionTransport for OutgoingCalls {
 }
 
 impl OutgoingCalls {
-    /// Sends a request to whoever answers for a Service.
+    /// Sends a request to the program that serves a Service.
     async fn send(
         &self,
         registry: &Registry,
@@ -175,8 +175,8 @@ async fn post_here(here: &Transport, path: &str, call: &Call) -> Result<Answer, 
     read(answer).await
 }
 
-/// Where a Service that nobody was named for is to be found: elsewhere by its own word, or where its endpoints say if
-/// somebody wrote them by hand. Pods that it selects run no containers here.
+/// The address of a Service without a configured program: its `externalName`, or a manually written endpoint. Selected
+/// pods do not serve traffic.
 ///
 /// In Kubernetes: `proxy.ResolveCluster` and `proxy.ResolveEndpoint`.
 async fn resolve(registry: &Registry, service: &ServiceAddress) -> Result<String, String> {
@@ -203,7 +203,7 @@ async fn resolve(registry: &Registry, service: &ServiceAddress) -> Result<String
     endpoint.ok_or_else(|| format!("no endpoints available for service {}", go_quote(&service.name)))
 }
 
-/// A ready endpoint that somebody wrote for a Service without a selector.
+/// A ready endpoint that a user wrote for a Service without a selector.
 async fn endpoint(registry: &Registry, service: &Object, port: &str) -> Result<Option<String>, String> {
     let now = registry.ambient().clock.now();
     let request =

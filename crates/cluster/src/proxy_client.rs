@@ -1,7 +1,7 @@
 use crate::CertificateFile;
 
-/// What the API server shows to API servers beside it, so that they believe whom it says to be asking: a certificate and
-/// its private key, both PEM. In Kubernetes: `--proxy-client-cert-file` and `--proxy-client-key-file`.
+/// The client certificate of the API server for extension API servers, which makes them trust the user in its headers:
+/// a certificate and its private key (PEM). In Kubernetes: `--proxy-client-cert-file` and `--proxy-client-key-file`.
 #[derive(Clone, Debug)]
 pub struct ProxyClient {
     /// The certificate.

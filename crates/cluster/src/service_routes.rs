@@ -15,7 +15,7 @@ pub struct ServiceRoutes {
 /// Who answers for a port of a Service.
 #[derive(Clone, Debug)]
 struct ServiceRoute {
-    /// All ports if there is none.
+    /// The port; `None` for all ports.
     port: Option<u16>,
     to: Route,
 }

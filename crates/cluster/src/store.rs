@@ -187,10 +187,10 @@ impl StoreSpec {
 
 #[cfg(feature = "etcd")]
 impl EtcdServers {
-    /// Connects to them.
+    /// Connects to these endpoints.
     ///
     /// # Errors
-    /// If nobody answers.
+    /// If no endpoint responds.
     pub async fn connect(&self) -> Result<coracle_etcd::EtcdStore, Error> {
         Ok(coracle_etcd::EtcdStore::connect(self.options()).await?)
     }

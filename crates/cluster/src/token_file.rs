@@ -14,7 +14,7 @@ use crate::{CertificateFile, Error};
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Users by the tokens of a file. In Kubernetes: `--token-auth-file`.
-/// Unlike Kubernetes: the file is read again when it changes, so that a token can be taken from somebody.
+/// Unlike Kubernetes: the file is read again when it changes, so that tokens can be revoked.
 pub(crate) struct TokenFile(FileWatcher<StaticTokens>);
 
 impl TokenFile {

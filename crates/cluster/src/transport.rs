@@ -70,7 +70,8 @@ impl Transport {
         Self { service: BoxCloneSyncService::new(self.service.map_request(identify)), tasks: self.tasks }
     }
 
-    /// The same way, which keeps these tasks running. Once one of them has panicked, whoever asks is told that.
+    /// The same transport, which also keeps these tasks running. After one of them has panicked, each request fails
+    /// with an error that reports it.
     #[must_use]
     pub(crate) fn kept_by(self, tasks: Arc<ApiServerTasks>) -> Self {
         Self { tasks: Some(tasks), ..self }

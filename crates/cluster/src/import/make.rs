@@ -29,10 +29,10 @@ pub enum NotImported {
     Unreachable(#[from] Error),
 }
 
-/// Makes objects of another cluster anew. All that can be known beforehand is checked before the first is made.
+/// Imports objects of another cluster. Everything that can be checked in advance is checked before the first write.
 ///
 /// # Errors
-/// If nothing was made; what the cluster refuses later is in the report.
+/// If nothing was created; what the cluster rejects later is in the report.
 pub async fn import(
     client: &Client,
     documents: &[Document],

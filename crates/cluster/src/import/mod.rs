@@ -1,10 +1,10 @@
-//! Objects of another cluster, as `kubectl get -o yaml` prints them, made anew in this one.
+//! Imports objects of another cluster from the output of `kubectl get -o yaml`.
 //!
 //! ```text
 //! FILE --documents--> Document --kinds, plan: everything is checked, nothing sent--> Plan --make--> Report
 //! ```
-//! What is controlled is made before its controller, without it, so that the controller finds and adopts it instead of
-//! making another; it is linked afterwards, by the uids that owners have here.
+//! A controlled object is created before its controller and without a reference to it, so that the controller adopts
+//! the object instead of creating another one. The reference is added afterwards, with the uid that the owner got here.
 
 mod documents;
 mod kinds;

@@ -38,7 +38,10 @@ pub(super) struct Found {
     pub(super) owners: BTreeSet<String>,
 }
 
-/// Recognizes the objects of the file; what is wrong with any of them is told, with its place.
+/// Identifies the kinds of the objects.
+///
+/// # Errors
+/// Every error in the documents, with its place.
 pub(super) fn recognize(documents: &[Document], kinds: &KnownKinds) -> Result<Vec<Item>, Vec<String>> {
     let (mut items, mut wrong) = (Vec::<Item>::new(), Vec::new());
     let mut seen: BTreeMap<(String, String, String, String), String> = BTreeMap::new();
@@ -105,10 +108,10 @@ pub(super) fn uid_of(reference: &Value) -> &str {
     reference["uid"].as_str().unwrap_or_default()
 }
 
-/// Puts the objects into the order in which they are made, with what each is told of its owners.
+/// Sorts the objects into the order of their creation, and resolves their owner references.
 ///
 /// # Errors
-/// Owners that nobody knows, unless they are to be dropped; namespaces that are missing; owners in a circle.
+/// Unknown owners, unless they must be dropped; missing namespaces; cyclic owners.
 pub(super) fn plan(mut items: Vec<Item>, found: &Found, drop_unknown_owners: bool) -> Result<Vec<Item>, Vec<String>> {
     let mut wrong = Vec::new();
     for (at, item) in items.iter_mut().enumerate() {
@@ -181,7 +184,7 @@ pub(super) fn plan(mut items: Vec<Item>, found: &Found, drop_unknown_owners: boo
     Ok(ordered.into_iter().filter_map(|at| items[at].take()).collect())
 }
 
-/// The controller of a Job that has not ended makes its pods anew, whatever pods there are.
+/// Skips the pods of unfinished Jobs, because the Job controller creates new ones.
 fn skip_pods_of_running_jobs(items: &mut [Item]) {
     let running = items.iter().filter(|item| item.gvk.kind == "Job" && !is_finished(&item.object));
     let running: BTreeSet<String> = running.map(|job| job.object.uid().to_owned()).collect();

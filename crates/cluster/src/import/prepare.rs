@@ -1,7 +1,7 @@
 use coracle_meta::Object;
 use serde_json::{Value, json};
 
-/// What the server says of an object, and nobody else.
+/// The fields that only the API server sets.
 const OWNED_BY_SERVER: [&str; 8] = [
     "metadata.uid",
     "metadata.resourceVersion",

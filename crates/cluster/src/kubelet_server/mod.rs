@@ -1,10 +1,10 @@
-//! The API of the simulated nodes of a process, as other processes reach it: nobody is answered who is not known and
-//! allowed.
+//! The kubelet API of the simulated nodes of a process, for other processes. Each request is authenticated and
+//! authorized.
 //!
 //! ```text
-//! serve::Listener --request--> who asks: a certificate, or a token (TokenReview)          401
-//!                         \--> which node: the header Host, or the only one, or the pod's
-//!                          \--> may they: attributes (pure), SubjectAccessReview           403, 500
+//! serve::Listener --request--> authentication: a certificate, or a token (TokenReview)       401
+//!                         \--> the node: from the header Host, or the only one, or the pod's
+//!                          \--> authorization: attributes (pure), SubjectAccessReview       403, 500
 //!                           \--> NodeApi; commands over a WebSocket or SPDY
 //! ```
 //! Start at [`KubeletServer`]. In Kubernetes: `pkg/kubelet/server`, with `authentication.webhook` and `authorization.mode:
@@ -46,13 +46,13 @@ impl std::fmt::Debug for KubeletServer {
 }
 
 impl KubeletServer {
-    /// Asks the API server through `client` whose a token is, and what somebody may do.
+    /// A server that uses `client` for TokenReviews and SubjectAccessReviews.
     pub fn new(kubelet: Kubelet, client: &Client) -> Self {
         Self { kubelet, reviews: Arc::new(Reviews::new(client)) }
     }
 
     /// # Errors
-    /// If the node that is meant has no power or is cut off: then nobody answers.
+    /// If the requested node is powered off or partitioned: it does not respond.
     async fn serve(self, request: Request<Body>) -> Result<Response<Body>, BoxError> {
         let (head, body) = request.into_parts();
         let Some(user) = self.known(&head).await else {
@@ -84,7 +84,7 @@ impl KubeletServer {
         }
     }
 
-    /// Who asks; none of whom nobody vouches for.
+    /// The user of a request; `None` if it has no valid credentials.
     async fn known(&self, head: &Parts) -> Option<User> {
         let shown = head.extensions.get::<PeerCertificates>().and_then(|chain| chain.0.first());
         if let Some(user) = shown.and_then(|certificate| coracle_auth::certified_user(certificate)) {

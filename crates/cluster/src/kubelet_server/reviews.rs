@@ -31,7 +31,7 @@ impl Reviews {
         Self { tokens, accesses, known: Remembered::new(MOST), allowed: Remembered::new(MOST) }
     }
 
-    /// Whose token it is; nobody's if the API server does not answer.
+    /// The user of a token; `None` if the token is invalid or the API server does not respond.
     pub(super) async fn whose(&self, token: &str) -> Option<User> {
         if let Some(known) = self.known.get(&token.to_owned()) {
             return known;

@@ -18,7 +18,7 @@ pub(super) struct Wanted {
     pub(super) addresses: BTreeSet<String>,
     /// Their port.
     pub(super) port: u16,
-    /// Whether a port that is there already is to be this one too; another server may have written it.
+    /// Whether an existing port must be replaced by this one; another API server may have written it.
     pub(super) sets_port: bool,
 }
 

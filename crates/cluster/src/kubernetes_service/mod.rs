@@ -1,8 +1,8 @@
-//! The service `kubernetes`, by which pods reach the API, and its endpoints: the API servers there are.
+//! The Service `kubernetes`, through which pods reach the API, and its endpoints: the running API servers.
 //!
 //! In Kubernetes: `pkg/controlplane/controller/kubernetesservice`, with the reconciler of type `lease`.
-//! Unlike Kubernetes: what somebody changes is mended when it happens, and an API server that has its store to itself renews
-//! no lease, so that one with nothing to do does nothing.
+//! Unlike Kubernetes: a change by a client is reverted at once, and an API server that is the only user of its store
+//! does not renew a lease, so that an idle server does nothing.
 
 mod endpoints;
 mod master_leases;
@@ -151,7 +151,7 @@ impl KubernetesService {
             self.registry.update(&self.request(Verb::Update, resource), wanted.clone()).await.map(drop)
         };
         match put {
-            // Whoever came first is seen by the watch.
+            // Another writer was faster; its write arrives through the watch.
             Err(status) if status.is_conflict() || status.is_already_exists() || status.is_not_found() => Ok(()),
             put => put,
         }

@@ -9,7 +9,7 @@ use super::{GROUP, documents};
 /// The fields by which one may choose. In Kubernetes: `DefaultMetaV1FieldSelectorConversion`.
 const FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
 
-/// What somebody wants to know.
+/// A request for metrics.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) what: What,
@@ -88,7 +88,7 @@ fn nothing_here() -> Status {
 struct Query<'a>(&'a str);
 
 impl Query<'_> {
-    /// The first value of a name, without its escapes; empty if there is none.
+    /// The first value of a query parameter, unescaped; empty if it is missing.
     fn text(&self, name: &str) -> String {
         let pair = self.0.split('&').filter_map(|pair| pair.split_once('=')).find(|(own, _)| *own == name);
         let value = pair.map_or(String::new(), |(_, value)| value.replace('+', " "));

@@ -1,11 +1,11 @@
-//! `metrics.k8s.io`: what pods and nodes use, answered in this process as another API server would answer it.
+//! `metrics.k8s.io`: the resource usage of pods and nodes, served in this process like an extension API server.
 //!
 //! ```text
 //! aggregator --request--> Asked (pure) --registry: which objects; nodes: what they counted--> window (pure) --> metrics, table (pure)
 //! ```
-//! Nothing is scraped: when somebody asks, counters are read as they were at the last two beats of 15 s. Nodes of other
-//! processes are asked for them then, by `/stats/summary` with the moment that is asked about.
-//! In Kubernetes: `sigs.k8s.io/metrics-server`. Which roles and objects it needs say `manifests`.
+//! Nothing is scraped in advance: a request reads the counters of the last two multiples of 15 s. Nodes of other
+//! processes return theirs from `/stats/summary` with that time as a parameter.
+//! In Kubernetes: `sigs.k8s.io/metrics-server`. Its roles and objects are in `manifests`.
 
 mod asked;
 mod documents;

@@ -38,7 +38,7 @@ fn listed(authorities: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     certificates.ok().filter(|certificates| !certificates.is_empty()).ok_or_else(unreadable)
 }
 
-/// Trusts every certificate, where an object says that none is verified; whoever shows one has its key.
+/// Accepts every certificate, for objects that disable verification. The server must still have the certificate's key.
 #[derive(Debug)]
 struct NoVerifier(Arc<CryptoProvider>);
 

@@ -7,12 +7,12 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use super::tls::signed_by;
 use crate::Error;
 
-/// Who has certified whom of those who connect: the handshake takes certificates of either authority, and which it was
-/// decides what the certificate proves.
+/// The certificate authorities of clients. The handshake accepts certificates of both authorities, and the authority
+/// decides what a certificate proves: a user or a front proxy.
 #[derive(Debug)]
 pub(super) struct ClientAuthorities {
     users: Arc<dyn ClientCertVerifier>,
-    /// None if nobody speaks for others.
+    /// `None` if there are no front proxies.
     front_proxies: Option<Arc<dyn ClientCertVerifier>>,
 }
 

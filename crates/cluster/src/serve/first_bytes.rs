@@ -48,7 +48,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for FirstBytes<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for FirstBytes<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        // Whoever is answered has spoken.
+        // A connection on which the server writes a response has sent a request.
         self.patience = None;
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }

@@ -45,7 +45,7 @@ struct Terms {
     /// The name in the certificate, if that is not the host of the URL.
     server_name: Option<String>,
     is_shown_who_asks: bool,
-    /// As whom it is called, if a kubeconfig file says so.
+    /// The credentials for the call, if a kubeconfig file sets them.
     caller: Option<Arc<Caller>>,
     speaks_http2: bool,
 }
@@ -191,7 +191,7 @@ fn client(terms: &Terms, shown: Option<Arc<dyn ResolvesClientCert>>) -> Result<H
         .build(connector))
 }
 
-/// Shows one certificate to whoever asks for any: the newest of its files.
+/// Presents one client certificate on every request for one: the newest in its files.
 #[derive(Debug)]
 struct Shown(FileWatcher<CertifiedKey>);
 
@@ -211,7 +211,7 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Why nobody answered at `address`, as Go's HTTP client says it.
+/// Why `address` did not respond, in the words of Go's HTTP client.
 fn why(error: &(dyn std::error::Error + 'static), address: &str) -> String {
     let mut cause = Some(error);
     let mut last = error.to_string();

@@ -8,10 +8,10 @@ use super::certificates::{Authority, certificates, read};
 use crate::Error;
 use crate::signer::Signer;
 
-/// Reads the files of keys that the controllers were told of; what was given otherwise stays where no file is named.
+/// Reads the key files in the configuration of the controllers. A setting without a file keeps its value.
 ///
 /// # Errors
-/// If one cannot be read, or does not hold what it should, in the words of kube-controller-manager.
+/// If a file cannot be read or has the wrong content, in the words of kube-controller-manager.
 pub fn read_keys(config: &mut Config) -> Result<(), Error> {
     let files = std::mem::take(&mut config.key_files);
     if let Some(path) = &files.service_account_private_key {
@@ -69,7 +69,7 @@ mod tests {
     use coracle_controllers::KeyFiles;
     use std::path::PathBuf;
 
-    /// A folder with two authorities, and a file that is none.
+    /// A folder with two authorities, and an invalid file.
     struct Folder(PathBuf);
 
     impl Folder {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Identity;
 
-/// How the user of a kubeconfig proves who he is.
+/// How the user of a kubeconfig authenticates.
 #[derive(Clone, Copy)]
 pub enum Credential<'a> {
     /// By a client certificate.

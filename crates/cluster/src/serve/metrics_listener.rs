@@ -22,10 +22,11 @@ const MOST: usize = 64;
 /// Metrics as text.
 type Text = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// A socket that tells how a component fares: `/healthz`, `/livez`, `/readyz` and `/metrics`, over HTTP and without
-/// asking who wants to know. It carries no object and no name of one.
+/// A socket with the health and metrics of a component: `/healthz`, `/livez`, `/readyz` and `/metrics`, over HTTP and
+/// without authentication. It serves no objects and no names of objects.
 ///
-/// In Kubernetes: the port 10257 of kube-controller-manager and 10259 of kube-scheduler, which speak HTTPS and ask.
+/// In Kubernetes: the ports 10257 of kube-controller-manager and 10259 of kube-scheduler, with HTTPS and
+/// authentication.
 pub struct MetricsListener {
     socket: TcpListener,
     metrics: Text,
