@@ -102,7 +102,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Tells the event log of a refusal.
+    /// Records a rejection by a plug-in in the event log.
     fn noted(&self, review: &Review<'_>, plugin: &dyn Admission, done: Result<(), Status>) -> Result<(), Status> {
         if let Err(status) = &done {
             let refused = |detail: Detail| detail.with("plugin", plugin.name()).with("why", status.message.as_str());

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{FieldValidation, Form, Kind, PatchKind, Request};
 
-/// What a strict reader objects to: fields that nobody knows, and fields that are there twice.
+/// The errors of strict decoding: unknown fields and duplicate fields.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Objections(Vec<String>);
 

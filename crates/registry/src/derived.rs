@@ -11,17 +11,18 @@ use futures_util::future::{select, select_all};
 
 use crate::{ListOptions, Registry, Request, Verb};
 
-/// How long to wait after an error before a value that is followed is made again.
+/// The delay before a followed value is computed again after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// A value made from the objects of some resources, and made again when they have changed.
+/// A value that is computed from the objects of some resources, and computed again after they change.
 ///
 /// ```text
-/// objects of the resources --Lists--> make (pure) --> current: as of now, for a request that needs it
-///                                                 --> follow: whatever is to be done when it is another
-///                                                 --> latest: as it was made last, without waiting
+/// objects of the resources --Lists--> make (pure) --> current: up to date, for a request that needs it
+///                                                 --> follow: runs an action after each change of the value
+///                                                 --> latest: the last computed value, without waiting
 /// ```
-/// In Kubernetes: an informer's lister with what is built on top of it, each time by other means; there, such values lag.
+/// In Kubernetes: an informer's lister with an index on top of it, implemented separately for each use; there, such values
+/// lag.
 pub struct Derived<T> {
     reads: Reads,
     make: Make<T>,
@@ -29,10 +30,10 @@ pub struct Derived<T> {
     retry: Duration,
 }
 
-/// Which resources a value is made from, as far as `Lists` show: asked again until it names no more.
+/// The resources that a value is computed from, given the `Lists` so far; called until it returns no more resources.
 type Reads = fn(&Lists) -> Vec<GroupVersionResource>;
 
-/// Makes a value; given the one before too, which is made from the lists that have not changed since.
+/// Computes a value from the lists and the previous value, so that unchanged lists need no work.
 type Make<T> = fn(&Lists, &T) -> T;
 
 struct Made<T> {
@@ -53,22 +54,22 @@ struct AllObjects {
     objects: Arc<[Stored]>,
     /// The keys of the values that cannot be read.
     unreadable: Arc<[String]>,
-    /// Whether they are others than those that the value before was made from.
+    /// Whether the previous value was computed from other objects.
     is_changed: bool,
 }
 
 impl Lists {
-    /// The objects of a resource; none if it was not read, or is not served.
+    /// The objects of a resource; empty if it was not read, or is not served.
     pub fn of<'a>(&'a self, resource: &GroupVersionResource) -> impl Iterator<Item = Arc<Object>> + use<'a> {
         self.by_resource.get(resource).into_iter().flat_map(|all| all.objects.iter().map(Stored::object))
     }
 
-    /// The keys of the values of a resource that cannot be read, and are none of its objects here.
+    /// The keys of the values of a resource that cannot be decoded; the objects do not contain these values.
     pub fn unreadable(&self, resource: &GroupVersionResource) -> &[String] {
         self.by_resource.get(resource).map_or(&[], |all| &all.unreadable)
     }
 
-    /// The objects of a resource, if the value before was made from others.
+    /// The objects of a resource, if the previous value was computed from other objects.
     pub fn changed<'a>(
         &'a self,
         resource: &GroupVersionResource,
@@ -85,54 +86,56 @@ impl<T> std::fmt::Debug for Derived<T> {
 }
 
 impl<T: Default + Send + Sync + 'static> Derived<T> {
-    /// A value made by `make` from the objects of the resources that `reads` names. Until then it is the default.
+    /// A value that `make` computes from the objects of the resources that `reads` returns. Its initial value is the
+    /// default.
     pub fn new(reads: Reads, make: Make<T>) -> Self {
         let made = Made { lists: Lists::default(), value: Arc::default() };
         Self { reads, make, made: ArcSwap::from_pointee(made), retry: RETRY }
     }
 
-    /// The same value, of which an error is followed by another attempt after `retry` instead of a second.
+    /// The same value, with the delay `retry` after an error instead of one second.
     #[must_use]
     pub fn retried_after(self, retry: Duration) -> Self {
         Self { retry, ..self }
     }
 
-    /// The value as it was made last.
+    /// The last computed value.
     pub fn latest(&self) -> Arc<T> {
         Arc::clone(&self.made.load().value)
     }
 
-    /// The value as of now: whatever was written before this is called counts.
+    /// The up-to-date value: it includes every write that was finished before the call.
     ///
     /// # Errors
-    /// What the store answers.
+    /// The error of the store.
     pub async fn current(&self, registry: &Registry) -> Result<Arc<T>, Status> {
         Ok(Arc::clone(&self.made(registry).await?.value))
     }
 
-    /// The value as of now, and what it was made from.
+    /// The up-to-date value, and its lists.
     async fn made(&self, registry: &Registry) -> Result<Arc<Made<T>>, Status> {
         let before = self.made.load_full();
         if before.lists.is_current(registry).await? {
             return Ok(before);
         }
         let lists = self.read(registry, &before.lists).await?;
-        // Of many who were told at once that it has to be made anew, one makes it.
+        // Another task may have computed the value for the same change in the meantime.
         let meanwhile = self.made.load_full();
         if meanwhile.lists.are_as_of(&lists) {
             return Ok(meanwhile);
         }
         let value = Arc::new((self.make)(&lists, &before.value));
         let made = Arc::new(Made { lists, value });
-        // Of several who make it at once, the first to be done may have begun last: what is newer than `before` stays.
+        // Several tasks may compute the value at once, and the last one to start may finish first: a value that is
+        // newer than `before` stays.
         self.made.compare_and_swap(&before, Arc::clone(&made));
         Ok(made)
     }
 
-    /// Does what is to be done about the value as of now.
+    /// Runs `act` once with the up-to-date value.
     ///
     /// # Errors
-    /// What the store answers, or `act`.
+    /// The error of the store or of `act`.
     pub async fn sync<F>(&self, registry: &Registry, act: impl FnMut(Registry, Arc<T>) -> F) -> Result<(), Status>
     where
         F: Future<Output = Result<(), Status>>,
@@ -153,14 +156,14 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
         Ok(made)
     }
 
-    /// Does what is to be done about the value, and again whenever it is another or an error came between, until it is
-    /// dropped.
+    /// Runs `act` with the up-to-date value, and again after each change of the value and after each error, until the
+    /// future is dropped.
     pub async fn follow<F>(&self, registry: &Registry, mut act: impl FnMut(Registry, Arc<T>) -> F) -> Infallible
     where
         F: Future<Output = Result<(), Status>>,
     {
         loop {
-            // Before the value is made, so that no change after it is missed.
+            // Read before the value is computed, so that no later change is missed.
             let kinds = registry.kinds().version;
             match self.acted(registry, &mut act).await {
                 Ok(made) => {

@@ -45,7 +45,7 @@ impl Verb {
     }
 }
 
-/// What to do about fields that nobody knows. In Kubernetes: `?fieldValidation=`.
+/// How unknown fields are handled. In Kubernetes: `?fieldValidation=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldValidation {
     /// Drop them silently.

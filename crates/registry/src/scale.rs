@@ -58,7 +58,7 @@ impl Scale {
     }
 }
 
-/// The whole number at a path, 0 if there is none; an error if something else is there.
+/// The integer at a path, 0 if the field is missing; an error if the value has another type.
 fn number_at(object: &Object, path: &[String]) -> Result<i64, String> {
     match object.field(path) {
         None | Some(Value::Null) => Ok(0),

@@ -19,7 +19,7 @@ impl User {
         Self { name: name.into(), groups: groups.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// The server itself: a member of `system:masters`, to whom everything is allowed.
+    /// The API server itself: a member of `system:masters`, which may do everything.
     pub fn system() -> Self {
         Self::new("system:apiserver", ["system:masters"])
     }

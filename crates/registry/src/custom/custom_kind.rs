@@ -135,7 +135,7 @@ fn wrong_status(schema: &Structural, new: &Object, old: &Object) -> Vec<FieldErr
     errors
 }
 
-/// What clients of a deprecated version are told.
+/// The warning for clients of a deprecated version.
 fn deprecation(kind: &GroupVersionKind, warning: &str) -> String {
     match warning {
         "" => format!("{}/{} {} is deprecated", kind.group, kind.version, kind.kind),

@@ -26,8 +26,8 @@ fn defined(lists: &Lists, _before: &Defined) -> Defined {
 }
 
 impl Registry {
-    /// Serves the kinds that API servers beside this one define in the same store, and no longer those that they
-    /// delete. Goes on until it is dropped. In Kubernetes: the informer of `customresource_handler.go`.
+    /// Serves the kinds that other API servers define in the same store, and stops serving those that they delete. Runs
+    /// until it is dropped. In Kubernetes: the informer of `customresource_handler.go`.
     pub async fn follow_custom_kinds(&self) -> Infallible {
         let mut before = Arc::new(Defined::new());
         let serve = |registry: Registry, now: Arc<Defined>| {

@@ -4,10 +4,9 @@
 //! CustomResourceDefinition --check--> stored --after--> names accepted, Established --CustomKind per version--> Kinds
 //! custom resource --CustomKind: prune, default, validate, rules in CEL--> stored like any other object
 //! ```
-//! Start at [`definitions`], the strategy of the kind that defines kinds, and at [`Registry::load_custom_kinds`], which
-//! serves the definitions that are stored already; [`Registry::follow_custom_kinds`] serves those that API servers beside
-//! this one store, and
-//! [`Registry::finish_custom_kinds`] lets terminating definitions go.
+//! Start at [`definitions`], the strategy of CustomResourceDefinition, and at [`Registry::load_custom_kinds`], which
+//! serves the stored definitions at start. [`Registry::follow_custom_kinds`] serves the definitions of other API
+//! servers with the same store, and [`Registry::finish_custom_kinds`] removes terminating definitions.
 //! In Kubernetes: apiextensions-apiserver.
 
 mod check;

@@ -14,7 +14,7 @@ use super::rule_schema::{environment, rule_schema};
 /// The longest message that a rule may compute, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
-/// The rules of a custom kind, compiled, as a tree beside its schema. In Kubernetes: `schema/cel.Validator`.
+/// The compiled rules of a custom kind, as a tree parallel to its schema. In Kubernetes: `schema/cel.Validator`.
 #[derive(Debug, Default)]
 pub(super) struct ValidationRules {
     here: Vec<Compiled>,

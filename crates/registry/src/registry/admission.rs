@@ -54,7 +54,7 @@ pub struct Review<'a> {
     has_changed: bool,
     /// The object as it was when a plug-in asked for it to change it, for the event log.
     before: Option<Object>,
-    /// Found when somebody first asks.
+    /// Computed on first use.
     equivalents: OnceLock<Vec<Arc<Kind>>>,
 }
 

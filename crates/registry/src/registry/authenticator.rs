@@ -5,36 +5,37 @@ use coracle_meta::Status;
 
 use crate::{Registry, User};
 
-/// What a request shows to prove who sent it.
+/// The credentials of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// The token of `Authorization: Bearer`.
     pub bearer_token: Option<String>,
     /// The client's certificates in DER, its own first, already verified against the client authority by the listener.
     pub certificates: Vec<Vec<u8>>,
-    /// For whom the proof has to be meant; empty for this server. In Kubernetes: `WithAudiences`.
+    /// The audiences of which the credential must have one; empty for the API server's own. In Kubernetes:
+    /// `WithAudiences`.
     pub audiences: Vec<String>,
 }
 
-/// Who an authenticator says is asking.
+/// The result of a successful authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authenticated {
     /// The user, without the group of all authenticated users.
     pub user: Arc<User>,
-    /// Of those for whom it has to be meant, for whom the credential is meant; empty if it does not say.
+    /// Those of the requested audiences that the credential has; empty if it has no audiences.
     pub audiences: Vec<String>,
-    /// What whoever is asking should know of the credential.
+    /// Warnings about the credential for the client.
     pub warnings: Vec<String>,
 }
 
-/// Says who is asking. In Kubernetes: `authenticator.Request`.
+/// Authenticates requests. In Kubernetes: `authenticator.Request`.
 #[async_trait]
 pub trait Authenticator: Send + Sync + 'static {
-    /// The user whom the credentials prove; `None` if they are none of this authenticator's.
+    /// The user of the credentials; `None` if this authenticator is not responsible for them.
     ///
     /// # Errors
-    /// A Status with code 401 if they are its own and are not valid, whose message says why (for a review, not for the
-    /// asker).
+    /// A Status with code 401 if the authenticator is responsible for the credentials and they are invalid. Its message
+    /// has the reason, which a TokenReview returns and the response to a request does not.
     async fn authenticate(
         &self,
         registry: &Registry,

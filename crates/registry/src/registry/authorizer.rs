@@ -5,40 +5,40 @@ use coracle_meta::{FieldSelector, GroupResource, LabelSelector, ResourcePath, St
 
 use crate::{Registry, User};
 
-/// What somebody wants to do. In Kubernetes: `authorizer.Attributes`.
+/// The attributes of a request to authorize. In Kubernetes: `authorizer.Attributes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// Who.
+    /// The user.
     pub user: Arc<User>,
-    /// What: a verb of resources or, in lower case, a method of HTTP. Free text, because RBAC knows verbs that are no
+    /// The verb: of resources or, in lower case, the HTTP method. Free text, because RBAC has verbs that are not
     /// requests (`impersonate`, `bind`, `escalate`, `approve`, `use`).
     pub verb: String,
-    /// To what.
+    /// The resource or path.
     pub target: Target,
-    /// Which objects of the collection: the field selector of a list, a watch or a deletion of a collection.
+    /// The field selector of a list, a watch or a deletion of a collection.
     pub field_selector: FieldSelector,
-    /// The label selector.
+    /// The label selector of such a request.
     pub label_selector: LabelSelector,
 }
 
 impl Attributes {
-    /// What somebody wants to do to something of the API.
+    /// The attributes of a request for a resource.
     pub fn of_resource(user: &Arc<User>, verb: &str, at: impl Into<Arc<ResourcePath>>) -> Self {
         Self::new(user, verb, Target::Resource(at.into()))
     }
 
-    /// What somebody wants to do.
+    /// The attributes of a request without selectors.
     pub fn new(user: &Arc<User>, verb: &str, target: Target) -> Self {
         Self { user: Arc::clone(user), verb: verb.to_owned(), target, ..Self::default() }
     }
 }
 
-/// What a request is about.
+/// The target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// An object, or objects, of the API. A list of one name counts as that name.
+    /// An object or a collection. A list that selects one name counts as a request for this name.
     Resource(Arc<ResourcePath>),
-    /// A path that is no resource: `/healthz`.
+    /// A path that is not a resource: `/healthz`.
     Path(String),
 }
 
@@ -48,18 +48,19 @@ impl Default for Target {
     }
 }
 
-/// What an authorizer says.
+/// The decision of an authorizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes, and why.
+    /// The request is allowed, with the reason.
     Allow(String),
-    /// No, whatever the others say, and why.
+    /// The request is denied, whatever the other authorizers decide, with the reason.
     Deny(String),
-    /// Not for this authorizer to say; nobody's yes is a no. The text says why, and may be empty.
+    /// This authorizer does not decide. A request that no authorizer allows is denied. The text is the reason, or
+    /// empty.
     NoOpinion(String),
 }
 
-/// What a user may do to resources, as `SelfSubjectRulesReview` tells it.
+/// What a user may do to resources, as `SelfSubjectRulesReview` returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceRule {
     /// Verbs.

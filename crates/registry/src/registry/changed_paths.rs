@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// How many places are told.
+/// The maximum number of returned paths.
 const PATHS_TOLD: usize = 16;
 
-/// Where two objects differ, in the order of their names: the innermost places that maps alone lead to.
+/// The paths at which two objects differ, sorted: the deepest ones that lead only through maps.
 pub(super) fn changed_paths(before: &Value, after: &Value) -> Vec<String> {
     let mut found = Vec::new();
     gather("", Some(before), Some(after), &mut found);

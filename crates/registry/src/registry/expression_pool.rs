@@ -4,24 +4,25 @@ use coracle_meta::Status;
 
 use crate::Registry;
 
-/// Where work is done that takes long, so that whoever does not need it does not wait for it.
+/// A pool for long evaluations, so that other requests do not wait for them.
 ///
-/// Registry and plug-ins run on the thread that answers all requests.
+/// Registry and plug-ins run on the thread that serves all requests.
 #[async_trait]
 pub trait ExpressionPool: Send + Sync + 'static {
-    /// Does the work when its turn has come. Work whose turn has not come when this is dropped is not done.
+    /// Runs the work when a thread is free. Dropping the future cancels work that has not started.
     ///
     /// # Errors
-    /// 429 if too much is waiting.
+    /// 429 if too much work is waiting.
     async fn run(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), Status>;
 }
 
 impl Registry {
-    /// What expressions come to: `here` if that costs little; if they turn out to be costly, what `copied` makes, which
-    /// owns all that they look at, and is run from the beginning elsewhere. Where there is no such place they run here.
+    /// Evaluates expressions: with `here` if the cost is low. If it turns out to be high, the work that `copied`
+    /// returns is run from the beginning in the pool; it owns all its inputs. Without a pool, expressions are evaluated
+    /// here.
     ///
     /// # Errors
-    /// If too much is waiting.
+    /// If too much work is waiting.
     pub async fn evaluate<T, W>(
         &self,
         here: impl FnOnce(&Allowance) -> T,
@@ -43,20 +44,20 @@ impl Registry {
         }
     }
 
-    /// Does work where nobody waits for it but who needs it.
+    /// Runs work in the pool, so that only the caller waits for it.
     pub(crate) async fn in_expression_pool<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Status> {
         let Some(pool) = self.expression_pool() else { return Ok(work()) };
         let (tell, told) = tokio::sync::oneshot::channel();
-        // Who does not wait any more is told nothing.
+        // The receiver is gone if the caller was dropped.
         pool.run(Box::new(move || drop(tell.send(work())))).await?;
         told.await.map_err(|_| Status::internal("an expression could not be evaluated: its evaluation panicked"))
     }
 }
 
-/// What costs little; nothing if it does not.
+/// The result, if its cost is within the short allowance.
 pub(crate) fn within_short<T>(run: impl FnOnce(&Allowance) -> T) -> Option<T> {
     let short = Allowance::short();
     let outcome = run(&short);

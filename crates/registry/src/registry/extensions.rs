@@ -6,41 +6,41 @@ use serde_json::Value;
 
 use super::outgoing::{ServiceAddress, Trust};
 
-/// An API server beside this one, as far as it answers for one group and version.
+/// An extension API server, for one group and version.
 ///
-/// In Kubernetes: `proxyHandlingInfo` of kube-aggregator, with what its discovery and OpenAPI controllers have read.
+/// In Kubernetes: `proxyHandlingInfo` of kube-aggregator, with the results of its discovery and OpenAPI controllers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extension {
-    /// What it answers for.
+    /// The group and version that it serves.
     pub version: GroupVersion,
-    /// Where it is.
+    /// Its address.
     pub service: ServiceAddress,
-    /// Whose certificate is believed there.
+    /// How its certificate is verified.
     pub trust: Trust,
-    /// Whether requests are passed on.
+    /// Whether requests are forwarded to it.
     pub is_available: bool,
-    /// The place of the group among all: the greater, the earlier.
+    /// The priority of the group: the greater, the earlier.
     pub group_priority: i64,
-    /// The place of the version in its group: the greater, the earlier.
+    /// The priority of the version in its group: the greater, the earlier.
     pub version_priority: i64,
-    /// What it has told of itself.
+    /// Its discovery and OpenAPI documents.
     pub told: Arc<Told>,
 }
 
-/// What an extension API server tells of itself.
+/// The discovery and OpenAPI documents of an extension API server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
-    /// Its resources, as `APIVersionDiscovery` has them.
+    /// Its resources, as in `APIVersionDiscovery`.
     pub resources: Value,
-    /// Whether they are as of now: the last time they were asked for, they came.
+    /// Whether the resources are current: the last request for them succeeded.
     pub is_current: bool,
-    /// What version 2 of its OpenAPI document says of the group and version: `paths` and `definitions`.
+    /// The part of its OpenAPI v2 document about the group and version: `paths` and `definitions`.
     pub openapi_v2: Value,
-    /// Where version 3 is, below its root; empty if it has none.
+    /// The path of its OpenAPI v3 document; empty if it has none.
     pub openapi_v3: String,
 }
 
-/// All of them at one moment.
+/// A snapshot of all extension API servers.
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     /// Counts changes of the set.
@@ -49,14 +49,14 @@ pub struct Extensions {
 }
 
 impl Extensions {
-    /// These, which come after `before`: the same set has the same version.
+    /// The successor of `before`; an equal set has the same version.
     pub(super) fn after(before: &Self, all: &[Arc<Extension>]) -> Self {
         let by_version = all.iter().map(|extension| (extension.version.clone(), Arc::clone(extension))).collect();
         let changed = u64::from(by_version != before.by_version);
         Self { version: before.version + changed, by_version }
     }
 
-    /// Who answers for a group and version, if not this server.
+    /// The extension API server of a group and version, if there is one.
     pub fn of(&self, group: &str, version: &str) -> Option<&Arc<Extension>> {
         if self.by_version.is_empty() {
             return None;

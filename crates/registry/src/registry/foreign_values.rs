@@ -9,7 +9,7 @@ use crate::{Form, Former, Strategy};
 /// What kube-apiserver puts before a value that it has encrypted: then how, in parts that colons end.
 const ENCRYPTED: &[u8] = b"k8s:enc:";
 
-/// Values of a resource that another server wrote: messages, or JSON of another version.
+/// Reads values of a resource that another API server wrote: protobuf messages, or JSON of another version.
 ///
 /// In Kubernetes: the decoder of `etcd3.store`, which recognizes both, with the defaults and conversions of a version.
 struct ForeignValues {
@@ -18,7 +18,8 @@ struct ForeignValues {
     versions: Vec<Arc<dyn Strategy>>,
 }
 
-/// A resource of the store with the way to read its values, whoever wrote them. `all` are the kinds that are served.
+/// A resource of the store with a decoder for its values, including those of other API servers. `all` are the served
+/// kinds.
 pub(super) fn readable(resource: Resource, hub: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Resource {
     let spec = hub.spec();
     if spec.offers.form == Form::Maps {

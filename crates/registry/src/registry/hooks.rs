@@ -3,7 +3,7 @@ use coracle_meta::{Object, Status};
 
 use crate::{Registry, Request};
 
-/// What happens beside the writes of a kind's objects, and may do I/O.
+/// The side effects of writes of a kind's objects, which may do I/O.
 ///
 /// In Kubernetes: `BeginCreate`, `BeginUpdate` and the `After...` functions of `genericregistry.Store`.
 #[async_trait]

@@ -107,10 +107,11 @@ impl Kind {
         &self.spec().offers
     }
 
-    /// Reads a JSON document as an object of the kind, in the served version: unknown fields go and are told.
+    /// Decodes a JSON document as an object of the kind, in the served version. Unknown fields are dropped and
+    /// reported.
     ///
     /// # Errors
-    /// What is wrong, in Go's words.
+    /// The decoding error, in Go's words.
     pub fn decode_value(&self, value: Value) -> Result<Decoded, String> {
         decode::decode_value(value, self.schema())
     }

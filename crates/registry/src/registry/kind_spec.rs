@@ -31,15 +31,15 @@ impl Generation {
 pub enum Former {
     /// Fields and their places in messages are the hub's.
     SameFields,
-    /// It is stored as JSON, and this makes the hub's form of it.
+    /// It is stored as JSON, and this function converts it to the hub's form.
     Json(fn(&mut Object)),
 }
 
-/// One kind in one of its versions: all that is special about it, as plain data and pure functions, beside the few
-/// hooks and subresources that do I/O. What is not said is what a plain kind does.
+/// One kind in one of its versions: everything specific to it, as plain data and pure functions, and the few hooks and
+/// subresources that do I/O. The defaults are the behaviour of a plain kind.
 ///
-/// A kind served in several versions has a description for each: one is the hub, in whose form objects are stored and
-/// whose rules are applied; the others say how to come from it and go to it, and have defaults of their own.
+/// A kind that is served in several versions has a `KindSpec` for each. One is the hub: objects are stored in its form,
+/// and its rules apply. The others convert from and to the hub, and have their own defaults.
 ///
 /// ```text
 /// KindSpec { validate: wrong, columns: vec![..], ..KindSpec::built_in("apps", "v1", "deployments") }
@@ -52,121 +52,119 @@ pub struct KindSpec {
     pub row: ResourceRow,
     /// What objects look like, for decoding, patches and apply.
     pub schema: KindSchema,
-    /// What clients can ask for, and in which manners they are answered.
+    /// The formats, patch types and refusals that clients of the kind see.
     pub offers: Offers,
-    /// The folder of the kind in the store, below `/registry/`. In Kubernetes some are older than their group:
+    /// The key prefix of the kind in the store, below `/registry/`. Some in Kubernetes are older than their group:
     /// `services/specs`, `minions`, `ingress`.
     pub store_directory: String,
-    /// What clients of this version should know with every answer: that it goes, and what to use instead.
+    /// The warning in every response of a deprecated version, with its replacement.
     pub deprecation: Option<String>,
-    /// The `openAPIV3Schema` of a custom kind, as its definition has it, for the documents.
+    /// The `openAPIV3Schema` of a custom kind, as in its definition, for the OpenAPI documents.
     pub published_schema: Option<Value>,
 
     // Versions.
-    /// Turns an object of this version into one of the hub's (`apiVersion` and `kind` are set by the caller).
+    /// Converts an object of this version to the hub's version (the caller sets `apiVersion` and `kind`).
     pub to_hub: fn(&mut Object),
-    /// Turns an object of the hub's version into one of this.
+    /// Converts an object of the hub's version to this version.
     pub from_hub: fn(&mut Object),
-    /// The versions in which kube-apiserver may have stored objects, though nobody is served them any longer.
+    /// The versions in which kube-apiserver may have stored objects, but which are not served.
     pub former_versions: &'static [(&'static str, Former)],
-    /// What a served version makes of what is wrong with an object (new, old for an update), which is in the stored
-    /// form: it may name fields in its own words, and be stricter. Asked of the served version where that is not the
-    /// stored one.
+    /// Reviews the errors of an object (new, old for an update) in the stored form, if the served version is another
+    /// one: it can rename fields to its own names, and be stricter.
     pub review: fn(&Object, Option<&Object>, Vec<FieldError>) -> Vec<FieldError>,
 
     // Writing.
-    /// The defaults that belong to the kind as a whole. Filled in after decoding and after a patch.
+    /// Sets the defaults of the whole object, after decoding and after a patch.
     pub set_defaults: fn(&mut Object),
-    /// The defaults of its parts, filled in after those of the whole.
+    /// Sets the defaults of its parts, after those of the whole object.
     pub set_part_defaults: fn(&KindSchema, &mut Object),
-    /// Prepares an object that is about to be created: drops what clients may not set. `status` was dropped by the
-    /// caller where the kind has the subresource, see [`KindSpec::takes_new_status`].
+    /// Prepares an object for creation: drops the fields that clients must not set. The caller has dropped `status` if
+    /// the kind has the subresource, see [`KindSpec::takes_new_status`].
     pub prepare_create: fn(&mut Object, &Request),
-    /// Whether whoever creates an object may say its status too. In Kubernetes: nodes, which register with theirs.
+    /// Whether a creation can set the status. In Kubernetes: nodes, which register with their status.
     pub takes_new_status: bool,
-    /// Prepares an update (new, old) of the object itself: restores what it may not change. `status` was restored by
-    /// the caller where the kind has the subresource, and `generation` is counted by it.
+    /// Prepares an update (new, old) of the object itself: restores the fields that clients must not change. The caller
+    /// has restored `status` if the kind has the subresource, and counts `generation`.
     pub prepare_update: fn(&mut Object, &Object, &Request),
-    /// Whether a new object without a name and without `generateName` is called by a UUID.
+    /// Whether a new object without a name and without `generateName` gets a UUID as its name.
     /// In Kubernetes: `limitrangeStrategy.PrepareForCreate`.
     pub is_named_by_uuid: bool,
-    /// What is wrong with a name. Of a `generateName` the caller looks at the prefix with a letter in place of the
-    /// suffix.
+    /// The errors of a name. For a `generateName`, the caller passes the prefix with a letter instead of the suffix.
     pub name: fn(&str) -> Vec<String>,
-    /// Whether finalizers need neither a domain nor to be one of Kubernetes' own.
-    /// In Kubernetes: kinds whose validation does not ask `ValidateKubeFinalizerName`.
+    /// Whether finalizers without a domain are valid even if they are not Kubernetes' own.
+    /// In Kubernetes: kinds whose validation does not call `ValidateKubeFinalizerName`.
     pub takes_any_finalizer: bool,
-    /// What is wrong with an object, its metadata aside.
+    /// The errors of an object, except those of its metadata.
     pub validate: fn(&Object) -> Vec<FieldError>,
-    /// What is wrong with a new object besides.
+    /// Further errors of a new object.
     pub validate_create: fn(&Object) -> Vec<FieldError>,
-    /// What is wrong with a change (new, old), beside what is wrong with the new object.
+    /// Further errors of a change (new, old), in addition to the errors of the new object.
     pub validate_change: fn(&Object, &Object) -> Vec<FieldError>,
-    /// What the client should know about this object; the old one is there for an update.
+    /// Warnings for the client about this object; the old object is passed for an update.
     pub warnings: fn(&Object, Option<&Object>) -> Vec<String>,
-    /// Last touches after validation, before the object is stored.
+    /// The last changes after validation, before the object is stored.
     pub canonicalize: fn(&mut Object),
-    /// When the generation counts up, by a write of the object itself or of a part of its specification
-    /// ([`View`](crate::View), [`Projection`](crate::Projection)). A write of `/status` never counts.
+    /// Which writes increment the generation: writes of the object itself or of a part of its spec
+    /// ([`View`](crate::View), [`Projection`](crate::Projection)). A write of `/status` never does.
     pub generation: Generation,
-    /// The fields that a write of the object itself resets, and does not own, beside `status`: dotted paths.
+    /// The fields in addition to `status` that a write of the object itself resets and does not own: dotted paths.
     pub reset_fields: &'static [&'static str],
-    /// How long objects live before the store drops them, in seconds (events). `None` for ever.
+    /// The time to live of stored objects in seconds (events). `None`: no limit.
     pub time_to_live: Option<i64>,
 
     // The status subresource, for kinds whose row has one.
-    /// The fields that an update through `/status` resets, and does not own: dotted paths.
+    /// The fields that an update through `/status` resets and does not own: dotted paths.
     pub reset_by_status: &'static [&'static str],
-    /// Further fields that a write through `/status` does not own, though it may change them.
+    /// Further fields that a write through `/status` can change but does not own.
     pub disowned_by_status: &'static [&'static str],
-    /// Last touches of an update (new, old) through `/status`.
+    /// The last changes of an update (new, old) through `/status`.
     pub prepare_status: fn(&mut Object, &Object, &Request),
-    /// What is wrong with an update (new, old) through `/status`.
+    /// The errors of an update (new, old) through `/status`.
     pub validate_status: fn(&Object, &Object) -> Vec<FieldError>,
     /// The other subresources.
     pub subresources: Vec<Subresource>,
 
     // Deleting.
-    /// The grace period of a deletion that asks for so many seconds; `None` if the kind goes at once.
+    /// The grace period of a deletion with the requested seconds; `None` if objects of the kind are deleted at once.
     pub grace_period: fn(&Object, Option<i64>) -> Option<i64>,
-    /// Changes an object whose deletion begins and which stays for now (a namespace's phase).
+    /// Changes an object that is terminating and not yet removed (a namespace's phase).
     pub begin_delete: fn(&mut Object, &Request),
-    /// Whether a terminating object stays for a reason of its own, besides grace and finalizers (a namespace's
+    /// Whether a terminating object is kept for another reason than its grace period and finalizers (a namespace's
     /// `spec.finalizers`).
     pub is_held: fn(&Object) -> bool,
-    /// Whether dependents are orphaned when a delete says nothing.
+    /// Whether a delete without a propagation policy orphans dependents.
     pub orphans_by_default: bool,
-    /// What whoever deletes objects so should know.
+    /// Warnings for the client about these options of a deletion.
     pub delete_warnings: fn(&DeleteOptions) -> Vec<String>,
 
     // Reading.
-    /// The fields that a field selector may name, besides `metadata.name` and `metadata.namespace`. `None` if
+    /// The fields that a field selector can use in addition to `metadata.name` and `metadata.namespace`. `None` if
     /// Kubernetes registers no field labels for the kind.
     pub selectable: Option<&'static [&'static str]>,
-    /// What a field selector of this version may name, and what the stored version calls it, where the two have names of
-    /// their own. In Kubernetes: `AddFieldLabelConversionFunc`.
+    /// The fields that a field selector of this version can use, with their names in the stored version, if the names
+    /// differ. In Kubernetes: `AddFieldLabelConversionFunc`.
     pub field_labels: Option<&'static [(&'static str, &'static str)]>,
-    /// Those selectable fields by which many watch at once (`spec.nodeName`): they are indexed.
+    /// The indexed selectable fields: those that many watches use at once (`spec.nodeName`).
     pub indexed: &'static [&'static str],
-    /// The value of a selectable field, where it does not stand at the path of its name.
+    /// The value of a selectable field, if it is not at the path of its name.
     pub field: fn(&Object, &str) -> Option<String>,
-    /// Annotations that stand for fields of other versions, and so are not there where only the metadata is shown.
-    /// In Kubernetes: what the conversion to the internal version takes out of the annotations.
+    /// Annotations that represent fields of other versions. They are hidden in responses with only the metadata.
+    /// In Kubernetes: the annotations that the conversion to the internal version removes.
     pub hidden_annotations: &'static [&'static str],
-    /// The table, whose cells are read from the stored form.
+    /// The columns of the table; cells are computed from the stored form.
     pub columns: Vec<TableColumn>,
-    /// The `conditions` of an object's row (a pod that has run to its end is `Completed`).
+    /// The `conditions` of an object's row (a finished pod is `Completed`).
     pub row_conditions: fn(&Object) -> Vec<Value>,
 
     // What may do I/O.
-    /// What answers for a kind that is computed and not stored (reviews).
+    /// The handler of a kind that is computed and not stored (reviews).
     pub computed: Option<Arc<dyn Computed>>,
-    /// What happens beside the writes of objects.
+    /// The side effects of writes.
     pub hooks: Arc<dyn Hooks>,
 }
 
 impl KindSpec {
-    /// A plain kind: its row, and what its objects look like.
+    /// A plain kind with this row and this schema.
     pub fn new(row: ResourceRow, schema: KindSchema, offers: Offers) -> Self {
         let generation = if row.has(Trait::Generation) { Generation::BY_SPEC } else { Generation::None };
         Self {

@@ -72,7 +72,7 @@ impl Kinds {
         self.versions.get(&kind.row().stored_as).cloned().unwrap_or_default()
     }
 
-    /// Finds out anew which kinds are versions of one another.
+    /// Recomputes which kinds are versions of each other.
     pub(super) fn find_versions(&mut self) {
         let mut versions: IndexMap<GroupVersionResource, Vec<ServedVersion>> = IndexMap::new();
         for kind in self.iter() {

@@ -1,4 +1,4 @@
-//! What is served, and whom it asks: the kinds, and the traits of those who know more of a kind or of a request.
+//! The registry: the served kinds, and the traits that it calls, for kinds and for requests.
 
 mod admission;
 mod authenticator;
@@ -117,7 +117,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Gives a kind a subresource beside those of its strategy.
+    /// Adds a subresource to those of a kind's strategy.
     #[must_use]
     pub fn subresource(mut self, parent: GroupVersionResource, subresource: Subresource) -> Self {
         self.subresources.push((parent, subresource));
@@ -237,7 +237,7 @@ impl Registry {
         self.inner.storage.forget(&kind.store);
     }
 
-    /// The API servers beside this one that answer for groups and versions, at this moment.
+    /// The current extension API servers by group and version.
     pub fn extensions(&self) -> Arc<Extensions> {
         self.inner.extensions.load_full()
     }
@@ -262,7 +262,7 @@ impl Registry {
 
     /// Sets who says what is allowed; once.
     pub fn set_authorizer(&self, authorizer: Arc<dyn Authorizer>) {
-        // A second authorizer would be a mistake of whoever puts the server together; the first stays.
+        // A second authorizer would be an error in the assembly of the server; the first one stays.
         let _ = self.inner.authorizer.set(authorizer);
     }
 
@@ -327,7 +327,7 @@ impl Registry {
         &self.inner.storage
     }
 
-    /// The kind of a request; 404 if nobody serves it.
+    /// The kind of a request; 404 if it is not served.
     pub(crate) fn kind_of(&self, request: &Request) -> Result<Arc<Kind>, Status> {
         let wrong = coracle_meta::names::path_segment(&request.at.name);
         if !wrong.is_empty() {

@@ -2,30 +2,30 @@ use std::collections::BTreeSet;
 
 use coracle_meta::Object;
 
-/// What the two rounds of the plug-ins that mutate know of each other: who asks for the second round, and which of the
-/// programs that were called in the first are called again. In Kubernetes: `ReinvocationContext`.
+/// The state that the two rounds of mutating plug-ins share: whether there is a second round, and which webhooks of the
+/// first round are called again in the second. In Kubernetes: `ReinvocationContext`.
 #[derive(Debug, Default)]
 pub struct Reinvocation {
     is_second_round: bool,
     is_asked_for: bool,
-    /// Those that want to be called again if anything changes after them.
+    /// The webhooks to call again if the object changes after their call.
     eligible: BTreeSet<String>,
     due: BTreeSet<String>,
     last_output: Option<Object>,
 }
 
 impl Reinvocation {
-    /// Whether all plug-ins are asked for the second time.
+    /// Whether this is the second round.
     pub fn is_second_round(&self) -> bool {
         self.is_second_round
     }
 
-    /// Remembers that `who` was called, and wants to be called again if anything changes after it.
+    /// Records that `who` was called, and must be called again if the object changes afterwards.
     pub fn add_eligible(&mut self, who: &str) {
         self.eligible.insert(who.to_owned());
     }
 
-    /// Somebody changed the object: all who were called before are due, and there will be a second round.
+    /// Records a change of the object: all eligible webhooks are due, and there will be a second round.
     pub fn object_has_changed(&mut self) {
         self.is_asked_for = true;
         self.make_due();
@@ -36,7 +36,7 @@ impl Reinvocation {
         self.due.contains(who)
     }
 
-    /// Begins a turn of those who are called: what has changed since their last one makes all of them due.
+    /// Begins a turn of the webhooks: a change of the object since their last turn makes all of them due.
     pub fn begin_turn(&mut self, object: Option<&Object>) {
         if self.is_second_round && self.last_output.as_ref() != object {
             self.make_due();
@@ -45,7 +45,7 @@ impl Reinvocation {
 
     /// Ends that turn.
     pub fn end_turn(&mut self, object: Option<&Object>) {
-        // Compared in the second round alone, which comes only if it was asked for.
+        // Compared only in the second round, which takes place only if it was requested.
         if self.is_asked_for && !self.is_second_round {
             self.last_output = object.cloned();
         }

@@ -39,15 +39,15 @@ pub trait Strategy: Send + Sync + 'static {
         None
     }
 
-    /// Whether what is stored may not be as the stored version has it now, so that it is made to fit when it is read.
+    /// Whether stored objects may not match the current schema of the stored version, so that reads adapt them.
     fn fits_when_read(&self) -> bool {
         false
     }
 
-    /// Makes a stored object fit by what is known now of the version in which it was stored.
+    /// Adapts a stored object to the current schema of its stored version.
     fn fit_stored(&self, _object: &mut Object) {}
 
-    /// The program that converts objects from one version to another, if it takes more than another name.
+    /// The webhook that converts objects between versions, if a change of `apiVersion` does not suffice.
     fn conversion_webhook(&self) -> Option<&Arc<ConversionWebhook>> {
         None
     }
@@ -105,7 +105,7 @@ pub trait Strategy: Send + Sync + 'static {
         (self.spec().validate_status)(new, old)
     }
 
-    /// Whether objects, and their changes, are held to rules in expressions, beside what is checked above.
+    /// Whether the kind has validation rules in CEL, in addition to the checks above.
     fn has_rules(&self) -> bool {
         false
     }

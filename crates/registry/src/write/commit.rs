@@ -26,22 +26,22 @@ pub(super) enum Fate {
     Kept,
 }
 
-/// What one attempt came to.
+/// The result of one attempt.
 enum Outcome<T> {
     Done(T),
-    /// Somebody else wrote first: this is there now.
+    /// Another write was first; this is the current object.
     Stale(Option<Stored>),
 }
 
-/// What has become of a plan.
+/// The effect of a plan.
 struct Effect {
     stored: Stored,
     fate: Fate,
-    /// Whether the store has changed: no dry run, and not what was there already.
+    /// Whether the store has changed: the write was not a dry run, and the object differs from the stored one.
     is_real: bool,
 }
 
-/// A write on its way: what is the same in all attempts.
+/// A write in progress: what is the same in all attempts.
 struct Commit<'a> {
     registry: &'a Registry,
     request: &'a Request,
@@ -50,7 +50,8 @@ struct Commit<'a> {
 }
 
 impl Registry {
-    /// Writes until nobody else came between. In Kubernetes: `GuaranteedUpdate` below the verbs of `Store`.
+    /// Writes, and retries on conflict with another write. In Kubernetes: `GuaranteedUpdate` below the verbs of
+    /// `Store`.
     pub(super) async fn commit(
         &self,
         request: &Request,
@@ -299,7 +300,7 @@ impl Commit<'_> {
         Ok(match (write, current) {
             (Write::Put { draft, .. }, Some(current)) => Attempt::Done(draft.as_of(current.revision())),
             (Write::Put { draft, .. }, None) => match self.read(key).await? {
-                // Nobody gives it a version, so it has the one that the client sent.
+                // A dry run gets no new version, so the object keeps the one that the client sent.
                 None => Attempt::Done(draft.as_of(draft.object().resource_version().parse().unwrap_or(0))),
                 taken => Attempt::Stale(taken),
             },
@@ -327,15 +328,15 @@ fn operation(live: Option<&Object>) -> Operation {
     if live.is_some() { Operation::Update } else { Operation::Create }
 }
 
-/// Plug-ins are told the name of what is created, as soon as it has one.
+/// Passes the name of a created object to plug-ins as soon as it is known.
 fn name(request: &mut Cow<'_, Request>, object: &Object) {
     if request.at.name.is_empty() && !object.name().is_empty() {
         object.name().clone_into(&mut Arc::make_mut(&mut request.to_mut().at).name);
     }
 }
 
-/// Refuses an object that is deeper than may be written, however it has become so. The fields that managers own are as deep
-/// as the object, and a few levels more.
+/// Refuses an object that exceeds the maximum depth of written objects. The fields of `managedFields` are as deep as
+/// the object, and a few levels more.
 fn check_depth(object: &Object) -> Result<(), Status> {
     let metadata = object.field("metadata").and_then(Value::as_object);
     let depths = object.tree().iter().filter(|(name, _)| *name != "metadata").map(|(_, value)| json::depth(value) + 1);

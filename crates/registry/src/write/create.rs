@@ -8,7 +8,7 @@ use super::intent::{Asked, Intent, Wanted};
 use super::plan::Plan;
 use crate::{Generation, Kind, Registry, Request, object_meta};
 
-/// How often a name is made anew when it is taken. In Kubernetes: `maxNameGenerationCreateAttempts`.
+/// How often a new name is generated if the last one exists. In Kubernetes: `maxNameGenerationCreateAttempts`.
 const NAME_ATTEMPTS: usize = 8;
 
 /// A POST.

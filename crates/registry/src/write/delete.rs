@@ -158,16 +158,16 @@ fn hold(kind: &Kind, request: &Request, existing: &Arc<Object>, finalizers: Vec<
     Plan::put(object)
 }
 
-/// What a deletion means for the time that an object still has.
+/// The effect of a deletion on the grace period of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grace {
-    /// There is none, or it is over.
+    /// There is no grace period, or it is over.
     None,
-    /// It runs already, and ends no sooner for this deletion.
+    /// It is running, and this deletion does not shorten it.
     Pending,
-    /// It begins, with so many seconds.
+    /// It begins, with this number of seconds.
     Begins(i64),
-    /// It runs already, and ends sooner than it would have.
+    /// It is running, and this deletion shortens it.
     Ends { at: Timestamp, seconds: i64 },
 }
 

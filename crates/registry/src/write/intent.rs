@@ -5,7 +5,7 @@ use coracle_meta::{Object, Status};
 use super::plan::Plan;
 use crate::{DeleteOptions, Registry};
 
-/// A verb, as far as it differs from the others. Asked anew for each attempt, with the object as it is then.
+/// The differences between the verbs. Called again for each attempt, with the object as it is then.
 pub(super) trait Intent: Send + Sync {
     /// Whether it expects that there is nothing yet, and so does not look first.
     fn is_creation(&self) -> bool {

@@ -7,7 +7,7 @@ use super::intent::{Asked, Intent};
 use super::plan::Plan;
 use crate::{Registry, Request};
 
-/// A write of the server's own, planned by whoever asks for it.
+/// A write of the API server itself, which its caller plans.
 struct Modify<'a, F> {
     request: &'a Request,
     plan: F,
@@ -27,8 +27,8 @@ impl<F: Fn(&Arc<Object>) -> Result<Plan, Status> + Send + Sync> Intent for Modif
 }
 
 impl Registry {
-    /// Does to an object what `plan` says, again and again until nobody else came between: what hooks and actions of one
-    /// kind do to objects of another. No rules of the kind and no admission are asked.
+    /// Changes an object as `plan` decides, and retries on conflict. Hooks and actions of one kind use this for objects
+    /// of another kind. There is no validation and no admission.
     pub async fn modify(
         &self,
         request: &Request,

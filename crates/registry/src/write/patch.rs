@@ -12,7 +12,7 @@ use crate::{Form, Kind, Patch, PatchKind, Registry, Request, Written, object_met
 use super::ownership::{book, booking};
 use super::update::{Addressee, UpdatedObject};
 
-/// A PATCH: the parsed patch, to be applied to whatever the object is then.
+/// The parsed patch of a PATCH, which is applied to the object of each attempt.
 pub(super) enum ParsedPatch {
     Json(JsonPatch),
     Merge(Value),
@@ -20,9 +20,9 @@ pub(super) enum ParsedPatch {
     Apply { config: Value, force: bool },
 }
 
-/// A patch as it was read, or why it is none. That is told only when there is an object to patch.
+/// A parsed patch or its error. The error is returned only if there is an object to patch.
 ///
-/// In Kubernetes: patches are decoded inside of the update.
+/// In Kubernetes: patches are decoded inside the update.
 pub(super) struct ReadPatch(Result<(ParsedPatch, Objections), Status>);
 
 impl ReadPatch {
@@ -31,7 +31,7 @@ impl ReadPatch {
         Self(ParsedPatch::parse(patch))
     }
 
-    /// The patch; beside it, what a strict reader objects to.
+    /// The patch, and the errors of strict decoding.
     pub(super) fn get(&self) -> Result<(&ParsedPatch, &Objections), Status> {
         match &self.0 {
             Ok((change, objections)) => Ok((change, objections)),
@@ -59,7 +59,7 @@ impl ParsedPatch {
         Ok((change, objections))
     }
 
-    /// The patched document, not decoded yet. Not for an apply.
+    /// The patched document before decoding. Not for an apply.
     pub(super) fn patched(&self, document: Value, schema: &KindSchema) -> Result<Value, Status> {
         Ok(match self {
             Self::Json(patch) => patch.apply(document)?,
@@ -72,8 +72,8 @@ impl ParsedPatch {
         })
     }
 
-    /// How the foreign objects of a patched document are written: a JSON or merge patch goes by what Go has encoded, the
-    /// others by maps.
+    /// How the embedded objects of a patched document are encoded: a JSON or merge patch works on the encoding of Go
+    /// structs, the others on maps.
     fn foreign(&self, live: &Object) -> Verbatim {
         match self {
             Self::Json(_) | Self::Merge(_) => live.verbatim().encoded(),
@@ -81,7 +81,7 @@ impl ParsedPatch {
         }
     }
 
-    /// What reads a document that the patch has made.
+    /// The decoder for a document that the patch has made.
     pub(super) fn made_by(&self) -> MadeBy {
         match self {
             Self::Strategic(_) => MadeBy::Merge,
@@ -89,7 +89,7 @@ impl ParsedPatch {
         }
     }
 
-    /// The document that it makes of `live`, as messages quote it; of a strategic patch they quote the patch itself.
+    /// The patched `live` document, as messages quote it; for a strategic patch they quote the patch itself.
     pub(super) fn quoted(&self, live: &Object, schema: &KindSchema, root: Option<TypeRef<'_>>) -> String {
         let patched = || self.patched(live.to_value(), schema).unwrap_or_default();
         match self {
@@ -113,7 +113,7 @@ struct Patching<'a> {
 impl UpdatedObject for Patching<'_> {
     fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
         let (request, kind) = (self.request, self.kind);
-        // A kind may be made by a PUT of what is not there, but a patch needs something to change.
+        // A PUT can create an object of some kinds, but a patch needs an existing object.
         if !self.creates && live.uid().is_empty() {
             return Err(Status::not_found(&request.group_resource(), &request.at.name));
         }
@@ -121,7 +121,7 @@ impl UpdatedObject for Patching<'_> {
         let mut object = match change {
             ParsedPatch::Apply { config, force } => {
                 let applied = self.apply(live, config, *force)?;
-                // What cannot be applied is told before how it was written.
+                // Errors of the apply are returned before errors of strict decoding.
                 objections.clone().report_apply(request)?;
                 applied
             }

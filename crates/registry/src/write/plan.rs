@@ -2,36 +2,36 @@ use std::sync::Arc;
 
 use coracle_meta::{Object, Status};
 
-/// What shall happen to an object, given what it is.
+/// What a write does to an object.
 #[derive(Clone, Debug)]
 pub enum Plan {
-    /// It is stored so, in the stored version.
+    /// Stores an object, in the stored version.
     Put {
-        /// The object from now on. The very one that is there already, or an equal one, makes no revision.
+        /// The new object. An object that equals the stored one makes no revision.
         object: Arc<Object>,
-        /// Whether it goes right afterwards.
+        /// Whether the object is deleted right afterwards.
         then_delete: bool,
     },
-    /// It goes.
+    /// Deletes the object.
     Delete {
-        /// As what it is shown to the client, if not as it last was: an update that takes the last finalizer deletes, and
-        /// answers as an update. Then it is no failure either if somebody else was faster.
+        /// The object in the response, if it is not the last stored one: an update that removes the last finalizer
+        /// deletes the object, and responds like an update. It then also succeeds if another write was faster.
         shown: Option<Arc<Object>>,
     },
-    /// It stays as it is.
+    /// Leaves the object unchanged.
     Keep,
 }
 
 impl Plan {
-    /// It is stored so.
+    /// A plan that stores `object`.
     pub fn put(object: impl Into<Arc<Object>>) -> Self {
         Self::Put { object: object.into(), then_delete: false }
     }
 
-    /// It is stored as `change` changes it, unless that refuses.
+    /// A plan that stores the object after `change`.
     ///
     /// # Errors
-    /// What `change` refuses with.
+    /// The error of `change`.
     pub fn edit(existing: &Object, change: impl FnOnce(&mut Object) -> Result<(), Status>) -> Result<Self, Status> {
         let mut object = existing.clone();
         change(&mut object)?;

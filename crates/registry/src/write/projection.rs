@@ -35,7 +35,7 @@ impl Projected<'_> {
         BTreeMap::from([(self.kind.gvk().api_version(), Some(self.projection.replicas_path()))])
     }
 
-    /// What the part is to be, with its owners.
+    /// The requested part, with its managed fields.
     fn wanted(&self, shown: &Object) -> Result<Object, Status> {
         let BodyKind { gvk: kind, schema } = &self.body;
         let api_version = kind.api_version();

@@ -32,29 +32,29 @@ pub(super) enum Part {
     View(Arc<dyn View>),
 }
 
-/// What a request names: a part of the object, or something with a kind of its own that shows a part.
+/// The target of a request: a part of the object, or a projection with its own kind.
 pub(super) enum Addressee {
     Part(Part),
     Projection(Arc<dyn Projection>),
 }
 
-/// What a client makes of an object. In Kubernetes: `rest.UpdatedObjectInfo`.
+/// The client's change of an object. In Kubernetes: `rest.UpdatedObjectInfo`.
 pub(super) trait UpdatedObject: Send + Sync {
-    /// The object as wanted, or the part of it that has a kind of its own: its owners booked, in the version of the
-    /// request. `live` has no fields if there is none.
+    /// The requested object, or the requested part if it has its own kind, with updated managed fields, in the version
+    /// of the request. `live` is an empty object if there is no stored object.
     fn make(&self, registry: &Registry, live: &Object) -> Result<Object, Status>;
 
-    /// The uid that the stored object has to have.
+    /// The required uid of the stored object.
     fn uid(&self) -> Option<&str> {
         None
     }
 
-    /// The part with a kind of its own through which is written.
+    /// The part with its own kind, if the write is for one.
     fn part(&self) -> Option<&dyn OwnKind> {
         None
     }
 
-    /// Whether this creates what is not there, whatever the kind says.
+    /// Whether this creates a missing object, independently of the kind.
     fn creates(&self) -> bool {
         false
     }
@@ -79,7 +79,7 @@ impl UpdatedObject for Replace<'_> {
     }
 }
 
-/// A write of a part of an object, or of the object where there is none.
+/// A write of an object or of a part of it.
 struct Update<'a> {
     request: &'a Request,
     kind: &'a Kind,
@@ -88,7 +88,7 @@ struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Whether what is wanted is about what is there; refuses also where there is nothing and nothing is to be made.
+    /// Checks the uid, and refuses the write if there is no object and the verb does not create one.
     fn check(&self, live: Option<&Object>) -> Result<(), Status> {
         let by_kind = || self.kind.row().has(coracle_schema::Trait::CreateOnUpdate);
         let is_whole = matches!(self.part, Part::Object) && self.updated.part().is_none();

@@ -110,7 +110,7 @@ enum Misfit {
     Kind(String),
     /// It is another object.
     Object(String),
-    /// Its metadata is none.
+    /// Its metadata is invalid.
     Metadata(String),
 }
 

@@ -22,7 +22,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON, or why there is none: a failure as client-go words it.
+    /// The body as JSON, or the error in client-go's words.
     /// In Kubernetes: `Request.transformResponse`.
     pub(super) fn into_json(self) -> Result<Value, Status> {
         if !(200..=206).contains(&self.code) {

@@ -10,42 +10,42 @@ use serde_json::Value;
 use super::{Answer, Callee, Caller, ClientConfig, Question, ServiceAddress, Trust};
 use crate::{Registry, Request};
 
-/// One POST of JSON to somebody else.
+/// One POST of JSON to a webhook.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Who is called.
+    /// The callee.
     pub to: Arc<Callee>,
-    /// Whose certificate is believed.
+    /// How the callee's certificate is verified.
     pub trust: Trust,
-    /// As whom it is called; without one as nobody.
+    /// The credentials of the call; `None` for a call without credentials.
     pub caller: Option<Arc<Caller>>,
-    /// The document that is sent.
+    /// The body of the request.
     pub body: Bytes,
-    /// How long the whole call may take.
+    /// The timeout of the whole call.
     pub timeout: Duration,
 }
 
 impl Call {
-    /// A call as nobody, to whom a webhook's owner has named.
+    /// A call without credentials to the address in a webhook configuration.
     pub fn to(config: ClientConfig, body: Bytes, timeout: Duration) -> Self {
         let ClientConfig { to, authorities } = config;
         Self { to, trust: Trust::Authorities(authorities), caller: None, body, timeout }
     }
 }
 
-/// Why a call gave no document. Shown in client-go's words.
+/// Why a call returned no document, in client-go's words.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CallError {
-    /// Nobody answered, or not in time.
+    /// There was no response in time.
     #[error("{0}")]
     NoAnswer(String),
-    /// The answer was a failure, or no document.
+    /// The response was an error, or not a document.
     #[error("{}", .0.message)]
     Failure(Box<Status>),
 }
 
 impl CallError {
-    /// The same without a secret.
+    /// The same error without a secret.
     fn without(self, secret: &str) -> Self {
         let veiled = |text: &str| text.replace(secret, "***");
         match self {
@@ -61,36 +61,38 @@ impl CallError {
     }
 }
 
-/// The way out of the server. In Kubernetes: `webhook.ClientManager` with its service resolver.
+/// The client for the API server's own calls. In Kubernetes: `webhook.ClientManager` with its service resolver.
 #[async_trait]
 pub trait Outgoing: Send + Sync + 'static {
-    /// Sends the call and reads the whole answer. Dropped when its time is over.
+    /// Sends the call and reads the whole response. The caller drops the future after the timeout.
     ///
     /// # Errors
-    /// Why there is no answer, as Go's HTTP client says it after the URL.
+    /// Why there is no response, in the words of Go's HTTP client after the URL.
     async fn post(&self, registry: &Registry, call: &Call) -> Result<Answer, String>;
 
-    /// Asks an extension API server for a document and reads the whole answer. Dropped when its time is over.
+    /// Requests a document from an extension API server and reads the whole response. The caller drops the future after
+    /// the timeout.
     ///
     /// # Errors
-    /// Why there is no answer, as Go's HTTP client says it.
+    /// Why there is no response, in the words of Go's HTTP client.
     async fn get(&self, registry: &Registry, question: &Question) -> Result<Answer, String>;
 
-    /// Asks a component on this machine how it is, with any certificate that it shows. Dropped when its time is over.
+    /// Probes the health of a component on this machine, without verification of its certificate. The caller drops the
+    /// future after the timeout.
     ///
     /// # Errors
-    /// Why there is no answer, as Go's HTTP client says it after the URL.
+    /// Why there is no response, in the words of Go's HTTP client after the URL.
     async fn probe(&self, origin: &str, path: &str) -> Result<Answer, String>;
 
-    /// Whether somebody was named who answers for a Service, wherever its endpoints are.
+    /// Whether the configuration names a program that serves a Service, independently of the Service's endpoints.
     fn is_named(&self, service: &ServiceAddress) -> bool;
 }
 
-/// The caller in the event log.
+/// The actor in the event log.
 const ACTOR: &str = "apiserver";
 
 impl Registry {
-    /// Calls somebody on behalf of a request, within the call's time.
+    /// Calls a webhook for a request, within the timeout of the call.
     ///
     /// # Errors
     /// Why there is no document.
@@ -99,8 +101,8 @@ impl Registry {
         self.noted_call(call, "", note).await
     }
 
-    /// Calls somebody on the server's own behalf, within the call's time. What says why there is no document does not say
-    /// `secret`, even if the callee does.
+    /// Calls a webhook for the API server itself, within the timeout of the call. The error does not contain `secret`,
+    /// even if the response does.
     ///
     /// # Errors
     /// Why there is no document.
@@ -124,10 +126,10 @@ impl Registry {
         answer
     }
 
-    /// Asks an extension API server for a document, within the question's time.
+    /// Requests a document from an extension API server, within the timeout of the question.
     ///
     /// # Errors
-    /// Why nobody answered.
+    /// Why there is no response.
     pub async fn ask(&self, question: &Question) -> Result<Answer, String> {
         let url = question.url();
         let entry = self.recorder().record(ACTOR, Stage::WebhookCall, || Detail::about(url.as_str()));
@@ -147,7 +149,7 @@ impl Registry {
         answer.map_err(|_| no_answer(late))?.map_err(|why| no_answer(&why))
     }
 
-    /// Whether somebody was named who answers for a Service, wherever its endpoints are.
+    /// Whether the configuration names a program that serves a Service, independently of the Service's endpoints.
     pub fn is_named(&self, service: &ServiceAddress) -> bool {
         self.outgoing().is_some_and(|outgoing| outgoing.is_named(service))
     }

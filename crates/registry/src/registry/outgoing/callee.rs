@@ -17,13 +17,13 @@ pub struct ServiceAddress {
 }
 
 impl ServiceAddress {
-    /// The name that its certificate has to be for.
+    /// The name for which its certificate must be valid.
     pub fn server_name(&self) -> String {
         format!("{}.{}.svc", self.name, self.namespace)
     }
 }
 
-/// Whom a call goes to. In Kubernetes: `WebhookClientConfig` without its authority.
+/// The address of a call. In Kubernetes: `WebhookClientConfig` without its authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Callee {
     /// Scheme and authority, and the path.
@@ -42,20 +42,20 @@ pub enum Callee {
     },
 }
 
-/// Whom a webhook's owner wants to be called, and how it is known again. In Kubernetes: `WebhookClientConfig`.
+/// The address of a webhook, and how its certificate is verified. In Kubernetes: `WebhookClientConfig`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientConfig {
-    /// Who is called.
+    /// The address.
     pub to: Arc<Callee>,
-    /// The authorities of the callee's certificate, PEM; empty for those that the machine trusts.
+    /// The authorities of the callee's certificate (PEM); empty for those that the machine trusts.
     pub authorities: Arc<[u8]>,
 }
 
 impl ClientConfig {
-    /// Reads a `clientConfig`; what it names has been checked with its object.
+    /// Reads a `clientConfig`, which was validated with its object.
     ///
     /// # Errors
-    /// If it names nobody, or if its `caBundle` cannot be read: then nobody is trusted rather than everybody.
+    /// If it has neither a URL nor a Service, or if its `caBundle` cannot be decoded: no certificate is trusted then.
     pub fn read(config: &Value) -> Result<Self, &'static str> {
         let to = Callee::read(config).ok_or("webhook configuration must have either service or URL")?;
         let bundle: String = config.text("caBundle").split(['\r', '\n']).collect();
@@ -65,7 +65,7 @@ impl ClientConfig {
 }
 
 impl Callee {
-    /// Reads a `clientConfig` without its authorities; none if it names nobody.
+    /// Reads a `clientConfig` without its authorities; `None` if it has neither a URL nor a Service.
     pub fn read(config: &Value) -> Option<Self> {
         let service = config.at("service");
         if service.is_null() {
@@ -85,7 +85,7 @@ impl Callee {
         })
     }
 
-    /// The whole address, as messages quote it; a Service under the name that its certificate is for.
+    /// The URL, as messages quote it; for a Service with the name in its certificate.
     pub fn url(&self) -> String {
         match self {
             Self::Url { origin, path } => format!("{origin}{path}"),
@@ -94,7 +94,7 @@ impl Callee {
     }
 }
 
-/// A path without double slashes, dots and a slash at its end. In Kubernetes: `path.Join` in client-go's requests.
+/// A path without double slashes, dots and a trailing slash. In Kubernetes: `path.Join` in client-go's requests.
 fn clean(path: &str) -> String {
     let path = path.split(['?', '#']).next().unwrap_or("");
     let mut steps: Vec<&str> = Vec::new();

@@ -1,15 +1,16 @@
 use std::fmt;
 
-/// As whom somebody is called, and under which name: what a kubeconfig file says beside the address and the authority.
+/// The credentials of a call and the expected server name: what a kubeconfig file sets in addition to the address and
+/// the authority.
 ///
-/// In Kubernetes: what `rest.Config` has of it.
+/// In Kubernetes: these parts of `rest.Config`.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Caller {
-    /// The certificate that is shown and its key, both PEM.
+    /// The client certificate and its key (PEM).
     pub certificate: Option<(Vec<u8>, Vec<u8>)>,
-    /// The content of the header `Authorization`: `Bearer TOKEN`, say.
+    /// The value of the header `Authorization`, such as `Bearer TOKEN`.
     pub authorization: Option<String>,
-    /// The name that the callee's certificate has to carry, if it is not the one in the URL.
+    /// The name for which the callee's certificate must be valid, if it is not the one in the URL.
     pub server_name: Option<String>,
 }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::ServiceAddress;
 
-/// Whose certificate is believed.
+/// How its certificate is verified.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trust {
     /// One that stands behind these authorities, PEM; behind those of the machine if they are empty.
@@ -12,25 +12,25 @@ pub enum Trust {
     Anybody,
 }
 
-/// What the server asks an extension API server on its own behalf: one GET.
+/// A GET request of the API server itself to an extension API server.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Who is asked.
+    /// The extension API server.
     pub to: ServiceAddress,
-    /// Whose certificate is believed.
+    /// How its certificate is verified.
     pub trust: Trust,
     /// The path of the document.
     pub path: String,
-    /// The forms in which it is understood.
+    /// The accepted media types.
     pub accept: &'static str,
-    /// The `ETag` of the document that is known; empty if there is none.
+    /// The `ETag` of the cached document; empty without one.
     pub etag: String,
-    /// How long the whole question may take.
+    /// The timeout of the whole request.
     pub timeout: Duration,
 }
 
 impl Question {
-    /// The whole address, as messages quote it.
+    /// The URL, as messages quote it.
     pub fn url(&self) -> String {
         format!("https://{}:{}{}", self.to.server_name(), self.to.port, self.path)
     }
