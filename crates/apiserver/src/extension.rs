@@ -1,4 +1,4 @@
-//! Requests about groups and versions for which another API server answers.
+//! Proxies requests for groups and versions that an extension API server serves.
 //!
 //! In Kubernetes: `proxyHandler` of kube-aggregator, with `UpgradeAwareHandler` and `NewAuthProxyRoundTripper`.
 
@@ -16,10 +16,10 @@ use crate::front::peer_address::PeerAddress;
 use crate::front::received::Received;
 use crate::server::Server;
 
-/// Through whom a request came.
+/// The header with the addresses of the proxies of a request.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Passes a request on, and gives its answer back as it comes.
+/// Forwards a request, and streams the response back.
 pub(crate) async fn serve(server: &Server, received: Received, passed_on: PassedOn, body: Body) -> Response<Body> {
     let PassedOn { extension, uri, peer, connection } = passed_on;
     if !extension.is_available {
@@ -49,7 +49,7 @@ fn unavailable(why: &str) -> Response<Body> {
     respond::text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"))
 }
 
-/// The other server's answer as the client gets it.
+/// The extension API server's response as the client gets it.
 fn answer(mut response: Response<Body>, is_upgrade: bool) -> Response<Body> {
     let code = response.status();
     if code == StatusCode::SWITCHING_PROTOCOLS && is_upgrade {
@@ -66,7 +66,8 @@ fn answer(mut response: Response<Body>, is_upgrade: bool) -> Response<Body> {
     response
 }
 
-/// The headers for the other server: the client's own but those that say who it is, which this server says.
+/// The headers for the extension API server: the client's own, with the identity headers replaced by those of this
+/// server.
 fn headers(
     server: &Server,
     received: &Received,
@@ -111,7 +112,7 @@ fn headers(
     Ok(headers)
 }
 
-/// Says who is asking. In Kubernetes: `SetAuthProxyHeaders`.
+/// Sets the identity headers of the user. In Kubernetes: `SetAuthProxyHeaders`.
 fn identify(headers: &mut HeaderMap, user: &User) -> Result<(), String> {
     let mut add = |name: &str, value: &str| {
         let wrong = || format!("net/http: invalid header field value for {name:?}");
@@ -152,7 +153,7 @@ fn escaped(key: &str) -> String {
     name
 }
 
-/// Removes what is about one connection only, and what the header `Connection` says is.
+/// Removes hop-by-hop headers, including those that the header `Connection` lists.
 fn remove_hops(headers: &mut HeaderMap) {
     const HOPS: [&str; 9] = [
         "connection",

@@ -2,11 +2,11 @@ use async_trait::async_trait;
 use axum::body::Body;
 use coracle_registry::{Extension, Registry};
 
-/// The way to API servers beside this one. A connection that wants to become another is among the request's extensions,
-/// and is joined to the other server's if that agrees.
+/// The transport to extension API servers. A client's connection to upgrade is in the request's extensions, and is
+/// joined to the extension API server's connection if that accepts the upgrade.
 #[async_trait]
 pub trait ExtensionTransport: Send + Sync + 'static {
-    /// Sends a request to whoever answers for a group and version. Its path and query are the same there.
+    /// Sends a request to the extension API server of a group and version, with the same path and query.
     async fn call(
         &self,
         registry: &Registry,
@@ -15,16 +15,16 @@ pub trait ExtensionTransport: Send + Sync + 'static {
     ) -> Result<http::Response<Body>, Unreachable>;
 }
 
-/// Why a request was not passed on.
+/// Why a request could not be forwarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreachable {
-    /// Nobody knows where the server is.
+    /// The address of the server is unknown.
     Unresolved(String),
-    /// It did not answer.
+    /// The server did not respond.
     NoAnswer(String),
 }
 
-/// No way to any other server.
+/// A transport without extension API servers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoExtensions;
 

@@ -1,14 +1,15 @@
 //! HTTP: paths, negotiation, framing, discovery, OpenAPI.
 //!
 //! ```text
-//! http::Request -> RequestInfo -> access (who, may they) -> Endpoint (which kind, which verb)
+//! http::Request -> RequestInfo -> access (authentication, authorization) -> Endpoint (kind and verb)
 //!                                                             -> verbs -> Registry -> Rendering -> http::Response
 //!                                                             \-> paths: discovery, openapi, health, metrics
-//!                                                -> extension: another API server answers
+//!                                                -> extension: proxied to an extension API server
 //! ```
-//! `front` is what comes in, `answer` what goes out, `documents` the paths that are no resources.
+//! `front` reads requests, `answer` writes responses, `documents` serves the paths that are not resources.
 //! Start at [`router`] and its `serve`. In Kubernetes: `k8s.io/apiserver/pkg/{endpoints,server}`.
-//! Not here: sockets and TLS (`cluster`), what a verb does (`registry`), who may do it (`auth`). Knows no kind by name.
+//! Not here: sockets and TLS (`cluster`), the verbs (`registry`), authorization (`auth`). No code depends on a specific
+//! kind.
 
 mod answer;
 mod audit;

@@ -3,11 +3,12 @@ use axum::body::Body;
 use coracle_meta::{Status, reason};
 use coracle_registry::Registry;
 
-/// The way to the nodes' own API (logs, commands, usage): a function call in one process, HTTPS to the node when split.
+/// The transport to the kubelet API of nodes (logs, commands, usage): a function call for nodes in this process, HTTPS
+/// for other nodes.
 #[async_trait]
 pub trait NodeTransport: Send + Sync + 'static {
-    /// Sends a request to a node; its path and query are the node's. A connection among its extensions is joined to the
-    /// node's, if the node [upgrades](Self::upgrades) connections and agrees.
+    /// Sends a request to a node, with the path and query of the kubelet API. A connection in its extensions is joined
+    /// to the node's, if the node [upgrades](Self::upgrades) connections and accepts the upgrade.
     async fn call(
         &self,
         registry: &Registry,
@@ -15,21 +16,21 @@ pub trait NodeTransport: Send + Sync + 'static {
         request: http::Request<Body>,
     ) -> Result<http::Response<Body>, NodeFailure>;
 
-    /// Whether commands at this node go over connections that become others, as they do between machines. Otherwise they
-    /// are pieces ([`coracle_meta::channels`]) in the bodies of a request and its answer.
+    /// Whether this node runs commands over upgraded connections, as between machines. Otherwise a command is a
+    /// sequence of pieces ([`coracle_meta::channels`]) in the bodies of a request and its response.
     fn upgrades(&self, node: &str) -> bool;
 }
 
-/// Why a node has not answered.
+/// Why a node did not respond.
 #[derive(Clone, Debug)]
 pub enum NodeFailure {
-    /// It was not even asked.
+    /// The request was not sent.
     NotAsked(Status),
-    /// Nobody answered.
+    /// There was no response.
     NoAnswer {
-        /// What was asked for: `https://172.18.0.2:10250/containerLogs/…`.
+        /// The requested URL: `https://172.18.0.2:10250/containerLogs/…`.
         url: String,
-        /// As Go's HTTP client says it: `dial tcp 172.18.0.2:10250: connect: connection refused`.
+        /// The reason in the words of Go's HTTP client: `dial tcp 172.18.0.2:10250: connect: connection refused`.
         why: String,
     },
 }
@@ -59,7 +60,7 @@ impl NodeFailure {
     }
 }
 
-/// No way to any node: every call fails, and says why.
+/// A transport without nodes: every call fails with an error that says so.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNodes;
 

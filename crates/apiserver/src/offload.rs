@@ -1,9 +1,9 @@
-//! Requests that take long to compute are computed where long work is done, so that others are answered meanwhile.
+//! Computes heavy requests in the expression pool, so that other requests are served in the meantime.
 //!
 //! ```text
-//! poll here -> Weight says that it is heavy -> each further poll is a piece of work for `ExpressionPool` -> answer
+//! poll here -> Weight reports a heavy request -> each further poll is a job of `ExpressionPool` -> response
 //! ```
-//! In Kubernetes: each request has a goroutine, which the runtime interrupts.
+//! In Kubernetes: each request has a goroutine, which the Go runtime preempts.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
@@ -16,13 +16,13 @@ use coracle_registry::ExpressionPool;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// From how many bytes on a body or an object is heavy: to read and check it may take milliseconds.
+/// The size in bytes from which a body or an object is heavy: decoding and validation may take milliseconds.
 const HEAVY: usize = 128 * 1024;
 
-/// Whether a request has turned out to be heavy. Clones are of the same request.
+/// Whether a request is heavy. Clones belong to the same request.
 #[derive(Clone, Debug)]
 pub(crate) struct Weight {
-    /// `None` where there is no other place: all is computed where it comes up.
+    /// `None` without a pool: everything is computed on the thread of the request.
     is_heavy: Option<Arc<AtomicBool>>,
 }
 
@@ -31,11 +31,11 @@ impl Weight {
         Self { is_heavy: place.map(|_| Arc::default()) }
     }
 
-    /// The request works on so many bytes. If they are many, what follows is computed elsewhere.
+    /// Adds the bytes that the request processes. If they are many, the rest of the request is computed in the pool.
     pub(crate) async fn add(&self, bytes: usize) {
         if let Some(is_heavy) = self.is_heavy.as_ref().filter(|_| bytes > HEAVY) {
             is_heavy.store(true, Ordering::Relaxed);
-            // Ends the poll that is under way.
+            // Ends the current poll.
             tokio::task::yield_now().await;
         }
     }
@@ -45,10 +45,11 @@ impl Weight {
     }
 }
 
-/// The answer of a request, computed here, or in `place` from when it is heavy. A panic is one here, wherever it happens.
+/// Computes the response of a request, first here and, once it is heavy, in `place`. A panic in `place` is continued
+/// here.
 ///
 /// # Errors
-/// Those of the answer; 429 if too much work is waiting there before the heavy part has begun.
+/// The error of the response; 429 if too much work is waiting in `place` before the heavy part starts.
 pub(crate) async fn run<T: Send + 'static>(
     place: Option<&dyn ExpressionPool>,
     weight: &Weight,
@@ -77,7 +78,7 @@ struct Job<T> {
 
 struct Polled<T> {
     answer: Answer<T>,
-    /// What the last poll came to.
+    /// The result of the last poll.
     outcome: Option<std::thread::Result<Poll<Result<T, Status>>>>,
 }
 
@@ -104,7 +105,7 @@ impl<T: Send + 'static> Job<T> {
 
     async fn run(self, place: &dyn ExpressionPool) -> Result<T, Status> {
         let waker = Waker::from(Arc::clone(&self.woken));
-        // Timers and tasks are those of the runtime that answers.
+        // Timers and tasks belong to the runtime that serves requests.
         let runtime = tokio::runtime::Handle::current();
         let mut has_begun = false;
         loop {
@@ -116,7 +117,7 @@ impl<T: Send + 'static> Job<T> {
             match place.run(Box::new(work)).await {
                 Ok(()) => {}
                 Err(refusal) if !has_begun => return Err(refusal),
-                // It may have written already, so it cannot be refused any more.
+                // The request may have written to the store, so it cannot be refused at this point.
                 Err(_) => self.polled.lock().poll(&waker),
             }
             has_begun = true;

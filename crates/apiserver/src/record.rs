@@ -1,4 +1,4 @@
-//! What the event log is told of requests.
+//! Records requests in the event log.
 
 use axum::body::Body;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
@@ -9,10 +9,10 @@ use http::Response;
 use crate::front::received::Received;
 use crate::front::request_info::{RequestInfo, ResourceRequest};
 
-/// Who the server is in the event log.
+/// The actor in the event log.
 pub(crate) const ACTOR: &str = "apiserver";
 
-/// A request about a resource came, and its asker may.
+/// Records an authorized request for a resource.
 pub(crate) fn request(recorder: &Recorder, received: &Received) -> Option<EntryId> {
     let asked = received.info.resource.as_ref()?;
     recorder.record(ACTOR, Stage::ApiRequest, || {
@@ -28,7 +28,7 @@ pub(crate) fn request(recorder: &Recorder, received: &Received) -> Option<EntryI
     })
 }
 
-/// The answer to the request of `entry`, of which this was noted.
+/// Records the response to the request of `entry`.
 pub(crate) fn answer(
     recorder: &Recorder,
     entry: EntryId,
@@ -38,7 +38,7 @@ pub(crate) fn answer(
 ) {
     recorder.record(ACTOR, Stage::ApiRespond, || {
         let (code, reason) = match result {
-            // A refusal that was made an answer carries its Status.
+            // An error response carries its Status in the extensions.
             Ok(response) => {
                 let status = response.extensions().get::<Status>();
                 (response.status().as_u16(), status.map_or("", |status| status.reason.as_str()))
@@ -59,7 +59,7 @@ pub(crate) fn answer(
     });
 }
 
-/// What the event log calls the thing that a request is about: `pods/default/web`.
+/// The subject of a request in the event log: `pods/default/web`.
 fn subject(info: &RequestInfo) -> String {
     let Some(ResourceRequest { at, .. }) = &info.resource else { return info.path.clone() };
     coracle_journal::subject(&at.resource.resource, &at.namespace, &at.name)

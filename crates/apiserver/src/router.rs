@@ -27,7 +27,7 @@ use crate::offload::Weight;
 use crate::server::{ApiServer, Server};
 use crate::{extension, offload, record, verbs};
 
-/// The API as a router, to be served by whoever has a transport.
+/// The API as a router, for any transport.
 pub fn router(server: ApiServer) -> Router {
     let server = Arc::new(Server::new(server));
     Router::new().fallback(move |request: Request<Body>| {
@@ -36,7 +36,7 @@ pub fn router(server: ApiServer) -> Router {
     })
 }
 
-/// A panic is the end of the request that caused it, and of no other. In Kubernetes: `filters.WithPanicRecovery`.
+/// A panic ends only the request that caused it. In Kubernetes: `filters.WithPanicRecovery`.
 async fn serve_or_panic(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let format = respond::error_format(request.headers());
@@ -50,7 +50,7 @@ async fn serve_or_panic(server: &Arc<Server>, request: Request<Body>) -> Respons
     }
 }
 
-/// One request from its line to its answer.
+/// Serves one request.
 async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     let started = tokio::time::Instant::now();
     let (parts, body) = request.into_parts();
@@ -94,12 +94,12 @@ fn audit_id(server: &Server, headers: &HeaderMap) -> String {
     }
 }
 
-/// Who is asking, if he may, and what is known of the request anyway.
+/// A request after authentication and authorization: the user or the error, and what is known in both cases.
 struct Admitted {
     allowed: Result<Arc<User>, Status>,
-    /// What flow it belongs to is known even of one that is refused.
+    /// The flow, which is known even for a refused request.
     flow: Option<Flow>,
-    /// Its events in the audit log, if anything is kept of it.
+    /// The audit events of the request, if the policy records it.
     audit_event: Option<AuditEventBuilder>,
 }
 
@@ -134,7 +134,7 @@ async fn admit(
     Admitted { allowed: allowed.map(|()| asker), flow, audit_event }
 }
 
-/// Who is asking: the transport may know, else the credentials say.
+/// The user of a request: from the transport if it authenticates, otherwise from the credentials.
 async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result<Arc<User>, Status> {
     match (parts.extensions.get::<User>(), spoken_of(server, parts)?) {
         (Some(user), _) => Ok(authenticate::vouched_for(user)),
@@ -146,7 +146,7 @@ async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result
     }
 }
 
-/// Of whom a front proxy speaks. Whoever is no front proxy may say what it likes.
+/// The user in the headers of a front proxy. The headers of other clients are ignored.
 fn spoken_of(server: &Server, parts: &Parts) -> Result<Option<User>, Status> {
     match (&server.request_headers, parts.extensions.get::<FrontProxy>()) {
         (Some(headers), Some(proxy)) => headers.user(proxy, &parts.headers),
@@ -154,7 +154,7 @@ fn spoken_of(server: &Server, parts: &Parts) -> Result<Option<User>, Status> {
     }
 }
 
-/// What was asked: query, path, audit id, who asks, and where is noted what is kept of it.
+/// Query, request info, audit id, user and audit notes of a request.
 type AskedFor = (Query, Arc<RequestInfo>, String, Arc<User>, AuditNotes);
 
 fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
@@ -183,12 +183,12 @@ fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
     }
 }
 
-/// The answer to a request that is allowed.
+/// The response to an authorized request.
 async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
     let recorder = server.registry.recorder();
     received.entry = record::request(recorder, &received);
     let (entry, info, notes) = (received.entry, Arc::clone(&received.info), received.audit.clone());
-    // What readers in the same process do not read is counted by nothing: it is their program's own memory.
+    // Unread responses of clients in the same process are not counted: they are memory of the client's own program.
     let reader = received.is_remote.then(|| Arc::clone(&received.user));
     let result = match reader.as_ref().map_or(Ok(()), |reader| server.unread.admit(reader)) {
         Err(status) => Err(status),
@@ -205,8 +205,8 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
     result
 }
 
-/// The answer to a request that takes a place, and has its time, for its body, too. Until the body is there it takes no
-/// place: what comes of it counts as unread bytes of the user.
+/// The response to a request with an in-flight limit and a timeout, which includes the time for its body. A request
+/// takes a place only when its body is complete; until then the received bytes count as unread bytes of the user.
 async fn within_limits(server: &Arc<Server>, received: Received, body: Body) -> Result<Response<Body>, Status> {
     let limit = deadline::limit_of(&received.info.verb, &received.query, server.limits.request_seconds)?;
     let (weight, own) = (received.weight.clone(), Arc::clone(server));
@@ -236,7 +236,7 @@ async fn dispatch(server: &Arc<Server>, mut received: Received, body: Body) -> R
     }
 }
 
-/// The headers that every answer has; to `HEAD` nothing else.
+/// Sets the headers that every response has, and removes the body for `HEAD`.
 fn finish(mut response: Response<Body>, method: &Method, audit_id: &str, flow: Option<Flow>) -> Response<Body> {
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(audit_id) {

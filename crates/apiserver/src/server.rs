@@ -18,35 +18,35 @@ use crate::front::request_headers::RequestHeaders;
 use crate::node_transport::NodeTransport;
 use crate::shutdown::Shutdown;
 
-/// What an API server is made of.
+/// The parts of an API server.
 pub struct ApiServer {
-    /// What the verbs mean.
+    /// Implements the verbs.
     pub registry: Registry,
-    /// Who says who is asking.
+    /// Authenticates requests.
     pub authenticator: Arc<dyn Authenticator>,
-    /// By which headers front proxies say who is asking, if there are any.
+    /// The headers with which front proxies send the user, if there are front proxies.
     pub request_headers: Option<RequestHeaders>,
-    /// Where requests are let in that show no credentials.
+    /// Where requests without credentials are accepted.
     pub anonymous: Anonymous,
-    /// The way to the nodes' own API.
+    /// The transport to the kubelet API of nodes.
     pub nodes: Arc<dyn NodeTransport>,
-    /// The way to API servers beside this one.
+    /// The transport to extension API servers.
     pub extensions: Arc<dyn ExtensionTransport>,
     /// Documents at fixed paths, such as the keys of service account tokens.
     pub documents: Vec<Document>,
-    /// The words of the OpenAPI documents.
+    /// The descriptions in the OpenAPI documents.
     pub descriptions: Arc<dyn Descriptions + Send + Sync>,
-    /// How much is served at once.
+    /// The limits of concurrent requests.
     pub limits: Limits,
-    /// Sorts requests into flows, which answers name.
+    /// Classifies requests into flows, which responses name in headers.
     pub flows: Arc<dyn Flows>,
-    /// What is kept of requests, and where.
+    /// The audit policy and log.
     pub audit: Option<Audit>,
-    /// Ends the watches, and makes `/readyz` say that the server goes.
+    /// Ends the watches and makes `/readyz` fail when the server shuts down.
     pub shutdown: Shutdown,
 }
 
-/// A document at a fixed path, for those who may get the path.
+/// A document at a fixed path, for users who may `get` the path.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The path.
@@ -71,9 +71,9 @@ pub(crate) struct Server {
     pub(crate) audit: Option<Audit>,
     pub(crate) shutdown: Shutdown,
     pub(crate) in_flight: InFlight,
-    /// What requests hold whose bodies have not come to their end.
+    /// The bytes of incomplete request bodies.
     pub(crate) bodies: Budget,
-    /// What answers hold that clients have not read.
+    /// The bytes of responses that clients have not read.
     pub(crate) unread: Unread,
     pub(crate) discovery: Discovery,
     pub(crate) openapi: OpenApi,
@@ -119,7 +119,7 @@ impl Server {
         }
     }
 
-    /// Forgets what was counted of resources that are not served any more, as of definitions that were deleted.
+    /// Drops the metrics of resources that are not served any more, such as those of deleted CustomResourceDefinitions.
     pub(crate) fn forget_unserved(&self) {
         self.metrics.forget(|resource| self.registry.kind(resource).is_some());
     }

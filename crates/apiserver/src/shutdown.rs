@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// A signal that the server goes; clones are the same signal. Once given, it stays given.
+/// A signal that the server shuts down. Clones share the signal, and it cannot be reset.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
     inner: Arc<Inner>,
@@ -16,13 +16,13 @@ struct Inner {
 }
 
 impl Shutdown {
-    /// Gives the signal: watches end cleanly, `/readyz` fails, what runs is finished.
+    /// Sends the signal: watches end cleanly, `/readyz` fails, running requests are finished.
     pub fn begin(&self) {
         self.inner.begun.store(true, Ordering::SeqCst);
         self.inner.notify.notify_waiters();
     }
 
-    /// Whether the signal was given.
+    /// Whether the signal was sent.
     pub fn has_begun(&self) -> bool {
         self.inner.begun.load(Ordering::SeqCst)
     }

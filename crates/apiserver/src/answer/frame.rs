@@ -3,9 +3,9 @@ use coracle_schema::protobuf;
 
 use crate::answer::negotiate::Format;
 
-/// Appends one watch event: a line of JSON, or a length and a message.
+/// Appends one watch event: a line of JSON, or a length and a protobuf message.
 ///
-/// `object` writes the event's object in the same format (of protobuf, with its envelope).
+/// `object` writes the event's object in the same format (protobuf with its envelope).
 pub(crate) fn push_event(format: Format, event: WatchEventType, object: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
     match format {
         Format::Protobuf => {

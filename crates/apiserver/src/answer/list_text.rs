@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 use crate::answer::render::Rendering;
 use crate::answer::yaml::to_yaml;
 
-/// How much is written at a time.
+/// The size of a chunk.
 const CHUNK: usize = 64 * 1024;
 
-/// How a list is written that is no walk over slices.
+/// The layout of a list whose items cannot be copied as rendered JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// YAML.
@@ -16,20 +16,20 @@ pub(super) enum Layout {
     Pretty,
 }
 
-/// The bytes of a list, a chunk at a time and an item after the other: together those of the list as one value.
+/// The bytes of a list in chunks, item by item. Together they equal the list written as one value.
 pub(super) struct ListText {
     layout: Layout,
     rendering: Rendering,
-    /// What is written and not yet handed out.
+    /// Written text that has not been returned yet.
     pending: String,
     items: std::vec::IntoIter<Stored>,
     is_first: bool,
-    /// What stands behind the items; `None` when all is written.
+    /// The text after the items; `None` when everything is written.
     tail: Option<String>,
 }
 
 impl ListText {
-    /// A list with some items, which stand in `member` among the fields of `head`.
+    /// A list whose items are in `member` among the fields of `head`.
     pub(super) fn new(
         layout: Layout,
         rendering: Rendering,
@@ -63,7 +63,7 @@ impl Iterator for ListText {
     }
 }
 
-/// What stands before the items and behind them; fields are sorted.
+/// The text before and after the items; fields are sorted.
 fn around(layout: Layout, head: Map<String, Value>, member: &str) -> (String, String) {
     let (before, after): (Map<_, _>, Map<_, _>) = head.into_iter().partition(|(name, _)| name.as_str() < member);
     let (has_before, has_after) = (!before.is_empty(), !after.is_empty());

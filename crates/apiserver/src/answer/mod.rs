@@ -1,4 +1,4 @@
-//! What goes out: in which format, as what, and the bytes of it.
+//! Responses: content negotiation, representation, and encoding.
 
 pub(crate) mod frame;
 mod list_text;

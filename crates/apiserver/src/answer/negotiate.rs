@@ -4,12 +4,12 @@ use http::HeaderMap;
 
 use crate::front::query::Query;
 
-/// As what an object is shown.
+/// The representation of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transform {
-    /// As itself.
+    /// The object itself.
     None,
-    /// Its metadata alone.
+    /// Only its metadata.
     PartialObjectMetadata(MetaVersion),
     /// The metadata of the objects of a list.
     PartialObjectMetadataList(MetaVersion),
@@ -36,36 +36,36 @@ impl MetaVersion {
     }
 }
 
-/// What the client gets of what it accepts.
+/// The result of content negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Negotiated {
-    /// How it is written.
+    /// The format.
     pub(crate) format: Format,
-    /// As what it is shown.
+    /// The representation.
     pub(crate) transform: Transform,
-    /// Whether it is indented for people.
+    /// Whether JSON is indented.
     pub(crate) pretty: bool,
 }
 
 impl Negotiated {
-    /// JSON, as it is.
+    /// Compact JSON of the object itself.
     pub(crate) const JSON: Self = Self { format: Format::Json, transform: Transform::None, pretty: false };
 }
 
-/// What an endpoint can do.
+/// What an endpoint supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// The formats, in the order in which they are preferred.
+    /// The formats, in the order of preference.
     pub(crate) formats: &'static [Format],
-    /// Whether objects can be shown as tables and as metadata.
+    /// Whether objects can be represented as tables and as metadata.
     pub(crate) transforms: bool,
-    /// Whether the endpoint also lists, so that its media types for streams are named too.
+    /// Whether the endpoint also lists, so that errors name its stream media types, too.
     pub(crate) lists: bool,
 }
 
-/// Chooses among what the client accepts, in the order of its preference. No header accepts JSON.
+/// Chooses one of the accepted media types, in the client's order of preference. Without a header the result is JSON.
 ///
-/// In Kubernetes: `negotiation.NegotiateOutputMediaType`, after go-restful has looked at the bare media types.
+/// In Kubernetes: `negotiation.NegotiateOutputMediaType`, after go-restful has checked the bare media types.
 pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, offer: Offer) -> Result<Negotiated, Status> {
     let pretty = wants_pretty(headers, query);
     let header = accept_header(headers);
@@ -104,7 +104,7 @@ impl AggregatedVersion {
         }
     }
 
-    /// The media type, in exactly the words by which clients tell it from the older documents.
+    /// The exact media type by which clients distinguish it from the older documents.
     pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
@@ -134,7 +134,7 @@ pub(crate) fn aggregated_version(headers: &HeaderMap) -> Option<AggregatedVersio
     None
 }
 
-/// The format of the body that came, by its `Content-Type`; none is JSON.
+/// The format of the request body, from its `Content-Type`; JSON without one.
 pub(crate) fn body_format(headers: &HeaderMap, formats: &[Format]) -> Result<Format, Status> {
     let header = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let media_type = header.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
@@ -155,7 +155,7 @@ pub(crate) fn body_format(headers: &HeaderMap, formats: &[Format]) -> Result<For
     })
 }
 
-/// All `Accept` headers as one.
+/// All `Accept` headers, joined.
 fn accept_header(headers: &HeaderMap) -> String {
     let values = headers.get_all(http::header::ACCEPT).iter();
     let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).filter(|text| !text.is_empty()).collect();
@@ -172,14 +172,14 @@ fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     }
 }
 
-/// Refuses a client that accepts none of the formats in which an endpoint answers that does not negotiate.
+/// Refuses a request that accepts none of the formats of an endpoint without negotiation.
 pub(crate) fn routed(headers: &HeaderMap, formats: &'static [Format]) -> Result<(), Status> {
     let offer = Offer { formats, transforms: false, lists: false };
     let header = accept_header(headers);
     if header.is_empty() || route_produces(&header, offer) { Ok(()) } else { Err(unroutable(offer)) }
 }
 
-/// The first, coarse look: bare media types, without preference and parameters. In Kubernetes: go-restful's router.
+/// The first, coarse check: bare media types, without preference and parameters. In Kubernetes: go-restful's router.
 fn route_produces(header: &str, offer: Offer) -> bool {
     header.split(',').any(|part| {
         let bare = part.split(';').next().unwrap_or("").trim();
@@ -210,7 +210,7 @@ struct Clause<'a> {
     params: Vec<(&'a str, &'a str)>,
 }
 
-/// The clauses of a header, the most wanted first, and among equals the more specific, then the earlier.
+/// The clauses of a header by preference; among equals the more specific first, then the earlier.
 fn clauses(header: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = header.split(',').filter_map(Clause::parse).collect();
     let specific = |clause: &Clause<'_>| (clause.kind != "*", clause.subkind != "*", clause.params.len());
@@ -253,7 +253,7 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// What the clause asks to show; `None` if the endpoint cannot, so that the clause is passed over.
+    /// The requested representation; `None` if the endpoint does not support it, so that the clause is skipped.
     fn transform(&self, format: Format, offer: Offer) -> Option<Transform> {
         match self.param("stream") {
             None | Some("" | "watch") => {}

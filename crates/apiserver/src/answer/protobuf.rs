@@ -3,7 +3,7 @@ use coracle_registry::Kind;
 use coracle_schema::{KindSchema, Table, protobuf};
 use serde_json::{Map, Value};
 
-/// A value of a kind that the table knows, in protobuf with its envelope: a list, metadata, a Status.
+/// Encodes a value of a kind in the type table in protobuf with its envelope: a list, metadata, a Status.
 pub(crate) fn encode(value: &Value) -> Vec<u8> {
     let empty = Map::new();
     let tree = value.as_object().unwrap_or(&empty);
@@ -13,14 +13,14 @@ pub(crate) fn encode(value: &Value) -> Vec<u8> {
     }
 }
 
-/// The schema of the kind that a tree names. The documents about the core group name no version; they are of `v1`.
+/// The schema of the kind of a tree. The discovery documents of the core group have no version; theirs is `v1`.
 pub(crate) fn schema(tree: &Map<String, Value>) -> Option<KindSchema> {
     let text = |name: &str| tree.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let version = GroupVersion::parse(text("apiVersion").unwrap_or("v1"))?;
     Table::v1_35().kind(&version.kind(text("kind")?))
 }
 
-/// An object of `kind`, or of what a subresource of it or a client's wish makes of it.
+/// Encodes an object of `kind`, or another representation of it, such as a subresource.
 pub(crate) fn object(kind: &Kind, object: &Object) -> Vec<u8> {
     let shown = object.group_version_kind().unwrap_or_default();
     let other = Some(shown).filter(|shown| shown != kind.gvk()).and_then(|shown| kind.schema().beside(&shown));

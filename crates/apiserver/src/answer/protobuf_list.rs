@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 use crate::answer::renderings::{self, Renderings};
 use crate::answer::turns::Turns;
 
-/// From how many bytes of objects on the items are written as the client takes them, so that a stalled client holds no
-/// list as large as the cluster.
+/// The size of a list in bytes from which items are encoded while the client reads, so that a stalled client does not
+/// keep the whole list in memory.
 const STREAM_FROM: usize = 8 << 20;
-/// How much is written at a time.
+/// The size of a chunk.
 const CHUNK: usize = 64 * 1024;
 
-/// A list of objects in protobuf, each made from its JSON.
+/// A list of objects in protobuf, each encoded from its JSON.
 ///
-/// A message stands behind its length, so the lengths of all items have to be known first. They are remembered with the
-/// objects; of a list that is not kept whole, the items are made when they are due.
+/// The length of a message precedes the message, so the lengths of all items must be known first. They are stored with
+/// the objects. The items of a list that is not kept in memory are encoded when they are sent.
 pub(crate) async fn body(
     kind: &Arc<Kind>,
     renderings: &Renderings,
@@ -61,7 +61,7 @@ async fn streamed(kind: &Arc<Kind>, head: &Map<String, Value>, schema: &KindSche
 
 struct Chunks {
     kind: Arc<Kind>,
-    /// What is written and not yet handed out.
+    /// Written bytes that have not been returned yet.
     pending: Vec<u8>,
     items: std::vec::IntoIter<Stored>,
     is_done: bool,

@@ -16,22 +16,23 @@ use crate::answer::renderings::Renderings;
 use crate::answer::respond;
 use crate::front::query::Query;
 
-/// How objects of one kind are shown to one client: in a format, as themselves, as metadata or as rows of a table.
+/// How objects of one kind are rendered for one client: the format, and the representation as objects, metadata or rows
+/// of a table.
 #[derive(Clone)]
 pub(crate) struct Rendering {
     kind: Arc<Kind>,
-    /// The kind of the objects: of a subresource it may be another than the parent's.
+    /// The kind of the objects, which for a subresource may differ from the parent's.
     how: Negotiated,
     renderings: Arc<Renderings>,
     include: IncludeObject,
     now: Timestamp,
-    /// What is shown in place of the object, which has a table of its own.
+    /// The projection that is shown instead of the object; it has its own table.
     projection: Option<Arc<dyn Projection>>,
-    /// Whether a table still has to begin with its columns; in a watch only the first event carries them.
+    /// Whether the next table must contain the column definitions; in a watch only the first event does.
     columns_due: bool,
 }
 
-/// What a row carries of its object. In Kubernetes: `metav1.IncludeObjectPolicy`.
+/// What a row contains of its object. In Kubernetes: `metav1.IncludeObjectPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IncludeObject {
     Metadata,
@@ -40,7 +41,8 @@ enum IncludeObject {
 }
 
 impl Rendering {
-    /// Objects of `kind`, or parts of them, as `how` says; reads what the query says of tables.
+    /// The rendering of objects of `kind`, or of parts of them, as negotiated in `how`; reads the table options of the
+    /// query.
     pub(crate) fn new(
         kind: &Arc<Kind>,
         request: &Request,
@@ -68,12 +70,12 @@ impl Rendering {
         Ok(Self { kind, how, renderings, include, now: request.now, projection, columns_due: true })
     }
 
-    /// What the client gets of what it accepts.
+    /// The result of content negotiation.
     pub(crate) fn how(&self) -> Negotiated {
         self.how
     }
 
-    /// A list in protobuf whose items are as they are stored. In other formats it is a walk over slices.
+    /// A protobuf list of the objects as they are stored. Other formats copy rendered JSON.
     pub(crate) async fn protobuf_list(
         &self,
         head: &Map<String, Value>,
@@ -83,12 +85,12 @@ impl Rendering {
         protobuf_list::body(&self.kind, &self.renderings, head, schema, items).await
     }
 
-    /// Whether items are written by walking over rendered slices.
+    /// Whether items are copied from rendered JSON.
     pub(crate) fn is_plain_json(&self) -> bool {
         self.how.format == Format::Json && !self.how.pretty
     }
 
-    /// One object as a whole body.
+    /// One object as a complete body.
     pub(crate) fn object(&self, object: &Stored) -> Result<Vec<u8>, Status> {
         if self.is_plain_json() && self.how.transform == Transform::None {
             let mut out = Vec::with_capacity(object.len() + 1);
@@ -132,7 +134,7 @@ impl Rendering {
             && matches!(self.how.transform, Transform::None | Transform::PartialObjectMetadata(_))
     }
 
-    /// One object for a client in the same process; `None` if what is shown is not the object in JSON.
+    /// One object for a client in the same process; `None` if the representation is not the object in JSON.
     pub(crate) fn handed(&self, object: &Stored) -> Option<Box<dyn Handed>> {
         if !self.hands_over() {
             return None;
@@ -146,7 +148,7 @@ impl Rendering {
         })
     }
 
-    /// The head of a list: all but its items, which go into the list called by the answer's last member.
+    /// The fields of a list except its items, and the name of the field of the items.
     pub(crate) fn list_head(&self, list: &List) -> Result<(Map<String, Value>, &'static str), Status> {
         let metadata = list_metadata(list);
         let plain = |kind: &str, api_version: &str| {
@@ -160,7 +162,7 @@ impl Rendering {
             Transform::None => {
                 let row = self.kind.row();
                 let mut head = plain(&row.list_kind, &row.kind.api_version());
-                // Lists of maps always say how they go on, even if they do not.
+                // Lists of maps always have `continue`, even if it is empty.
                 if self.kind.offers().form == Form::Maps
                     && let Some(Value::Object(metadata)) = head.get_mut("metadata")
                 {
@@ -206,7 +208,7 @@ impl Rendering {
         }
     }
 
-    /// Appends a frame of a watch.
+    /// Appends a watch event.
     pub(crate) fn push_event(&mut self, event: WatchEventType, object: &Stored, out: &mut Vec<u8>) {
         if self.how.transform == Transform::None && self.how.format == Format::Protobuf {
             let message = self.renderings.message(&self.kind, object);
@@ -219,7 +221,7 @@ impl Rendering {
         }
     }
 
-    /// Appends a frame of a watch about an object that may never have been stored: a bookmark.
+    /// Appends a watch event with an object that may never have been stored: a bookmark.
     pub(crate) fn push_object_event(&mut self, event: WatchEventType, object: &Object, out: &mut Vec<u8>) {
         let metadata;
         let shown = match self.how.transform {
@@ -244,7 +246,7 @@ impl Rendering {
         frame::push_event(format, event, write, out);
     }
 
-    /// Appends the frame of an error.
+    /// Appends an error event.
     pub(crate) fn push_error(&self, status: &Status, out: &mut Vec<u8>) {
         let value = respond::status_value(status);
         let format = self.how.format;
@@ -286,7 +288,7 @@ impl Rendering {
         partial
     }
 
-    /// The same as JSON: a slice of what is stored, unless some of it is hidden.
+    /// The same as JSON: a slice of the stored JSON, unless annotations are hidden.
     fn metadata_json(&self, object: &Stored, version: MetaVersion) -> Vec<u8> {
         let mut out = Vec::new();
         if !self.kind.spec().hidden_annotations.is_empty() {
@@ -320,7 +322,7 @@ impl Rendering {
     }
 }
 
-/// An object's metadata, rendered only if a client in the same process takes it: nobody else is shown the same.
+/// An object's metadata, rendered only if a client in the same process takes it, because no other client gets the same.
 struct Metadata {
     rendering: Rendering,
     version: MetaVersion,
@@ -352,7 +354,7 @@ fn column(column: &Column) -> Value {
     })
 }
 
-/// The name that a message of Kubernetes has for a kind: that of its Go type.
+/// The name of a kind in Kubernetes' messages: that of its Go type.
 fn go_type(kind: &GroupVersionKind, suffix: &str) -> String {
     let package = match kind.group.split('.').next() {
         None | Some("") => "core",

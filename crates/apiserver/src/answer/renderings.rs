@@ -5,10 +5,11 @@ use coracle_registry::{Kind, Stored};
 use coracle_schema::protobuf;
 use parking_lot::Mutex;
 
-/// Below how many bytes renderings are kept, together with what they were made from.
+/// The maximum size of the cache in bytes, including the objects.
 const BUDGET: usize = 16 << 20;
 
-/// Objects as protobuf messages, made once for all who watch or list them: the latest ones, below a number of bytes.
+/// A cache of objects as protobuf messages, encoded once for all watches and lists: the most recent ones, up to a
+/// number of bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Renderings {
     inner: Mutex<Inner>,
@@ -16,8 +17,8 @@ pub(crate) struct Renderings {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// By where the object's JSON is and its revision. The object is kept as long as its message, so that no other can be
-    /// at that place meanwhile.
+    /// The key is the address of the object's JSON and its revision. The object is kept as long as its message, so no
+    /// other object can have this address in the meantime.
     messages: BTreeMap<(usize, i64), Bytes>,
     oldest: VecDeque<Stored>,
     bytes: usize,
@@ -35,7 +36,7 @@ impl Renderings {
         })
     }
 
-    /// Whether so many bytes of objects fit without pushing out much of what others use.
+    /// Whether this number of bytes fits without evicting many messages that others use.
     pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
         bytes <= BUDGET / 4
     }
@@ -61,7 +62,7 @@ fn key(object: &Stored) -> (usize, i64) {
     (object.value().as_ptr().addr(), object.revision())
 }
 
-/// An object as a message, made from its JSON.
+/// Encodes an object as a message from its JSON.
 pub(crate) fn message(kind: &Kind, object: &Stored) -> Vec<u8> {
     protobuf::transcode(&object.to_json(), kind.schema()).expect("a stored object is JSON")
 }

@@ -7,14 +7,14 @@ use crate::answer::negotiate::{Format, Negotiated, Offer, Transform, negotiate};
 use crate::answer::yaml::to_yaml;
 use crate::front::query::Query;
 
-/// In which format an error is told to this client: what it accepts of all formats, else JSON.
+/// The format of errors for this client: an accepted one of all formats, otherwise JSON.
 pub(crate) fn error_format(headers: &HeaderMap) -> Negotiated {
     let offer = Offer { formats: &Format::ALL, transforms: true, lists: true };
     let negotiated = negotiate(headers, &Query::default(), offer).unwrap_or(Negotiated::JSON);
     Negotiated { transform: Transform::None, ..negotiated }
 }
 
-/// A Status as its own answer, with the headers that go with it.
+/// A Status as a response, with its headers.
 pub(crate) fn status(status: &Status, how: Negotiated) -> Response<Body> {
     if status.code == 404 && status.message == NOT_FOUND_PAGE.trim_end() {
         return not_found_page();
@@ -44,24 +44,24 @@ pub(crate) fn status_value(status: &Status) -> Value {
     Value::Object(tree)
 }
 
-/// The answer to a path that nobody serves.
+/// The response to an unknown path.
 pub(crate) fn not_found_page() -> Response<Body> {
     text(StatusCode::NOT_FOUND, NOT_FOUND_PAGE)
 }
 
 const NOT_FOUND_PAGE: &str = "404 page not found\n";
 
-/// The error that is answered by [`not_found_page`].
+/// The error whose response is [`not_found_page`].
 pub(crate) fn no_such_page() -> Status {
     Status::failure(404, "", NOT_FOUND_PAGE.trim_end())
 }
 
-/// A JSON value in the format that the client gets.
+/// A JSON value as a response in the negotiated format.
 pub(crate) fn value(code: StatusCode, value: &Value, how: Negotiated) -> Response<Body> {
     bytes(code, how.format, encode(value, how))
 }
 
-/// A JSON value in the bytes of a format.
+/// A JSON value, encoded in the negotiated format.
 pub(crate) fn encode(value: &Value, how: Negotiated) -> Vec<u8> {
     match how.format {
         Format::Json if how.pretty => {
@@ -79,7 +79,7 @@ pub(crate) fn encode(value: &Value, how: Negotiated) -> Vec<u8> {
     }
 }
 
-/// A plain answer.
+/// A plain text response.
 pub(crate) fn text(code: StatusCode, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = code;
@@ -89,7 +89,7 @@ pub(crate) fn text(code: StatusCode, body: impl Into<Body>) -> Response<Body> {
     response
 }
 
-/// A JSON answer.
+/// A JSON response.
 pub(crate) fn json(body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     let value = HeaderValue::from_static(Format::Json.media_type());
@@ -97,7 +97,7 @@ pub(crate) fn json(body: impl Into<Body>) -> Response<Body> {
     response
 }
 
-/// Bytes of a format as an answer.
+/// Encoded bytes as a response.
 pub(crate) fn bytes(code: StatusCode, format: Format, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = code;
@@ -106,7 +106,7 @@ pub(crate) fn bytes(code: StatusCode, format: Format, body: impl Into<Body>) -> 
     response
 }
 
-/// Adds a `Warning` header a text. In Kubernetes: `net.NewWarningHeader`.
+/// Adds a `Warning` header for each text. In Kubernetes: `net.NewWarningHeader`.
 pub(crate) fn add_warnings(response: &mut Response<Body>, texts: &[String]) {
     for text in texts {
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");

@@ -20,15 +20,15 @@ use crate::answer::respond;
 use crate::answer::turns::{self, Turns};
 use crate::answer::unread::Streamed;
 
-/// How much is rendered at a time.
+/// The size of a chunk.
 const CHUNK: usize = 64 * 1024;
 
-/// From how many bytes on a body is compressed for those who accept it. In Kubernetes: `defaultGzipThresholdBytes`.
+/// The size in bytes from which a body is compressed if the client accepts it. In Kubernetes:
+/// `defaultGzipThresholdBytes`.
 const COMPRESS_FROM: usize = 128 * 1024;
 
-/// A list as the answer. In JSON it is a walk over slices that are rendered already, a chunk at a time as the client
-/// takes it; a stalled client holds its slices and one chunk. In YAML and indented JSON each item is read and written when
-/// its turn comes.
+/// A list as a response. In JSON, rendered slices are copied in chunks while the client reads; a stalled client holds
+/// only its slices and one chunk. In YAML and indented JSON, each item is decoded and written when it is due.
 pub(crate) async fn list(
     rendering: Rendering,
     list: List,
@@ -52,7 +52,7 @@ async fn written(
     let how = rendering.how();
     let (mut head, member) = rendering.list_head(&list)?;
     audit.response(|| whole(&rendering, head.clone(), member, &list.items));
-    // In Kubernetes: a slice that nothing was appended to.
+    // In Kubernetes: a nil slice, to which nothing was appended.
     if matches!(how.transform, Transform::PartialObjectMetadataList(_)) && list.items.is_empty() {
         head.insert(member.to_owned(), Value::Null);
         return Ok(respond::value(StatusCode::OK, &Value::Object(head), how));
@@ -78,7 +78,7 @@ async fn written(
     }
     let size: usize = list.items.iter().map(Stored::len).sum();
     if !rendering.is_plain_json() {
-        // What is written as one value is small.
+        // A small list is written as one value.
         if size <= CHUNK {
             return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), how));
         }
@@ -92,7 +92,7 @@ async fn written(
     Ok(in_json(chunks, size, compress, is_table))
 }
 
-/// A list of plain JSON: whole if its objects are small, otherwise in pieces.
+/// A list of plain JSON: at once if its objects are small, otherwise in chunks.
 fn in_json(chunks: Chunks, size: usize, compress: bool, is_table: bool) -> Response<Body> {
     let mut response = if size <= CHUNK {
         respond::bytes(StatusCode::OK, Format::Json, chunks.flatten().collect::<Vec<u8>>())
@@ -125,7 +125,7 @@ fn body(chunks: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
     Body::from_stream(futures_util::stream::iter(chunks.map(|chunk| Ok::<_, Infallible>(Bytes::from(chunk)))))
 }
 
-/// Others get their turn before each chunk, because to make one takes longer than to copy it.
+/// Yields to other tasks before each chunk, because rendering a chunk takes longer than copying it.
 fn body_in_turns(chunks: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
     let chunks = futures_util::stream::iter(chunks).then(|chunk| async {
         tokio::task::yield_now().await;
@@ -134,7 +134,7 @@ fn body_in_turns(chunks: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body
     Body::from_stream(chunks)
 }
 
-/// The whole list as one value, for the audit log and small lists in formats that are no walk over slices.
+/// The whole list as one value, for the audit log and for small lists in formats that do not copy rendered JSON.
 fn whole(rendering: &Rendering, mut head: Map<String, Value>, member: &str, items: &[Stored]) -> Value {
     let items = items.iter().map(|item| {
         let mut bytes = Vec::new();
@@ -145,10 +145,10 @@ fn whole(rendering: &Rendering, mut head: Map<String, Value>, member: &str, item
     Value::Object(head)
 }
 
-/// The bytes of a JSON list, a chunk at a time.
+/// The bytes of a JSON list, in chunks.
 struct Chunks {
     rendering: Rendering,
-    /// What is rendered and not yet handed out.
+    /// Rendered bytes that have not been returned yet.
     pending: Vec<u8>,
     items: std::vec::IntoIter<Stored>,
     is_first: bool,
@@ -173,7 +173,7 @@ impl Iterator for Chunks {
         }
         let mut chunk = std::mem::take(&mut self.pending);
         let mut read = 0;
-        // A row of a table is small, and made from an object that may be large.
+        // A row of a table is small, but its object may be large.
         while chunk.len() < CHUNK && read < turns::BYTES {
             let Some(item) = self.items.next() else {
                 chunk.extend_from_slice(b"]}\n");
@@ -190,7 +190,7 @@ impl Iterator for Chunks {
     }
 }
 
-/// Chunks, compressed.
+/// Compressed chunks.
 struct Gzip<I> {
     chunks: I,
     encoder: Option<GzEncoder<Vec<u8>>>,

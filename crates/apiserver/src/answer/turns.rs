@@ -1,9 +1,9 @@
-/// After how many items others get their turn.
+/// The number of items after which the task yields.
 const ITEMS: usize = 64;
-/// After how many bytes of items others get their turn: what is read and written in about a millisecond.
+/// The number of bytes after which the task yields: what is decoded and written in about a millisecond.
 pub(super) const BYTES: usize = 256 * 1024;
 
-/// Gives others their turn now and then, where an answer of many items is made as a whole.
+/// Yields to other tasks regularly while a response with many items is built at once.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     items: usize,
@@ -11,7 +11,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Counts an item of so many bytes.
+    /// Counts an item of this number of bytes, and yields if it is time.
     pub(super) async fn count(&mut self, bytes: usize) {
         self.items += 1;
         self.bytes += bytes;

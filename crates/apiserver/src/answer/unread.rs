@@ -16,29 +16,29 @@ use tokio::time::Instant;
 use crate::front::budget::{Budget, Held};
 use crate::front::fairness::too_many_requests;
 
-/// How long an answer waits for its client to read on. In Kubernetes: the time of the whole request.
+/// How long a response waits for its client to continue reading. In Kubernetes: the timeout of the request.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// How long it waits if there is no room for another answer of this user.
+/// How long a response waits if the user has no room for another response.
 const SHORT_PATIENCE: Duration = Duration::from_secs(10);
-/// How often answers are looked through whose client does not read.
+/// How often stalled responses are checked.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// Up to this size a whole answer is not counted: a request takes as much.
+/// A complete response up to this size is not counted: a request uses as much memory.
 const SMALL: u64 = 16 * 1024;
-/// What a watch holds besides its frames while its client does not read: events that were taken together.
+/// The memory of a watch whose client does not read, in addition to its frames: a batch of events.
 const WATCH: usize = 256 * 1024;
-/// Of how many parts of the budget one list takes one at most. Its objects are mostly those of the cache.
+/// The divisor of the budget for the maximum that one list counts. Most of its objects are shared with the cache.
 const PARTS: usize = 16;
 
-/// What an answer holds that is written while the client reads it.
+/// A response that is written while the client reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Streamed {
-    /// A list of objects of so many bytes. If its client does not read it, it breaks off.
+    /// A list with objects of this number of bytes. It is aborted if its client does not read it.
     List(usize),
-    /// A watch. If its client does not read it, it ends, as when its time is over.
+    /// A watch. It ends if its client does not read it, as after its timeout.
     Watch,
 }
 
-/// Answers that clients have not read to their end. What they hold is bounded for each user and all together.
+/// The responses that clients have not read completely. Their memory is limited for each user and in total.
 #[derive(Debug)]
 pub(crate) struct Unread {
     budget: Budget,
@@ -49,7 +49,7 @@ pub(crate) struct Unread {
 #[derive(Debug)]
 struct Answers {
     open: Vec<Weak<Mutex<Answer>>>,
-    /// When they were looked through.
+    /// When the responses were last checked.
     looked: Option<Instant>,
 }
 
@@ -59,10 +59,10 @@ impl Unread {
         Self { budget: Budget::new(most), most_of_list: most / PARTS, answers }
     }
 
-    /// Lets a request in, unless its user has too much to read.
+    /// Admits a request.
     ///
     /// # Errors
-    /// 429 in that case.
+    /// 429 if its user has too many unread bytes.
     pub(crate) fn admit(&self, user: &User) -> Result<(), Status> {
         let now = Instant::now();
         let is_due = self.answers.lock().looked.is_none_or(|looked| now.duration_since(looked) >= INTERVAL);
@@ -77,7 +77,7 @@ impl Unread {
         if account.is_over() { Err(too_many_requests()) } else { Ok(()) }
     }
 
-    /// Counts what the answer holds until it is read.
+    /// Counts the memory of a response until it is read.
     pub(crate) fn count(&self, mut response: Response<Body>, user: &User) -> Response<Body> {
         let streamed = response.extensions_mut().remove::<Streamed>();
         let whole = response.body().size_hint().exact().filter(|size| *size > SMALL);
@@ -97,13 +97,13 @@ impl Unread {
         })
     }
 
-    /// Cuts the answers whose clients have not read on for so long.
+    /// Aborts the responses whose clients have not read for `patience`.
     fn cut(&self, now: Instant, patience: Duration) {
         let mut answers = self.answers.lock();
         answers.looked = Some(now);
         answers.open.retain(|answer| {
             let Some(answer) = answer.upgrade() else { return false };
-            // One that is locked is being read.
+            // A locked response is being read.
             let Some(mut answer) = answer.try_lock() else { return true };
             if answer.stalled.is_some_and(|since| now.duration_since(since) >= patience) {
                 answer.cut();
@@ -117,9 +117,9 @@ impl Unread {
 struct Answer {
     body: Body,
     held: Held,
-    /// How it is written; `None` for one that was whole from the beginning.
+    /// How the response is written; `None` if it was complete from the beginning.
     streamed: Option<Streamed>,
-    /// Since when the client has not asked for more after what it was given; `None` while it waits itself.
+    /// Since when the client has not requested more data; `None` while the client waits for data.
     stalled: Option<Instant>,
     is_cut: bool,
 }
@@ -129,14 +129,14 @@ impl Answer {
         matches!(self.streamed, Some(Streamed::Watch))
     }
 
-    /// The client reads on.
+    /// The client requests more data.
     fn asked(&mut self) {
         if self.stalled.take().is_some() && self.is_watch() {
             self.held.give_back(WATCH);
         }
     }
 
-    /// What the client is given is held until the connection has sent it.
+    /// Counts the bytes for the client until the connection has sent them.
     fn give(&mut self, bytes: Bytes) -> Bytes {
         self.stalled = Some(Instant::now());
         match self.streamed {
@@ -156,7 +156,7 @@ impl Answer {
     }
 }
 
-/// A part of an answer.
+/// A part of a response.
 struct Given {
     bytes: Bytes,
     _held: Held,
@@ -168,7 +168,7 @@ impl AsRef<[u8]> for Given {
     }
 }
 
-/// The body of an answer that is counted.
+/// The body of a counted response.
 struct Reading(Arc<Mutex<Answer>>);
 
 impl http_body::Body for Reading {

@@ -59,7 +59,7 @@ fn write_item(item: &Value, indent: usize, below: Below, out: &mut String) {
             push_indent(indent + 2, out);
             write_block(item, indent + 2, out);
         }
-        // A list in a mapping stands at the mapping's own indentation, as Kubernetes prints it.
+        // A list in a mapping has the mapping's own indentation, as in Kubernetes.
         (Value::Array(list), Below::Mapping) if !list.is_empty() => {
             out.push('\n');
             push_indent(indent, out);

@@ -1,10 +1,11 @@
-//! Texts as go-yaml 2 writes them: plain where that reads back as the same text, else in single quotes, in double quotes
-//! what would be read as something else or cannot be printed, and as a block what has several lines.
+//! Strings as go-yaml 2 writes them: plain if that reads back as the same string, otherwise in single quotes. Double
+//! quotes are for strings that would be read as another type or cannot be printed. Strings with several lines are
+//! blocks.
 
-/// Behind which column a text is broken at its next space.
+/// The column after which a string is broken at its next space.
 const WIDTH: usize = 80;
 
-/// Writes a text at the end of `out`; a value may take several lines, which are indented by `below`, and a key may not.
+/// Appends a string to `out`. A value may take several lines, which are indented by `below`; a key may not.
 pub(crate) fn write_text(text: &str, below: Option<usize>, out: &mut String) {
     let shape = Shape::of(text);
     let mut writer = Writer { column: out.chars().rev().take_while(|sign| *sign != '\n').count(), below, out };
@@ -24,7 +25,7 @@ pub(crate) fn write_text(text: &str, below: Option<usize>, out: &mut String) {
     }
 }
 
-/// In which forms a text can be written. In Kubernetes: `yaml_emitter_analyze_scalar`.
+/// The forms in which a string can be written. In Kubernetes: `yaml_emitter_analyze_scalar`.
 struct Shape {
     plain: bool,
     single: bool,
@@ -64,7 +65,7 @@ fn is_printable(sign: char) -> bool {
         || !(sign.is_control() || matches!(sign, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}'))
 }
 
-/// Whether a plain text would be read as a bool, a number, a time or nothing. In Kubernetes: go-yaml's `resolve`.
+/// Whether a plain string would be read as a bool, a number, a time or null. In Kubernetes: go-yaml's `resolve`.
 fn reads_as_something_else(text: &str) -> bool {
     const WORDS: [&str; 40] = [
         "", "~", "null", "Null", "NULL", "<<", "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "true",
@@ -126,7 +127,7 @@ fn is_sexagesimal(text: &str) -> bool {
         && rest.iter().all(|part| matches!(part.parse::<u8>(), Ok(0..=59)) && part.len() <= 2)
 }
 
-/// A text under way.
+/// A string that is being written.
 struct Writer<'o> {
     column: usize,
     below: Option<usize>,
@@ -139,7 +140,7 @@ impl Writer<'_> {
         self.column += 1;
     }
 
-    /// Begins the next line in place of a space, where the line is long enough.
+    /// Replaces a space by a line break if the line is long enough.
     fn breaks_at(&mut self, signs: &[char], at: usize) -> bool {
         let stands_alone = at > 0 && at + 1 < signs.len() && signs[at - 1] != ' ' && signs[at + 1] != ' ';
         match self.below {
@@ -208,7 +209,7 @@ impl Writer<'_> {
         self.put('"');
     }
 
-    /// Line by line; what stands behind the bar says how the text begins and ends.
+    /// Writes a block, line by line; the indicators after the bar describe the beginning and the end of the string.
     fn block(&mut self, text: &str, below: usize) {
         self.out.push('|');
         if text.starts_with([' ', '\n']) {

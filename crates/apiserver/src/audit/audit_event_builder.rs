@@ -13,7 +13,8 @@ use super::policy::Kept;
 use super::{Audit, Stage};
 use crate::front::peer_address::PeerAddress;
 
-/// The events of one request. However it ends, the last of them is written: also when it panics, and when the client goes.
+/// The audit events of one request. The last one is written however the request ends, including a panic and a client
+/// that disconnects.
 pub(crate) struct AuditEventBuilder {
     inner: Arc<Inner>,
 }
@@ -24,14 +25,14 @@ pub(super) struct Inner {
     kept: Kept,
     facts: Facts,
     notes: AuditNotes,
-    /// How it has ended; `None` until it has.
+    /// The outcome; `None` while the request runs.
     outcome: Mutex<Option<Outcome>>,
-    /// Whether nothing more is to be written.
+    /// Whether the last event was written.
     is_over: Mutex<bool>,
 }
 
 impl AuditEventBuilder {
-    /// Begins, if anything is kept of the request: what `attributes` says was asked for.
+    /// Starts the events of a request with these `attributes`, if the policy records it.
     pub(crate) fn begin(
         audit: &Audit,
         registry: &Registry,
@@ -67,17 +68,17 @@ impl AuditEventBuilder {
         Some(Self { inner: Arc::new(inner) })
     }
 
-    /// What others note of the request.
+    /// The annotations that other components add to the request.
     pub(crate) fn notes(&self) -> &AuditNotes {
         &self.inner.notes
     }
 
-    /// The request was received.
+    /// Writes the event RequestReceived.
     pub(crate) fn received(&self) {
         self.inner.write(Stage::RequestReceived, &Noted::default());
     }
 
-    /// The answer is there; that of a stream goes on until its body has ended.
+    /// Writes the event of the response; for a stream, the last event follows when its body ends.
     pub(crate) fn answered(self, mut response: Response<Body>, is_stream: bool) -> Response<Body> {
         let code = response.status().as_u16();
         let status = response.extensions_mut().remove::<Status>();
@@ -89,7 +90,7 @@ impl AuditEventBuilder {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return response;
         }
-        // Who takes what is offered does not read the bytes to their end, by which the end is known.
+        // A client that takes the offer does not read the body, so the end of the response would not be noticed.
         coracle_handover::withdraw(&mut response);
         response.map(|body| Body::new(Ending::new(body, self)))
     }
@@ -137,7 +138,7 @@ impl Inner {
     }
 }
 
-/// From where a request came, and through whom. In Kubernetes: `utilnet.SourceIPs`.
+/// The addresses of the client and of the proxies of a request. In Kubernetes: `utilnet.SourceIPs`.
 fn sources(forwarded_for: &str, real: &str, peer: Option<&PeerAddress>) -> Vec<String> {
     let address = |text: &str| text.trim().parse::<std::net::IpAddr>().ok();
     let mut all: Vec<_> = forwarded_for.split(',').filter_map(address).collect();

@@ -5,10 +5,10 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-/// The body of a stream, with which something ends.
+/// The body of a stream, with a value that is dropped at its end.
 pub(super) struct Ending<T> {
     body: Body,
-    /// Dropped when the body has ended, or with it.
+    /// Dropped when the body has ended, or with the body.
     ends: Option<T>,
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::policy::Stage;
 use crate::answer::respond::status_value;
 
-/// What an event says from the first on. In Kubernetes: `LogRequestMetadata`.
+/// The facts in every event of a request. In Kubernetes: `LogRequestMetadata`.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) level: AuditLevel,
@@ -24,15 +24,15 @@ pub(super) struct Facts {
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
     pub(super) code: u16,
-    /// What was said of a failure.
+    /// The Status of an error.
     pub(super) status: Option<Status>,
 }
 
-/// The longest agent that is kept whole.
+/// The maximum length of a user agent, in bytes; longer ones are truncated.
 const LONGEST_AGENT: usize = 1024;
 
 impl Facts {
-    /// The event of a stage, as `audit.k8s.io/v1` has it.
+    /// The event of a stage, as in `audit.k8s.io/v1`.
     pub(super) fn event(&self, stage: Stage, now: Timestamp, outcome: Option<&Outcome>, noted: &Noted) -> Value {
         let mut event = json!({
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": level(self.level), "auditID": self.audit_id,
@@ -69,7 +69,7 @@ impl Facts {
         event
     }
 
-    /// What the request is about; what its path does not say its object does.
+    /// The `objectRef` of the request: from its path and, for missing parts, from its object.
     fn reference(&self, object: Option<&Value>) -> Option<Value> {
         let Target::Resource(at) = &self.attributes.target else { return None };
         let said = |field: &str| object.map_or("", |object| object.text(field));
@@ -135,7 +135,7 @@ fn micro_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
-/// The same without what field managers own.
+/// The same object without `managedFields`.
 pub(super) fn without_managed_fields(mut value: Value) -> Value {
     let remove = |object: &mut Value| {
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -1,10 +1,10 @@
-//! The audit log: who did what, when, and how it ended; how much of it a policy says.
+//! The audit log: who did what, when, and with which result. A policy sets the level of detail.
 //!
 //! ```text
 //! request --AuditPolicy (pure)--> Rule --AuditEventBuilder: RequestReceived ... ResponseComplete--> event (JSON) --> AuditSink
 //! ```
 //! In Kubernetes: `apiserver/pkg/audit`, `WithAudit`.
-//! Not here: files (`cluster`), what plug-ins and webhooks have to say (`registry::AuditNotes`).
+//! Not here: files (`cluster`), annotations of plug-ins and webhooks (`registry::AuditNotes`).
 
 mod audit_event_builder;
 mod body;
@@ -17,27 +17,27 @@ pub(crate) use audit_event_builder::AuditEventBuilder;
 pub use policy::AuditPolicy;
 pub(crate) use policy::Stage;
 
-/// Where events go, a line each. Whoever takes them never holds up a request, and says when one is lost.
+/// The destination of audit events, one line each. A sink never delays a request, and counts lost events.
 pub trait AuditSink: Send + Sync + 'static {
     /// Takes an event: JSON with a line feed at its end.
     fn take(&self, line: Vec<u8>);
 
-    /// How many events were lost so far, by the plug-in that lost them, as Kubernetes names it: `buffered` had no room,
-    /// `log` could not write.
+    /// The number of lost events by Kubernetes' name of the plug-in that lost them: `buffered` had no room, `log` could
+    /// not write.
     fn lost(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 
-    /// Waits until everything that was taken is kept; nothing more comes.
+    /// Waits until all events are written; no more events follow.
     fn close(&self) {}
 }
 
-/// What the audit log is made of.
+/// The parts of the audit log.
 #[derive(Clone)]
 pub struct Audit {
-    /// What is kept of which request.
+    /// The policy.
     pub policy: Arc<AuditPolicy>,
-    /// Where it goes.
+    /// The destination.
     pub sink: Arc<dyn AuditSink>,
 }
 

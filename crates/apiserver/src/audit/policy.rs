@@ -4,7 +4,7 @@ use coracle_registry::{Attributes, AuditLevel, Target, User};
 use coracle_schema::decode::{Format, parse};
 use serde_json::Value;
 
-/// A moment in the life of a request. In Kubernetes: `audit.Stage`.
+/// A stage of a request. In Kubernetes: `audit.Stage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     RequestReceived,
@@ -26,14 +26,14 @@ impl Stage {
     }
 }
 
-/// What is kept of which request: the first rule that fits says so. In Kubernetes: `audit.Policy`.
+/// The audit policy: the first matching rule decides what is recorded of a request. In Kubernetes: `audit.Policy`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditPolicy {
     rules: Vec<Rule>,
     otherwise: Kept,
 }
 
-/// What is kept of a request.
+/// What is recorded of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) level: AuditLevel,
@@ -70,7 +70,7 @@ impl AuditPolicy {
     /// Reads a policy in YAML or JSON.
     ///
     /// # Errors
-    /// What is wrong with it, in Kubernetes' words. In Kubernetes: `LoadPolicyFromBytes`, `ValidatePolicy`.
+    /// The error, in Kubernetes' words. In Kubernetes: `LoadPolicyFromBytes`, `ValidatePolicy`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (policy, _) = parse(text.as_bytes(), Format::Yaml).map_err(|why| format!("failed decoding: {why}"))?;
         Self::read(&policy)
@@ -100,7 +100,7 @@ impl AuditPolicy {
         }
     }
 
-    /// What is kept of what somebody wants to do.
+    /// What is recorded of a request with these attributes.
     pub(super) fn of(&self, attributes: &Attributes) -> &Kept {
         let rule = self.rules.iter().find(|rule| rule.fits(attributes));
         rule.map_or(&self.otherwise, |rule| &rule.kept)
@@ -200,7 +200,7 @@ impl Resources {
         read
     }
 
-    /// Whether it is about `RESOURCE` or `RESOURCE/SUBRESOURCE`. In Kubernetes: `ruleMatchesResource`.
+    /// Whether it matches `RESOURCE` or `RESOURCE/SUBRESOURCE`. In Kubernetes: `ruleMatchesResource`.
     fn fits(&self, group: &str, about: &str, subresource: &str, name: &str) -> bool {
         if self.group != group {
             return false;

@@ -6,14 +6,14 @@ use crate::answer::respond::{self, text};
 use crate::front::query::Query;
 use crate::shutdown::Shutdown;
 
-/// The three questions and the checks that answer each, in the order in which the report lists them.
+/// The three endpoints and their checks, in the order of the report.
 const CHECKS: [(&str, &[&str]); 3] = [
     ("healthz", &["ping", "log", "etcd"]),
     ("livez", &["ping", "log", "etcd"]),
     ("readyz", &["ping", "log", "etcd", "etcd-readiness", "informer-sync", "shutdown"]),
 ];
 
-/// Answers `/healthz`, `/livez`, `/readyz` and single checks below them; `None` for any other path.
+/// Serves `/healthz`, `/livez`, `/readyz` and single checks below them; `None` for any other path.
 ///
 /// In Kubernetes: `server/healthz`.
 pub(crate) async fn serve(
@@ -65,13 +65,13 @@ pub(crate) async fn serve(
     Some(text(StatusCode::OK, "ok"))
 }
 
-/// What is said of most failures: who shows no credentials may ask, too.
+/// The reason in most failures, because clients without credentials can read it.
 const WITHHELD: &str = "reason withheld";
 
-/// Whether one check of a question passes, or what is said of its failure. That the process answers at all passes `ping`.
+/// Runs one check of an endpoint; the error is the reported reason. `ping` always passes.
 ///
-/// Unlike Kubernetes: a server that cannot write is not ready, and says which disk is full: that of the store, or that of the event
-/// log.
+/// Unlike Kubernetes: a server that cannot write is not ready, and reports which disk is full: that of the store, or
+/// that of the event log.
 async fn check(registry: &Registry, shutdown: &Shutdown, question: &str, name: &str) -> Result<(), &'static str> {
     match (question, name) {
         (_, "etcd") => registry.storage().store().status().await.map(drop).map_err(|_| WITHHELD),

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 
-/// Adds what another server's document says to `document`; paths that are there stay. Of two definitions of one name that
-/// say different things, the other server's gets another name.
+/// Merges the document of an extension API server into `document`. Existing paths stay. If two different definitions
+/// have the same name, the one of the extension API server is renamed.
 ///
 /// In Kubernetes: `aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters`.
 pub(super) fn merge(document: &mut Value, other: &Value) {
@@ -30,7 +30,7 @@ fn members<'d>(document: &'d mut Value, name: &str) -> &'d mut Map<String, Value
     document[name].as_object_mut().expect("it was just made one")
 }
 
-/// A name that nobody has, or only somebody who says the same.
+/// A name that is unused, or used only by an equal definition.
 fn free_name(name: &str, definition: &Value, own: &Map<String, Value>, others: &Map<String, Value>) -> String {
     let names = (2..).map(|number| format!("{name}_v{number}"));
     let is_free = |name: &String| {
@@ -39,7 +39,7 @@ fn free_name(name: &str, definition: &Value, own: &Map<String, Value>, others: &
     { names }.find(is_free).unwrap_or_default()
 }
 
-/// Whether two definitions are the same but for words, and for which kinds they say they are.
+/// Whether two definitions are equal except for descriptions and for their `x-kubernetes-group-version-kind`.
 fn says_the_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

@@ -13,17 +13,16 @@ use crate::audit::Audit;
 use crate::front::in_flight::InFlight;
 use crate::front::request_info::{RequestInfo, ResourceRequest};
 
-/// The upper bounds of the durations that are told apart, in seconds.
+/// The upper bounds of the histogram buckets, in seconds.
 const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 60.0];
 
-/// How many series there are at most, and how many kinds of open streams. Of those that would be more, requests are
-/// counted by their verb alone.
+/// The maximum number of series, and of kinds of open streams. Requests beyond that are counted only by their verb.
 const MOST_SERIES: usize = 20_000;
 
-/// After how many answers that found no room resources are forgotten.
+/// After this number of responses without room for a series, unserved resources are dropped.
 const FORGET_EACH: usize = 1_000;
 
-/// The verbs that are labels; each other method of HTTP is `other`. In Kubernetes: `validRequestMethods`.
+/// The verbs that are labels; every other HTTP method is `other`. In Kubernetes: `validRequestMethods`.
 const VERBS: [&str; 12] = [
     "CONNECT",
     "CREATE",
@@ -39,20 +38,20 @@ const VERBS: [&str; 12] = [
     "WATCH",
 ];
 
-/// What is counted of the requests, under the names that people alert on. No client chooses a label: verbs are known
-/// words, and resources those that are served.
+/// The metrics of requests, with Kubernetes' names. A client cannot choose labels: verbs are from a fixed list, and
+/// resources are those that are served.
 ///
 /// In Kubernetes: `endpoints/metrics`.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     requests: Mutex<BTreeMap<Label, Series>>,
-    /// How many answers were counted by their verb alone, for want of room.
+    /// How many responses were counted only by their verb, because there was no room for another series.
     turned_away: AtomicUsize,
-    /// How many streams are open.
+    /// The number of open streams.
     streams: Arc<Mutex<BTreeMap<Label, u64>>>,
 }
 
-/// A stream that is open until this is dropped.
+/// A stream that counts as open until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenStream {
     streams: Arc<Mutex<BTreeMap<Label, u64>>>,
@@ -68,7 +67,7 @@ impl Drop for OpenStream {
     }
 }
 
-/// What requests are counted together.
+/// The labels of a series of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Label {
     verb: &'static str,
@@ -86,7 +85,7 @@ struct Series {
 }
 
 impl Label {
-    /// The label of a request; `kind` is what it is about, if that is served.
+    /// The label of a request; `kind` is its kind, if that is served.
     pub(crate) fn of(info: &RequestInfo, kind: Option<&Kind>) -> Self {
         let verb = known_verb(&info.verb);
         match &info.resource {
@@ -95,7 +94,7 @@ impl Label {
         }
     }
 
-    /// The label of a request about a resource. Of one that is not served the scope is all that is counted.
+    /// The label of a request for a resource. If the resource is not served, the label has only the scope.
     pub(crate) fn of_resource(verb: &'static str, asked: &ResourceRequest, kind: Option<&Kind>) -> Self {
         let scope = match (asked.is_item, asked.at.namespace.is_empty()) {
             (true, _) => "resource",
@@ -108,7 +107,7 @@ impl Label {
         Self { verb, resource: asked.at.resource.clone(), subresource, scope }
     }
 
-    /// The label under which one more is counted among `all`: the verb alone if they are full, and whether they are.
+    /// The label for another count in `all`: only the verb if `all` is full. Also returns whether it is full.
     fn within<V>(self, all: &BTreeMap<Self, V>) -> (Self, bool) {
         match all.len() >= MOST_SERIES && !all.contains_key(&self) {
             true => (Self { verb: self.verb, ..Self::default() }, true),
@@ -144,8 +143,8 @@ fn known_verb(verb: &str) -> &'static str {
 }
 
 impl Metrics {
-    /// Counts an answer. Paths that are not served are counted together, so that they cost no memory. Whether it is time to
-    /// [`forget`](Self::forget) resources, because there is no room for others.
+    /// Counts a response. Paths that are not served share one series, so that they use no memory. Returns whether it is
+    /// time to [`forget`](Self::forget) resources, because there is no room for others.
     pub(crate) fn count(&self, label: Label, method: &Method, code: u16, took: Duration) -> bool {
         let label = match code {
             404 | 405 if label.scope != "resource" => Label { verb: known_verb(method.as_str()), ..Label::default() },
@@ -163,11 +162,11 @@ impl Metrics {
         if let Some(bucket) = BUCKETS.iter().position(|bound| seconds <= *bound) {
             series.buckets[bucket] += 1;
         }
-        // Now and then, because there may be nothing to forget.
+        // Not each time, because there may be nothing to drop.
         is_one_more && self.turned_away.fetch_add(1, Ordering::Relaxed).is_multiple_of(FORGET_EACH)
     }
 
-    /// Counts a stream for as long as the answer is kept.
+    /// Counts a stream until the returned value is dropped.
     pub(crate) fn open_stream(&self, label: Label) -> OpenStream {
         let mut streams = self.streams.lock();
         if streams.len() >= MOST_SERIES {
@@ -179,7 +178,7 @@ impl Metrics {
         OpenStream { streams: Arc::clone(&self.streams), label }
     }
 
-    /// Forgets the counts of resources that are not served any more, as of definitions that were deleted.
+    /// Drops the counts of resources that are not served any more, such as those of deleted CustomResourceDefinitions.
     pub(crate) fn forget(&self, is_served: impl Fn(&GroupVersionResource) -> bool) {
         self.requests.lock().retain(|label, _| label.is_about(&is_served));
         self.streams.lock().retain(|label, count| *count > 0 || label.is_about(&is_served));
@@ -204,7 +203,7 @@ impl Metrics {
         }
         let all = requests.iter();
         histogram(&mut out, "apiserver_request_duration_seconds", "How long requests took, by verb and resource.", all);
-        // Here nobody else is waited for, so that the two differ by the streams alone.
+        // No component waits for another one here, so the two metrics differ only by the streams.
         let answered = requests.iter().filter(|(label, _)| !matches!(label.verb, "WATCH" | "CONNECT"));
         let help = "How long requests took, streams and the time of others aside.";
         histogram(&mut out, "apiserver_request_sli_duration_seconds", help, answered);
@@ -240,7 +239,7 @@ fn lost_events(out: &mut Exposition, audit: &Audit) {
     }
 }
 
-/// The version as a metric, by which dashboards tell servers apart.
+/// The version as a metric, with which dashboards identify servers.
 fn build_info(out: &mut Exposition) {
     let (major, minor) = kubernetes_major_minor();
     let name = "kubernetes_build_info";

@@ -1,4 +1,4 @@
-//! Paths that are no resources: discovery, OpenAPI, health, metrics.
+//! Paths that are not resources: discovery, OpenAPI, health, metrics.
 
 pub(crate) mod discovery;
 pub(crate) mod etag;

@@ -1,4 +1,4 @@
-//! The documents that say what objects look like: `/openapi/v2` and `/openapi/v3`.
+//! The OpenAPI documents: `/openapi/v2` and `/openapi/v3`.
 //!
 //! In Kubernetes: `kube-openapi/pkg/handler` and `handler3`.
 
@@ -21,29 +21,29 @@ use crate::documents::merged_openapi::merge;
 use crate::documents::openapi_protobuf;
 use crate::front::query::Query;
 
-/// How clients ask for version 2 in protobuf, whatever the sign before its own version.
+/// The media type with which clients request v2 in protobuf, without the separator and version at its end.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2";
 
-/// How the answer calls it.
+/// The media type of the response.
 const V2_PROTOBUF_ANSWERED: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// The documents of one set of kinds, made when they are first asked for.
+/// The documents of one set of kinds, created on first request.
 pub(crate) struct OpenApi {
     descriptions: Arc<dyn Descriptions + Send + Sync>,
     made: Mutex<Made>,
 }
 
-/// What the documents are about.
+/// The content of the documents.
 type Served<'a> = (&'a Kinds, &'a Extensions);
 
 #[derive(Default)]
 struct Made {
-    /// Of the kinds, and of the other servers.
+    /// The versions of the kinds and of the extension API servers.
     versions: (u64, u64),
     documents: BTreeMap<String, Document>,
 }
 
-/// A document: its text, and the name that this text has.
+/// A document: its text and its ETag.
 #[derive(Clone)]
 struct Document {
     hash: String,
@@ -56,7 +56,7 @@ impl OpenApi {
         Self { descriptions, made: Mutex::default() }
     }
 
-    /// Answers `/openapi/v2`, `/openapi/v3` and what is below; `None` for any other path.
+    /// Serves `/openapi/v2`, `/openapi/v3` and the paths below; `None` for any other path.
     pub(crate) fn serve(
         &self,
         served: Served<'_>,
@@ -106,7 +106,7 @@ impl OpenApi {
         }
         let mut response = answer(headers, &document);
         if !asked.is_empty() {
-            // This URL names this text, for ever.
+            // The URL contains the hash, so its content never changes.
             let headers = response.headers_mut();
             headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
         }
@@ -144,7 +144,7 @@ fn publish(kind: &Kind) -> Published<'_> {
     Published { row: kind.row(), schema, selectable }
 }
 
-/// The index, with the hash of each document, so that clients ask for those alone that they do not have.
+/// The index, with the hash of each document, so that clients request only the documents that they do not have.
 fn index(served: Served<'_>) -> Response<Body> {
     let names = openapi::v3_paths(&published(served.0));
     let mut paths: Map<String, Value> = names
@@ -165,8 +165,8 @@ fn url(name: &str, hash: &str) -> String {
     format!("/openapi/v3/{name}?hash={hash}")
 }
 
-/// What a document of this name is made of, as a number: for built-in kinds the release, and of custom ones what their
-/// definitions say. So the index need not make the documents.
+/// A hash of the inputs of a document: the release for built-in kinds, and the definitions for custom kinds. The index
+/// therefore does not need the documents.
 fn hash((kinds, extensions): Served<'_>, name: &str) -> String {
     let mut digest = Sha256::new();
     digest.update(env!("CARGO_PKG_VERSION"));

@@ -1,7 +1,7 @@
-//! Version 2 of the OpenAPI document in protobuf, as kubectl before 1.29 and client-side apply read it.
+//! The OpenAPI v2 document in protobuf, which kubectl before 1.29 and client-side apply read.
 //!
-//! The messages are gnostic's `openapi.v2.Document`; of their fields those are written that our document has. Extensions
-//! are carried as YAML, which JSON is.
+//! The messages are gnostic's `openapi.v2.Document`, with the fields that Coracle's document has. Extensions are
+//! written as JSON, which is valid YAML.
 
 use serde_json::{Map, Value};
 
@@ -57,7 +57,7 @@ fn response(response: &mut Message<'_>) {
     response.message(2, "schema", |item| item.wrapped(1, schema));
 }
 
-/// `ParametersItem` holds a reference or a `Parameter`.
+/// `ParametersItem`: a reference or a `Parameter`.
 fn parameters_item(item: &mut Message<'_>) {
     if item.get_text("$ref").is_empty() {
         item.wrapped(1, parameter);
@@ -66,7 +66,7 @@ fn parameters_item(item: &mut Message<'_>) {
     }
 }
 
-/// `Parameter` holds one for a body or one of the others.
+/// `Parameter`: a parameter in the body or another one.
 fn parameter(parameter: &mut Message<'_>) {
     match parameter.get_text("in") {
         "body" => parameter.wrapped(1, |body| {
@@ -81,7 +81,7 @@ fn parameter(parameter: &mut Message<'_>) {
     }
 }
 
-/// A parameter of a path or a query; the two number some fields differently.
+/// A parameter in the path or the query; some field numbers of the two differ.
 fn plain_parameter(parameter: &mut Message<'_>, [kind, format, unique]: [u32; 3]) {
     parameter.flag(1, "required");
     parameter.text(2, "in");
@@ -158,7 +158,7 @@ impl<'v> Message<'v> {
         }
     }
 
-    /// The value itself, which is a text.
+    /// The value itself, which is a string.
     fn own_text(&mut self, tag: u32) {
         if let Some(text) = self.value.as_str() {
             self.push(tag, text.as_bytes());
@@ -169,7 +169,7 @@ impl<'v> Message<'v> {
         self.push_texts(tag, self.value.get(name));
     }
 
-    /// The texts of the value itself, which is a list.
+    /// The strings of the value itself, which is a list.
     fn own_texts(&mut self, tag: u32) {
         self.push_texts(tag, Some(self.value));
     }
@@ -181,12 +181,12 @@ impl<'v> Message<'v> {
         }
     }
 
-    /// The value itself, in YAML, which JSON is.
+    /// The value itself as JSON, which is valid YAML.
     fn own_yaml(&mut self, tag: u32) {
         self.push(tag, self.value.to_string().as_bytes());
     }
 
-    /// A number with a fraction; zero is not written.
+    /// A floating-point number; zero is not written.
     fn double(&mut self, tag: u32, name: &str) {
         if let Some(number) = self.value.get(name).and_then(Value::as_f64).filter(|number| *number != 0.0) {
             push_varint(u64::from(tag << 3 | 1), &mut self.bytes);
@@ -194,7 +194,7 @@ impl<'v> Message<'v> {
         }
     }
 
-    /// A number that counts; zero is not written.
+    /// An integer; zero is not written.
     fn count(&mut self, tag: u32, name: &str) {
         if let Some(number) = self.value.get(name).and_then(Value::as_u64).filter(|number| *number != 0) {
             push_varint(u64::from(tag << 3), &mut self.bytes);
@@ -227,14 +227,14 @@ impl<'v> Message<'v> {
         }
     }
 
-    /// The same value inside one more message.
+    /// The same value inside another message.
     fn wrapped(&mut self, tag: u32, write: impl Fn(&mut Message<'_>)) {
         let mut inner = Message::of(self.value);
         write(&mut inner);
         self.push(tag, &inner.bytes);
     }
 
-    /// The members of an object, each as a message of its name and its value.
+    /// The members of an object, each as a message with its name and its value.
     fn named(&mut self, tag: u32, write: impl Fn(&mut Message<'_>)) {
         for (name, value) in self.members() {
             let (mut named, mut inner) = (Message::of(value), Message::of(value));
@@ -245,7 +245,7 @@ impl<'v> Message<'v> {
         }
     }
 
-    /// The members that begin with `x-`, each as its name and its value in YAML.
+    /// The members that begin with `x-`, each with its name and its value in YAML.
     fn extensions(&mut self, tag: u32) {
         for (name, value) in self.members().filter(|(name, _)| name.starts_with("x-")) {
             let (mut named, mut any) = (Message::of(value), Message::of(value));
@@ -257,7 +257,7 @@ impl<'v> Message<'v> {
     }
 }
 
-/// A number in protobuf's base 128.
+/// A varint of protobuf.
 fn push_varint(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push((number & 0x7f) as u8 | 0x80);

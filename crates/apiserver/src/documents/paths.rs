@@ -1,4 +1,4 @@
-//! Paths that are no resources: documents, health, metrics.
+//! Paths that are not resources: documents, health, metrics.
 
 use axum::body::Body;
 use coracle_meta::{KUBERNETES_VERSION, Status, kubernetes_major_minor};
@@ -13,7 +13,7 @@ use crate::front::endpoint;
 use crate::front::received::Received;
 use crate::server::Server;
 
-/// Serves a path that is no resource.
+/// Serves a path that is not a resource.
 pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Response<Body>, Status> {
     let (path, headers, query) = (received.info.path.as_str(), &received.headers, &received.query);
     let (kinds, extensions) = (server.registry.kinds(), server.registry.extensions());
@@ -57,7 +57,7 @@ pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Respon
     }
 }
 
-/// 404 of a path that nobody serves, below one that somebody does or not.
+/// 404 for an unknown path, which may be below a served path.
 fn nothing_at(server: &Server, path: &str) -> Status {
     let below = |root: &str| path.strip_prefix(root)?.strip_prefix('/');
     if below("/version").is_some() || server.documents.iter().any(|document| below(&document.path).is_some()) {
@@ -71,7 +71,7 @@ fn nothing_at(server: &Server, path: &str) -> Status {
     endpoint::nothing_at(&server.registry.kinds(), group)
 }
 
-/// What the root lists.
+/// The paths in the response of `/`.
 fn paths(server: &Server) -> Vec<String> {
     let mut paths: Vec<String> = vec!["/api".into(), "/apis".into()];
     for kind in server.registry.kinds().iter() {
@@ -99,7 +99,7 @@ fn paths(server: &Server) -> Vec<String> {
 fn version() -> String {
     let (major, minor) = kubernetes_major_minor();
     let platform = format!("{}/{}", std::env::consts::OS, go_architecture());
-    // The members stand as in Go's `version.Info`.
+    // The order of the members is that of Go's `version.Info`.
     let members = [
         ("major", major),
         ("minor", minor),
@@ -119,7 +119,7 @@ fn version() -> String {
     format!("{{\n{}\n}}", lines.join(",\n"))
 }
 
-/// The machine's architecture, as Go calls it.
+/// Go's name of the machine's architecture.
 fn go_architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -6,29 +6,29 @@ use coracle_registry::{Attributes, AuditNotes, Decision, Registry, Target, User,
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
 
-/// What `user` asks for. In Kubernetes: `GetAuthorizerAttributes`.
+/// The attributes of a request of `user`. In Kubernetes: `GetAuthorizerAttributes`.
 pub(crate) fn attributes(user: &Arc<User>, info: &RequestInfo, query: &Query) -> Attributes {
     let Some(asked) = &info.resource else {
         return Attributes::new(user, &info.verb, Target::Path(info.path.clone()));
     };
     let attributes = Attributes::of_resource(user, &info.verb, Arc::clone(&asked.at));
-    // The old paths of watches take selectors in some cases only, so that nothing is granted for them.
+    // The legacy watch paths use selectors only in some cases, so selectors grant nothing there.
     let has_selectors = matches!(info.verb.as_str(), "list" | "watch" | "deletecollection") && !asked.watch_in_path;
     if !has_selectors {
         return attributes;
     }
-    // What cannot be read selects nothing that a right could be granted for; the verb refuses it.
+    // An invalid selector grants nothing; the verb refuses it.
     let fields = query.get("fieldSelector").and_then(|text| FieldSelector::parse(text).ok());
     let labels = query.get("labelSelector").and_then(|text| LabelSelector::parse(text).ok());
     Attributes { field_selector: fields.unwrap_or_default(), label_selector: labels.unwrap_or_default(), ..attributes }
 }
 
-/// Refuses what is not allowed. In Kubernetes: `WithAuthorization`.
+/// Refuses a request that is not allowed. In Kubernetes: `WithAuthorization`.
 pub(crate) async fn decide(registry: &Registry, attributes: &Attributes) -> Result<(), Status> {
     decide_noted(registry, attributes, &AuditNotes::default()).await
 }
 
-/// The same, and notes what was decided, and why.
+/// The same, and records the decision and its reason in the audit log.
 pub(crate) async fn decide_noted(
     registry: &Registry,
     attributes: &Attributes,

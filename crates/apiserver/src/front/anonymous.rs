@@ -1,20 +1,20 @@
-/// Where requests that show no credentials are let in, to be judged as those of `system:anonymous`.
+/// Where requests without credentials are accepted, as requests of `system:anonymous`.
 ///
 /// In Kubernetes: `--anonymous-auth`, which is off with the mode `AlwaysAllow`.
-/// Unlike Kubernetes: with that mode, health and version can be asked for by anybody.
+/// Unlike Kubernetes: with that mode, health and version are available without credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Anonymous {
     /// Everywhere.
     #[default]
     Everywhere,
-    /// Where it is asked whether the server is well, and which one it is.
+    /// At the paths of health and version.
     HealthAndVersion,
     /// Nowhere.
     Nowhere,
 }
 
 impl Anonymous {
-    /// Whether a request for `path` is let in.
+    /// Whether a request for `path` is accepted.
     pub(crate) fn lets_in(self, path: &str) -> bool {
         match self {
             Self::Everywhere => true,

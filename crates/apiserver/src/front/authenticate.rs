@@ -6,11 +6,11 @@ use coracle_registry::{Authenticator, Credentials, Registry, User, Warnings};
 use super::anonymous::Anonymous;
 use super::token::Token;
 
-/// The group of all who are known.
+/// The group of all authenticated users.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// The group of all others.
+/// The group of all other users.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// Who shows nothing.
+/// The user of requests without credentials.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// The client's certificates in DER, its own first, verified against the client authority. The TLS listener puts it into
@@ -18,8 +18,8 @@ pub(crate) const ANONYMOUS: &str = "system:anonymous";
 #[derive(Clone, Debug)]
 pub struct PeerCertificates(pub Vec<Vec<u8>>);
 
-/// Who the credentials of a request prove to be asking. Without any it is the anonymous user; with wrong ones nobody.
-/// What there is to say of them goes to `warnings`.
+/// The user of a request's credentials: the anonymous user without credentials, an error for invalid ones. Warnings
+/// about the credentials are added to `warnings`.
 pub(crate) async fn authenticate(
     authenticator: &dyn Authenticator,
     anonymous: Anonymous,
@@ -57,14 +57,14 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// A user whom the transport itself vouches for.
+/// A user that the transport has authenticated.
 pub(crate) fn vouched_for(user: &User) -> Arc<User> {
     let mut user = user.clone();
     add_group(&mut user, AUTHENTICATED);
     Arc::new(user)
 }
 
-/// Adds a group that says whether anybody vouched for the user, unless that is said already.
+/// Adds the group of authenticated or unauthenticated users, unless the user has one of them.
 pub(crate) fn add_group(user: &mut User, group: &str) {
     let known = [AUTHENTICATED, UNAUTHENTICATED].iter().any(|group| user.is_in(group));
     if !known {

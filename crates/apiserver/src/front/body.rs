@@ -12,13 +12,13 @@ use crate::answer::negotiate::Format;
 use crate::front::budget::Held;
 use crate::front::fairness::too_many_requests;
 
-/// What a request counts that waits for its body, besides the bytes that have come: about what its headers take.
+/// What a request that waits for its body counts in addition to the received bytes: about the size of its headers.
 const WAITING: usize = 16 * 1024;
 
-/// Waits for the whole body, of at most `limit` bytes. What has come is on the account of `held` meanwhile.
+/// Waits for the whole body, of at most `limit` bytes. Received bytes are counted in `held` in the meantime.
 ///
 /// # Errors
-/// 413 for a longer body, 429 if the account has no room, 400 if the connection breaks.
+/// 413 for a longer body, 429 if the budget of the user has no room, 400 if the connection breaks.
 pub(crate) async fn read(mut body: Body, limit: usize, held: Held) -> Result<Bytes, Status> {
     match gather(&mut body, limit, held).await? {
         Gathered::Whole(bytes) => Ok(bytes),
@@ -29,11 +29,10 @@ pub(crate) async fn read(mut body: Body, limit: usize, held: Held) -> Result<Byt
     }
 }
 
-/// Waits for a body that another server reads. Of one that is longer than `limit` it waits for so much; the rest follows
-/// as it comes.
+/// Waits for a body that is forwarded to another server, up to `limit` bytes; the rest of a longer body is streamed.
 ///
 /// # Errors
-/// 429 if the account has no room, 400 if the connection breaks.
+/// 429 if the budget of the user has no room, 400 if the connection breaks.
 pub(crate) async fn arrived(mut body: Body, limit: usize, held: Held) -> Result<Body, Status> {
     match gather(&mut body, limit, held).await? {
         Gathered::Whole(bytes) => Ok(Body::from(bytes)),
@@ -44,10 +43,10 @@ pub(crate) async fn arrived(mut body: Body, limit: usize, held: Held) -> Result<
     }
 }
 
-/// What has come of a body.
+/// The received part of a body.
 enum Gathered {
     Whole(Bytes),
-    /// More than what was waited for, and not all.
+    /// The beginning of a body that is longer than the limit.
     Beginning(Bytes),
 }
 
@@ -74,15 +73,15 @@ async fn gather(body: &mut Body, limit: usize, mut held: Held) -> Result<Gathere
     Ok(Gathered::Whole(gathered.freeze()))
 }
 
-/// A body that holds an object, and how it is written.
+/// A body with an object.
 pub(crate) struct ObjectBody {
-    /// How.
+    /// The format.
     pub(crate) format: Format,
-    /// What.
+    /// The encoded object.
     pub(crate) bytes: Bytes,
 }
 
-/// The object that a body holds. What nobody knows is dropped, and told of as the request wants it.
+/// Decodes the object in a body. Unknown fields are dropped, and reported as the request's field validation demands.
 pub(crate) fn decode(kind: &Kind, request: &Request, body: &ObjectBody) -> Result<Object, Status> {
     let other = kind.subresource(&request.at.subresource).and_then(Subresource::body);
     let (expected, schema) = match &other {
@@ -98,7 +97,7 @@ pub(crate) fn decode(kind: &Kind, request: &Request, body: &ObjectBody) -> Resul
     Ok(decoded.object)
 }
 
-/// The options of a delete. Their group and version may be any: clients send those of the resource.
+/// The options of a delete. Any group and version is accepted, because clients send those of the resource.
 pub(crate) fn decode_delete_options(body: &ObjectBody) -> Result<Value, Status> {
     let expected = DeleteOptions::body();
     let decoded = decode::decode(&body.bytes, body.format, &expected.gvk, &expected.schema)?;

@@ -5,9 +5,9 @@ use coracle_registry::User;
 
 use crate::front::fairness::{FLOWS, flow};
 
-/// How many bytes clients hold in memory, all together and each user, and how many they may hold.
+/// The bytes that clients hold in memory, in total and for each user, and their limit.
 ///
-/// One user may hold half of them at most, as with the places of [`InFlight`](crate::front::in_flight::InFlight).
+/// One user may hold at most half of the limit, as with [`InFlight`](crate::front::in_flight::InFlight).
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
@@ -20,13 +20,13 @@ struct Counts {
     of_users: Vec<AtomicUsize>,
 }
 
-/// Bytes that one user holds, until this is dropped.
+/// Bytes that one user holds until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
     counts: Arc<Counts>,
     flow: usize,
     bytes: usize,
-    /// How many bytes all and the user may hold; `None` for those who always find room.
+    /// The limit in bytes; `None` for users without a limit.
     most: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Budget {
         Self { most, held: Arc::new(Counts { all: AtomicUsize::new(0), of_users }) }
     }
 
-    /// No bytes yet, on the account of a user. Members of `system:masters` always find room.
+    /// An empty account of a user. Members of `system:masters` have no limit.
     pub(crate) fn account(&self, user: &User) -> Held {
         let most = (!user.is_in("system:masters")).then_some(self.most);
         Held { counts: Arc::clone(&self.held), flow: flow(&user.name), bytes: 0, most }
@@ -44,7 +44,7 @@ impl Budget {
 }
 
 impl Held {
-    /// Adds bytes, if the user and all together do not hold too many then. Whether there was room.
+    /// Adds bytes if the limits of the user and of all users permit. Returns whether they do.
     #[must_use]
     pub(crate) fn try_add(&mut self, bytes: usize) -> bool {
         self.add(bytes);
@@ -55,28 +55,28 @@ impl Held {
         has_room
     }
 
-    /// Whether the user or all together hold too many bytes.
+    /// Whether the user or all users together exceed the limit.
     pub(crate) fn is_over(&self) -> bool {
         let Some(most) = self.most else { return false };
         let (all, user) = (self.counts.all.load(Ordering::Relaxed), self.of_user().load(Ordering::Relaxed));
         all > most || user > most.div_ceil(2)
     }
 
-    /// Adds bytes that are held already.
+    /// Adds bytes that are already held, without a check.
     pub(crate) fn add(&mut self, bytes: usize) {
         self.counts.all.fetch_add(bytes, Ordering::Relaxed);
         self.of_user().fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
     }
 
-    /// Takes so many bytes out, or what there is, as an amount of its own.
+    /// Moves this number of bytes, or all if there are fewer, to a new account.
     pub(crate) fn take(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         Self { counts: Arc::clone(&self.counts), flow: self.flow, bytes, most: self.most }
     }
 
-    /// Gives so many bytes back.
+    /// Releases this number of bytes.
     pub(crate) fn give_back(&mut self, bytes: usize) {
         self.counts.all.fetch_sub(bytes, Ordering::Relaxed);
         self.of_user().fetch_sub(bytes, Ordering::Relaxed);

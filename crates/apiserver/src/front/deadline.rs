@@ -5,26 +5,26 @@ use coracle_meta::{Status, StatusDetails, reason};
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
 
-/// How long a write may take at the most, whatever the client asks for.
+/// The maximum timeout of a write, whatever the client requests.
 const WRITE_LIMIT: Duration = Duration::from_secs(34);
 
-/// Subresources whose answers are streams, which end when one of the sides has enough.
+/// Subresources whose responses are streams without a time limit.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
-/// Whether the answer is a stream, without a limit of its time. In Kubernetes: `BasicLongRunningRequestCheck`.
+/// Whether the response is a stream without a time limit. In Kubernetes: `BasicLongRunningRequestCheck`.
 pub(crate) fn is_long_running(info: &RequestInfo) -> bool {
     let Some(asked) = &info.resource else { return false };
     matches!(info.verb.as_str(), "watch" | "proxy") || STREAMS.contains(&asked.at.subresource.as_str())
 }
 
-/// How long the answer may take: what the client gives (`?timeout=`), as far as the server grants it.
+/// The timeout of a request: the client's (`?timeout=`), limited by the server's.
 pub(crate) fn limit_of(verb: &str, query: &Query, request_seconds: u64) -> Result<Duration, Status> {
     let limit = limit(query.text("timeout"), request_seconds)?;
     let writes = matches!(verb, "create" | "update" | "patch" | "delete");
     Ok(if writes { limit.min(WRITE_LIMIT) } else { limit })
 }
 
-/// The answer, if it comes in time.
+/// The response, or an error after the timeout.
 pub(crate) async fn within<T>(limit: Duration, answer: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
     match tokio::time::timeout(limit, answer).await {
         Ok(result) => result,
@@ -36,7 +36,7 @@ pub(crate) async fn within<T>(limit: Duration, answer: impl Future<Output = Resu
     }
 }
 
-/// In Kubernetes: `parseTimeout` of `WithRequestDeadline`; more than the server's limit is the server's limit.
+/// In Kubernetes: `parseTimeout` of `WithRequestDeadline`; a longer timeout than the server's becomes the server's.
 fn limit(asked: &str, most_seconds: u64) -> Result<Duration, Status> {
     let most = Duration::from_secs(most_seconds);
     if asked.is_empty() {
@@ -45,7 +45,7 @@ fn limit(asked: &str, most_seconds: u64) -> Result<Duration, Status> {
     match coracle_meta::parse_duration(asked) {
         Some(Duration::ZERO) => Ok(most),
         Some(asked) => Ok(asked.min(most)),
-        // Time that is over is the server's limit too.
+        // A negative timeout means the server's limit, too.
         None if asked.strip_prefix('-').is_some_and(|asked| coracle_meta::parse_duration(asked).is_some()) => Ok(most),
         None => Err(Status::bad_request(format!(
             "invalid timeout specified in the request URL - time: {}",
@@ -54,7 +54,7 @@ fn limit(asked: &str, most_seconds: u64) -> Result<Duration, Status> {
     }
 }
 
-/// What Go's `time.ParseDuration` says.
+/// The error of Go's `time.ParseDuration`.
 fn duration_error(asked: &str) -> String {
     let number = asked.trim_start_matches(['+', '-']);
     let unit = number.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '.');

@@ -7,26 +7,26 @@ use http::Method;
 use crate::answer::respond;
 use crate::front::request_info::ResourceRequest;
 
-/// What a path of the API leads to.
+/// The endpoint of an API path.
 pub(crate) struct Endpoint {
     pub(crate) kind: Arc<Kind>,
     pub(crate) action: Action,
 }
 
-/// What is to be done there.
+/// The action of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// A verb of the registry.
     Verb(Verb),
-    /// A connection to somewhere else.
+    /// A connection to a node or pod.
     Connect,
 }
 
 impl Endpoint {
-    /// Finds the kind, and what the method means there.
+    /// Finds the kind and the action of a request.
     ///
     /// # Errors
-    /// The page of a path that nobody serves, 404 for a resource that is not there, 405 for a method that it has not.
+    /// The page of an unknown path, 404 for an unknown resource, 405 for an unsupported method.
     pub(crate) fn find(kinds: &Kinds, asked: &ResourceRequest, method: &Method, watch: bool) -> Result<Self, Status> {
         let resource = &asked.at.resource;
         let Some(kind) = kinds.resource(resource) else { return Err(nothing_at(kinds, &resource.group)) };
@@ -40,7 +40,7 @@ impl Endpoint {
     }
 }
 
-/// What the method means of a collection, or of an object.
+/// The verb of a method on a collection or on an object.
 fn verb_of(method: &Method, asked: &ResourceRequest, watch: bool) -> Option<Verb> {
     match (method.as_str(), asked.is_item) {
         ("GET" | "HEAD", _) if asked.watch_in_path => Some(Verb::Watch),
@@ -75,7 +75,7 @@ fn on_objects(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Resul
     }
 }
 
-/// Whether the path is one of a namespace. That of a namespace itself is not, though its own name stands in that place.
+/// Whether the path is in a namespace. The path of a Namespace itself is not, although its name is at the same place.
 fn is_in_namespace(at: &ResourcePath) -> bool {
     let names_itself = at.resource.resource == "namespaces" && at.name == at.namespace;
     !at.namespace.is_empty() && !names_itself
@@ -102,8 +102,8 @@ fn on_subresource(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> R
     }
 }
 
-/// What a path means that one handler of all paths serves. In Kubernetes: `crdHandler.ServeHTTP`, whose refusals are
-/// not those of routes.
+/// The action for a kind that one handler serves at all paths. In Kubernetes: `crdHandler.ServeHTTP`, whose refusals
+/// differ from those of routes.
 fn on_any_path(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Result<Action, Status> {
     let is_across = matches!(verb, Some(Verb::List | Verb::Watch));
     match (kind.is_namespaced(), is_in_namespace(&asked.at)) {
@@ -128,20 +128,20 @@ fn on_any_path(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Resu
     }
 }
 
-/// 404 of a path below a group. In Kubernetes: the routes of a built-in group, of whatever version, answer with a
-/// Status; nobody has routes for the others.
+/// 404 of a path below a group. In Kubernetes: a built-in group has routes for every version, which return a Status;
+/// other groups have no routes.
 pub(crate) fn nothing_at(kinds: &Kinds, group: &str) -> Status {
     let has_routes = |kind: &Arc<Kind>| kind.offers().refusals == Refusals::Routes && kind.gvk().group == group;
     if kinds.iter().any(has_routes) { no_such_resource() } else { respond::no_such_page() }
 }
 
-/// 404 of a resource that its group version does not have.
+/// 404 for an unknown resource of a group version.
 pub(crate) fn no_such_resource() -> Status {
     let message = "the server could not find the requested resource";
     Status::failure(404, reason::NOT_FOUND, message).with_details(StatusDetails::default())
 }
 
-/// 405 of a method that the resource does not have.
+/// 405 for an unsupported method of a resource.
 pub(crate) fn method_not_allowed() -> Status {
     let message = "the server does not allow this method on the requested resource";
     Status::failure(405, reason::METHOD_NOT_ALLOWED, message).with_details(StatusDetails::default())

@@ -2,17 +2,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use coracle_meta::{Status, reason};
 
-/// In how many groups users are counted. In Kubernetes: the queues of a priority level.
+/// The number of groups of users that are counted together. In Kubernetes: the queues of a priority level.
 pub(crate) const FLOWS: usize = 128;
 
-/// To which group of users a user belongs, the same in every run: a new `DefaultHasher` has fixed keys.
+/// The group of a user. It is the same in every run, because a new `DefaultHasher` has fixed keys.
 pub(crate) fn flow(user: &str) -> usize {
     let mut hasher = DefaultHasher::new();
     user.hash(&mut hasher);
     (hasher.finish() % FLOWS as u64) as usize
 }
 
-/// 429 of a request for which there is no room now. In Kubernetes: `tooManyRequests` of `WithMaxInFlightLimit`.
+/// 429 for a request beyond the limit. In Kubernetes: `tooManyRequests` of `WithMaxInFlightLimit`.
 pub(crate) fn too_many_requests() -> Status {
     Status::failure(429, reason::TOO_MANY_REQUESTS, "Too many requests, please try again later.").with_retry_after(1)
 }

@@ -12,7 +12,7 @@ use crate::front::query::{Plus, percent_decode};
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// Who the request says it is made for, if the asker may speak for them. In Kubernetes: `WithImpersonation`.
+/// The impersonated user, if the request has one and its user may impersonate it. In Kubernetes: `WithImpersonation`.
 pub(crate) async fn impersonate(
     registry: &Registry,
     user: Arc<User>,
@@ -25,7 +25,7 @@ pub(crate) async fn impersonate(
     Ok(Arc::new(wanted.into_user()))
 }
 
-/// Whom the headers `Impersonate-*` name.
+/// The user in the headers `Impersonate-*`.
 #[derive(Debug)]
 struct Wanted {
     name: String,
@@ -36,13 +36,13 @@ struct Wanted {
 
 impl Wanted {
     /// # Errors
-    /// 400 if a value is not UTF-8, or there is no user. A header that is passed over would leave the asker with rights
-    /// that it gave up. In Kubernetes a value may be of any bytes.
+    /// 400 if a value is not UTF-8, or there is no user: an ignored header would leave the client with permissions that
+    /// it gave up. Unlike Kubernetes, where a value can have any bytes.
     fn read(headers: &HeaderMap) -> Result<Option<Self>, Status> {
         let texts = |name: &str| -> Result<Vec<String>, Status> {
             headers.get_all(name).iter().map(|value| text(name, value)).collect()
         };
-        // Of several values the first counts, as in Go.
+        // The first of several values counts, as in Go.
         let first = |name: &str| Ok::<_, Status>(texts(name)?.into_iter().next().unwrap_or_default());
         let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (header, value) in headers {
@@ -76,14 +76,14 @@ impl Wanted {
         format!("requested [{}] without impersonating a user", requests.join(" "))
     }
 
-    /// In Kubernetes: `SplitUsername`; what is not the name of an account is the name of a user.
+    /// In Kubernetes: `SplitUsername`; a name that is not that of a service account is the name of a user.
     fn service_account(&self) -> Option<(&str, &str)> {
         let (namespace, name) = self.name.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
         let is_account = dns1123_label(namespace).is_empty() && dns1123_subdomain(name).is_empty();
         is_account.then_some((namespace, name))
     }
 
-    /// What the asker has to be allowed to impersonate, one thing after the other.
+    /// The resources that the client must be allowed to impersonate, in this order.
     fn targets(&self) -> Vec<ResourcePath> {
         let target = |group: &str, resource: &str, name: &str| {
             ResourcePath::new(GroupVersionResource::new(group, "v1", resource)).object("", name)

@@ -7,28 +7,28 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::front::fairness::{FLOWS, flow, too_many_requests};
 use crate::front::limits::Limits;
 
-/// Counts the requests that are being answered, and refuses those that are too many. A request whose body has not come is
-/// not being answered yet: it takes its place when the body is there.
+/// Counts the requests in flight, and refuses those beyond the limit. A request takes a place only when its body is
+/// complete.
 ///
-/// In Kubernetes: `WithMaxInFlightLimit`. Unlike Kubernetes there are no queues: of priority and fairness there is the rule that one
-/// user takes half of the places at most, so that the requests of one user do not keep out those of others.
+/// In Kubernetes: `WithMaxInFlightLimit`. Unlike Kubernetes: there are no queues. Instead of priority and fairness, one
+/// user can take at most half of the places, so that the requests of one user do not block those of others.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     reads: Places,
     writes: Places,
 }
 
-/// A place among the requests that are being answered.
+/// A place among the requests in flight.
 pub(crate) struct Place {
     _permits: Option<[OwnedSemaphorePermit; 2]>,
 }
 
-/// The places for one sort of requests.
+/// The places for reads or for writes.
 #[derive(Debug)]
 struct Places {
     count: usize,
     all: Arc<Semaphore>,
-    /// Half of the places each; a user belongs to one, which others may share.
+    /// Groups of users, each with half of the places; several users may share a group.
     of_users: Vec<Arc<Semaphore>>,
 }
 
@@ -55,12 +55,12 @@ impl InFlight {
         Self { reads: Places::new(limits.reads), writes: Places::new(limits.writes) }
     }
 
-    /// How many reads and how many writes are being answered.
+    /// The numbers of reads and writes in flight.
     pub(crate) fn taken(&self) -> (usize, usize) {
         (self.reads.taken(), self.writes.taken())
     }
 
-    /// Takes a place, or answers 429. Members of `system:masters` always find one.
+    /// Takes a place, or returns 429. Members of `system:masters` have no limit.
     pub(crate) fn enter(&self, verb: &str, user: &User) -> Result<Place, Status> {
         let reads = matches!(verb, "get" | "list" | "watch" | "head" | "options");
         let places = if reads { &self.reads } else { &self.writes };

@@ -1,19 +1,19 @@
-/// How much is served at once. In Kubernetes: `--max-requests-inflight` and its siblings.
+/// The limits of an API server. In Kubernetes: `--max-requests-inflight` and its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests that only read, watches and other streams aside.
+    /// Concurrent non-mutating requests, except watches and other streams.
     pub reads: usize,
-    /// Requests that write.
+    /// Concurrent mutating requests.
     pub writes: usize,
-    /// Bytes of a body.
+    /// Bytes of a request body.
     pub body_bytes: usize,
-    /// Bytes of all bodies together that have not come to their end; one user has half of them at most.
+    /// Bytes of all incomplete request bodies together; one user has at most half of them.
     pub unread_body_bytes: usize,
-    /// Bytes of all answers together that clients have not read; one user has half of them at most.
+    /// Bytes of all unread responses together; one user has at most half of them.
     pub unread_answer_bytes: usize,
-    /// Seconds that a request may take, streams aside.
+    /// The timeout of a request in seconds, except streams.
     pub request_seconds: u64,
-    /// The least seconds after which a watch that names no time is ended; the most is twice that.
+    /// The minimum number of seconds after which a watch without a timeout is ended; the maximum is twice that.
     pub watch_seconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What comes in: the request line, who asks and whether they may, how much at once and how long, the body.
+//! Requests: the request line, authentication and authorization, limits, and the body.
 
 pub(crate) mod access;
 pub(crate) mod anonymous;

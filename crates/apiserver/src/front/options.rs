@@ -4,30 +4,30 @@ use serde_json::Value;
 
 use crate::front::query::Query;
 
-/// How long a field manager's name may be, in bytes.
+/// The maximum length of a field manager's name, in bytes.
 const FIELD_MANAGER_LIMIT: usize = 128;
 
-/// What the query of a write says of all writes alike.
+/// The common query options of all writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WriteOptions {
-    /// Whether everything happens but the write.
+    /// Whether it is a dry run.
     pub(crate) dry_run: bool,
-    /// What the client says of the manager and of the validation; without a manager the user agent is one.
+    /// The field manager and field validation of the client; without a manager, the user agent is the manager.
     pub(crate) said: Said,
-    /// What to do about unknown fields.
+    /// How unknown fields are handled.
     pub(crate) field_validation: FieldValidation,
-    /// Whether an apply takes fields away from others; `None` if not said.
+    /// Whether an apply takes fields from other managers; `None` if the query does not set it.
     pub(crate) force: Option<bool>,
 }
 
-/// Which verb's options are read: they are called by it in messages.
+/// The verb of the options, which gives them their name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteKind {
     /// `CreateOptions`
     Create,
     /// `UpdateOptions`
     Update,
-    /// `PatchOptions` of any patch but an apply.
+    /// `PatchOptions` of any patch except an apply.
     Patch,
     /// `PatchOptions` of an apply.
     Apply,
@@ -101,7 +101,8 @@ pub(crate) fn get_options(query: &Query) -> GetOptions {
 
 /// Reads and checks the query of a list, a watch or a deletion of a collection.
 ///
-/// In Kubernetes: `metainternalversion.ListOptions`, with the rule that a watch from no version sends what there is.
+/// In Kubernetes: `metainternalversion.ListOptions`, with the rule that a watch without a version first sends the
+/// existing objects.
 pub(crate) fn list_options(query: &Query, watch: bool) -> Result<ListOptions, Status> {
     let labels = query.get("labelSelector").map(LabelSelector::parse).transpose();
     let labels = labels.map_err(|error| Status::bad_request(error.to_string()))?;
@@ -173,16 +174,16 @@ fn check_watch(options: &ListOptions) -> Vec<FieldError> {
     errors
 }
 
-/// The options of a delete, and whether it is a dry run.
+/// A delete: its options, and whether it is a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeleteRequest {
-    /// How to delete.
+    /// The options.
     pub(crate) options: DeleteOptions,
-    /// Whether nothing is deleted.
+    /// Whether it is a dry run.
     pub(crate) dry_run: bool,
 }
 
-/// Reads the options of a delete from its body (`None` for an empty one) or else from its query.
+/// Reads the options of a delete from its body, or from its query if the body is empty (`None`).
 pub(crate) fn delete_options(query: &Query, body: Option<&Value>) -> Result<DeleteRequest, Status> {
     let mut errors = Vec::new();
     let (grace, propagation, orphan, preconditions, dry_run) = match body {

@@ -9,18 +9,18 @@ use crate::front::peer_address::PeerAddress;
 use crate::front::request_info::RequestInfo;
 use crate::front::upgrade::is_upgrade;
 
-/// What is passed on of a request, beside what every request has.
+/// The parts of a request that only forwarded requests need.
 pub(crate) struct PassedOn {
     pub(crate) extension: Arc<Extension>,
     pub(crate) uri: Uri,
-    /// From where the request came, if it came over a socket.
+    /// The address of the client, if the request came over a socket.
     pub(crate) peer: Option<PeerAddress>,
-    /// The client's connection, if it wants that to become another.
+    /// The client's connection, if the client requests an upgrade.
     pub(crate) connection: Option<OnUpgrade>,
 }
 
 impl PassedOn {
-    /// What is passed on, if another server answers.
+    /// These parts, if an extension API server serves the request.
     pub(crate) fn read(registry: &Registry, info: &RequestInfo, parts: &mut Parts) -> Option<Self> {
         let extension = answers_for(registry, info)?;
         let connection = if is_upgrade(&parts.headers) { parts.extensions.remove::<OnUpgrade>() } else { None };
@@ -28,13 +28,13 @@ impl PassedOn {
         Some(Self { extension, uri: parts.uri.clone(), peer, connection })
     }
 
-    /// Whether the answer may be a stream in both directions.
+    /// Whether the response may be a stream in both directions.
     pub(crate) fn is_upgrade(&self) -> bool {
         self.connection.is_some()
     }
 }
 
-/// The server that answers, if not this one.
+/// The extension API server that serves the request, if any.
 fn answers_for(registry: &Registry, info: &RequestInfo) -> Option<Arc<Extension>> {
     let extensions = registry.extensions();
     if let Some(asked) = &info.resource {

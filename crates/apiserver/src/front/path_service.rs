@@ -7,29 +7,29 @@ use coracle_registry::User;
 use futures_util::future::BoxFuture;
 use http::{Method, Response};
 
-/// The answer while it is made.
+/// A future of a response.
 type Answer = BoxFuture<'static, Result<Response<Body>, Status>>;
 
-/// What is known of a request for a path that is not the API server's own.
+/// A request for a path that is not the API server's own.
 #[derive(Clone, Debug)]
 pub struct PathRequest {
-    /// Who asks.
+    /// The user.
     pub user: Arc<User>,
-    /// How.
+    /// The HTTP method.
     pub method: Method,
 }
 
-/// Answers a path that is not the API server's own.
+/// Serves a path that is not the API server's own.
 ///
-/// The listener puts it into the extensions of a request. The API server calls it when it knows who asks, has found the
-/// request allowed and has begun its events in the audit log, so that no such path has a way in of its own.
+/// The listener puts it into the extensions of a request. The API server calls it after authentication, authorization
+/// and the first audit event, so that these apply to every such path.
 #[derive(Clone)]
 pub struct PathService {
     answer: Arc<dyn Fn(PathRequest) -> Answer + Send + Sync>,
 }
 
 impl PathService {
-    /// A service that answers so.
+    /// A service that responds with `answer`.
     pub fn new<A, B>(answer: impl Fn(PathRequest) -> A + Send + Sync + 'static) -> Self
     where
         A: Future<Output = Result<Response<B>, Status>> + Send + 'static,

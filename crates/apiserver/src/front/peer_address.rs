@@ -1,3 +1,3 @@
-/// From where a request came. The listener puts it into the extensions of each request.
+/// The address of the client. The listener puts it into the extensions of each request.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerAddress(pub std::net::IpAddr);

@@ -5,15 +5,15 @@ use percent_encoding::percent_decode_str;
 
 /// The parameters of a request's query, decoded, in the order given.
 ///
-/// Reads as Go's `url.Values` and apimachinery's conversions do: the first value of a name counts, a flag is true for
-/// every value other than `0` and `false`, and a number that is none is an error of the caller's.
+/// Values are read as by Go's `url.Values` and apimachinery's conversions: the first value of a name counts, a flag is
+/// true for every value except `0` and `false`, and an invalid number is an error of the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Query {
     pairs: Vec<(String, String)>,
 }
 
 impl Query {
-    /// Reads the part of a URL after `?`. What cannot be decoded is left as it is.
+    /// Reads the part of a URL after `?`. Invalid escapes are left as they are.
     pub(crate) fn parse(text: &str) -> Self {
         let pairs = text
             .split('&')
@@ -36,7 +36,7 @@ impl Query {
         self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first value of `name`, or nothing.
+    /// The first value of `name`, or an empty text.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or("")
     }
@@ -46,12 +46,12 @@ impl Query {
         self.pairs.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// A flag: absent, or anything but `0` and `false`.
+    /// A flag: `None` if absent, true for every value except `0` and `false`.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.get(name).map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    /// A whole number.
+    /// An integer.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let quoted = coracle_meta::go_quote(value);
@@ -65,12 +65,12 @@ impl Query {
         }
     }
 
-    /// Whether the request asks for a watch.
+    /// Whether the request is a watch.
     pub(crate) fn is_watch(&self) -> bool {
         self.flag("watch").unwrap_or(false)
     }
 
-    /// The name that the field selector demands, if it demands one that can be a name in a path.
+    /// The name that the field selector requires, if it is valid as a name in a path.
     pub(crate) fn selected_name(&self) -> Option<String> {
         let selector = FieldSelector::parse(self.get("fieldSelector")?).ok()?;
         let name = selector.exact("metadata.name")?;
@@ -79,7 +79,7 @@ impl Query {
     }
 }
 
-/// What a plus sign means: a space in a query, itself in a path.
+/// The meaning of a plus sign: a space in a query, itself in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plus {
     /// As in a query.
@@ -88,7 +88,7 @@ pub(crate) enum Plus {
     IsItself,
 }
 
-/// Decodes `%41`; a percent sign without two hexadecimal digits stands for itself.
+/// Decodes `%41`; a percent sign without two hexadecimal digits is left as it is.
 pub(crate) fn percent_decode(text: &str, plus: Plus) -> String {
     let spaced = match plus {
         Plus::IsSpace => Cow::Owned(text.replace('+', " ")),

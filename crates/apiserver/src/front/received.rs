@@ -12,7 +12,7 @@ use crate::front::request_info::RequestInfo;
 use crate::front::upgrade::Upgrade;
 use crate::offload::Weight;
 
-/// A request as it came, with what was read from it.
+/// A received request.
 pub(crate) struct Received {
     pub(crate) method: Method,
     pub(crate) headers: HeaderMap,
@@ -20,36 +20,36 @@ pub(crate) struct Received {
     pub(crate) info: Arc<RequestInfo>,
     pub(crate) audit_id: String,
     pub(crate) user: Arc<User>,
-    /// Whether it came over a socket.
+    /// Whether the request came over a socket.
     pub(crate) is_remote: bool,
-    /// The other end of a connection that is to become another, if the client asks for that.
+    /// The connection to upgrade, if the client requests an upgrade.
     pub(crate) upgrade: Option<Upgrade>,
-    /// Whom it is passed on to, if another API server answers.
+    /// How the request is forwarded, if an extension API server serves it.
     pub(crate) passed_on: Option<PassedOn>,
-    /// What answers its path, if that is not this server's own.
+    /// The service of its path, if the path is not the API server's own.
     pub(crate) path_service: Option<PathService>,
-    /// Whether it takes long to compute.
+    /// Whether the request is heavy.
     pub(crate) weight: Weight,
-    /// What is noted for the audit log.
+    /// The annotations for the audit log.
     pub(crate) audit: AuditNotes,
     /// The entry of this request in the event log.
     pub(crate) entry: Option<EntryId>,
 }
 
 impl Received {
-    /// Whether the answer is a stream, without a limit of its time.
+    /// Whether the response is a stream without a time limit.
     pub(crate) fn is_stream(&self) -> bool {
         let is_passed_on = self.passed_on.as_ref().is_some_and(PassedOn::is_upgrade);
         is_passed_on || self.path_service.is_some() || deadline::is_long_running(&self.info)
     }
 
-    /// Whether the verb reads a body, and takes a place itself when the body has come.
+    /// Whether the verb reads a body, and itself takes a place when the body is complete.
     pub(crate) fn reads_body(&self) -> bool {
         let writes = matches!(self.info.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection");
         self.passed_on.is_none() && self.info.resource.is_some() && writes
     }
 
-    /// Who the client says it is.
+    /// The user agent.
     pub(crate) fn user_agent(&self) -> &str {
         self.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("")
     }

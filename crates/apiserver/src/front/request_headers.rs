@@ -6,28 +6,28 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::front::query::{Plus, percent_decode};
 
-/// Who has shown a certificate of the front proxies' authority: its common name. The TLS listener puts it into the
+/// The common name of a client certificate of the front proxies' authority. The TLS listener puts it into the
 /// extensions of each request.
 #[derive(Clone, Debug)]
 pub struct FrontProxy(pub String);
 
-/// By which headers a front proxy says who is asking. In Kubernetes: the flags `--requestheader-*`.
+/// The headers with which a front proxy sends the user. In Kubernetes: the flags `--requestheader-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestHeaders {
-    /// The common names of front proxies; empty for all whom their authority has certified.
+    /// The common names of front proxies; empty to accept every certificate of their authority.
     pub allowed_names: Vec<String>,
-    /// Where the name of a user stands: in the first that is there.
+    /// The headers of the user name; the first one that is present counts.
     pub username_headers: Vec<String>,
-    /// Where the uid stands.
+    /// The headers of the uid.
     pub uid_headers: Vec<String>,
-    /// Where groups stand, one each.
+    /// The headers of groups, with one group each.
     pub group_headers: Vec<String>,
-    /// How headers begin whose ends are keys of what else is known.
+    /// The prefixes of the headers of extra attributes; the rest of the header name is the key.
     pub extra_headers_prefix: Vec<String>,
 }
 
 impl Default for RequestHeaders {
-    /// Those that API servers use among themselves.
+    /// The headers that Kubernetes' API servers use by default.
     fn default() -> Self {
         let one = |name: &str| vec![name.to_owned()];
         Self {
@@ -41,17 +41,17 @@ impl Default for RequestHeaders {
 }
 
 impl RequestHeaders {
-    /// The user of whom a front proxy speaks, if it speaks of one.
+    /// The user in the headers of a front proxy, if they name one.
     ///
     /// # Errors
-    /// 401 if the proxy is not one of those allowed, or a value is not UTF-8: with another letter in its place it would be another
-    /// user's. In Kubernetes a value may be of any bytes.
+    /// 401 if the proxy is not allowed, or a value is not UTF-8, because a replacement character would make it another
+    /// user's. Unlike Kubernetes, where a value can have any bytes.
     pub(crate) fn user(&self, proxy: &FrontProxy, headers: &HeaderMap) -> Result<Option<User>, Status> {
         let all = |names: &[String]| -> Result<Vec<String>, Status> {
             let values = names.iter().flat_map(|name| headers.get_all(name));
             values.filter(|value| !value.is_empty()).map(text).collect()
         };
-        // Of one header the first value counts, and of several headers the first that has one.
+        // The first value of a header counts, and the first of several headers that has a value.
         let first = |names: &[String]| {
             let mut values = names.iter().filter_map(|name| headers.get(name)).filter(|value| !value.is_empty());
             values.next().map(text).transpose()
@@ -71,7 +71,7 @@ impl RequestHeaders {
         Ok(Some(User { name, uid, groups: all(&self.group_headers)?, extra }))
     }
 
-    /// Whether a header says who is asking.
+    /// Whether a header contains a part of the identity.
     pub(crate) fn is_one(&self, header: &HeaderName) -> bool {
         let names = [&self.username_headers, &self.uid_headers, &self.group_headers];
         let is_name = names.into_iter().flatten().any(|name| header.as_str().eq_ignore_ascii_case(name));

@@ -4,42 +4,42 @@ use coracle_meta::{GroupVersionResource, ResourcePath};
 
 use crate::front::query::Query;
 
-/// What a request asks for, read from its method and path alone.
+/// The meaning of a request, from only its method and path.
 ///
-/// In Kubernetes: `apiserver/pkg/endpoints/request.RequestInfo`. Nothing here says that the resource exists.
+/// In Kubernetes: `apiserver/pkg/endpoints/request.RequestInfo`. The resource need not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestInfo {
-    /// The path, decoded, as asked.
+    /// The requested path, decoded.
     pub(crate) path: String,
-    /// The verb that is authorized: `get`, `list`, `watch`, `create`, …; of another path the lower-case method.
+    /// The verb for authorization: `get`, `list`, `watch`, `create`, …; for a non-resource path the lower-case method.
     pub(crate) verb: String,
-    /// What of a resource, if the path names one; otherwise the path is all there is to know.
+    /// The resource, if the path names one.
     pub(crate) resource: Option<ResourceRequest>,
 }
 
-/// What a path says that names a resource.
+/// A request for a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ResourceRequest {
-    /// Where. For authorization a list of one name counts as that name, and a namespace stands in itself.
+    /// The path. For authorization, a list that selects one name has this name, and a Namespace is in itself.
     pub(crate) at: Arc<ResourcePath>,
     /// The steps after the subresource.
     pub(crate) rest: Vec<String>,
-    /// Whether the verb was part of the path (`/api/v1/watch/pods`), as it was before queries carried it.
+    /// Whether the verb was part of the path (`/api/v1/watch/pods`): the legacy form of a watch.
     pub(crate) watch_in_path: bool,
-    /// Whether the path itself has a name, other than a name that a field selector demands.
+    /// Whether the path itself has a name, rather than the field selector.
     pub(crate) is_item: bool,
 }
 
-/// Why a path that looks like one of a resource is none.
+/// Why a path that looks like a resource path is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unable to determine kind and namespace from url, {0}")]
 pub(crate) struct BadPath(String);
 
-/// Namespaces have subresources of their own, which look like resources in a namespace.
+/// The subresources of Namespaces, which look like resources in a namespace.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
 impl RequestInfo {
-    /// Reads a request line. Never fails on a path that is none of the API's: such a path has no resource.
+    /// Reads a request line. A path outside the API is not an error: it has no resource.
     pub(crate) fn parse(method: &http::Method, path: &str, query: &Query) -> Result<Self, BadPath> {
         let mut info = Self { path: path.to_owned(), verb: method.as_str().to_ascii_lowercase(), resource: None };
         let steps: Vec<&str> = match path.trim_matches('/') {

@@ -5,18 +5,18 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::front::upgrade::is_web_socket;
 
-/// How a subprotocol begins that carries a token: browsers cannot set other headers of a WebSocket.
+/// The prefix of a subprotocol with a token: browsers cannot set other headers of a WebSocket.
 const SUBPROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
-/// The token that a request shows.
+/// The token of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Token {
-    /// None.
+    /// There is no token.
     #[default]
     None,
-    /// This one, to be checked.
+    /// A token to verify.
     Shown(String),
-    /// One that no issuer can have issued.
+    /// A token that cannot be valid.
     Unreadable,
 }
 
@@ -41,7 +41,7 @@ impl Token {
         }
     }
 
-    /// In Kubernetes: `websocket.ProtocolAuthenticator`, which asks for another subprotocol for the server to choose.
+    /// In Kubernetes: `websocket.ProtocolAuthenticator`, which requires another subprotocol that the server can choose.
     fn of_subprotocols(headers: &HeaderMap) -> Self {
         if !is_web_socket(headers) {
             return Self::None;
@@ -61,13 +61,13 @@ impl Token {
     }
 }
 
-/// The subprotocols that a client offers.
+/// The subprotocols that the client offers.
 fn offered(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
-/// Takes a token out of the subprotocols that are offered, so that it is neither chosen nor passed on.
+/// Removes a token from the offered subprotocols, so that it is neither chosen nor forwarded.
 pub(crate) fn hide_subprotocol(headers: &mut HeaderMap) {
     if !offered(headers).any(|offer| offer.starts_with(SUBPROTOCOL)) {
         return;

@@ -4,23 +4,23 @@ use http::request::Parts;
 use http::{HeaderMap, Request, header};
 use hyper::upgrade::OnUpgrade;
 
-/// The other end of a connection that its client wants to become another.
+/// A connection that its client wants to upgrade.
 pub(crate) struct Upgrade {
-    /// What the client said of it.
+    /// The request's headers.
     head: Parts,
     connection: OnUpgrade,
 }
 
-/// What becomes of such a connection here.
+/// The protocol of an upgraded connection.
 pub(crate) enum Opened {
     /// A WebSocket.
     WebSocket(WebSocketUpgrade),
-    /// SPDY/3.1, for remote commands of clients that know nothing newer.
+    /// SPDY/3.1, for remote commands of older clients.
     Spdy(OnUpgrade),
 }
 
 impl Upgrade {
-    /// What the client wants; `None` where it wants nothing that is known here, or there is no connection to make it of.
+    /// The requested upgrade; `None` if the client requests none that is supported, or there is no connection.
     pub(crate) fn read(parts: &mut Parts) -> Option<Self> {
         let wanted = parts.headers.get(header::UPGRADE)?.as_bytes();
         let is_known = ["websocket", "SPDY/3.1"].iter().any(|known| wanted.eq_ignore_ascii_case(known.as_bytes()));
@@ -32,17 +32,17 @@ impl Upgrade {
         Some(Self { head, connection })
     }
 
-    /// Whether it is to be a WebSocket.
+    /// Whether the client requests a WebSocket.
     fn is_web_socket(&self) -> bool {
         wants_web_socket(&self.head.headers)
     }
 
-    /// The connection itself, for whoever passes on what is said over it.
+    /// The connection itself, for a proxy.
     pub(crate) fn into_connection(self) -> OnUpgrade {
         self.connection
     }
 
-    /// To be spoken here; `None` if the client does not ask for it as it has to.
+    /// Accepts the upgrade; `None` if the request for it is invalid.
     pub(crate) async fn open(self) -> Option<Opened> {
         if !self.is_web_socket() {
             return Some(Opened::Spdy(self.connection));
@@ -52,7 +52,7 @@ impl Upgrade {
         WebSocketUpgrade::from_request_parts(&mut head, &()).await.ok().map(Opened::WebSocket)
     }
 
-    /// A WebSocket, if that is what is wanted.
+    /// A WebSocket, if the client requests one.
     pub(crate) async fn web_socket(self) -> Option<WebSocketUpgrade> {
         match self.open().await? {
             Opened::WebSocket(upgrade) => Some(upgrade),
@@ -61,13 +61,13 @@ impl Upgrade {
     }
 }
 
-/// Whether the client wants its connection to become another. In Kubernetes: `httpstream.IsUpgradeRequest`.
+/// Whether the client requests an upgrade. In Kubernetes: `httpstream.IsUpgradeRequest`.
 pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     headers.contains_key(header::UPGRADE) && { values }.any(|value| value.to_ascii_lowercase().contains("upgrade"))
 }
 
-/// Whether it is to become a WebSocket. In Kubernetes: `wsstream.IsWebSocketRequest`.
+/// Whether the client requests a WebSocket. In Kubernetes: `wsstream.IsWebSocketRequest`.
 pub(super) fn is_web_socket(headers: &HeaderMap) -> bool {
     wants_web_socket(headers) && is_upgrade(headers)
 }

@@ -20,7 +20,7 @@ use crate::front::request_info::ResourceRequest;
 use crate::offload::Weight;
 use crate::server::Server;
 
-/// One call of a verb: the request, the kind that it is about, and how the client wants the answer.
+/// One call of a verb: the request, its kind, and the negotiated format of the response.
 pub(super) struct Call {
     pub(super) server: Arc<Server>,
     pub(super) kind: Arc<Kind>,
@@ -31,14 +31,14 @@ pub(super) struct Call {
     pub(super) body: Body,
     pub(super) how: Negotiated,
     pub(super) upgrade: Option<WebSocketUpgrade>,
-    /// Whether it takes long to compute.
+    /// Whether the request is heavy.
     pub(super) weight: Weight,
-    /// Taken when the body has come; verbs that read none have one already.
+    /// The place in flight: taken when the body is complete, or before the call for verbs without a body.
     pub(super) place: Option<Place>,
 }
 
 impl Call {
-    /// Waits for the whole body, up to the server's limit, and then takes a place among the requests that are answered.
+    /// Waits for the whole body, up to the server's limit, and then takes a place among the requests in flight.
     pub(super) async fn read_body(&mut self) -> Result<Bytes, Status> {
         let held = self.server.bodies.account(&self.request.user);
         let body = body::read(std::mem::take(&mut self.body), self.server.limits.body_bytes, held).await?;
@@ -47,20 +47,20 @@ impl Call {
         Ok(body)
     }
 
-    /// Reads a body that holds an object; of an unknown media type it is not even read.
+    /// Reads a body with an object; a body with an unsupported media type is not read.
     pub(super) async fn read_object(&mut self) -> Result<ObjectBody, Status> {
         let format = body_format(&self.headers, self.kind.offers().formats)?;
         Ok(ObjectBody { format, bytes: self.read_body().await? })
     }
 
-    /// The object that a body holds.
+    /// Decodes the object in a body.
     pub(super) fn decode(&self, body: &ObjectBody) -> Result<Object, Status> {
         let object = body::decode(&self.kind, &self.request, body)?;
         self.request.audit.request(|| object.clone().into_value());
         Ok(object)
     }
 
-    /// Takes over what the query says of all writes alike.
+    /// Applies the common query options of writes.
     pub(super) fn set_write_options(&mut self, options: &WriteOptions) {
         self.request.dry_run = options.dry_run;
         self.request.field_validation = options.field_validation;
@@ -70,12 +70,12 @@ impl Call {
         }
     }
 
-    /// How objects are shown to this client.
+    /// How objects are rendered for this client.
     pub(super) fn rendering(&self) -> Result<Rendering, Status> {
         Rendering::new(&self.kind, &self.request, self.how, &self.query, &self.server.renderings)
     }
 
-    /// One object as the answer. An answer of kind Status (of a binding, an eviction) is written as such.
+    /// One object as the response. An object of kind Status (of a binding, an eviction) is written as a Status.
     pub(super) fn respond_object(&self, code: StatusCode, object: &Stored) -> Result<Response<Body>, Status> {
         let rendering = self.rendering()?;
         self.request.audit.response(|| object.object().to_value());
@@ -87,7 +87,7 @@ impl Call {
     }
 }
 
-/// The request as the registry takes it.
+/// The request for the registry.
 pub(super) fn request(
     server: &Server,
     received: &Received,
@@ -113,7 +113,7 @@ pub(super) fn request(
     }
 }
 
-/// Where the registry finds it: no kind of the cluster stands in a namespace, and a selector is no name.
+/// The path for the registry: a cluster-scoped kind has no namespace, and a selector is not a name.
 fn path_of(kind: &Kind, asked: &ResourceRequest) -> Arc<ResourcePath> {
     let is_in_place = kind.is_namespaced() || asked.at.namespace.is_empty();
     let is_named = asked.is_item || asked.at.name.is_empty();
@@ -127,7 +127,7 @@ fn path_of(kind: &Kind, asked: &ResourceRequest) -> Arc<ResourcePath> {
     at
 }
 
-/// The manager of a client that names none: its agent up to the first slash, its unprintable signs left out.
+/// The default manager of a client: its user agent up to the first slash, without unprintable characters.
 ///
 /// In Kubernetes: `managerOrUserAgent`.
 fn manager_of(agent: &str) -> String {

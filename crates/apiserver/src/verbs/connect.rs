@@ -12,7 +12,7 @@ use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
 use crate::server::Server;
 
-/// Hands a connection over to the node that the subresource leads to, and its answer back, as it comes.
+/// Connects the client with the node of the subresource, and streams the response back.
 pub(super) async fn serve(
     server: &Arc<Server>,
     kind: &Kind,
@@ -25,7 +25,7 @@ pub(super) async fn serve(
     let path = asked.rest.join("/");
     let destination = server.registry.connect(&request, &path, received.query.pairs()).await?;
     if destination.node.is_empty() {
-        // Whoever runs nowhere yet has nothing to say, and saying nothing is no failure.
+        // A pod that is not scheduled has no output, and empty output is not an error.
         return Ok(text(StatusCode::OK, Body::empty()));
     }
     let forwarded = Request::builder()
@@ -55,8 +55,7 @@ fn without_hops(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// What a node says to who wants a log and does not get it. In Kubernetes: `GenericHttpResponseChecker`, whose verb is
-/// empty.
+/// The error of a node for a log request. In Kubernetes: `GenericHttpResponseChecker`, whose verb is empty.
 async fn refused_log(answer: Response<Body>, pod: &str) -> Status {
     let code = answer.status();
     let said = told(answer).await;

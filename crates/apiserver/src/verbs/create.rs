@@ -5,7 +5,7 @@ use http::{Response, StatusCode};
 use super::call::Call;
 use crate::front::options::{WriteKind, write_options};
 
-/// Creates an object, or asks a subresource that is an action.
+/// Creates an object, or runs a subresource that is an action.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     let bytes = call.read_object().await?;
     call.set_write_options(&write_options(WriteKind::Create, &call.query)?);

@@ -10,7 +10,7 @@ use crate::answer::stream;
 use crate::front::body::{self, ObjectBody};
 use crate::front::options::{DeleteRequest, delete_options, list_options};
 
-/// Deletes one object, or begins to.
+/// Deletes one object, or starts its deletion.
 pub(super) async fn one(mut call: Call) -> Result<Response<Body>, Status> {
     let options = read_options(&mut call).await?;
     let asked_to_keep_dependents = options.options.orphan_dependents;
@@ -27,7 +27,7 @@ pub(super) async fn one(mut call: Call) -> Result<Response<Body>, Status> {
     }
 }
 
-/// Deletes all objects of a selection, and answers with what was deleted.
+/// Deletes all selected objects, and returns them.
 pub(super) async fn collection(mut call: Call) -> Result<Response<Body>, Status> {
     let selection = list_options(&call.query, false)?;
     let options = read_options(&mut call).await?;

@@ -6,7 +6,7 @@ use super::call::Call;
 use crate::answer::negotiate::Negotiated;
 use crate::front::options::get_options;
 
-/// Answers with one object, or with its part.
+/// Returns one object, or a part of it.
 pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
     let object = call.server.registry.get(&call.request, &get_options(&call.query)).await?;
     if call.how != Negotiated::JSON {

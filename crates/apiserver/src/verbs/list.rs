@@ -6,7 +6,7 @@ use super::call::Call;
 use crate::answer::stream;
 use crate::front::options::list_options;
 
-/// Answers with the objects of a collection.
+/// Returns the objects of a collection.
 pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
     let options = list_options(&call.query, false)?;
     let list = call.server.registry.list(&call.request, &options).await?;

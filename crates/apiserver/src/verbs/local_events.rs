@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::watch_stream::WatchStream;
 
-/// A watch that nobody reads yet: it goes to whoever claims it first, as lines or as events.
+/// A watch without a reader: the first reader gets it, either as lines or as events.
 #[derive(Clone)]
 pub(super) struct Unclaimed(Arc<Mutex<Option<WatchStream>>>);
 

@@ -1,4 +1,4 @@
-//! What each verb reads from the request, and how its answer is written.
+//! The verbs: what each one reads from the request, and how its response is written.
 
 mod call;
 mod connect;
@@ -29,7 +29,7 @@ use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
 use crate::server::Server;
 
-/// Serves a request about a resource.
+/// Serves a request for a resource.
 pub(crate) async fn serve(
     server: &Arc<Server>,
     received: Received,
@@ -46,7 +46,7 @@ pub(crate) async fn serve(
         Action::Verb(verb) => verb,
     };
     let how = negotiate(&received.headers, &received.query, offer)?;
-    // A failure is no table, so a clause that asks for one does not choose its format.
+    // An error is not a table, so a clause that requests a table does not choose the format of errors.
     let of_failures = negotiate(&received.headers, &received.query, Offer { transforms: false, ..offer });
     let of_failures = Negotiated { format: of_failures.map_or(Format::Json, |how| how.format), ..Negotiated::JSON };
     let request = request(server, &received, &endpoint.kind, &asked, verb);
@@ -79,13 +79,13 @@ pub(crate) async fn serve(
         Verb::Delete => delete::one(call).await,
         Verb::DeleteCollection => delete::collection(call).await,
     };
-    // Warnings are told with failures as well.
+    // Errors also carry warnings.
     let mut response = result.unwrap_or_else(|status| respond::status(&status, of_failures));
     respond::add_warnings(&mut response, &warnings.texts());
     Ok(response)
 }
 
-/// In what the endpoint can answer.
+/// The formats and representations of the endpoint.
 fn offer(endpoint: &Endpoint, asked: &ResourceRequest, method: &http::Method) -> Offer {
     let transforms = endpoint.kind.serves(Verb::Get) || endpoint.kind.serves(Verb::List);
     Offer { formats: endpoint.kind.offers().formats, transforms, lists: !asked.is_item && method == http::Method::GET }

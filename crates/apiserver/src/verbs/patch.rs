@@ -22,7 +22,7 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     update::respond(&call, &written)
 }
 
-/// In which language the patch is written.
+/// The type of the patch.
 fn patch_kind(call: &Call) -> Result<PatchKind, Status> {
     let header = call.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let media_type = header.split(';').next().unwrap_or("").trim();

@@ -6,7 +6,7 @@ use http::{Response, StatusCode};
 use super::call::Call;
 use crate::front::options::{WriteKind, write_options};
 
-/// Replaces an object, or its part.
+/// Replaces an object, or a part of it.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     let bytes = call.read_object().await?;
     call.set_write_options(&write_options(WriteKind::Update, &call.query)?);
@@ -15,7 +15,7 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     respond(&call, &written)
 }
 
-/// 201 if the object was not there before.
+/// The response: 201 if the object was created.
 pub(super) fn respond(call: &Call, written: &Written) -> Result<Response<Body>, Status> {
     let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
     call.respond_object(code, &written.object)

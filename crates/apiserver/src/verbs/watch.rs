@@ -17,7 +17,7 @@ use crate::answer::respond;
 use crate::answer::unread::Streamed;
 use crate::front::options::list_options;
 
-/// Answers with the events of a collection, until the time is over, the server goes or the client does.
+/// Streams the events of a collection until the timeout, the shutdown of the server, or the end of the client.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     let mut options = list_options(&call.query, true)?;
     let Some(media_type) = call.how.format.stream_media_type() else { return Err(not_a_stream(&call)) };
@@ -36,7 +36,8 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
                 None => return Ok(stream_of(stream, call.how.format, media_type)),
             }
         }
-        // A watch whose start is gone begins, says so, and ends: clients look for the error among the events.
+        // A watch from a compacted revision starts, sends the error as an event, and ends: clients expect the error
+        // there.
         Err(status) if status.is_expired() => {
             let mut frame = Vec::new();
             rendering.push_error(&status, &mut frame);
@@ -50,7 +51,8 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     Ok(answer(body, format, media_type))
 }
 
-/// The events as lines, and as what they are for a client in the same process: it is sent what is asked for first.
+/// The events as lines, and as objects for a client in the same process. The first reader decides which of the two is
+/// used.
 fn stream_of(stream: WatchStream, format: Format, media_type: &'static str) -> Response<Body> {
     let offer = stream.can_be_handed_over();
     let unclaimed = Unclaimed::new(stream);
@@ -75,7 +77,7 @@ fn not_a_stream(call: &Call) -> Status {
     Status::failure(406, reason::NOT_ACCEPTABLE, message)
 }
 
-/// A watch of one object is one of its collection with a selector of its name.
+/// A watch of one object is a watch of its collection with a selector for its name.
 fn narrow_to_name(options: &mut ListOptions, name: &str) -> Result<(), Status> {
     match options.field_selector.exact("metadata.name") {
         Some(selected) if selected == name => Ok(()),
@@ -88,7 +90,7 @@ fn narrow_to_name(options: &mut ListOptions, name: &str) -> Result<(), Status> {
     }
 }
 
-/// How long the watch may go on: as asked, or a random time, so that not all watches come back at once.
+/// The timeout of the watch: as requested, or a random time, so that not all watches reconnect at once.
 fn timeout(call: &Call, options: &ListOptions) -> Duration {
     match options.timeout_seconds {
         Some(seconds) => Duration::from_secs(seconds),

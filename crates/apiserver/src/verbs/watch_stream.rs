@@ -15,10 +15,10 @@ use crate::documents::metrics::{Label, OpenStream};
 use crate::record::ACTOR;
 use crate::shutdown::Shutdown;
 
-/// How many bytes of events that are ready go out in one frame.
+/// The maximum size of a frame of available events, in bytes.
 const FRAME: usize = 64 * 1024;
 
-/// A watch on its way to a client.
+/// The events of a watch for a client.
 pub(super) struct WatchStream {
     watch: ServedWatch,
     rendering: Rendering,
@@ -28,7 +28,7 @@ pub(super) struct WatchStream {
     audit_id: String,
     recorder: Recorder,
     shutdown: Shutdown,
-    /// When its time is over; `None` if it lasts as long as its client.
+    /// The timeout; `None` if the watch runs as long as its client.
     over: Option<Pin<Box<Sleep>>>,
     has_ended: bool,
     _open: OpenStream,
@@ -52,7 +52,7 @@ impl WatchStream {
         }
     }
 
-    /// Waits for an event alone. `None` when the watch is over. Safe to cancel.
+    /// Waits for one event. `None` at the end of the watch. Cancel-safe.
     pub(super) async fn next_one(&mut self) -> Option<Vec<u8>> {
         if self.has_ended {
             return None;
@@ -63,7 +63,7 @@ impl WatchStream {
         Some(frame)
     }
 
-    /// Waits for an event, and takes those that are ready with it. `None` when the watch is over.
+    /// Waits for an event, and also takes the available ones. `None` at the end of the watch.
     pub(super) async fn next_frame(&mut self) -> Option<Vec<u8>> {
         if self.has_ended {
             return None;
@@ -78,18 +78,18 @@ impl WatchStream {
         Some(frame)
     }
 
-    /// Whether a client in the same process can have the objects themselves.
+    /// Whether a client in the same process can get the objects themselves.
     pub(super) fn can_be_handed_over(&self) -> bool {
         self.rendering.hands_over()
     }
 
-    /// Goes on until the client or the server goes, without bookmarks.
+    /// Removes the timeout and the bookmarks: the watch runs until the client ends or the server shuts down.
     pub(super) fn last(&mut self) {
         self.over = None;
         self.watch.stop_bookmarks();
     }
 
-    /// Waits for an event and hands its object over. `None` when the watch is over. Safe to cancel.
+    /// Waits for an event and hands its object over. `None` at the end of the watch. Cancel-safe.
     pub(super) async fn next_handed(&mut self) -> Option<WatchEvent<Box<dyn Handed>>> {
         if self.has_ended {
             return None;
@@ -101,12 +101,12 @@ impl WatchStream {
         Some(handed.unwrap_or_else(|()| WatchEvent::Error(Status::internal("what is shown cannot be handed over"))))
     }
 
-    /// The version up to which everything has been given; `None` while more is on its way.
+    /// The version up to which all events were returned; `None` while there are more events.
     pub(super) async fn progress(&mut self) -> Option<String> {
         self.watch.progress().await.map(|revision| revision.to_string())
     }
 
-    /// Waits for an event. `None` when the watch is over: it has ended, its time has come, or the server goes.
+    /// Waits for an event. `None` at the end of the watch: it has ended, its timeout is over, or the server shuts down.
     async fn next_event(&mut self) -> Option<WatchEvent<Stored>> {
         let (news, going) = (pin!(self.watch.next()), pin!(self.shutdown.begun()));
         let over = async {
@@ -115,7 +115,7 @@ impl WatchStream {
                 None => pending().await,
             }
         };
-        // News stand first: what is ready when the time is over still goes out.
+        // Events come first: those that are available at the timeout are still sent.
         match select(news, select(pin!(over), going)).await {
             Either::Left((event, _)) => event,
             Either::Right(_) => None,
@@ -174,8 +174,8 @@ impl WatchStream {
         self.remember(revision, entry);
     }
 
-    /// What the event log calls the object: what it is called in its commit, for reading the object itself is dear. Not where one
-    /// revision has several commits, nor where the commit is one of another resource that lies under the same key.
+    /// The subject in the event log: the subject of the object's commit, because decoding the object is expensive. The
+    /// object is decoded if its revision has several commits, or the commit is of another resource with the same key.
     fn subject_of(&self, object: &Stored, commits: &[EntryId]) -> String {
         let known = match commits {
             [one] => self.recorder.subject(*one).filter(|known| known.split('/').next() == Some(&*self.resource)),
@@ -187,7 +187,7 @@ impl WatchStream {
         })
     }
 
-    /// So that who receives it can name it as a cause.
+    /// Records the entry of a revision, so that the receiver can name it as a cause.
     fn remember(&self, revision: i64, entry: Option<EntryId>) {
         if let Some(entry) = entry {
             self.recorder.remember_sent(&self.audit_id, revision, entry);

@@ -9,8 +9,8 @@ use super::watch_stream::WatchStream;
 use crate::answer::negotiate::Format;
 use crate::answer::unread::PATIENCE;
 
-/// Sends a message an event over a WebSocket, until the watch ends, the client does or does not read: text, or bytes of
-/// protobuf.
+/// Sends each event as a message over a WebSocket, as text or as protobuf bytes, until the watch ends, or the client
+/// ends or stops reading.
 ///
 /// In Kubernetes: `HandleWS` of `endpoints/handlers/watch.go`.
 pub(super) fn events(upgrade: WebSocketUpgrade, format: Format, mut stream: WatchStream) -> Response<Body> {
@@ -32,10 +32,10 @@ pub(super) fn events(upgrade: WebSocketUpgrade, format: Format, mut stream: Watc
     })
 }
 
-/// What happens next on a WebSocket.
+/// The next event on a WebSocket.
 enum Next {
     Event(Vec<u8>),
-    /// The client said something, which has no meaning here.
+    /// A message of the client, which is ignored.
     Said,
     Over,
     ClientGone,
@@ -59,11 +59,11 @@ pub(super) fn only(upgrade: WebSocketUpgrade, format: Format, event: Vec<u8>) ->
 }
 
 async fn close(mut socket: WebSocket) {
-    // A client that has gone has closed.
+    // The client may have closed the connection.
     let _ = socket.send(Message::Close(None)).await;
 }
 
-/// An event as a message, which needs no length before it.
+/// An event as a message, without a length prefix.
 fn message(format: Format, mut event: Vec<u8>) -> Message {
     match format {
         Format::Protobuf => Message::Binary(event.split_off(event.len().min(4)).into()),

@@ -72,7 +72,7 @@ impl ParsedPatch {
         })
     }
 
-    /// How the embedded objects of a patched document are encoded: a JSON or merge patch works on the encoding of Go
+    /// How the foreign objects of a patched document are encoded: a JSON or merge patch works on the encoding of Go
     /// structs, the others on maps.
     fn foreign(&self, live: &Object) -> Verbatim {
         match self {

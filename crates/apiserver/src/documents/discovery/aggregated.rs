@@ -1,4 +1,4 @@
-//! The newer document: all groups with all their resources in one.
+//! Aggregated discovery: all groups with all their resources in one document.
 
 use coracle_meta::{GroupVersion, GroupVersionKind, Scope};
 use coracle_registry::{Extension, Extensions, Kind, Kinds};
@@ -39,7 +39,7 @@ struct VersionDiscovery<'a> {
     freshness: &'static str,
 }
 
-/// What a version has: our own kinds, or what another server tells of its own.
+/// The resources of a version: the kinds of this server, or the discovery document of an extension API server.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Resources<'a> {
@@ -110,7 +110,7 @@ impl<'a> GroupDiscovery<'a> {
 }
 
 impl<'a> VersionDiscovery<'a> {
-    /// A version that another server has, as it tells of it.
+    /// A version of an extension API server, from its discovery document.
     fn of_extension(extension: &'a Extension) -> Self {
         let told = &extension.told;
         Self {
@@ -143,7 +143,7 @@ impl<'a> ResourceDiscovery<'a> {
 }
 
 impl<'a> ResponseKind<'a> {
-    /// Group and version are said where they are not those that the resource stands under.
+    /// Group and version are set only if they differ from those of the resource.
     fn of(kind: &'a GroupVersionKind, is_said: bool) -> Self {
         let (group, version) = if is_said { (kind.group.as_str(), kind.version.as_str()) } else { ("", "") };
         Self { group, version, kind: &kind.kind }

@@ -1,4 +1,4 @@
-//! What both forms of the documents tell: groups and their versions in the order of discovery, kinds by their plurals.
+//! The common part of both forms of discovery: groups and versions in the order of discovery, kinds by their plurals.
 
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
@@ -17,14 +17,14 @@ pub(super) struct Group {
 const OF_CUSTOM_GROUPS: i64 = 1000;
 const OF_CUSTOM_VERSIONS: i64 = 100;
 
-/// Where something stands: the least first. What has no place comes after all that have, the greatest priority first.
+/// A position: the smallest first. An entry without a fixed place comes after all others, by descending priority.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Place(usize),
     Priority(Reverse<i64>),
 }
 
-/// A group that is being found: where it stands, and its versions with where they stand.
+/// A group during collection: its position, and its versions with their positions.
 struct Found<'k> {
     name: &'k str,
     standing: Standing,
@@ -32,7 +32,7 @@ struct Found<'k> {
 }
 
 impl Found<'_> {
-    /// The versions: by where they stand, then by what they say of themselves.
+    /// Sorts the versions: by position, then by name.
     fn sorted(mut self) -> Group {
         self.versions.sort_by(|(standing, name), (other_standing, other)| {
             standing.cmp(other_standing).then_with(|| compare_versions(name, other))
@@ -42,7 +42,7 @@ impl Found<'_> {
     }
 }
 
-/// The groups in the order of discovery: those that have a place there, then the others by priority and name.
+/// The groups in the order of discovery: those with a fixed place, then the others by priority and name.
 pub(super) fn groups(kinds: &Kinds, extensions: &Extensions) -> Vec<Group> {
     let mut groups: Vec<Found<'_>> = Vec::new();
     for kind in kinds.iter() {
@@ -64,7 +64,7 @@ pub(super) fn groups(kinds: &Kinds, extensions: &Extensions) -> Vec<Group> {
     groups.into_iter().map(Found::sorted).collect()
 }
 
-/// Adds a version to its group. The best of what is known of either gives it its standing.
+/// Adds a version to its group. Group and version keep the best position.
 fn add<'k>(groups: &mut Vec<Found<'k>>, group: (&'k str, Standing), version: (&'k str, Standing)) {
     let (name, standing) = group;
     let at = groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
@@ -85,7 +85,7 @@ pub(super) fn is_ranked(kind: &Kind) -> bool {
     matches!(kind.offers().rank, Rank::At(_))
 }
 
-/// `v2` before `v1` before `v1beta1`; what is no such version comes last, by its letters.
+/// `v2` before `v1` before `v1beta1`; other names come last, in alphabetical order.
 /// In Kubernetes: `version.CompareKubeAwareVersionStrings`, the greater first.
 fn compare_versions(a: &str, b: &str) -> Ordering {
     match (parse_version(a), parse_version(b)) {
@@ -120,7 +120,7 @@ pub(super) fn kinds_of<'a>(kinds: &'a Kinds, version: &GroupVersion) -> Vec<&'a 
     found
 }
 
-/// Whether the kind of a subresource is of another group or version than its parent.
+/// Whether the kind of a subresource has another group or version than its parent.
 pub(super) fn is_foreign(kind: &Kind, subresource: &SubresourceRow) -> bool {
     subresource.foreign && subresource.kind.group_version() != kind.gvk().group_version()
 }

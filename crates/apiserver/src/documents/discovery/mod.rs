@@ -1,4 +1,4 @@
-//! The documents that say which kinds are served.
+//! Discovery: the documents that list the served kinds.
 //!
 //! In Kubernetes: `endpoints/discovery` and `endpoints/discovery/aggregated`.
 
@@ -22,7 +22,7 @@ use crate::answer::respond;
 use crate::documents::etag;
 use crate::front::query::Query;
 
-/// The documents of one set of kinds, made when they are first asked for.
+/// The documents of one set of kinds, created on first request.
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
     made: Mutex<Made>,
@@ -30,20 +30,20 @@ pub(crate) struct Discovery {
 
 #[derive(Debug, Default)]
 struct Made {
-    /// Of the kinds, and of the other servers.
+    /// The versions of the kinds and of the extension API servers.
     versions: (u64, u64),
     documents: BTreeMap<(String, Option<AggregatedVersion>), Option<Arc<Document>>>,
 }
 
 #[derive(Debug)]
 struct Document {
-    /// The text in JSON, its members in the order in which people know them.
+    /// The document in JSON, with Kubernetes' order of members.
     json: String,
     etag: String,
 }
 
 impl Discovery {
-    /// Answers `/api`, `/apis` and what is directly below; `None` for any other path.
+    /// Serves `/api`, `/apis` and the paths directly below; `None` for any other path.
     pub(crate) fn serve(
         &self,
         (kinds, extensions): (&Kinds, &Extensions),
@@ -81,7 +81,7 @@ impl Discovery {
             let hex: String = digest.iter().map(|byte| format!("{byte:02X}")).collect();
             Arc::new(Document { json, etag: format!("\"{hex}\"") })
         });
-        // Only what is there is remembered, so that made-up paths take no memory.
+        // Only existing documents are cached, so that unknown paths use no memory.
         if document.is_some() {
             made.documents.insert(key, document.clone());
         }

@@ -1,4 +1,4 @@
-//! The older documents: a list of groups, a group, a list of resources.
+//! Unaggregated discovery: a list of groups, a group, a list of resources.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -183,7 +183,7 @@ impl<'a> ApiResource<'a> {
     }
 }
 
-/// In Kubernetes: `discovery.StorageVersionHash`; the core group stands before the slash as nothing.
+/// In Kubernetes: `discovery.StorageVersionHash`; the core group is the empty text before the slash.
 fn storage_version_hash(kind: &Kind) -> String {
     let GroupVersion { group, version } = &kind.row().storage_version;
     STANDARD.encode(&Sha256::digest(format!("{group}/{version}/{}", kind.gvk().kind))[..8])

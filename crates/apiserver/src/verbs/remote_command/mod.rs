@@ -1,9 +1,9 @@
-//! Commands in containers, and what containers say, over an upgraded connection: `exec` and `attach`.
+//! Commands in containers, and the streams of containers, over an upgraded connection: `exec` and `attach`.
 //!
 //! ```text
 //! client --messages or streams: channel, data--> here --pieces in the request's body--> node in this process
 //!        <--web_socket or spdy------------------ here <--pieces in the answer's body---
-//! client --bytes as they are--> here --bytes as they are--> node of another process, which does the above by itself
+//! client --bytes unchanged--> here --bytes unchanged--> node of another process, which does the above itself
 //! ```
 //! In Kubernetes: `UpgradeAwareHandler`, and `translatinghandler` of `pkg/registry/core/pod/rest`, which speaks SPDY with the
 //! node for clients that speak WebSockets.
@@ -26,16 +26,16 @@ use crate::front::upgrade::{Opened, Upgrade};
 use crate::node_transport::NodeFailure;
 use crate::server::Server;
 
-/// How much of a node's refusal is told.
+/// The maximum length of a node's error in the response.
 const REFUSAL: usize = 4096;
 
-/// A command at a node: pieces go there, and pieces come back.
+/// A command at a node: a stream of pieces in each direction.
 struct Remote {
     to_node: UnboundedSender<Bytes>,
     from_node: Body,
 }
 
-/// Connects a client with a command at a node: here, or at the node if that speaks with clients as this server does.
+/// Connects a client with a command at a node: here, or at the node if it upgrades connections itself.
 pub(super) async fn serve(
     server: &Server,
     upgrade: Option<Upgrade>,
@@ -63,13 +63,13 @@ pub(super) async fn serve(
     }
 }
 
-/// Connects a client that comes with a WebSocket or SPDY with a command at a node that takes pieces in the body of a
-/// request, and answers with pieces. What the node refuses is answered as it says it.
+/// Connects a client with a WebSocket or SPDY connection with a command at a node that exchanges pieces in the bodies
+/// of a request and its response. An error of the node is returned unchanged.
 ///
 /// In Kubernetes: `ServeExec` and `ServeAttach` of `k8s.io/kubelet/pkg/cri/streaming/remotecommand`.
 ///
 /// # Errors
-/// If the client's connection does not become another, or what it wants to speak is not spoken here.
+/// If the client's connection is not upgraded, or its protocol is not supported.
 pub async fn remote_command<F: Future<Output = Result<Response<Body>, Status>>>(
     request: Request<Body>,
     call: impl FnOnce(Request<Body>) -> F,
@@ -113,7 +113,7 @@ async fn connect<F: Future<Output = Result<Response<Body>, Status>>>(
     })
 }
 
-/// The same request with all that says what the connection is to become.
+/// The request with the headers of the upgrade.
 fn passed_on(mut request: Request<Body>, upgrade: Upgrade, headers: &HeaderMap) -> Request<Body> {
     for (name, value) in headers.iter().filter(|(name, _)| is_of_upgrade(name.as_str())) {
         request.headers_mut().append(name.clone(), value.clone());
@@ -127,7 +127,7 @@ fn is_of_upgrade(header: &str) -> bool {
     ["connection", "upgrade", "x-stream-protocol-version"].contains(&header) || header.starts_with("sec-websocket-")
 }
 
-/// Why a node does not connect a client with a command.
+/// The error of a node that does not connect a client with a command.
 async fn refusal(answer: Response<Body>) -> Status {
     let code = answer.status();
     let why = told(answer).await;
@@ -140,7 +140,7 @@ async fn refusal(answer: Response<Body>) -> Status {
     }
 }
 
-/// What a node says to who does not get what was asked for.
+/// The text of a node's error.
 pub(super) async fn told(answer: Response<Body>) -> String {
     let (mut body, mut text) = (answer.into_body(), Vec::new());
     while text.len() < REFUSAL
@@ -152,7 +152,7 @@ pub(super) async fn told(answer: Response<Body>) -> String {
     String::from_utf8_lossy(&text).trim().to_owned()
 }
 
-/// What a client offers in a header that may come several times, with commas within.
+/// The values of a header that may occur several times, with comma-separated values.
 fn offered<'a>(headers: &'a HeaderMap, name: &str) -> Vec<&'a str> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim).collect()

@@ -10,10 +10,11 @@ use http_body_util::BodyExt;
 
 use super::{Remote, offered};
 
-/// What clients may speak, the best first. Both have messages of a channel and its data, and tell the end as a `Status`.
+/// The supported protocols, the preferred one first. Messages of both have a channel and data, and the end is a
+/// `Status`.
 const PROTOCOLS: [&str; 2] = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 
-/// Whether the client speaks one of them.
+/// Refuses a client that offers none of them.
 pub(super) fn check(headers: &HeaderMap) -> Result<(), Status> {
     let asked = offered(headers, "sec-websocket-protocol");
     if asked.iter().any(|protocol| PROTOCOLS.contains(protocol)) {
@@ -23,12 +24,12 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Status> {
     Err(Status::bad_request(why))
 }
 
-/// Makes the client's connection a WebSocket that carries the command.
+/// Upgrades the client's connection to a WebSocket for the command.
 pub(super) fn connect(upgrade: WebSocketUpgrade, remote: Remote) -> Response<Body> {
     upgrade.protocols(PROTOCOLS).on_upgrade(move |socket| pump(socket, remote))
 }
 
-/// Carries messages both ways until the command has ended or the client is gone.
+/// Copies messages in both directions until the command or the client ends.
 async fn pump(mut socket: WebSocket, Remote { to_node, mut from_node }: Remote) {
     let mut pieces = Pieces::default();
     loop {

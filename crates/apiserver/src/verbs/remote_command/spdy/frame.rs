@@ -1,8 +1,8 @@
 use coracle_meta::channels::LONGEST;
 
-/// What is in the first 16 bits of a control frame: that it is one, and the version.
+/// The first 16 bits of a control frame: the control bit and the version.
 const CONTROL: u16 = 0x8003;
-/// That a stream's sender has said all.
+/// The flag of the last frame of a sender on a stream.
 const FIN: u8 = 1;
 
 const SYN_STREAM: u16 = 1;
@@ -12,32 +12,32 @@ const PING: u16 = 6;
 const GOAWAY: u16 = 7;
 const HEADERS: u16 = 8;
 
-/// Why a stream is refused: a code of `RST_STREAM`.
+/// The code of `RST_STREAM` for a refused stream.
 pub(super) const REFUSED_STREAM: u32 = 3;
 
-/// A frame of SPDY/3.1, those of whose sorts that matter to a remote command.
+/// A frame of SPDY/3.1, of the types that a remote command needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// A stream begins; the header block is compressed.
+    /// A new stream; the header block is compressed.
     SynStream { stream: u32, is_last: bool, headers: Vec<u8> },
-    /// A stream was taken.
+    /// A stream was accepted.
     SynReply { stream: u32, headers: Vec<u8> },
-    /// A stream ends at once.
+    /// A stream was aborted.
     RstStream { stream: u32, code: u32 },
-    /// Is anybody there?
+    /// A ping, or its reply.
     Ping { id: u32 },
-    /// The sender takes no more streams.
+    /// The sender accepts no more streams.
     GoAway { last: u32 },
-    /// More headers of a stream; only their place in the compression counts.
+    /// More headers of a stream; they are only decompressed.
     Headers { headers: Vec<u8> },
     /// Bytes of a stream.
     Data { stream: u32, is_last: bool, data: Vec<u8> },
-    /// One whose content does not matter here, such as settings.
+    /// A frame whose content is ignored, such as settings.
     Other,
 }
 
 impl Frame {
-    /// Its bytes.
+    /// Appends the encoded frame.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let ids = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>();
         let flag = |is_last: bool| if is_last { FIN } else { 0 };
@@ -74,22 +74,22 @@ fn length(out: &mut Vec<u8>, flags: u8, length: usize) {
     out.extend(length);
 }
 
-/// Bytes as they come, taken apart into frames.
+/// Splits received bytes into frames.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     bytes: Vec<u8>,
 }
 
 impl Frames {
-    /// More bytes have come.
+    /// Adds received bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole frame.
+    /// The next complete frame.
     ///
     /// # Errors
-    /// If it is longer than [`LONGEST`], of another version, or cut short.
+    /// If the frame is longer than [`LONGEST`], has another version, or is truncated.
     pub(super) fn next_frame(&mut self) -> Result<Option<Frame>, String> {
         let Some((head, rest)) = self.bytes.split_at_checked(8) else { return Ok(None) };
         let length = number(&[0, head[5], head[6], head[7]]) as usize;
@@ -105,7 +105,7 @@ impl Frames {
     }
 }
 
-/// A number of four bytes.
+/// A big-endian number of four bytes.
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }

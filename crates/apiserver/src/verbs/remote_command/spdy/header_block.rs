@@ -1,11 +1,11 @@
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 
-/// What both sides' compression begins with: the appendix of SPDY/3.
+/// The initial dictionary of the compression, from the appendix of SPDY/3.
 const DICTIONARY: &[u8] = include_bytes!("dictionary.bin");
-/// How long a block may be when it is unpacked.
+/// The maximum length of a decompressed block, in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Reads header blocks: one stream of zlib over all blocks of a connection.
+/// Decompresses header blocks: one zlib stream over all blocks of a connection.
 #[derive(Debug)]
 pub(super) struct Unpacker {
     zlib: Decompress,
@@ -16,10 +16,10 @@ impl Unpacker {
         Self { zlib: Decompress::new(true) }
     }
 
-    /// The names, in lower case, and the values of a block.
+    /// The lower-case names and the values of a block.
     ///
     /// # Errors
-    /// If it is not what SPDY/3 makes of names and values, or longer than 64 KiB.
+    /// If the block is not valid in SPDY/3, or longer than 64 KiB.
     pub(super) fn unpack(&mut self, block: &[u8]) -> Result<Vec<(String, String)>, String> {
         read(&self.inflate(block)?).ok_or_else(|| "a header block is cut short".to_owned())
     }
@@ -44,7 +44,7 @@ impl Unpacker {
     }
 }
 
-/// The names and values of a block that was unpacked; none if it is cut short.
+/// The names and values of a decompressed block; `None` if it is truncated.
 fn read(mut bytes: &[u8]) -> Option<Vec<(String, String)>> {
     let count = number(&mut bytes)?;
     let mut headers = Vec::new();
@@ -67,7 +67,7 @@ fn text(bytes: &mut &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
-/// Writes header blocks.
+/// Compresses header blocks.
 #[derive(Debug)]
 pub(super) struct Packer {
     zlib: Compress,
@@ -80,7 +80,7 @@ impl Packer {
         Self { zlib }
     }
 
-    /// The block of these names and values.
+    /// A block with these names and values.
     pub(super) fn pack(&mut self, headers: &[(&str, &str)]) -> Vec<u8> {
         let mut plain = Vec::new();
         let number = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();

@@ -1,10 +1,10 @@
-//! SPDY/3.1, which clients speak before they learn WebSockets (kubectl until 1.29): a stream for each channel.
+//! SPDY/3.1, for clients without WebSockets for remote commands (kubectl until 1.29): a stream for each channel.
 //!
 //! ```text
 //! bytes --frame--> Frame --session (pure)--> bytes for the client, pieces for the node
 //!                    \--header_block: names and values, compressed over the whole connection
 //! ```
-//! In Kubernetes: `httpstream/spdy` of apimachinery over `moby/spdystream`, neither of which controls the flow.
+//! In Kubernetes: `httpstream/spdy` of apimachinery over `moby/spdystream`, neither of which has flow control.
 
 mod frame;
 mod header_block;
@@ -29,16 +29,16 @@ use self::session::Session;
 use super::{Remote, offered};
 use crate::front::query::Query;
 
-/// What clients may speak over it: a stream tells the end as a `Status`.
+/// The protocol on top of SPDY: the error stream ends with a `Status`.
 const PROTOCOL: &str = "v4.channel.k8s.io";
-/// The header in which that is agreed.
+/// The header that negotiates the protocol.
 const PROTOCOL_HEADER: &str = "x-stream-protocol-version";
-/// How long a client may take to open its streams, and to go when all is said.
+/// The timeout for a client to open its streams, and to disconnect at the end.
 /// In Kubernetes: `DefaultStreamCreationTimeout`.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// Whether the client speaks it.
+/// Refuses a client that does not offer the protocol.
 pub(super) fn check(headers: &HeaderMap) -> Result<(), Status> {
     let asked = offered(headers, PROTOCOL_HEADER);
     if asked.contains(&PROTOCOL) {
@@ -48,9 +48,9 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Status> {
     Err(Status::bad_request(format!("unable to upgrade: {why}")))
 }
 
-/// The channels for which a client will open a stream: they follow from the options.
+/// The channels for which a client will open a stream, from the options.
 pub(super) fn wanted(query: &Query) -> BTreeSet<u8> {
-    // Nodes know the streams by other names than the API.
+    // The kubelet API uses other names for the streams than the API server.
     let is_set = |names: [&str; 2]| names.iter().any(|name| matches!(query.text(name), "true" | "1"));
     let is_terminal = is_set(["tty", "tty"]);
     let channels = [
@@ -63,7 +63,7 @@ pub(super) fn wanted(query: &Query) -> BTreeSet<u8> {
     channels.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(channel, _)| channel).collect()
 }
 
-/// Makes the client's connection one of SPDY that carries the command.
+/// Upgrades the client's connection to SPDY for the command.
 pub(super) fn connect(connection: OnUpgrade, remote: Remote, wanted: BTreeSet<u8>) -> Response<Body> {
     tokio::spawn(async move {
         if let Ok(upgraded) = connection.await {
@@ -78,7 +78,7 @@ pub(super) fn connect(connection: OnUpgrade, remote: Remote, wanted: BTreeSet<u8
     response.body(Body::empty()).expect("the headers are constants")
 }
 
-/// Carries frames both ways until the command has ended or the client is gone.
+/// Copies frames in both directions until the command or the client ends.
 async fn pump<C>(mut client: C, remote: Remote, mut session: Session) -> std::io::Result<()>
 where
     C: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
@@ -87,7 +87,7 @@ where
     let mut buffer = vec![0; 1 << 14];
     let mut pieces = Pieces::default();
     loop {
-        // What the node says is left with it until there are streams to say it on.
+        // Output of the node is not read until the client has opened the streams.
         let next = if session.is_open() {
             match select(pin!(from_node.frame()), pin!(client.read(&mut buffer))).await {
                 Either::Left((frame, _)) => Either::Left(frame),
@@ -118,7 +118,7 @@ where
     session.end();
     client.write_all(&session.take_output()).await?;
     client.shutdown().await?;
-    // A socket that is closed with something unread takes back what was sent last.
+    // Closing a socket with unread data resets the connection and can lose the last sent data.
     let gone = async { while client.read(&mut buffer).await.is_ok_and(|read| read > 0) {} };
     let _ = timeout(LAST_WORDS, gone).await;
     Ok(())

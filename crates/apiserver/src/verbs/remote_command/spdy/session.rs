@@ -5,11 +5,11 @@ use coracle_meta::channels::{CLOSE, ERROR, RESIZE, STDERR, STDIN, STDOUT, piece}
 use super::frame::{Frame, Frames, REFUSED_STREAM};
 use super::header_block::{Packer, Unpacker};
 
-/// The channels by the header `streamType` of their streams.
+/// The channels of the values of the header `streamType`.
 const SORTS: [(&str, u8); 5] =
     [("error", ERROR), ("stdin", STDIN), ("stdout", STDOUT), ("stderr", STDERR), ("resize", RESIZE)];
 
-/// One connection: which stream is which channel, and what is still to be sent to the client.
+/// One connection: the channel of each stream, and the pending output for the client.
 #[derive(Debug)]
 pub(super) struct Session {
     frames: Frames,
@@ -36,22 +36,22 @@ impl Session {
         }
     }
 
-    /// Whether all streams are there.
+    /// Whether all streams are open.
     pub(super) fn is_open(&self) -> bool {
         self.missing.is_empty()
     }
 
-    /// Whether the client has said that it goes.
+    /// Whether the client has announced its end.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// What is to be sent to the client.
+    /// Takes the pending output for the client.
     pub(super) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }
 
-    /// Bytes of the client; what they say to the node.
+    /// Processes bytes of the client, and returns the pieces for the node.
     ///
     /// # Errors
     /// If they are not SPDY/3.1.
@@ -72,7 +72,7 @@ impl Session {
                 Frame::RstStream { stream, .. } => {
                     pieces.extend((self.channel_of(stream) == Some(STDIN)).then(|| piece(CLOSE, &[STDIN])));
                 }
-                // What has an even number is the answer to a question of ours.
+                // A ping with an even number is the reply to one of this side.
                 Frame::Ping { id } if id % 2 == 1 => Frame::Ping { id }.write(&mut self.output),
                 Frame::GoAway { .. } => self.is_over = true,
                 Frame::Ping { .. } | Frame::Other => {}
@@ -100,14 +100,14 @@ impl Session {
         Ok(())
     }
 
-    /// What the node says goes to the client, if that has opened a stream for it.
+    /// Sends output of the node to the client, if the client has opened a stream for it.
     pub(super) fn say(&mut self, channel: u8, data: &[u8]) {
         if let Some(stream) = self.streams.get(&channel) {
             Frame::Data { stream: *stream, is_last: false, data: data.to_vec() }.write(&mut self.output);
         }
     }
 
-    /// The command has ended: so does each stream, and then the connection.
+    /// The command has ended: ends each stream, and then the connection.
     pub(super) fn end(&mut self) {
         for stream in self.streams.values() {
             Frame::Data { stream: *stream, is_last: true, data: Vec::new() }.write(&mut self.output);
