@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-/// What several errors say, each once. In Kubernetes: `utilerrors.Aggregate`.
+/// The text of several errors, without duplicates. In Kubernetes: `utilerrors.Aggregate`.
 pub(crate) fn aggregate(messages: &[String]) -> String {
     match joined(messages) {
         text if messages.iter().all(|message| *message == text) => text,
@@ -8,7 +8,7 @@ pub(crate) fn aggregate(messages: &[String]) -> String {
     }
 }
 
-/// The same, to be joined to more.
+/// The same text without brackets, to be combined with others.
 pub(crate) fn joined(messages: &[String]) -> String {
     let mut seen = BTreeSet::new();
     let distinct: Vec<&str> = messages.iter().map(String::as_str).filter(|message| seen.insert(*message)).collect();

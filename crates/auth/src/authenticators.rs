@@ -7,14 +7,14 @@ use coracle_registry::{Authenticated, Authenticator, Credentials, Registry};
 use crate::aggregate::joined;
 use crate::invalidated::refused;
 
-/// Asks one authenticator after the other, those who answer at once first. In Kubernetes: `union.New`.
+/// Calls one authenticator after the other, those without I/O first. In Kubernetes: `union.New`.
 #[derive(Clone)]
 pub struct Authenticators {
     all: Vec<Arc<dyn Authenticator>>,
 }
 
 impl Authenticators {
-    /// Asks these, in this order.
+    /// The authenticators in the order of calls.
     pub fn new(all: Vec<Arc<dyn Authenticator>>) -> Self {
         Self { all }
     }
@@ -22,8 +22,7 @@ impl Authenticators {
 
 #[async_trait]
 impl Authenticator for Authenticators {
-    /// The first user that one of them finds. If none finds one and some refuse or could not say, a 401 with what all of
-    /// these said.
+    /// The user of the first authenticator that returns one. If none does and some failed, a 401 with all their errors.
     async fn authenticate(
         &self,
         registry: &Registry,

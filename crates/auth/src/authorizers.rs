@@ -7,10 +7,11 @@ use coracle_registry::{Attributes, Authorizer, Decision, Registry, Rules, User};
 use crate::aggregate::aggregate;
 use crate::{AccessWebhook, NodeAuthorizer, Rbac};
 
-/// Whose members may do everything. In Kubernetes: `user.SystemPrivilegedGroup`.
+/// The group whose members may do everything. In Kubernetes: `user.SystemPrivilegedGroup`.
 const MASTERS: &str = "system:masters";
 
-/// Asks one authorizer after the other until one decides, whatever went wrong with those before; the members of `system:masters` are asked of nobody.
+/// Calls one authorizer after the other until one decides, even after errors. Members of `system:masters` are allowed
+/// everything without a call.
 ///
 /// In Kubernetes: `--authorization-mode`.
 #[derive(Clone)]
@@ -19,28 +20,28 @@ pub struct Authorizers {
     allows_everything: bool,
 }
 
-/// Why a list of authorization modes cannot be followed.
+/// Why a list of authorization modes is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModeError {
-    /// It names a mode that is not served.
+    /// It contains an unknown mode.
     #[error("authorization mode {0:?} is not one of Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny")]
     Unknown(String),
-    /// It names a mode twice.
+    /// It contains a mode twice.
     #[error("authorization-mode {0:?} has mode specified more than once")]
     Repeated(String),
-    /// `Webhook` is named, and no webhook is.
+    /// It contains `Webhook`, but no webhook is configured.
     #[error("authorization-mode Webhook's authorization config file not passed")]
     NoWebhook,
-    /// A webhook is named, and the mode is not.
+    /// A webhook is configured, but the list does not contain `Webhook`.
     #[error("cannot specify --authorization-webhook-config-file without mode Webhook")]
     WebhookUnused,
 }
 
 impl Authorizers {
-    /// Reads a list of modes, such as `Node,RBAC`; `webhook` is asked in the mode `Webhook`.
+    /// Parses a list of modes, such as `Node,RBAC`; the mode `Webhook` calls `webhook`.
     ///
     /// # Errors
-    /// If there is such a mode not, or twice, or `webhook` and the mode are not both there.
+    /// If a mode is unknown or repeated, or only one of `webhook` and the mode `Webhook` is given.
     pub fn parse(modes: &str, webhook: Option<AccessWebhook>) -> Result<Self, ModeError> {
         let named: Vec<&str> = modes.split(',').map(str::trim).filter(|mode| !mode.is_empty()).collect();
         if (1..named.len()).any(|at| named[..at].contains(&named[at])) {
@@ -93,7 +94,7 @@ impl Authorizer for Authorizers {
         }
     }
 
-    /// What all of them tell. Who could not tell leaves the list incomplete.
+    /// The rules of all authorizers. The list is incomplete if one of them fails.
     async fn rules(&self, registry: &Registry, user: &User, namespace: &str) -> Result<Rules, Status> {
         let (mut rules, mut errors) = (Rules::default(), Vec::new());
         for authorizer in &self.all {

@@ -1,16 +1,16 @@
 use coracle_meta::{GroupVersionKind, Object};
 use serde_json::{Map, Value, json};
 
-/// The roles and bindings, one after the other; the head of the file says how it is written.
+/// The roles and bindings; the head of the file describes its format.
 const POLICY: &str = include_str!("bootstrap_policy.txt");
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The roles and bindings that every cluster begins with, to be created where they are missing and
-/// [reconciled](crate::reconciled) where they are not.
+/// The default roles and bindings of a cluster. Missing ones are created, existing ones are
+/// [reconciled](crate::reconciled).
 ///
-/// Among them are those of all identities that we ship: the controller-manager, the scheduler, and each controller.
-/// Nodes have no binding: the node authorizer says what they may.
+/// They include those of the controller-manager, the scheduler, and each controller. Nodes have no binding, because the
+/// node authorizer decides about them.
 /// In Kubernetes: `bootstrappolicy`.
 pub fn bootstrap_policy() -> Vec<Object> {
     let mut objects: Vec<Object> = Vec::new();

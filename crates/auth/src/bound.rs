@@ -1,4 +1,4 @@
-//! What a token is bound to, and when it ends with it.
+//! The objects that a token is bound to, and when they invalidate it.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use crate::invalidated::is_gone;
 use crate::service_account_name;
 
-/// An object by name and uid, as tokens refer to it.
+/// The reference of a token to an object, by name and uid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     pub(crate) name: String,
-    /// Empty for a node that was not there when the token was made.
+    /// Empty for a node that did not exist when the token was issued.
     pub(crate) uid: String,
 }
 
@@ -29,7 +29,7 @@ impl Reference {
         Self { name: object.name().to_owned(), uid: object.uid().to_owned() }
     }
 
-    /// As claims carry it.
+    /// The reference as a claim.
     pub(crate) fn claim(&self) -> Value {
         match self.uid.is_empty() {
             true => json!({"name": self.name}),
@@ -38,7 +38,7 @@ impl Reference {
     }
 }
 
-/// What a token says that it is bound to. In Kubernetes: the private claims of `pkg/serviceaccount/claims.go`.
+/// The objects in the claims of a token. In Kubernetes: the private claims of `pkg/serviceaccount/claims.go`.
 pub(crate) struct Bound {
     namespace: String,
     account: Reference,
@@ -59,7 +59,8 @@ impl Bound {
         })
     }
 
-    /// What has to be there for the token to count. A pod's node is told and not looked for: the token ends with the pod.
+    /// The objects that must exist for the token to be valid. The node of a pod is only informative: the token ends
+    /// with the pod.
     pub(crate) fn objects(&self) -> impl Iterator<Item = BoundObject<'_>> {
         let here = |kind, reference| BoundObject { kind, namespace: &self.namespace, reference };
         let node = self.node.as_ref().filter(|_| self.pod.is_none());
@@ -73,7 +74,7 @@ impl Bound {
         .flatten()
     }
 
-    /// Whom the token proves. In Kubernetes: `ServiceAccountInfo.UserInfo`.
+    /// The user of the token. In Kubernetes: `ServiceAccountInfo.UserInfo`.
     pub(crate) fn user(&self, token_id: Option<&str>) -> User {
         let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut put = |name: &str, value: &str| {
@@ -94,7 +95,7 @@ impl Bound {
     }
 }
 
-/// An object without which a token does not count.
+/// An object that must exist for a token to be valid.
 pub(crate) struct BoundObject<'a> {
     kind: BoundKind,
     pub(crate) namespace: &'a str,
@@ -119,7 +120,7 @@ impl BoundObject<'_> {
         }
     }
 
-    /// Why the token does not count any more, given the object as it is now.
+    /// Why the current state of the object makes the token invalid, if it does.
     pub(crate) fn why_lapsed(&self, found: Option<&Object>, now: Timestamp) -> Option<String> {
         let Self { kind, namespace, reference: Reference { name, uid } } = self;
         let is_account = *kind == BoundKind::ServiceAccount;

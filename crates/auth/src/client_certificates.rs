@@ -8,13 +8,14 @@ use x509_parser::oid_registry::{Oid, asn1_rs::oid};
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
-/// What of a subject is the user's uid. In Kubernetes: `asn1.X509UID`.
+/// The attribute of a subject with the user's uid. In Kubernetes: `asn1.X509UID`.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
 
-/// Users whom the client authority has certified: the common name is the user, the organizations are the groups, and
-/// the certificate's hash names the credential.
+/// Authenticates users by certificates of the client authority: the common name is the user, the organizations are the
+/// groups, and the certificate's hash identifies the credential.
 ///
-/// The listener has verified the chain; here it is only read. In Kubernetes: `--client-ca-file`, `x509.CommonNameUserConversion`.
+/// The listener has verified the chain; this code only reads it. In Kubernetes: `--client-ca-file`,
+/// `x509.CommonNameUserConversion`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClientCertificates;
 
@@ -31,12 +32,12 @@ impl Authenticator for ClientCertificates {
     }
 }
 
-/// The user of a certificate in DER, which somebody else has verified; none if it names none.
+/// The user of a certificate in DER, which the caller has verified; `None` if it has no common name.
 pub fn certified_user(der: &[u8]) -> Option<User> {
     user_of(der).flatten()
 }
 
-/// The text of an attribute of a name, whichever of the string types that Go reads it is of.
+/// The text of an attribute, if it has one of the string types that Go reads.
 pub fn attribute_text(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
     let value = attribute.attr_value();
     let text = attribute.as_str().map(str::to_owned).ok();
@@ -44,16 +45,16 @@ pub fn attribute_text(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
         .or_else(|| value.as_teletexstring().map(|text| text.string()).ok())
 }
 
-/// The common name of a subject; of several the last, as in Go. Empty if there is none.
+/// The common name of a subject; the last of several, as in Go; empty if there are none.
 ///
 /// # Errors
-/// `None` if it cannot be read.
+/// `None` if it cannot be decoded.
 pub fn common_name(subject: &X509Name<'_>) -> Option<String> {
     subject.iter_common_name().last().map_or_else(|| Some(String::new()), attribute_text)
 }
 
-/// The user of a certificate in DER, and no user if the certificate has no common name. `None` if the certificate, a name in it
-/// or its uid cannot be read.
+/// The user of a certificate in DER; `Some(None)` if the certificate has no common name. `None` if the certificate, its
+/// subject or its uid cannot be decoded.
 fn user_of(der: &[u8]) -> Option<Option<User>> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();

@@ -12,15 +12,15 @@ use crate::policy::rules_in;
 use crate::{Policy, Rbac, RoleRef, Rule};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
-/// The most comparisons of a verb on a resource with a rule that one request may cost.
+/// The maximum number of comparisons of a verb on a resource with a rule in one request.
 const MOST_COMPARISONS: usize = 2_000_000;
 
-/// Refuses roles and bindings that grant what their author does not hold.
+/// Refuses roles and bindings that grant permissions that their author does not have.
 ///
-/// Members of `system:masters` are exempt, and so is a user who may `escalate` the role or `bind` the role of the binding.
-/// Each write is checked but those that change only what the garbage collector needs: a label can add a role to an
-/// aggregated role without a change of its rules. The check runs where objects are mutated, after all plug-ins: there the
-/// object is still as the client sent it, which is what Kubernetes compares.
+/// Members of `system:masters` are exempt, and so are users that may `escalate` the role or `bind` the role of the
+/// binding. Every write is checked, except those that change only what the garbage collector needs: a label can add a
+/// role to an aggregated role without a change of its rules. The check runs in the mutating phase, after all plug-ins:
+/// there the object is still as the client sent it, which is what Kubernetes compares.
 /// In Kubernetes: the policy-based storage of RBAC (`pkg/registry/rbac/*/policybased`).
 #[derive(Debug, Default)]
 pub struct EscalationCheck {
@@ -56,7 +56,7 @@ impl Admission for EscalationCheck {
 impl EscalationCheck {
     async fn check_role(&self, review: &Review<'_>, role: &Object) -> Result<(), Status> {
         let at = &review.request.at;
-        // The name is the one of the path, which a create by POST does not have.
+        // The name is that of the path, so it is empty for a create by POST.
         if may(review, "escalate", &at.resource.resource, &at.name).await? || changes_only_gc_fields(review, role) {
             return Ok(());
         }
@@ -89,19 +89,19 @@ impl EscalationCheck {
         let policy = self.rbac.policy(review.registry).await?;
         let namespace = &review.request.at.namespace;
         let Some(granted) = policy.rules_of(&role, namespace) else {
-            // In Kubernetes, too, the resource is the one of the request: the storage that looks takes it from there.
+            // In Kubernetes, too, the error names the resource of the request.
             return Err(Status::not_found(&review.request.group_resource(), name));
         };
         confirm(review, binding, granted, &policy)
     }
 }
 
-/// The rules that the asker holds where the object is. In Kubernetes: `RulesFor`.
+/// The rules of the requesting user in the namespace of the object. In Kubernetes: `RulesFor`.
 fn held(review: &Review<'_>, policy: &Policy) -> Vec<Rule> {
     policy.rules(&review.request.user, &review.request.at.namespace)
 }
 
-/// What a user has to hold to have other roles' rules gathered into one. In Kubernetes: `fullAuthority`.
+/// The rules that a user needs to create an aggregated role. In Kubernetes: `fullAuthority`.
 fn everything() -> [Rule; 2] {
     let star = || vec!["*".to_owned()];
     [
@@ -110,7 +110,7 @@ fn everything() -> [Rule; 2] {
     ]
 }
 
-/// Whether an update leaves all as it is but what the garbage collector needs to delete the object.
+/// Whether an update changes only what the garbage collector needs to delete the object.
 /// In Kubernetes: `IsOnlyMutatingGCFields`.
 fn changes_only_gc_fields(review: &Review<'_>, new: &Object) -> bool {
     let compared = |object: &Object| {
@@ -126,7 +126,7 @@ fn changes_only_gc_fields(review: &Review<'_>, new: &Object) -> bool {
     review.old.is_some_and(|old| compared(old) == compared(new))
 }
 
-/// Drops empty lists and maps, which are as good as none. In Kubernetes: `equality.Semantic.DeepEqual`.
+/// Drops empty lists and maps, which equal missing ones. In Kubernetes: `equality.Semantic.DeepEqual`.
 fn drop_empty(value: &mut Value) {
     const MAPS: [&str; 3] = ["annotations", "labels", "matchLabels"];
     match value {
@@ -148,7 +148,7 @@ async fn may(review: &Review<'_>, verb: &str, plural: &str, name: &str) -> Resul
     Ok(matches!(review.registry.authorize(&attributes).await?, Decision::Allow(_)))
 }
 
-/// Refuses `granted` where the asker does not hold it. In Kubernetes: `ConfirmNoEscalation`.
+/// Refuses `granted` rules that the requesting user does not have. In Kubernetes: `ConfirmNoEscalation`.
 fn confirm(review: &Review<'_>, object: &Object, granted: &[Rule], policy: &Policy) -> Result<(), Status> {
     let missing = missing(granted, &held(review, policy))?;
     if missing.is_empty() {
@@ -171,11 +171,11 @@ fn confirm(review: &Review<'_>, object: &Object, granted: &[Rule], policy: &Poli
     Err(Status::forbidden(&resource, object.name(), &why))
 }
 
-/// What of `granted` no rule of `held` covers, as messages print it: the verbs of one resource together, and each verb of
-/// a path by itself. In Kubernetes: `validation.Covers`, `CompactRules` and `CompactString`.
+/// The parts of `granted` that no rule of `held` covers, as messages print them: the verbs of one resource together,
+/// and each verb of a path separately. In Kubernetes: `validation.Covers`, `CompactRules` and `CompactString`.
 ///
 /// # Errors
-/// 403 if there is too much to compare. Unlike Kubernetes, which compares for as long as it takes.
+/// 403 if there is too much to compare. Unlike Kubernetes, which has no limit.
 fn missing(granted: &[Rule], held: &[Rule]) -> Result<BTreeSet<String>, Status> {
     let all = AllOf::held(held);
     let asked: Vec<&Rule> = granted.iter().filter(|rule| !all.covers(rule)).collect();
@@ -209,14 +209,14 @@ fn missing(granted: &[Rule], held: &[Rule]) -> Result<BTreeSet<String>, Status> 
     Ok(listed)
 }
 
-/// How many verbs on single resources, names and paths a rule names.
+/// The number of combinations of verbs with resources, names and paths in a rule.
 fn combinations(rule: &Rule) -> usize {
     let lists = [&rule.verbs, &rule.api_groups, &rule.resources];
     let of_resources = lists.into_iter().map(Vec::len).fold(rule.resource_names.len().max(1), usize::saturating_mul);
     of_resources.saturating_add(rule.verbs.len().saturating_mul(rule.non_resource_urls.len()))
 }
 
-/// What single rules cover by stars alone: the cheap answer to what administrators grant.
+/// What single rules cover by wildcards alone: the fast path for the rules of administrators.
 #[derive(Default)]
 struct AllOf {
     nothing: bool,
@@ -261,7 +261,7 @@ fn targets(rule: &Rule) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
     })
 }
 
-/// A resource of a rule as what is asked for; of no name in particular where that is empty.
+/// A resource of a rule as a target of a request; an empty name means no specific name.
 fn target(group: &str, resource: &str, name: &str) -> Target {
     let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
     let at = ResourcePath::new(GroupVersionResource::new(group, "", plural)).subresource(subresource);

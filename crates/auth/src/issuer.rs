@@ -7,20 +7,20 @@ use serde_json::{Map, Value, json};
 
 use crate::keys::{PublicKey, SigningKey, private_key, public_keys};
 
-/// The issuer that tokens in Secrets name. In Kubernetes: `serviceaccount.LegacyIssuer`.
+/// The issuer of tokens in Secrets. In Kubernetes: `serviceaccount.LegacyIssuer`.
 pub(crate) const LEGACY: &str = "kubernetes/serviceaccount";
 
-/// Who issues the tokens of service accounts, and by which keys. The names are those of kube-apiserver's flags.
+/// The issuers and keys of service account tokens. The names are those of kube-apiserver's flags.
 #[derive(Clone, Default)]
 pub struct IssuerSpec {
-    /// `--service-account-issuer`: the first signs, all are accepted.
+    /// `--service-account-issuer`: new tokens name the first one, and tokens of all of them are accepted.
     pub names: Vec<String>,
-    /// `--api-audiences`: for whom a token has to be meant to be accepted here; the issuers if there are none.
+    /// `--api-audiences`: the audiences of which a token must have one; the issuers if empty.
     pub audiences: Vec<String>,
-    /// The content of `--service-account-signing-key-file`; a new key, which lives as long as the process, if there is none.
+    /// The content of `--service-account-signing-key-file`; `None` for a new key that lives as long as the process.
     pub signing_key: Option<String>,
-    /// The contents of `--service-account-key-file`: the keys that tokens are verified by; the signing key if there are
-    /// none. A key that was not given verifies its own.
+    /// The contents of `--service-account-key-file`: the keys that verify tokens; the signing key if empty. A generated
+    /// signing key always verifies its own tokens.
     pub keys: Vec<String>,
 }
 
@@ -31,10 +31,11 @@ impl std::fmt::Debug for IssuerSpec {
     }
 }
 
-/// Signs and verifies the tokens of service accounts: JWTs with RS256, ES256, ES384 or ES512. Clones are the same.
+/// Signs and verifies service account tokens: JWTs with RS256, ES256, ES384 or ES512. Clones share the keys.
 ///
 /// In Kubernetes: `JWTTokenGenerator` and `JWTTokenAuthenticator` of `pkg/serviceaccount`.
-/// Unlike Kubernetes: a key verifies tokens of its own algorithm alone, where one of RSA takes RS384 and PS256, too.
+/// Unlike Kubernetes: a key verifies only tokens of one algorithm, while an RSA key in Kubernetes also accepts RS384
+/// and PS256.
 #[derive(Clone)]
 pub struct Issuer {
     inner: Arc<Inner>,
@@ -68,25 +69,25 @@ pub enum KeyError {
 /// Why a token is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// It is no token of this issuer: perhaps one of somebody else's.
+    /// The token is not of this issuer.
     #[error("the token is not of this issuer")]
     Foreign,
-    /// It names a key that is not among those accepted.
+    /// The token names an unknown key.
     #[error("invalid signature, no keys found")]
     UnknownKey,
-    /// It says that it is of this issuer, and its signature is not.
+    /// The token names this issuer, but its signature is invalid.
     #[error("go-jose/go-jose: error in cryptographic primitive")]
     Signature,
 }
 
-/// A document to be served at a fixed path: the path, the `Content-Type` and the content.
+/// A document for a fixed path: the path, the `Content-Type` and the content.
 pub type PublicDocument = (String, String, Vec<u8>);
 
 impl Issuer {
-    /// An issuer as it is described.
+    /// An issuer from its configuration.
     ///
     /// # Errors
-    /// If a key cannot be read or is of a sort that tokens do not have.
+    /// If a key cannot be read or its type is not supported for tokens.
     pub fn new(spec: &IssuerSpec) -> Result<Self, KeyError> {
         let random = SystemRandom::new();
         let key = match &spec.signing_key {
@@ -107,7 +108,7 @@ impl Issuer {
         Ok(Self { inner: Arc::new(Inner { names, audiences, key, key_id, accepted, random }) })
     }
 
-    /// An issuer with a new key, which lives as long as the process.
+    /// An issuer with a generated key, which lives as long as the process.
     ///
     /// # Errors
     /// If the system gives no randomness.
@@ -115,17 +116,17 @@ impl Issuer {
         Self::new(&IssuerSpec { names: vec![name.to_owned()], ..IssuerSpec::default() })
     }
 
-    /// The issuer's name, under which it signs.
+    /// The issuer's name in new tokens.
     pub fn name(&self) -> &str {
         self.inner.names.first().map_or("", String::as_str)
     }
 
-    /// For whom tokens have to be meant that are shown to the API server itself.
+    /// The audiences of the API server itself.
     pub fn audiences(&self) -> &[String] {
         &self.inner.audiences
     }
 
-    /// A token with these claims.
+    /// Signs a token with these claims.
     ///
     /// # Errors
     /// If the system gives no randomness.
@@ -137,10 +138,10 @@ impl Issuer {
         Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 
-    /// The claims of a token of this issuer. Says nothing of times and audiences.
+    /// Verifies the signature and returns the claims of a token of this issuer. Times and audiences are not checked.
     ///
     /// # Errors
-    /// If it is nobody's here, or not signed by one of the keys.
+    /// If the token is of another issuer, or not signed by one of the keys.
     pub fn verify(&self, token: &str) -> Result<Map<String, Value>, TokenError> {
         let parts: Vec<&str> = token.split('.').collect();
         let [header, claims, signature] = parts.as_slice() else { return Err(TokenError::Foreign) };
@@ -152,7 +153,7 @@ impl Issuer {
         let header = members(header).ok_or(TokenError::Foreign)?;
         let text = |name: &str| header.get(name).and_then(Value::as_str).unwrap_or("");
         let (algorithm, key_id) = (text("alg"), text("kid"));
-        // What a token marks as critical has to be understood, and nothing such is.
+        // Extensions that a token marks as critical must be supported, and none are.
         if header.contains_key("crit") {
             return Err(TokenError::Signature);
         }
@@ -160,15 +161,16 @@ impl Issuer {
         keys.peek().ok_or(TokenError::UnknownKey)?;
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Signature)?;
         let signed = &token.as_bytes()[..token.rfind('.').unwrap_or(0)];
-        // A key decides how its tokens are signed, not the token.
+        // The key decides the algorithm of its tokens, not the token.
         match keys.any(|AcceptedKey { key, .. }| key.algorithm() == algorithm && key.verifies(signed, &signature)) {
             true => Ok(claims),
             false => Err(TokenError::Signature),
         }
     }
 
-    /// The documents by which others verify tokens, to be served by the API server reachable at `url`, or wherever
-    /// `keys_url` (`--service-account-jwks-uri`) says. None if the issuer's name is not one by which they are found.
+    /// The OpenID documents with which other programs verify tokens. The API server serves them at `url`; `keys_url`
+    /// (`--service-account-jwks-uri`) overrides the location of the keys. Empty if the issuer's name is not a URL for
+    /// them.
     ///
     /// In Kubernetes: `NewOpenIDMetadataProvider`.
     pub fn documents(&self, url: &str, keys_url: Option<&str>) -> Vec<PublicDocument> {
@@ -202,7 +204,7 @@ impl Issuer {
     }
 }
 
-/// The members of an object that a part of a token holds.
+/// The members of the JSON object in a part of a token.
 fn members(part: &str) -> Option<Map<String, Value>> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }

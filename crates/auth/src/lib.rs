@@ -1,12 +1,13 @@
-//! Who is asking and what they may.
+//! Authentication and authorization.
 //!
 //! ```text
 //! Credentials --Authenticators--> User --Authorizers--> Decision
 //!   ClientCertificates | StaticTokens | ServiceAccountTokens        NodeAuthorizer | Rbac (Policy of Rules)
 //!   | TokenWebhook                                                  | AccessWebhook
 //! ```
-//! Start at [`Authenticators`] and [`Authorizers`]. [`reviews`] answers the kinds by which clients ask the same questions.
-//! Not here: reading credentials off a request (`apiserver`), verifying certificate chains (the TLS listener).
+//! Start at [`Authenticators`] and [`Authorizers`]. [`reviews`] serves the review kinds, with which clients request the
+//! same decisions.
+//! Not here: reading credentials from a request (`apiserver`), verifying certificate chains (the TLS listener).
 
 mod aggregate;
 mod authenticators;

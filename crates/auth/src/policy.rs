@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::Rule;
 
-/// Roles and bindings, read once and evaluated often. Pure: no I/O, no clock.
+/// Roles and bindings in a form for fast evaluation. Pure: no I/O, no clock.
 ///
 /// In Kubernetes: `rbac.RBACAuthorizer` over `validation.DefaultRuleResolver`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,9 +16,9 @@ pub struct Policy {
     cluster_roles: BTreeMap<String, Vec<Rule>>,
     /// The rules of roles by namespace and name.
     roles: BTreeMap<(String, String), Vec<Rule>>,
-    /// Bindings of cluster roles to subjects, everywhere, by name.
+    /// Cluster role bindings, by name.
     cluster_bindings: BTreeMap<String, Binding>,
-    /// Bindings in a namespace, by namespace and name.
+    /// Role bindings, by namespace and name.
     bindings: BTreeMap<(String, String), Binding>,
 }
 
@@ -35,7 +35,7 @@ pub enum RoleRef {
     ClusterRole(String),
     /// A role of the binding's namespace, by name.
     Role(String),
-    /// Of a kind that nobody knows: bound to nothing.
+    /// A role of an unknown kind: it grants nothing.
     Unknown {
         /// The kind.
         kind: String,
@@ -114,7 +114,8 @@ impl std::fmt::Display for Subject {
     }
 }
 
-/// Whether a user is that service account: [`service_account_name`], compared in place, as each request asks many times.
+/// Whether a user is this service account. Compares with [`service_account_name`] without allocation, because each
+/// request calls this many times.
 fn is_service_account(user: &str, namespace: &str, name: &str) -> bool {
     let own = user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.strip_prefix(namespace));
     own.and_then(|rest| rest.strip_prefix(':')) == Some(name)
@@ -126,7 +127,7 @@ pub fn service_account_name(namespace: &str, name: &str) -> String {
 }
 
 impl Policy {
-    /// Takes over one role or binding as it is now; other kinds are passed over.
+    /// Adds or updates one role or binding; other kinds are ignored.
     pub fn put(&mut self, object: &Object) {
         let key = (object.namespace().to_owned(), object.name().to_owned());
         match object.kind() {
@@ -138,7 +139,7 @@ impl Policy {
         }
     }
 
-    /// Takes over all objects of one kind as they are now.
+    /// Replaces all objects of one kind.
     pub fn replace(&mut self, kind: &str, objects: impl IntoIterator<Item = Arc<Object>>) {
         match kind {
             "ClusterRole" => self.cluster_roles.clear(),
@@ -152,7 +153,8 @@ impl Policy {
         }
     }
 
-    /// Why `user` may do `verb` to `target`; or, if no rule says so, what kept bindings from counting (often nothing).
+    /// `Ok` with the reason if a rule allows `user` the `verb` on `target`. Otherwise the errors of bindings, which are
+    /// often empty.
     pub fn allows(&self, user: &User, verb: &str, target: &Target) -> Result<String, String> {
         let namespace = match target {
             Target::Resource(resource) => resource.namespace.as_str(),
@@ -183,7 +185,7 @@ impl Policy {
         rules.flatten().cloned().collect()
     }
 
-    /// The names of the roles that bindings of `user` in `namespace` (empty for cluster scope) name, and that are not there.
+    /// The missing roles to which bindings of `user` in `namespace` (empty for cluster scope) refer.
     pub fn missing_roles(&self, user: &User, namespace: &str) -> Vec<String> {
         let grants = self.grants(user, namespace);
         let missing = grants.filter(|grant| self.rules_of(&grant.binding.role, grant.namespace).is_none());
@@ -194,8 +196,8 @@ impl Policy {
         named.collect()
     }
 
-    /// The rules of a role as a binding in `namespace` (empty for a cluster role binding) refers to it; `None` if there is
-    /// no such role.
+    /// The rules of a role to which a binding in `namespace` (empty for a cluster role binding) refers; `None` if the
+    /// role does not exist.
     pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<&[Rule]> {
         match role {
             RoleRef::ClusterRole(name) => self.cluster_roles.get(name).map(Vec::as_slice),
@@ -204,7 +206,7 @@ impl Policy {
         }
     }
 
-    /// The bindings that name `user`, cluster-wide ones first.
+    /// The bindings with `user` as a subject, cluster role bindings first.
     fn grants<'a>(&'a self, user: &'a User, namespace: &'a str) -> impl Iterator<Item = Grant<'a>> {
         let everywhere = self.cluster_bindings.iter().filter_map(move |(name, binding)| {
             Some(Grant { name, namespace: "", binding, subject: binding.subject_of(user, "")? })
@@ -218,7 +220,7 @@ impl Policy {
     }
 }
 
-/// A binding that names a user, and as whom.
+/// A binding with a user as a subject, and the matching subject.
 struct Grant<'a> {
     name: &'a str,
     namespace: &'a str,
@@ -242,7 +244,7 @@ impl Binding {
     }
 }
 
-/// The rules that a role carries.
+/// The rules of a role.
 pub(crate) fn rules_in(role: &Object) -> Vec<Rule> {
     role.field("rules").and_then(Value::as_array).into_iter().flatten().map(Rule::from_json).collect()
 }

@@ -8,7 +8,7 @@ use crate::Policy;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The resources that make a policy, and the kinds of their objects.
+/// The resources of a policy, and their kinds.
 const PARTS: [(&str, &str); 4] = [
     ("clusterroles", "ClusterRole"),
     ("roles", "Role"),
@@ -16,9 +16,9 @@ const PARTS: [(&str, &str); 4] = [
     ("rolebindings", "RoleBinding"),
 ];
 
-/// Allows what roles say that are bound to the user. In Kubernetes: the authorization mode `RBAC`.
+/// Allows what the roles bound to the user allow. In Kubernetes: the authorization mode `RBAC`.
 ///
-/// A binding counts from the next request on.
+/// A change of a binding takes effect with the next request.
 #[derive(Debug)]
 pub struct Rbac {
     policy: Derived<Policy>,
@@ -31,13 +31,13 @@ impl Default for Rbac {
 }
 
 impl Rbac {
-    /// The policy of this moment.
+    /// The current policy.
     pub async fn policy(&self, registry: &Registry) -> Result<Arc<Policy>, Status> {
         self.policy.current(registry).await
     }
 }
 
-/// The policy before, with those of its parts that have changed.
+/// The previous policy with its changed parts replaced.
 fn make(lists: &Lists, before: &Policy) -> Policy {
     let mut policy = before.clone();
     for (plural, kind) in PARTS {

@@ -1,25 +1,26 @@
-//! Roles and bindings that every cluster begins with, kept so over restarts.
+//! Reconciles the default roles and bindings of a cluster at start.
 
 use coracle_meta::Object;
 use serde_json::Value;
 
 use crate::policy::rules_in;
 
-/// Whoever sets this annotation to `false` keeps an object as it is. In Kubernetes: `AutoUpdateAnnotationKey`.
+/// The value `false` of this annotation disables the reconciliation of an object. In Kubernetes:
+/// `AutoUpdateAnnotationKey`.
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
-/// What has to happen to an object for it to give what is expected of it.
+/// The result of a reconciliation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reconciled {
-    /// Nothing.
+    /// No change is needed.
     AsItIs,
-    /// It has to be this.
+    /// The object must be updated to this one.
     Changed(Object),
-    /// It has to be made anew, because the role of a binding cannot be changed.
+    /// The binding must be deleted and created again, because its role cannot be changed.
     Anew,
 }
 
-/// What has to happen to a role or binding for it to give all of `expected`. What it gives beside that it keeps.
+/// Adds missing parts of `expected` to a role or binding. Its additional parts stay.
 ///
 /// In Kubernetes: `computeReconciledRole` and `computeReconciledRoleBinding`.
 pub fn reconciled(existing: &Object, expected: &Object) -> Reconciled {
@@ -62,7 +63,7 @@ fn append(object: &mut Object, list: &str, more: Vec<Value>) {
     }
 }
 
-/// The items of `list` that `existing` has not got.
+/// The items of `list` that are missing in `existing`.
 fn absent<K: PartialEq>(existing: &Object, expected: &Object, list: &str, key: impl Fn(&Value) -> K) -> Vec<Value> {
     let is_there = |item: &&Value| items(existing, list).any(|own| key(own) == key(item));
     items(expected, list).filter(|item| !is_there(item)).cloned().collect()
@@ -76,7 +77,7 @@ fn missing_subjects(existing: &Object, expected: &Object) -> Vec<Value> {
     absent(existing, expected, "subjects", key)
 }
 
-/// Each verb on each resource that no rule gives. In Kubernetes: `validation.Covers`.
+/// The single verbs on single resources that no rule grants. In Kubernetes: `validation.Covers`.
 fn missing_rules(existing: &Object, expected: &Object) -> Vec<Value> {
     let held = rules_in(existing);
     let single = rules_in(expected).into_iter().flat_map(|rule| rule.singles());

@@ -1,4 +1,4 @@
-//! The kinds that are asked instead of stored: who am I, whose token is this, may somebody do that.
+//! The review kinds, which are computed and not stored: SelfSubjectReview, TokenReview and the access reviews.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::access_review::AccessReview;
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
-/// All reviews, to be given to the registry. `authenticator` says whose a token is, `audiences` for whom by default.
+/// All review kinds, for the registry. `authenticator` authenticates tokens; `audiences` are the default audiences.
 pub fn reviews(
     authenticator: Arc<dyn Authenticator>,
     audiences: &[String],
@@ -30,7 +30,7 @@ pub fn reviews(
     ]
 }
 
-/// `SelfSubjectReview`: who am I.
+/// `SelfSubjectReview`: the requesting user.
 struct SelfSubjectReview;
 
 #[async_trait]
@@ -58,13 +58,13 @@ fn user_info(user: &User) -> Value {
     Value::Object(info)
 }
 
-/// `TokenReview`: whose token is this.
+/// `TokenReview`: the user of a token.
 struct TokenReview {
     authenticator: Arc<dyn Authenticator>,
     audiences: Vec<String>,
 }
 
-/// What is said of a token that is nobody's, or not meant for whom it is asked about.
+/// The error of an unknown token, or of a token for other audiences.
 const INVALID_TOKEN: &str = "invalid bearer token";
 
 #[async_trait]
@@ -82,7 +82,7 @@ impl Computed for TokenReview {
             Credentials { bearer_token: Some(token), audiences: wanted.clone(), ..Credentials::default() };
         let status = match self.authenticator.authenticate(registry, &credentials).await {
             Ok(Some(found)) => {
-                // A credential that does not say for whom it is meant is meant for this server.
+                // A credential without audiences is valid for this API server.
                 let meant = if found.audiences.is_empty() { &self.audiences } else { &found.audiences };
                 let meant: BTreeSet<&String> = meant.iter().collect();
                 wanted.retain(|audience| meant.contains(audience));
@@ -105,7 +105,7 @@ impl Computed for TokenReview {
     }
 }
 
-/// `SelfSubjectRulesReview`: what may I do in a namespace.
+/// `SelfSubjectRulesReview`: the permissions of the requesting user in a namespace.
 struct RulesReview;
 
 #[async_trait]

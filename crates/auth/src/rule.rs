@@ -2,25 +2,25 @@ use coracle_meta::{GroupVersionResource, ResourcePath};
 use coracle_registry::{PathRule, ResourceRule, Target};
 use serde_json::{Map, Value};
 
-/// One rule of a role: verbs that are allowed on resources, or on paths.
+/// One rule of a role: allowed verbs on resources or on paths.
 ///
 /// In Kubernetes: `rbacv1.PolicyRule`, and `pkg/apis/rbac/v1.RuleAllows`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
-    /// The verbs; `*` is all.
+    /// The verbs; `*` means all.
     pub verbs: Vec<String>,
-    /// The groups; `*` is all, empty text the core group.
+    /// The groups; `*` means all, the empty text the core group.
     pub api_groups: Vec<String>,
-    /// Resources, `resource/subresource`, `*/subresource`; `*` is all.
+    /// The resources: `resource`, `resource/subresource`, `*/subresource`; `*` means all.
     pub resources: Vec<String>,
-    /// The names; none is all.
+    /// The names; empty for all.
     pub resource_names: Vec<String>,
-    /// The paths that are no resources, perhaps with a star at the end.
+    /// The non-resource paths, which can end with a star.
     pub non_resource_urls: Vec<String>,
 }
 
 impl Rule {
-    /// Reads a rule as roles carry it; what does not fit allows nothing.
+    /// Reads a rule of a role; invalid parts allow nothing.
     pub fn from_json(rule: &Value) -> Self {
         let texts = |name: &str| -> Vec<String> {
             let list = rule.get(name).and_then(Value::as_array);
@@ -50,7 +50,8 @@ impl Rule {
         }
     }
 
-    /// The rule in as many as it has verbs, resources, names and paths. In Kubernetes: `BreakdownRule`.
+    /// Splits the rule into one rule for each combination of verb, resource, name and path. In Kubernetes:
+    /// `BreakdownRule`.
     pub(crate) fn singles(&self) -> Vec<Self> {
         let mut singles = Vec::new();
         let names: Vec<Vec<String>> = match self.resource_names.as_slice() {
@@ -79,8 +80,8 @@ impl Rule {
         singles
     }
 
-    /// Whether this rule gives all that another one gives, which has one verb, one group, one resource and one path at the
-    /// most. In Kubernetes: `ruleCovers`.
+    /// Whether this rule grants everything that `single` grants, which has at most one verb, one group, one resource
+    /// and one path. In Kubernetes: `ruleCovers`.
     pub(crate) fn covers(&self, single: &Self) -> bool {
         let verb = single.verbs.first().map_or("", String::as_str);
         let names = |names: &[String]| names.first().cloned().unwrap_or_default();
@@ -96,7 +97,7 @@ impl Rule {
         }
     }
 
-    /// The rule as roles carry it.
+    /// The rule as in a role.
     pub(crate) fn to_json(&self) -> Value {
         let lists = [
             ("verbs", &self.verbs),
@@ -109,7 +110,8 @@ impl Rule {
         given.map(|(name, list)| (name.to_owned(), Value::from(list.clone()))).collect::<Map<_, _>>().into()
     }
 
-    /// In Kubernetes: `ResourceMatches`. It compares whole texts: a review may ask for `pods/log` as a resource.
+    /// In Kubernetes: `ResourceMatches`. Compares complete texts, because a review can contain `pods/log` as a
+    /// resource.
     fn covers_resource(&self, asked: &ResourcePath) -> bool {
         let (plural, subresource) = (asked.resource.resource.as_str(), asked.subresource.as_str());
         let is_asked = |resource: &str| match subresource.is_empty() {
@@ -122,7 +124,7 @@ impl Rule {
         self.resources.iter().any(|resource| resource == "*" || is_asked(resource))
     }
 
-    /// The rule as a review of one's own rules tells it: about resources or about paths, or both.
+    /// The rule as in a SelfSubjectRulesReview: a resource rule, a path rule, or both.
     pub fn tell(&self) -> (Option<ResourceRule>, Option<PathRule>) {
         let resources = (!self.resources.is_empty()).then(|| ResourceRule {
             verbs: self.verbs.clone(),
@@ -140,7 +142,7 @@ fn contains_or_star(list: &[String], word: &str) -> bool {
     list.iter().any(|own| own == "*" || own == word)
 }
 
-/// In Kubernetes: `NonResourceURLMatches`; a star matches any end, also an empty one.
+/// In Kubernetes: `NonResourceURLMatches`; a star matches any suffix, including an empty one.
 fn path_matches(pattern: &str, path: &str) -> bool {
     pattern == "*" || pattern == path || pattern.strip_suffix('*').is_some_and(|start| path.starts_with(start))
 }

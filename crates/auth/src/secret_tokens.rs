@@ -1,4 +1,5 @@
-//! Service accounts by tokens that Secrets hold: such a token has no end, and counts as long as its Secret holds it.
+//! Authenticates service accounts by the tokens in Secrets. Such a token does not expire, and is valid as long as its
+//! Secret contains it.
 //!
 //! In Kubernetes: `pkg/serviceaccount/legacy.go`.
 
@@ -15,15 +16,15 @@ use serde_json::{Map, Value};
 use crate::invalidated::refused;
 use crate::service_account_name;
 
-/// When a token was last used, and since when it is not accepted any more: days.
+/// The labels with the day of a token's last use, and the day since which it is invalid.
 const LAST_USED: &str = "kubernetes.io/legacy-token-last-used";
 const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 
-/// What a user of a token should know that Kubernetes once made by itself: an account lists those.
+/// The warning for tokens that old versions of Kubernetes generated: their ServiceAccount lists them.
 const LISTED: &str = "Use tokens from the TokenRequest API or manually created secret-based tokens instead of \
                       auto-generated secret-based tokens.";
 
-/// Accepts the claims of a token whose signature is right.
+/// Checks the claims of a token with a valid signature.
 pub(crate) async fn accept(
     registry: &Registry,
     claims: &Map<String, Value>,
@@ -85,15 +86,15 @@ async fn find(
     Ok(found.map(|found| found.object()))
 }
 
-/// Whether this is the token that the Secret holds now.
+/// Whether the Secret currently contains this token.
 fn holds(secret: &Object, token: &str) -> bool {
     !token.is_empty() && STANDARD.decode(secret.text("data.token")).is_ok_and(|held| held == token.as_bytes())
 }
 
-/// Notes on which day the token was used last. That it cannot be noted keeps nobody out.
+/// Records the day of the token's last use. If that fails, the token is accepted all the same.
 async fn note_use(registry: &Registry, secret: &Object, now: Timestamp) {
     let day = now.strftime("%Y-%m-%d").to_string();
-    // A server whose clock goes ahead may have noted tomorrow.
+    // A server with a fast clock may have recorded tomorrow.
     let tomorrow = now.as_second().checked_add(24 * 60 * 60).and_then(|next| Timestamp::from_second(next).ok());
     let tomorrow = tomorrow.map(|tomorrow| tomorrow.strftime("%Y-%m-%d").to_string());
     let labels = secret.labels();

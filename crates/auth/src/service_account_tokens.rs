@@ -12,10 +12,10 @@ use crate::invalidated::refused;
 use crate::issuer::LEGACY;
 use crate::{Issuer, TokenError, secret_tokens};
 
-/// Service accounts by their tokens. The account has to exist, and so has what the token is bound to.
+/// Authenticates service accounts by their tokens. The account and the objects that the token is bound to must exist.
 ///
 /// In Kubernetes: `pkg/serviceaccount`.
-/// Unlike Kubernetes: a token that says of no end is refused.
+/// Unlike Kubernetes: a token without an expiration is refused.
 #[derive(Clone, Debug)]
 pub struct ServiceAccountTokens {
     issuer: Issuer,
@@ -27,7 +27,7 @@ impl ServiceAccountTokens {
         Self { issuer }
     }
 
-    /// For whom of `targets` a token is meant; one that does not say is meant for this server.
+    /// Those of `targets` that are audiences of the token; a token without audiences is for this API server.
     fn audiences(&self, claims: &Map<String, Value>, targets: &[String]) -> Result<Vec<String>, Status> {
         let mut own = audiences(claims);
         if own.is_empty() {
@@ -42,7 +42,7 @@ impl ServiceAccountTokens {
         Ok(audiences)
     }
 
-    /// Accepts the claims of a token whose signature is right. In Kubernetes: `validator.Validate` of `claims.go`.
+    /// Checks the claims of a token with a valid signature. In Kubernetes: `validator.Validate` of `claims.go`.
     async fn accept(
         &self,
         registry: &Registry,
@@ -64,7 +64,7 @@ async fn check_object(registry: &Registry, now: Timestamp, object: &BoundObject<
     let resource = GroupVersionResource::new("", "v1", object.plural());
     let request = Request::new(Verb::Get, resource, now).object(object.namespace, &object.reference.name);
     let mut lapsed = String::new();
-    // What is at hand mostly does; only where it does not, the newest state decides.
+    // The cached state mostly suffices. If it makes the token invalid, the latest state decides.
     for version in ["0", ""] {
         let found = registry.find(&request, &GetOptions { resource_version: version.to_owned() }).await?;
         match object.why_lapsed(found.map(|found| found.object()).as_deref(), now) {
@@ -100,13 +100,14 @@ impl Authenticator for ServiceAccountTokens {
     }
 }
 
-/// Texts as Go prints a list of them.
+/// A list of strings as Go prints it.
 fn quoted(texts: &[String]) -> String {
     let texts: Vec<_> = texts.iter().map(|text| format!("{text:?}")).collect();
     format!("[{}]", texts.join(" "))
 }
 
-/// How far the clocks of who issues tokens and who reads them may be apart, in seconds. In Kubernetes: `jwt.DefaultLeeway`.
+/// The permitted difference between the clocks of the issuer and the verifier, in seconds. In Kubernetes:
+/// `jwt.DefaultLeeway`.
 const LEEWAY_SECONDS: i64 = 60;
 
 fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), Status> {

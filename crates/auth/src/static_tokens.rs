@@ -11,19 +11,19 @@ pub struct StaticTokens {
     users: BTreeMap<String, Arc<User>>,
 }
 
-/// A line of a token file is wrong.
+/// An invalid line of a token file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("token file, line {line}: {why}")]
 pub struct TokenFileError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub why: &'static str,
 }
 
 impl StaticTokens {
-    /// Reads lines of `token,user,uid` or `token,user,uid,"group1,group2"`; empty lines and those that begin with `#`
-    /// are passed over.
+    /// Parses lines of `token,user,uid` or `token,user,uid,"group1,group2"`. Empty lines and lines that begin with `#`
+    /// are ignored.
     pub fn parse(text: &str) -> Result<Self, TokenFileError> {
         let mut users = BTreeMap::new();
         for (index, line) in text.lines().enumerate() {

@@ -8,22 +8,22 @@ use serde_json::{Map, Value, json};
 use crate::bound::Reference;
 use crate::{Issuer, service_account_name};
 
-/// How long a token may be valid, in seconds: the least, what is given if nothing is asked for, and the most.
+/// The lifetime of a token in seconds: minimum, default and maximum.
 const SECONDS: (i64, i64, i64) = (600, 3600, 1 << 32);
-/// What is asked for by the tokens that are put into every pod. In Kubernetes: `WarnOnlyBoundTokenExpirationSeconds`.
+/// The requested lifetime that identifies the tokens of pods. In Kubernetes: `WarnOnlyBoundTokenExpirationSeconds`.
 const EXTENDED_FROM: i64 = 60 * 60 + 7;
-/// How long such a token lasts if it is extended. In Kubernetes: `ExpirationExtensionSeconds`.
+/// The extended lifetime of such a token. In Kubernetes: `ExpirationExtensionSeconds`.
 const EXTENDED_TO: i64 = 365 * 24 * 60 * 60;
 
 const GROUP: &str = "authentication.k8s.io";
 
-/// How long tokens last. The names are those of kube-apiserver's flags.
+/// The lifetimes of tokens. The names are those of kube-apiserver's flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLifetimes {
-    /// `--service-account-max-token-expiration`, in seconds: what is asked for beyond it is shortened.
+    /// `--service-account-max-token-expiration`, in seconds: longer requested lifetimes are shortened to it.
     pub most: Option<i64>,
-    /// `--service-account-extend-token-expiration`: whether the tokens in pods last a year, for programs that read them
-    /// once.
+    /// `--service-account-extend-token-expiration`: whether the tokens of pods are valid for a year, for programs that
+    /// read them only once.
     pub extend: bool,
 }
 
@@ -33,7 +33,7 @@ impl Default for TokenLifetimes {
     }
 }
 
-/// Hands out tokens: `serviceaccounts/token`. In Kubernetes: `TokenRequest`.
+/// Issues tokens: the subresource `serviceaccounts/token`. In Kubernetes: `TokenRequest`.
 #[derive(Clone, Debug)]
 pub struct TokenRequests {
     issuer: Issuer,
@@ -41,17 +41,17 @@ pub struct TokenRequests {
 }
 
 impl TokenRequests {
-    /// Hands out tokens of this issuer.
+    /// Issues tokens of this issuer.
     pub fn new(issuer: Issuer, lifetimes: TokenLifetimes) -> Self {
         Self { issuer, lifetimes }
     }
 
-    /// This, as the subresource `token` of service accounts.
+    /// The subresource `token` of service accounts.
     pub fn into_subresource(self) -> (GroupVersionResource, Subresource) {
         (GroupVersionResource::new("", "v1", "serviceaccounts"), Subresource::Action(std::sync::Arc::new(self)))
     }
 
-    /// What the request asks for, checked, with its defaults filled in.
+    /// The validated spec of the request, with defaults.
     fn spec(&self, body: &Object) -> Result<Spec, Status> {
         let mut audiences = body.texts("spec.audiences");
         if audiences.is_empty() {
@@ -73,7 +73,7 @@ impl TokenRequests {
         }
     }
 
-    /// The object that the token is bound to, by the claims that say so.
+    /// The object that the token is bound to, as claims.
     async fn bound(&self, registry: &Registry, request: &Request, body: &Object) -> Result<Binding, Status> {
         let Some(reference) = body.field("spec.boundObjectRef").filter(|value| value.is_object()) else {
             return Ok(Binding::default());
@@ -116,7 +116,7 @@ impl TokenRequests {
         Ok(Binding { claims, is_pod: claim == "pod" })
     }
 
-    /// For how many seconds a token counts, and after how many it should have been read again.
+    /// The lifetime of a token in seconds, and the number of seconds after which clients should have read a new one.
     fn lifetime(&self, spec: &Spec, is_pod: bool) -> (i64, Option<i64>) {
         let is_ours = spec.audiences.iter().all(|audience| self.issuer.audiences().contains(audience));
         match self.lifetimes.extend && is_pod && spec.seconds == EXTENDED_FROM && is_ours {
@@ -126,14 +126,14 @@ impl TokenRequests {
     }
 }
 
-/// What a token is bound to.
+/// The object that a token is bound to.
 #[derive(Default)]
 struct Binding {
     claims: Map<String, Value>,
     is_pod: bool,
 }
 
-/// The node on which a pod runs; one that is not there is known by its name alone.
+/// The node of a pod; a missing node has only a name.
 async fn node_of(registry: &Registry, request: &Request, pod: &Object) -> Result<Option<Reference>, Status> {
     let name = pod.text("spec.nodeName");
     if name.is_empty() {
@@ -147,7 +147,7 @@ async fn node_of(registry: &Registry, request: &Request, pod: &Object) -> Result
     }
 }
 
-/// Refuses a body that names another account than the path.
+/// Refuses a body with another account than in the path.
 fn check_names(request: &Request, body: &Object) -> Result<(), Status> {
     for (field, ours) in [("name", &request.at.name), ("namespace", &request.at.namespace)] {
         let given = body.text(&["metadata", field]);
@@ -160,7 +160,7 @@ fn check_names(request: &Request, body: &Object) -> Result<(), Status> {
     Ok(())
 }
 
-/// Refuses a body that is about an account that has had the name before.
+/// Refuses a body with the uid of an earlier account of this name.
 fn check_uid(body: &Object, account: &Object) -> Result<(), Status> {
     if !body.uid().is_empty() && body.uid() != account.uid() {
         let why = format!(

@@ -1,4 +1,4 @@
-//! Reviews of one access: may somebody do that.
+//! The access reviews: whether a user may do something.
 
 mod selectors;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use self::selectors::Keys;
 
-/// The reviews of one access: the asker's own, anybody's, and anybody's in one namespace.
+/// The access reviews: for the requesting user, for any user, and for any user in one namespace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessReview {
     OfOneself,
@@ -90,7 +90,7 @@ impl AccessReview {
     }
 }
 
-/// Who a review asks about.
+/// The user of a review.
 fn subject(body: &Object) -> User {
     let extra = body.field("spec.extra").and_then(Value::as_object).into_iter().flatten();
     let extra = extra.map(|(key, values)| {
@@ -101,7 +101,7 @@ fn subject(body: &Object) -> User {
     User { uid: body.text("spec.uid").to_owned(), extra: extra.collect(), ..user }
 }
 
-/// What a review asks about, and what of its selectors cannot be asked. In Kubernetes: `ResourceAttributesFrom`.
+/// The attributes of a review, and the errors of its selectors. In Kubernetes: `ResourceAttributesFrom`.
 fn attributes(body: &Object, user: Arc<User>) -> (Attributes, Vec<String>) {
     let text = |part: &str, name: &str| body.text(&["spec", part, name]).to_owned();
     if body.field("spec.nonResourceAttributes").is_some_and(Value::is_object) {

@@ -1,10 +1,11 @@
-//! The selectors of a review: what of them can be asked, and what is wrong with them.
+//! The selectors of a review, and their errors.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, FieldRequirement, FieldSelector, LabelSelector, names};
 use serde_json::Value;
 
-/// What is asked of a selector, and whether all of it is: less makes the question wider, and never lets more through.
+/// The usable part of a selector, and whether it is complete. An incomplete selector makes the review wider, so it
+/// never allows more.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked<T> {
     pub(super) selector: T,
@@ -20,7 +21,7 @@ enum LeftOut {
 }
 
 impl<T> Asked<T> {
-    /// What the answer says of it. In Kubernetes: `BuildEvaluationError`.
+    /// The evaluation error of the selector. In Kubernetes: `BuildEvaluationError`.
     pub(super) fn complaint(&self, name: &str) -> Option<String> {
         let how = match self.left_out {
             LeftOut::Nothing => return None,
@@ -41,7 +42,7 @@ impl LeftOut {
     }
 }
 
-/// In Kubernetes: `ResourceAttributesFrom` and `fieldSelectorAsSelector`: one value that has to be, or must not be.
+/// In Kubernetes: `ResourceAttributesFrom` and `fieldSelectorAsSelector`: one value that is required or excluded.
 pub(super) fn fields(selector: &Value) -> Asked<FieldSelector> {
     let raw = selector.text("rawSelector");
     if !raw.is_empty() {
@@ -85,15 +86,15 @@ fn parsed<T: Default>(selector: Option<T>) -> Asked<T> {
     }
 }
 
-/// Which keys a selector has.
+/// The type of keys in a selector.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keys {
     Fields,
     Labels,
 }
 
-/// In Kubernetes: `validateFieldSelectorAttributes`, `validateLabelSelectorAttributes`. Operators that nobody knows are
-/// let through: a newer client may know them.
+/// In Kubernetes: `validateFieldSelectorAttributes`, `validateLabelSelectorAttributes`. Unknown operators are accepted,
+/// because newer clients may use them.
 pub(super) fn check(selector: &Value, at: &str, keys: Keys) -> Vec<FieldError> {
     if !selector.is_object() {
         return Vec::new();

@@ -1,7 +1,7 @@
 use p521::ecdsa::signature::Verifier;
 use ring::signature::{ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, UnparsedPublicKey};
 
-/// A curve that keys of tokens may be on.
+/// An elliptic curve of keys for tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Curve {
     P256,
@@ -35,7 +35,7 @@ impl Curve {
         }
     }
 
-    /// How tokens are signed on it.
+    /// The algorithm of tokens with this curve.
     pub(super) fn algorithm(self) -> &'static str {
         match self {
             Self::P256 => "ES256",
@@ -44,7 +44,7 @@ impl Curve {
         }
     }
 
-    /// How many bytes a coordinate has.
+    /// The length of a coordinate in bytes.
     pub(super) fn coordinate_length(self) -> usize {
         match self {
             Self::P256 => 32,
@@ -53,7 +53,7 @@ impl Curve {
         }
     }
 
-    /// Whether the holder of the key at `point` (uncompressed) signed the message.
+    /// Whether the signature of the message is valid for the key at `point` (uncompressed).
     pub(super) fn verifies(self, point: &[u8], message: &[u8], signature: &[u8]) -> bool {
         match self {
             Self::P256 => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature).is_ok(),

@@ -1,4 +1,4 @@
-//! As much of DER as keys need.
+//! The subset of DER that keys need.
 
 pub(super) const INTEGER: u8 = 0x02;
 pub(super) const BIT_STRING: u8 = 0x03;
@@ -7,7 +7,7 @@ pub(super) const SEQUENCE: u8 = 0x30;
 /// `[0]` of an `ECPrivateKey`: the curve.
 pub(super) const PARAMETERS: u8 = 0xa0;
 
-/// `rsaEncryption`, and that it has no parameters.
+/// `rsaEncryption` without parameters.
 pub(super) const RSA: [u8; 13] = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
 /// `id-ecPublicKey`; the curve follows.
 pub(super) const EC: [u8; 9] = [0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
@@ -29,7 +29,7 @@ pub(super) fn split(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// The contents of the elements of DER, one after the other, up to where it is none.
+/// The tags and contents of consecutive DER elements, up to the first invalid one.
 pub(super) fn elements(mut der: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
         let (tag, content, rest) = split(der)?;
@@ -58,7 +58,7 @@ pub(super) fn number(digits: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A number without zeros before it.
+/// A number without leading zeros.
 pub(super) fn significant(digits: &[u8]) -> &[u8] {
     &digits[digits.iter().take_while(|digit| **digit == 0).count()..]
 }

@@ -6,13 +6,13 @@ use x509_parser::x509::SubjectPublicKeyInfo;
 use super::private_key::pkcs8;
 use super::{PublicKey, SigningKey};
 
-/// All keys of a PEM text: public ones, those of certificates, and the public halves of private ones.
+/// All keys of a PEM text: public keys, keys of certificates, and the public keys of private ones.
 ///
 /// In Kubernetes: `keyutil.ParsePublicKeysPEM`.
-/// Unlike Kubernetes: keys on curves may be in PKCS#8, too, and keys of RSA have at least 2048 bits.
+/// Unlike Kubernetes: elliptic-curve keys can also be in PKCS#8, and RSA keys must have at least 2048 bits.
 ///
 /// # Errors
-/// If there is none; blocks of other kinds are passed over.
+/// If there is no key; other PEM blocks are ignored.
 pub(crate) fn public_keys(pem: &str) -> Result<Vec<PublicKey>, String> {
     let blocks = <(SectionKind, Vec<u8>)>::pem_slice_iter(pem.as_bytes());
     let keys: Vec<_> = blocks.map_while(Result::ok).filter_map(|(kind, der)| in_block(kind, der)).collect();

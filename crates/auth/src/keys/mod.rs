@@ -1,4 +1,4 @@
-//! The keys of tokens: those that sign, those that verify, and the files that hold them.
+//! The keys of tokens: signing keys, verifying keys, and their files.
 //!
 //! ```text
 //! PEM --private_key--> PKCS#8 --> SigningKey --public--> PublicKey --> kid, JSON Web Key, verifies

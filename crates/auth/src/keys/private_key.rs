@@ -1,11 +1,11 @@
-//! Private keys as people have them: in any of the three forms of PEM, brought into the one that libraries read.
+//! Private keys in any of the three PEM formats, converted to PKCS#8, which libraries read.
 
 use rustls_pki_types::PrivateKeyDer;
 use rustls_pki_types::pem::PemObject;
 
 use super::der::{EC, INTEGER, OCTET_STRING, PARAMETERS, RSA, SEQUENCE, element, elements, split};
 
-/// There is no private key in a text.
+/// A text without a private key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("data does not contain a valid RSA or ECDSA private key")]
 pub struct NoPrivateKey;
@@ -13,12 +13,12 @@ pub struct NoPrivateKey;
 /// The first private key of a PEM text, in PKCS#8. In Kubernetes: `keyutil.ParsePrivateKeyPEM`.
 ///
 /// # Errors
-/// If there is none; blocks of other kinds are passed over.
+/// If there is no private key; other PEM blocks are ignored.
 pub fn private_key(pem: &str) -> Result<Vec<u8>, NoPrivateKey> {
     pkcs8(&PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| NoPrivateKey)?).ok_or(NoPrivateKey)
 }
 
-/// A private key in PKCS#8, whatever form it has.
+/// Converts a private key to PKCS#8.
 pub(super) fn pkcs8(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
     match key {
         PrivateKeyDer::Pkcs8(key) => Some(key.secret_pkcs8_der().to_vec()),
@@ -31,7 +31,7 @@ pub(super) fn pkcs8(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Whose key a PKCS#8 holds, and the key.
+/// The algorithm and the key in a PKCS#8 document.
 pub(super) fn unwrapped(pkcs8: &[u8]) -> Option<(&[u8], &[u8])> {
     let (SEQUENCE, content, _) = split(pkcs8)? else { return None };
     let parts: Vec<_> = elements(content).take(3).collect();
@@ -41,19 +41,19 @@ pub(super) fn unwrapped(pkcs8: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// The secret of an `ECPrivateKey`.
+/// The private scalar of an `ECPrivateKey`.
 pub(super) fn scalar(key: &[u8]) -> Option<&[u8]> {
     let (SEQUENCE, content, _) = split(key)? else { return None };
     elements(content).nth(1).filter(|(tag, _)| *tag == OCTET_STRING).map(|(_, scalar)| scalar)
 }
 
-/// A key in PKCS#8: the version, whose key it is, and the key.
+/// A key in PKCS#8: version, algorithm and key.
 fn wrapped(algorithm: &[u8], key: &[u8]) -> Vec<u8> {
     let parts = [element(INTEGER, &[0]), element(SEQUENCE, algorithm), element(OCTET_STRING, key)];
     element(SEQUENCE, &parts.concat())
 }
 
-/// The name of the curve of an `ECPrivateKey`, which comes after its version and the key itself.
+/// The identifier of the curve of an `ECPrivateKey`, which follows its version and the key itself.
 fn curve(key: &[u8]) -> Option<&[u8]> {
     let (_, content, _) = split(key)?;
     elements(content).nth(2).filter(|(tag, _)| *tag == PARAMETERS).map(|(_, curve)| curve)

@@ -8,20 +8,20 @@ use x509_parser::x509::SubjectPublicKeyInfo;
 use super::curve::Curve;
 use super::der::{BIT_STRING, EC, RSA, SEQUENCE, element, number, significant};
 
-/// How many bits a key of RSA has at the least.
+/// The minimum length of an RSA key in bits.
 const RSA_BITS: usize = 2048;
 
-/// A key that tokens are verified by.
+/// A key that verifies tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PublicKey {
     /// RSA.
     Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
-    /// On a curve; the point is not compressed.
+    /// An elliptic-curve key; the point is not compressed.
     Ec { curve: Curve, point: Vec<u8> },
 }
 
 impl PublicKey {
-    /// The key of a document that has it; none if tokens do not have such keys.
+    /// The key of a `SubjectPublicKeyInfo`; `None` if its type is not supported for tokens.
     pub(super) fn of(key: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
         match key.parsed().ok()? {
             ParsedKey::RSA(rsa) => {
@@ -40,7 +40,7 @@ impl PublicKey {
         }
     }
 
-    /// The one way in which its tokens are signed, as their header says it.
+    /// The only algorithm of its tokens, as in their header.
     pub(crate) fn algorithm(&self) -> &'static str {
         match self {
             Self::Rsa { .. } => "RS256",
@@ -48,7 +48,7 @@ impl PublicKey {
         }
     }
 
-    /// The name of the key: the hash of what it is in DER. In Kubernetes: `keyIDFromPublicKey`.
+    /// The key id: the hash of the key in DER. In Kubernetes: `keyIDFromPublicKey`.
     pub(crate) fn id(&self) -> String {
         let (algorithm, bits) = match self {
             Self::Rsa { modulus, exponent } => {
@@ -61,7 +61,7 @@ impl PublicKey {
         URL_SAFE_NO_PAD.encode(Sha256::digest(whole))
     }
 
-    /// Whether the holder of the key signed the message.
+    /// Whether the signature of the message is valid for this key.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
             Self::Rsa { modulus, exponent } => RsaPublicKeyComponents { n: modulus, e: exponent }
@@ -71,7 +71,7 @@ impl PublicKey {
         }
     }
 
-    /// What a JSON Web Key has of it: its sort, and the numbers.
+    /// The members of the JSON Web Key: the key type and the numbers.
     pub(crate) fn parameters(&self) -> Vec<(&'static str, String)> {
         let number = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
         match self {

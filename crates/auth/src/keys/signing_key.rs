@@ -20,12 +20,12 @@ pub(crate) enum SigningKey {
     Rsa(RsaKeyPair),
     /// P-256 or P-384.
     Ec(Curve, EcdsaKeyPair),
-    /// P-521, which ring does not know.
+    /// P-521, which ring does not support.
     P521(Box<p521::ecdsa::SigningKey>),
 }
 
 impl SigningKey {
-    /// A new key, P-256, in PKCS#8.
+    /// Generates a P-256 key in PKCS#8.
     pub(crate) fn generate(random: &SystemRandom) -> Result<Vec<u8>, String> {
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, random);
         key.map(|key| key.as_ref().to_vec()).map_err(|_| no_randomness())
@@ -55,7 +55,7 @@ impl SigningKey {
         Ok(Self::Ec(curve, key))
     }
 
-    /// The half that verifies.
+    /// The public key.
     pub(crate) fn public(&self) -> PublicKey {
         match self {
             Self::Rsa(key) => {
@@ -90,7 +90,7 @@ fn no_randomness() -> String {
     "the system gave no randomness".to_owned()
 }
 
-/// The system's randomness, as p521 draws it.
+/// The system's randomness for p521.
 struct Drawn<'a>(&'a SystemRandom);
 
 impl CryptoRng for Drawn<'_> {}

@@ -1,7 +1,8 @@
-//! What nodes may do.
+//! The node authorizer.
 //!
 //! ```text
-//! Attributes --decide--> by a rule of all nodes | by a name or a field selector | by Relations (what its pods refer to)
+//! Attributes --decide--> by a rule for all nodes | by a name or a field selector | by Relations (references of its
+//! pods)
 //! ```
 
 mod pod_references;
@@ -15,27 +16,27 @@ use crate::policy::rules_in;
 use crate::{Rule, bootstrap_policy};
 use relations::{Related, Relations};
 
-/// Where the leases of nodes are.
+/// The namespace of the Leases of nodes.
 const NODE_LEASES: &str = "kube-node-lease";
 
-/// Allows a node what kubelets need: its own objects, and what the pods bound to it refer to.
+/// Allows a node what a kubelet needs: its own objects, and the objects to which the pods bound to it refer.
 ///
-/// In Kubernetes: the authorization mode `Node` (`plugin/pkg/auth/authorizer/node`). There, a graph follows the objects;
-/// here, they are read when somebody asks, so that a pod counts from the next request on.
+/// In Kubernetes: the authorization mode `Node` (`plugin/pkg/auth/authorizer/node`), where a graph follows the objects.
+/// Unlike Kubernetes: each request reads the objects, so that a new pod takes effect with the next request.
 #[derive(Clone, Debug)]
 pub struct NodeAuthorizer {
-    /// What any node may do, whatever the object: the role `system:node`, which nobody is bound to.
+    /// What every node may do, independently of the object: the rules of the role `system:node`, which has no subjects.
     rules: Vec<Rule>,
 }
 
-/// What is to be done about a request.
+/// How a request is decided.
 enum Answer {
-    /// As the rules of all nodes say.
+    /// By the rules for all nodes.
     ByRules,
     Allow,
-    /// No, and why not.
+    /// Not allowed, with the reason.
     No(String),
-    /// If the node has to do with the object.
+    /// Allowed if the node is related to the object.
     IfRelated(Related),
 }
 
@@ -50,7 +51,7 @@ impl Answer {
 }
 
 impl NodeAuthorizer {
-    /// With the rules that Kubernetes has for nodes.
+    /// An authorizer with Kubernetes' rules for nodes.
     pub fn new() -> Self {
         let policy = bootstrap_policy();
         let role = policy.iter().find(|object| object.kind() == "ClusterRole" && object.name() == "system:node");
@@ -80,7 +81,7 @@ impl NodeAuthorizer {
     }
 }
 
-/// What a node may do to a resource. In Kubernetes: `NodeAuthorizer.Authorize`.
+/// How a request of a node for a resource is decided. In Kubernetes: `NodeAuthorizer.Authorize`.
 fn answer(node: &str, attributes: &Attributes, at: &ResourcePath) -> Answer {
     let verb = attributes.verb.as_str();
     let selects_itself = attributes.field_selector.exact("spec.nodeName") == Some(node);
@@ -143,7 +144,7 @@ fn lease(node: &str, verb: &str, at: &ResourcePath) -> Answer {
     if at.namespace != NODE_LEASES {
         return Answer::No(format!("can only access leases in the {NODE_LEASES:?} system namespace"));
     }
-    // What is created has no name yet; the plug-in NodeRestriction looks at it.
+    // A created object has no name in the path; the plug-in NodeRestriction checks the name.
     let own = verb == "create" || at.name == node;
     Answer::when(own, "can only access node lease with the same name as the requesting node")
 }
@@ -178,7 +179,7 @@ fn resource_slice(verb: &str, at: &ResourcePath, selects_itself: bool) -> Answer
 
 fn own_node(node: &str, verb: &str, at: &ResourcePath) -> Answer {
     match (at.subresource.as_str(), verb) {
-        // That a node changes itself alone is for the plug-in NodeRestriction to see.
+        // The plug-in NodeRestriction ensures that a node changes only itself.
         ("", "create" | "update" | "patch") | ("status", "update" | "patch") => Answer::Allow,
         ("", "get" | "list" | "watch") => match at.name.as_str() {
             "" => Answer::No(format!("node '{node}' cannot read all nodes, only its own Node object")),
@@ -195,7 +196,7 @@ fn pod(verb: &str, at: &ResourcePath, selects_itself: bool) -> Answer {
         ("", "list" | "watch") if selects_itself => Answer::Allow,
         ("", "list" | "watch") if !at.name.is_empty() => Answer::IfRelated(Related::Pod),
         ("", "list" | "watch") => Answer::no("can only list/watch pods with spec.nodeName field selector"),
-        // That these are mirror pods, and pods of its own, is for the plug-in NodeRestriction to see.
+        // The plug-in NodeRestriction ensures that these are mirror pods and pods of the node.
         ("", "create" | "delete") | ("status", "update" | "patch") | ("eviction", "create") => Answer::Allow,
         _ => Answer::no(""),
     }
@@ -227,7 +228,7 @@ impl Authorizer for NodeAuthorizer {
     }
 }
 
-/// The node that a user is.
+/// The node name of a user.
 fn node_of(user: &User) -> Option<&str> {
     let node = user.name.strip_prefix("system:node:")?;
     (user.is_in("system:nodes") && !node.is_empty()).then_some(node)

@@ -1,13 +1,14 @@
-//! What a pod refers to by name. Pure.
+//! The references of a pod to other objects, by name. Pure.
 
 use coracle_meta::Object;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
 
-/// The kind of annotation that makes a pod a mirror of one that a node runs by itself.
+/// The annotation of mirror pods.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Whether a pod's references count: a node may not make itself rights by a pod that it creates.
+/// Whether a pod's references count. Those of mirror pods do not, because a node could grant itself permissions by
+/// creating them.
 pub(super) fn counts(pod: &Object) -> bool {
     pod.annotation(MIRROR).is_none()
 }
@@ -40,7 +41,7 @@ pub(super) fn config_maps(pod: &Object) -> impl Iterator<Item = &str> {
     named(volumes.chain(projected(pod, "configMap.name")).chain(from_environment))
 }
 
-/// Claims that the pod names, and those that are made for its ephemeral volumes.
+/// The claims that the pod names, and those of its ephemeral volumes.
 pub(super) fn claims(pod: &Object) -> impl Iterator<Item = String> {
     volumes(pod).filter_map(|volume| {
         if volume.has("ephemeral") {
@@ -51,7 +52,7 @@ pub(super) fn claims(pod: &Object) -> impl Iterator<Item = String> {
     })
 }
 
-/// Resource claims that the pod names, and those that were made for it. In Kubernetes: `resourceclaim.Name`.
+/// The resource claims that the pod names, and those that were created for it. In Kubernetes: `resourceclaim.Name`.
 pub(super) fn resource_claims(pod: &Object) -> impl Iterator<Item = &str> {
     let claims = pod.list("spec.resourceClaims").iter().map(|claim| {
         if !claim.text("resourceClaimName").is_empty() {

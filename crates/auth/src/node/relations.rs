@@ -6,30 +6,30 @@ use coracle_registry::{GetOptions, ListOptions, Registry, Request, Verb};
 
 use super::pod_references::{claims, config_maps, counts, resource_claims, secrets};
 
-/// What a node may have to do with an object of a kind.
+/// The relation of a node to an object, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Related {
-    /// It runs there.
+    /// The pod is bound to the node.
     Pod,
-    /// A pod there refers to it, or the volume of one does.
+    /// A pod of the node refers to the Secret, or a volume of such a pod does.
     Secret,
-    /// A pod there refers to it.
+    /// A pod of the node refers to it.
     ConfigMap,
-    /// A pod there refers to it.
+    /// A pod of the node refers to it.
     Claim,
-    /// It is bound to the claim of a pod there.
+    /// The volume is bound to the claim of a pod of the node.
     Volume,
-    /// A pod there runs as it.
+    /// A pod of the node runs with the service account.
     Account,
-    /// A pod there has it.
+    /// A pod of the node uses the resource claim.
     ResourceClaim,
-    /// It is of a volume attached there.
+    /// The attachment is for this node.
     Attachment,
-    /// It tells of devices there.
+    /// The slice contains devices of the node.
     Slice,
 }
 
-/// What a node has to do with: its pods, and what they refer to.
+/// The objects that are related to a node: its pods, and the objects to which they refer.
 ///
 /// In Kubernetes: the `Graph` of the node authorizer.
 pub(super) struct Relations<'a> {
@@ -42,7 +42,7 @@ impl<'a> Relations<'a> {
         Self { registry, node }
     }
 
-    /// Whether the node has to do with the object.
+    /// Whether the node is related to the object.
     pub(super) async fn include(&self, related: Related, at: &ResourcePath) -> Result<bool, Status> {
         Ok(match related {
             Related::Pod | Related::Attachment | Related::Slice => {
@@ -79,7 +79,7 @@ impl<'a> Relations<'a> {
         })
     }
 
-    /// Whether a volume that a pod here has is mounted with the secret.
+    /// Whether a volume of one of these pods is mounted with the Secret.
     async fn volumes_use(&self, pods: &[Arc<Object>], secret: &ResourcePath) -> Result<bool, Status> {
         let volumes = self.list("persistentvolumes", ListOptions::default()).await?;
         let mut with_secret = volumes.iter().filter(|volume| {
@@ -114,19 +114,19 @@ impl<'a> Relations<'a> {
     }
 }
 
-/// The pods whose references to a name of this namespace count.
+/// The pods in this namespace whose references count.
 fn pods_here<'a>(pods: &'a [Arc<Object>], at: &'a ResourcePath) -> impl Iterator<Item = &'a Object> {
     pods.iter().map(|pod| &**pod).filter(|pod| pod.namespace() == at.namespace && counts(pod))
 }
 
-/// Whether the claim that a volume is bound to is one of these pods'.
+/// Whether one of these pods uses the claim of the volume.
 fn is_claimed(volume: &Object, pods: &[Arc<Object>]) -> bool {
     let (namespace, name) = (volume.text("spec.claimRef.namespace"), volume.text("spec.claimRef.name"));
     let here = pods.iter().filter(|pod| pod.namespace() == namespace && counts(pod));
     !name.is_empty() && here.into_iter().any(|pod| claims(pod).any(|claim| claim == name))
 }
 
-/// The secrets by which a node mounts a volume, with their namespaces. In Kubernetes: `VisitPVSecretNames`.
+/// The Secrets with which a node mounts a volume, with their namespaces. In Kubernetes: `VisitPVSecretNames`.
 fn secrets_of(volume: &Object) -> impl Iterator<Item = (&str, &str)> {
     let claimed = volume.text("spec.claimRef.namespace");
     let or_claimed = move |namespace| if str::is_empty(namespace) { claimed } else { namespace };

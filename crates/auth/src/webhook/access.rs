@@ -10,13 +10,14 @@ use super::remembered::Remembered;
 use super::review::or_default;
 use super::{ReviewVersion, ReviewWebhook};
 
-/// How many answers are remembered. In Kubernetes: `cache.NewLRUExpireCache(8192)`.
+/// The maximum number of cached responses. In Kubernetes: `cache.NewLRUExpireCache(8192)`.
 const MOST: usize = 8192;
-/// How long what the asker chooses may be in all to be remembered. In Kubernetes: `maxControlledAttrCacheSize`.
+/// The maximum size of the attributes that a client controls, for a response to be cached. In Kubernetes:
+/// `maxControlledAttrCacheSize`.
 const LONGEST_REMEMBERED_BYTES: usize = 10_000;
 
-/// Asks a program elsewhere who may do what. Its answers hold for a while; if it does not answer, it has no opinion, and
-/// the error is told where nobody else allows.
+/// The authorization webhook. Its responses are cached. If it does not respond, it has no opinion, and the error is
+/// returned if no other authorizer allows the request.
 ///
 /// In Kubernetes: the authorization mode `Webhook`, `plugin/pkg/authorizer/webhook`.
 pub struct AccessWebhook {
@@ -27,7 +28,8 @@ pub struct AccessWebhook {
 }
 
 impl AccessWebhook {
-    /// Asks `webhook`; what it allows holds for `allowed_holds`, what it does not for `refused_holds`.
+    /// An authorizer that calls `webhook`. It caches allowed responses for `allowed_holds`, and others for
+    /// `refused_holds`.
     pub fn new(webhook: ReviewWebhook, allowed_holds: Duration, refused_holds: Duration) -> Self {
         Self { webhook, allowed_holds, refused_holds, known: Remembered::new(MOST) }
     }
@@ -51,7 +53,7 @@ impl AccessWebhook {
 
 #[async_trait]
 impl Authorizer for AccessWebhook {
-    /// Unlike Kubernetes: who both allows and denies is refused by a 403 that says so, not by a 500.
+    /// Unlike Kubernetes: a response that both allows and denies leads to a 403 that says so, not to a 500.
     async fn authorize(&self, registry: &Registry, attributes: &Attributes) -> Result<Decision, Status> {
         let status = self.status(registry, attributes).await?;
         Ok(match (status.denied, status.allowed) {
@@ -82,7 +84,7 @@ struct AccessStatus {
     reason: String,
 }
 
-/// `SubjectAccessReviewSpec`: what is empty is left out.
+/// `SubjectAccessReviewSpec` without empty fields.
 fn spec(attributes: &Attributes, version: ReviewVersion) -> Value {
     let user = &attributes.user;
     let mut spec = Map::new();
@@ -136,7 +138,8 @@ fn field_requirements(selector: &FieldSelector) -> Vec<Value> {
     told.collect()
 }
 
-/// In Kubernetes: `labelSelectorToAuthorizationAPI`. What a review cannot say is left out: without, more is asked for.
+/// In Kubernetes: `labelSelectorToAuthorizationAPI`. Requirements that a review cannot express are left out, which
+/// makes the review wider.
 fn label_requirements(selector: &LabelSelector) -> Vec<Value> {
     let told = selector.requirements.iter().filter_map(|requirement| {
         let operator = match requirement.operator {
@@ -158,7 +161,7 @@ fn label_requirements(selector: &LabelSelector) -> Vec<Value> {
     told.collect()
 }
 
-/// How long what the asker chooses is in all.
+/// The size of the attributes that the client controls, in bytes.
 fn chosen_bytes(attributes: &Attributes) -> usize {
     let target = match &attributes.target {
         Target::Path(path) => path.len(),

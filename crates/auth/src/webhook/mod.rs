@@ -1,4 +1,4 @@
-//! Programs elsewhere that say whose a token is, and who may do what.
+//! The token webhook and the authorization webhook.
 //!
 //! ```text
 //! Credentials --TokenWebhook--> (Remembered) --TokenReview--+

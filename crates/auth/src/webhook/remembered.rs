@@ -5,9 +5,9 @@ use coracle_ambient::TimeShift;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Answers that hold for a while.
+/// A cache of responses with an expiration.
 ///
-/// Invariant: there are never more than `most`; those that would end first go first.
+/// Invariant: it has at most `most` entries; the entry that expires first is evicted first.
 pub struct Remembered<K, V> {
     most: usize,
     entries: Mutex<BTreeMap<K, Entry<V>>>,
@@ -19,12 +19,12 @@ struct Entry<V> {
 }
 
 impl<K: Ord + Clone, V: Clone> Remembered<K, V> {
-    /// Nothing yet, and never more than `most`.
+    /// An empty cache with at most `most` entries.
     pub fn new(most: usize) -> Self {
         Self { most, entries: Mutex::default() }
     }
 
-    /// What is remembered, unless its time is over.
+    /// The cached value, unless it has expired.
     pub fn get(&self, key: &K) -> Option<V> {
         let mut entries = self.entries.lock();
         let entry = entries.get(key)?;
@@ -35,7 +35,7 @@ impl<K: Ord + Clone, V: Clone> Remembered<K, V> {
         None
     }
 
-    /// Remembers something for as long as `time`.
+    /// Caches a value for `time`.
     pub fn put(&self, key: K, value: V, time: Duration) {
         if time.is_zero() {
             return;

@@ -8,25 +8,25 @@ use coracle_registry::{Call, CallError, Callee, Caller, Registry, Trust};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// How long one call may take. In Kubernetes: `defaultRequestTimeout` of `pkg/util/webhook`.
+/// The timeout of one call. In Kubernetes: `defaultRequestTimeout` of `pkg/util/webhook`.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a call is tried that may succeed another time. In Kubernetes: `DefaultAuthWebhookRetryBackoff`.
+/// The maximum number of attempts after retryable errors. In Kubernetes: `DefaultAuthWebhookRetryBackoff`.
 const TRIES: usize = 5;
-/// How long it waits before the second try; before each that follows, half as long again.
+/// The delay before the second attempt; each further delay is 1.5 times as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// By how much a pause may be longer, so that not all come back at once.
+/// The maximum random extension of a delay, as a fraction, so that not all clients retry at once.
 const JITTER: f64 = 0.2;
 
-/// A program that reviews tokens or accesses: what its kubeconfig file says. In Kubernetes: `webhook.GenericWebhook`.
+/// A webhook for token reviews or access reviews, from its kubeconfig file. In Kubernetes: `webhook.GenericWebhook`.
 #[derive(Clone, Debug)]
 pub struct ReviewWebhook {
-    /// Who is asked.
+    /// Its address.
     pub to: Arc<Callee>,
-    /// Whose certificate is believed.
+    /// How its certificate is verified.
     pub trust: Trust,
-    /// As whom it is asked.
+    /// The credentials for calls.
     pub caller: Arc<Caller>,
-    /// The version of the reviews that are sent and expected.
+    /// The version of the sent and expected reviews.
     pub version: ReviewVersion,
 }
 
@@ -35,12 +35,12 @@ pub struct ReviewWebhook {
 pub enum ReviewVersion {
     /// `v1`
     V1,
-    /// `v1beta1`, which is what is sent without a word.
+    /// `v1beta1`, the default.
     #[default]
     V1beta1,
 }
 
-/// A version in which there are no reviews.
+/// An unsupported version of reviews.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("version {0:?}, supported versions are \"v1\", \"v1beta1\"")]
 pub struct UnknownReviewVersion(String);
@@ -67,8 +67,8 @@ impl ReviewVersion {
 }
 
 impl ReviewWebhook {
-    /// Asks, again where that may help, and reads the status of the review. What is said why there is none does not say
-    /// `secret`.
+    /// Calls the webhook, with retries after retryable errors, and returns the status of the review. The error does not
+    /// contain `secret`.
     ///
     /// # Errors
     /// Why there is no status.
@@ -95,7 +95,7 @@ impl ReviewWebhook {
 }
 
 /// In Kubernetes: `webhook.WithExponentialBackoff`.
-/// Unlike Kubernetes: who says after how many seconds to come back is asked again after the usual pause.
+/// Unlike Kubernetes: a `Retry-After` in a response is ignored; the usual delay applies.
 async fn answer(registry: &Registry, call: &Call, secret: &str) -> Result<Value, CallError> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..TRIES {
@@ -110,7 +110,7 @@ async fn answer(registry: &Registry, call: &Call, secret: &str) -> Result<Value,
     registry.call_for_itself(call, secret).await
 }
 
-/// Whether it may help to ask again. In Kubernetes: `DefaultShouldRetry`.
+/// Whether the error is retryable. In Kubernetes: `DefaultShouldRetry`.
 fn may_pass(why: &CallError) -> bool {
     match why {
         CallError::NoAnswer(why) => {
@@ -125,7 +125,7 @@ fn may_pass(why: &CallError) -> bool {
     }
 }
 
-/// The status of a review, where the answer is one: what does not say what it is, is what was asked for.
+/// The status of a review. A response without `apiVersion` and `kind` counts as the requested review.
 fn status<T: DeserializeOwned + Default>(mut answer: Value, api_version: &str, kind: &str) -> Result<T, String> {
     let short = |api_version: &str| api_version.rsplit('/').next().unwrap_or_default().to_owned();
     if !answer.is_object() {
@@ -147,7 +147,7 @@ fn status<T: DeserializeOwned + Default>(mut answer: Value, api_version: &str, k
     }
 }
 
-/// A field that may be `null` where it is left out, as Go reads it.
+/// A field where `null` means missing, as in Go.
 pub(super) fn or_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: serde::Deserialize<'de> + Default,

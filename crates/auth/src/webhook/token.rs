@@ -17,18 +17,17 @@ use super::remembered::Remembered;
 use super::review::or_default;
 use crate::invalidated::refused;
 
-/// How long whoever shows a token waits for all tries together. In Kubernetes: `sharedLookupTimeout`.
+/// The timeout of a request for all attempts together. In Kubernetes: `sharedLookupTimeout`.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many tokens are remembered.
+/// The maximum number of cached tokens.
 const MOST: usize = 32 * 1024;
 
 type Outcome = Result<Option<Authenticated>, Status>;
 type Lookup = Shared<BoxFuture<'static, Outcome>>;
-/// What is known of a token instead of the token.
+/// The hash that represents a token.
 type Key = [u8; 32];
 
-/// Users whom a program elsewhere knows by their tokens. It is asked of each token once for all who show it at a time,
-/// and its answers hold for a while; errors do not.
+/// The token webhook. Concurrent requests with the same token share one call. Responses are cached, errors are not.
 ///
 /// In Kubernetes: `plugin/pkg/authenticator/token/webhook` behind `pkg/authentication/token/cache`.
 #[derive(Clone)]
@@ -38,7 +37,7 @@ pub struct TokenWebhook {
 
 struct Inner {
     webhook: ReviewWebhook,
-    /// For whom a token has to be meant that is shown to this server.
+    /// The audiences of this API server.
     audiences: Vec<String>,
     holds: Duration,
     known: Remembered<Key, Option<Authenticated>>,
@@ -46,19 +45,20 @@ struct Inner {
 }
 
 impl TokenWebhook {
-    /// Asks `webhook`, whose answers hold for `holds`; `audiences` are this server's.
+    /// An authenticator that calls `webhook`, and caches responses for `holds`; `audiences` are those of this API
+    /// server.
     pub fn new(webhook: ReviewWebhook, audiences: &[String], holds: Duration) -> Self {
         let (known, asked) = (Remembered::new(MOST), Mutex::default());
         Self { inner: Arc::new(Inner { webhook, audiences: audiences.to_vec(), holds, known, asked }) }
     }
 
-    /// The question that is on its way for this token, or another.
+    /// The running call for this token, or a new one.
     fn lookup(&self, registry: &Registry, key: Key, token: &str, wanted: &[String]) -> Lookup {
         let mut asked = self.inner.asked.lock();
         if let Some(lookup) = asked.get(&key).and_then(WeakShared::upgrade) {
             return lookup;
         }
-        // Nobody waits for these any more.
+        // No request waits for these calls.
         asked.retain(|_, lookup| lookup.upgrade().is_some());
         let (inner, registry) = (Arc::clone(&self.inner), registry.clone());
         let (token, wanted) = (token.to_owned(), wanted.to_vec());
@@ -108,7 +108,7 @@ impl Authenticator for TokenWebhook {
     }
 }
 
-/// In Kubernetes: `keyFunc`. Each text with its length before it, so that no two lists are one.
+/// In Kubernetes: `keyFunc`. Each text is preceded by its length, so that different lists have different keys.
 fn key(token: &str, audiences: &[String]) -> Key {
     let mut hash = Sha256::new();
     for text in [token].into_iter().chain(audiences.iter().map(String::as_str)) {
@@ -147,8 +147,8 @@ struct UserInfo {
 }
 
 impl TokenStatus {
-    /// Who it is; nobody if the token is not meant for any of `wanted`. A webhook that does not say for whom it is meant
-    /// means this server.
+    /// The user; `None` if the token is for none of the `wanted` audiences. A response without audiences means those of
+    /// this API server.
     fn outcome(self, wanted: &[String], own: &[String]) -> Result<Option<Authenticated>, String> {
         let meant = if self.audiences.is_empty() { own } else { &self.audiences };
         let meant: BTreeSet<&String> = meant.iter().collect();
