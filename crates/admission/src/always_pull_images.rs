@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::refusal::forbidden;
 
-/// `AlwaysPullImages`: who may not pull an image cannot use one that somebody else has pulled.
+/// `AlwaysPullImages`: a user without permission to pull an image cannot use one that is already on the node.
 pub(crate) struct AlwaysPullImages;
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];

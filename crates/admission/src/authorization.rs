@@ -82,8 +82,7 @@ async fn answer(review: &Review<'_>, question: &Question) -> Decision {
     }
 }
 
-/// The question as the authorizer is asked it. Selectors that cannot be read select everything, so that nobody may do
-/// more for them.
+/// The attributes for the authorizer. Invalid selectors select everything, so they never allow more.
 fn attributes(asker: &Arc<User>, question: &Question) -> Attributes {
     let user = match &question.service_account {
         Some((namespace, name)) => Arc::new(service_account(namespace, name)),

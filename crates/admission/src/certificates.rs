@@ -1,5 +1,5 @@
-//! The plug-ins of certificate signing requests: approving, signing and asking for some signers need a permission of
-//! their own, and nobody joins `system:masters` by certificate.
+//! The plug-ins for CertificateSigningRequests: approval, signing and requests for some signers need separate
+//! permissions, and no certificate can grant membership of `system:masters`.
 
 use async_trait::async_trait;
 use base64::Engine;
@@ -16,7 +16,7 @@ use crate::refusal::forbidden;
 
 const GROUP: &str = "certificates.k8s.io";
 const REQUESTS: &str = "certificatesigningrequests";
-/// Whoever is of this group may do everything.
+/// The group whose members may do everything.
 const MASTERS: &str = "system:masters";
 
 /// `CertificateApproval`: who approves has to be allowed to approve for that signer.

@@ -10,10 +10,10 @@ pub struct Configurations {
 }
 
 impl Configurations {
-    /// Reads an `AdmissionConfiguration`; `open` reads the document at a path that it names.
+    /// Reads an `AdmissionConfiguration`; `open` reads the document at a path in it.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Why the configuration is invalid.
     pub fn read(document: &Value, open: impl Fn(&str) -> Result<Value, String>) -> Result<Self, String> {
         let (version, kind) = (document.text("apiVersion"), document.text("kind"));
         if version != "apiserver.config.k8s.io/v1" || kind != "AdmissionConfiguration" {

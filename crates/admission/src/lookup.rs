@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coracle_meta::{GroupVersionResource, Object, PartialObject, Status};
 use coracle_registry::{GetOptions, ListOptions, Request, Review, Stored, Verb};
 
-/// Another object, as the server itself reads it; `None` if there is none.
+/// Reads another object as the API server; `None` if it does not exist.
 pub(crate) async fn get(
     review: &Review<'_>,
     resource: GroupVersionResource,
@@ -16,7 +16,7 @@ pub(crate) async fn get(
     Ok(stored.map(|stored| review.registry.storage().object(&stored)))
 }
 
-/// Only the metadata of another object, which costs less than all of it; `None` if there is none.
+/// Reads only the metadata of another object, which is cheaper; `None` if the object does not exist.
 pub(crate) async fn get_metadata(
     review: &Review<'_>,
     resource: GroupVersionResource,

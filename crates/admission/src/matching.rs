@@ -93,10 +93,10 @@ impl Matching {
         Ok(self.selects(review, namespace)?.then_some(found))
     }
 
-    /// As what a webhook is told of the request, if one of its rules is about it.
+    /// The resource and kind under which a webhook gets the request, if one of its rules matches.
     ///
     /// # Errors
-    /// If the labels of a namespace matter that is not there.
+    /// If a namespace selector applies and the namespace does not exist.
     pub(crate) fn found_for_webhook(
         &self,
         review: &Review<'_>,

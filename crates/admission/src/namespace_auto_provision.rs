@@ -32,7 +32,7 @@ impl Admission for NamespaceAutoProvision {
         let request = own(review.request.about(Verb::Create, core("namespaces"), "", ""));
         match Box::pin(review.registry.create(&request, namespace)).await {
             Ok(_) => Ok(()),
-            // Somebody else was faster.
+            // Another request was faster.
             Err(status) if status.is_already_exists() => Ok(()),
             Err(status) => Err(forbidden(review, status.message)),
         }

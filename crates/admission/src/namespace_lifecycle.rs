@@ -45,7 +45,7 @@ impl Admission for NamespaceLifecycle {
     }
 }
 
-/// Whether a namespace is there is not told to those who ask what they may do in it.
+/// Whether the request is an access review, which must not reveal whether a namespace exists.
 fn is_access_review(review: &Review<'_>) -> bool {
     review.is_about("authorization.k8s.io", "localsubjectaccessreviews")
 }

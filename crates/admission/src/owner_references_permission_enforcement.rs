@@ -78,7 +78,7 @@ fn anything() -> ResourcePath {
     ResourcePath { subresource: "finalizers".to_owned(), ..at }
 }
 
-/// Where the finalizers of an owner are changed; `None` for a kind that nobody serves.
+/// The path of the subresource `finalizers` of an owner; `None` for an unknown kind.
 fn finalizers_of(review: &Review<'_>, owner: &Value) -> Option<ResourcePath> {
     let kinds = review.registry.kinds();
     let kind = kinds.kind(&GroupVersion::parse(owner.text("apiVersion"))?.kind(owner.text("kind")))?;

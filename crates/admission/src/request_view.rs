@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::lookup::{self, core};
 
-/// Whether objects of this resource decide about admission. Nobody is asked about them, so that they can be taken back.
+/// Whether objects of this resource configure admission. No webhook or policy applies to them, so that they can always
+/// be removed.
 /// In Kubernetes: `rules.IsExemptAdmissionConfigurationResource`.
 pub(crate) fn is_exempt(resource: &GroupVersionResource) -> bool {
     let of_admission = [
@@ -52,7 +53,7 @@ pub(crate) fn kind_of(review: &Review<'_>) -> GroupVersionKind {
     }
 }
 
-/// The request, told as one for `resource` and `kind`. In Kubernetes: `admission/v1.AdmissionRequest`.
+/// The request as one for `resource` and `kind`. In Kubernetes: `admission/v1.AdmissionRequest`.
 pub(crate) fn admission_request(
     review: &Review<'_>,
     resource: &GroupVersionResource,

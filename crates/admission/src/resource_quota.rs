@@ -145,7 +145,7 @@ fn difference(now: &Amounts, before: Option<&Amounts>, limited: &BTreeSet<String
     added.filter(|(_, amount)| *amount > Quantity::default()).collect()
 }
 
-/// Writes the counts; whether nobody else counted in between.
+/// Writes the counts; returns whether there was no conflict.
 async fn write(review: &Review<'_>, quotas: Vec<Object>) -> Result<bool, Status> {
     for quota in quotas {
         let about = review.request.about(Verb::Update, core("resourcequotas"), quota.namespace(), quota.name());

@@ -11,7 +11,7 @@ use crate::lookup::{core, get};
 use crate::mountable_secrets::{is_enforced, wrong_ephemeral_secrets, wrong_secrets};
 use crate::refusal::forbidden;
 
-/// `ServiceAccount`: every pod has a service account, and its token unless somebody does not want it.
+/// `ServiceAccount`: every pod has a service account, and its token unless the pod or the account opts out.
 pub(crate) struct ServiceAccount;
 
 const MIRROR: &str = "kubernetes.io/config.mirror";

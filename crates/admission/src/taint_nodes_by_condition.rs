@@ -4,7 +4,8 @@ use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
-/// `TaintNodesByCondition`: a node that nobody has looked at yet takes no pods.
+/// `TaintNodesByCondition`: a new node gets the taint `not-ready`, so that no pods are scheduled before its conditions
+/// are known.
 pub(crate) struct TaintNodesByCondition;
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";

@@ -39,7 +39,7 @@ impl LabelSelector {
         coracle_meta::LabelSelector::of_parts(labels, expressions)
     }
 
-    /// The selector of an object, ready to match; nothing is chosen where there is none, or none that can be read.
+    /// The selector of an object for matching; a missing or invalid selector selects nothing.
     pub fn of_object(selector: Option<&Self>) -> coracle_meta::LabelSelector {
         let selector = selector.and_then(|selector| selector.to_selector().ok());
         selector.unwrap_or_else(coracle_meta::LabelSelector::nothing)

@@ -12,7 +12,7 @@ use crate::core_v1::{Container, Pod};
 /// Amounts by resource.
 pub type Amounts = BTreeMap<String, Quantity>;
 
-/// How a container runs beside the others of its pod.
+/// The role of a container in its pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// As long as the pod.
@@ -30,8 +30,8 @@ impl Role {
     }
 }
 
-/// What containers need at most at one time: all main ones and sidecars together, or one init container beside the
-/// sidecars before it, whichever is more. Init containers and sidecars come in the order in which they start.
+/// The maximum that the containers need at one time: all main containers and sidecars together, or one init container
+/// together with the sidecars before it, whichever is more. Init containers and sidecars are in their starting order.
 pub fn needed(containers: impl IntoIterator<Item = (Role, Amounts)>) -> Amounts {
     let (mut sum, mut sidecars, mut largest_init) = (Amounts::new(), Amounts::new(), Amounts::new());
     for (role, mut own) in containers {
@@ -81,7 +81,7 @@ impl Pod {
         sum
     }
 
-    /// The same by what the containers request.
+    /// The same for the requests of the containers.
     pub fn requests(&self) -> Amounts {
         self.requests_with(|container| container.resources.requests.clone())
     }

@@ -229,7 +229,7 @@ fn claim_is_in(claim: &(impl Fields + ?Sized), operator: &str, values: &[Value])
     }
 }
 
-/// Whether a scope selector chooses a name; an empty one is none.
+/// Whether a scope selector matches a name; an empty name counts as missing.
 fn chosen(name: &str, operator: &str, values: &[Value]) -> bool {
     let is_named = values.iter().any(|value| value == name);
     match operator {

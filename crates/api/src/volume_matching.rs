@@ -40,7 +40,7 @@ impl PersistentVolumeClaim {
         !self.spec.volume_name.is_empty() && self.metadata.annotations.contains_key(BIND_COMPLETED)
     }
 
-    /// Which volumes it wants, by their labels; a selector that is none chooses nothing.
+    /// The label selector for volumes; an invalid selector selects nothing.
     pub fn volume_selector(&self) -> LabelSelector {
         let selector = self.spec.selector.as_deref();
         selector.map_or_else(LabelSelector::everything, |selector| {
@@ -94,7 +94,7 @@ impl PersistentVolume {
             && !self.metadata.is_terminating()
     }
 
-    /// What a volume that nobody has reserved needs beside that.
+    /// The additional conditions for a volume without a reservation.
     pub fn is_free_for(&self, claim: &PersistentVolumeClaim, selector: &LabelSelector) -> bool {
         self.spec.claim_ref.is_none()
             && self.status.phase == "Available"

@@ -51,10 +51,10 @@ pub fn downcast<T: ApiObject>(object: Arc<dyn AnyObject>) -> Arc<T> {
     object.downcast().unwrap_or_else(|_| panic!("an object was read as {} alone", std::any::type_name::<T>()))
 }
 
-/// The object as the type that it is, out of its `Arc` if nobody else holds it.
+/// The object as its own type, moved out of its `Arc` if that is not shared.
 ///
 /// # Panics
-/// If it is of another type.
+/// If the object has another type.
 pub fn unwrap<T: ApiObject>(object: Arc<dyn AnyObject>) -> T {
     Arc::try_unwrap(downcast(object)).unwrap_or_else(|shared| T::clone(&shared))
 }

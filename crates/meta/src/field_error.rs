@@ -132,7 +132,7 @@ impl FieldError {
         Self::new(FieldErrorKind::NotFound, field, value.into(), "")
     }
 
-    /// The value is none of `supported`, which are printed in the order given.
+    /// The value is not one of `supported`, which are printed in the given order.
     pub fn not_supported<S: AsRef<str>>(field: impl Into<String>, value: impl Into<Value>, supported: &[S]) -> Self {
         let mut detail = String::new();
         if !supported.is_empty() {

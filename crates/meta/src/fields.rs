@@ -24,12 +24,12 @@ pub trait Fields {
         if rest.is_empty() { value } else { value.at(rest) }
     }
 
-    /// The text at a path, empty if there is none.
+    /// The text at a path; empty if it is missing.
     fn text(&self, path: &str) -> &str {
         self.at(path).as_str().unwrap_or("")
     }
 
-    /// The whole number at a path, 0 if there is none.
+    /// The integer at a path; 0 if it is missing.
     fn int(&self, path: &str) -> i64 {
         self.at(path).as_i64().unwrap_or(0)
     }
@@ -39,12 +39,12 @@ pub trait Fields {
         self.at(path).as_i64()
     }
 
-    /// The flag at a path, `false` if there is none.
+    /// The boolean at a path; `false` if it is missing.
     fn flag(&self, path: &str) -> bool {
         self.at(path).as_bool().unwrap_or(false)
     }
 
-    /// The list at a path, empty if there is none.
+    /// The list at a path; empty if it is missing.
     fn list(&self, path: &str) -> &[Value] {
         self.at(path).as_array().map_or(&[], Vec::as_slice)
     }

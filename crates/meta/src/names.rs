@@ -139,7 +139,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     wrong
 }
 
-/// Whether a resource is one that nodes announce beside those that Kubernetes knows.
+/// Whether a resource is an extended resource: one that nodes announce and that is not built into Kubernetes.
 /// In Kubernetes: `helper.IsExtendedResourceName`.
 pub fn is_extended_resource(name: &str) -> bool {
     let is_native = !name.contains('/') || name.contains("kubernetes.io/");

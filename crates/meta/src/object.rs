@@ -169,7 +169,7 @@ impl Object {
         tree.remove(name)
     }
 
-    /// Sets the value at a path, or removes what is there if there is none.
+    /// Sets the value at a path, or removes the existing value for `None`.
     ///
     /// # Panics
     /// If the path is empty.

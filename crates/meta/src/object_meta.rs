@@ -45,7 +45,7 @@ lean_struct! {
         kind: String = "kind",
         /// The owner's name.
         name: String = "name",
-        /// The owner's uid: an owner of the same name and another uid is somebody else.
+        /// The owner's uid: an object with the same name and another uid is not the owner.
         uid: String = "uid",
         /// Whether the owner is the managing controller; at most one is.
         controller: Option<bool> = "controller",

@@ -43,7 +43,7 @@ pub enum QuantityError {
     /// It does not have the form of a quantity at all.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Malformed,
-    /// The suffix is none that there is.
+    /// The suffix is unknown.
     #[error("unable to parse quantity's suffix")]
     Suffix,
 }

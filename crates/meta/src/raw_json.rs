@@ -1,7 +1,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// JSON that is passed on as it was read: whoever does not look into it pays for no tree.
+/// JSON that is kept as it was read, so that code that only forwards it does not build a tree.
 #[derive(Clone, Debug)]
 pub struct RawJson(Box<RawValue>);
 

@@ -57,8 +57,8 @@ pub trait Resource: Clone + Serialize + DeserializeOwned + Send + Sync + 'static
     /// Whether objects live in namespaces.
     const SCOPE: Scope;
 
-    /// Reads an object from its JSON. The crate of a type may say so itself: then no other crate that reads such objects
-    /// has to compile the reader anew.
+    /// Decodes an object from its JSON. The crate of a type can override this, so that other crates do not have to
+    /// compile the decoder again.
     fn from_json(text: &[u8]) -> Result<Self, serde_json::Error> {
         crate::json::from_slice(text)
     }
@@ -74,17 +74,17 @@ pub trait Resource: Clone + Serialize + DeserializeOwned + Send + Sync + 'static
     /// The metadata, to change.
     fn meta_mut(&mut self) -> &mut ObjectMeta;
 
-    /// `metadata.name`; empty if there is none.
+    /// `metadata.name`; empty if it is missing.
     fn name(&self) -> &str {
         self.meta().name.as_deref().unwrap_or_default()
     }
 
-    /// `metadata.namespace`; empty if there is none.
+    /// `metadata.namespace`; empty if it is missing.
     fn namespace(&self) -> &str {
         self.meta().namespace.as_deref().unwrap_or_default()
     }
 
-    /// `metadata.uid`; empty if there is none.
+    /// `metadata.uid`; empty if it is missing.
     fn uid(&self) -> &str {
         self.meta().uid.as_deref().unwrap_or_default()
     }

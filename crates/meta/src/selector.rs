@@ -100,10 +100,10 @@ impl LabelSelector {
         Self::of_parts(labels, expressions)
     }
 
-    /// Makes a selector of labels and of expressions: key, operator as `matchExpressions` have it, values.
+    /// A selector of labels and of expressions: key, operator as in `matchExpressions`, values.
     ///
     /// # Errors
-    /// If an operator is none.
+    /// If an operator is unknown.
     pub fn of_parts(
         labels: impl Iterator<Item = (String, String)>,
         expressions: impl Iterator<Item = (String, String, Vec<String>)>,

@@ -1,4 +1,5 @@
-//! Tells API servers beside this one whom to believe: authorities and headers, in a ConfigMap.
+//! Publishes the certificate authorities and headers that this API server trusts for extension API servers, in a
+//! ConfigMap.
 //!
 //! In Kubernetes: `pkg/controlplane/controller/clusterauthenticationtrust`.
 
@@ -21,13 +22,13 @@ const NAME: &str = "extension-apiserver-authentication";
 /// How long to wait after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What one API server says of whom it believes.
+/// The certificate authorities and headers that one API server trusts.
 #[derive(Clone, Debug, Default)]
 pub struct AuthenticationTrust {
     data: BTreeMap<&'static str, String>,
 }
 
-/// By whom, and by which headers, front proxies say who is asking.
+/// The certificate authority of front proxies, and the headers with which they send the user.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustedProxies<'a> {
     /// The authority of their certificates, PEM.
@@ -68,7 +69,7 @@ impl AuthenticationTrust {
         Self { data }
     }
 
-    /// Says what this server believes, beside what others have said.
+    /// Adds what this API server trusts to what other API servers have written.
     pub(crate) async fn sync(&self, registry: &Registry) -> Result<(), Status> {
         if self.data.is_empty() {
             return Ok(());

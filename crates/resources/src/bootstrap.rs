@@ -1,4 +1,4 @@
-//! The objects that every cluster has, beside its namespaces and its RBAC rules.
+//! The default objects of a cluster, except its namespaces and its RBAC rules.
 //! In Kubernetes: the post-start hooks of kube-apiserver.
 
 use coracle_meta::Object;

@@ -6,7 +6,7 @@ use coracle_meta::{LabelSelector, Object};
 use coracle_registry::{TableColumn, table};
 use serde_json::Value;
 
-/// How long a time is past; `<unknown>` if there is none.
+/// The duration since a time; `<unknown>` without a time.
 pub(crate) fn since(time: &Value, now: Timestamp) -> String {
     table::since(time.as_str().unwrap_or_default(), now)
 }
@@ -58,7 +58,7 @@ pub(crate) fn selector(selector: &Value) -> Value {
     }
 }
 
-/// A label selector as text; `None` if it is none.
+/// A label selector as text; `None` if it is invalid.
 pub(crate) fn selector_text(selector: &Value) -> Option<String> {
     let selector = LabelSelector::from_json((!selector.is_null()).then_some(selector)).ok()?;
     Some(selector.to_string())

@@ -22,7 +22,7 @@ const NAMESPACE: &str = "kube-system";
 const NAME: &str = "kube-apiserver-legacy-service-account-token-tracking";
 /// The entry with the day.
 const SINCE: &str = "since";
-/// How soon the ConfigMap is made again that somebody has deleted.
+/// The delay before a deleted ConfigMap is created again.
 const PAUSE: Duration = Duration::from_secs(30 * 60);
 /// How long to wait after an error.
 const RETRY: Duration = Duration::from_secs(1);

@@ -26,7 +26,8 @@ impl std::fmt::Debug for ServerControllers {
 }
 
 impl ServerControllers {
-    /// Of the server over `registry`, which believes whom `trust` says. Nothing happens before [`Self::sync`] or [`Self::tasks`].
+    /// The controllers of the API server over `registry`, with its `trust`. They start with [`Self::sync`] or
+    /// [`Self::tasks`].
     pub fn new(registry: &Registry, trust: AuthenticationTrust) -> Self {
         let flows = Arc::new(flow_table());
         let all: Vec<Box<dyn Controller>> = vec![
@@ -75,7 +76,7 @@ impl ServerControllers {
 /// Begins the work of a controller.
 pub type StartTask = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// What is to be done about a value.
+/// The action after a change of a value.
 type Act<T> = fn(Registry, Arc<T>) -> BoxFuture<'static, Result<(), Status>>;
 
 /// A value, and what is done whenever it is another: statuses follow from what is stored, whatever happened before.

@@ -77,7 +77,7 @@ impl<'p> Pod<'p> {
         self.version.has(25) && self.spec.text("os.name") == "windows"
     }
 
-    /// User namespaces make root in the container nobody outside.
+    /// Whether the pod has a user namespace, in which root has no privileges on the host.
     fn has_own_users(&self) -> bool {
         self.version.has(35) && self.spec.at("hostUsers").as_bool() == Some(false)
     }

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::policy::Policy;
 
-/// What the configuration says: the standards of namespaces whose labels say nothing, and whom none of this concerns.
+/// The configuration: the default levels of namespaces without labels, and the exemptions.
 /// In Kubernetes: `PodSecurityConfiguration`.
 #[derive(Debug, Default)]
 pub(super) struct Configuration {
@@ -27,7 +27,7 @@ impl Configuration {
         })
     }
 
-    /// Why what somebody does in a namespace is not looked at.
+    /// The exemption of a user or a namespace, if any.
     pub(super) fn exemption(&self, namespace: &str, user: &str) -> Option<&'static str> {
         match () {
             () if self.exempts_namespace(namespace) => Some("namespace"),

@@ -13,8 +13,8 @@ use crate::lookup::{core, list};
 /// How many pods of a namespace are looked at when its labels change.
 const MOST_PODS: usize = 3000;
 
-/// The labels of a namespace have to be readable, unless they were not before; and who makes them stricter is told which
-/// pods would not be let in again. In Kubernetes: `Admission.ValidateNamespace`.
+/// Checks the labels of a namespace: they must be valid, unless they were invalid before. Stricter labels return a
+/// warning that lists the existing pods that violate them. In Kubernetes: `Admission.ValidateNamespace`.
 pub(super) async fn check(
     configuration: &Configuration,
     review: &Review<'_>,

@@ -53,7 +53,7 @@ pub(super) struct Outcome {
     pub(super) findings: Vec<Finding>,
     /// What it has to say in the audit log.
     pub(super) annotations: Vec<(String, String)>,
-    /// Why an annotation could not be told; that refuses, whatever the binding does about findings.
+    /// The errors of audit annotations; they refuse the request, whatever actions the binding has.
     pub(super) failed_annotations: Vec<String>,
 }
 

@@ -53,7 +53,7 @@ impl Admission for MutatingAdmissionWebhook {
         let mut namespace = namespace_of(review).await?;
         for webhook in webhooks.iter() {
             if review.is_about_any_part("", "namespaces") {
-                // Whoever was called before may have changed its labels.
+                // An earlier webhook may have changed its labels.
                 namespace = namespace_of(review).await?;
             }
             let Some(invocation) = WebhookCall::of(webhook, review, namespace.as_deref()).await? else { continue };

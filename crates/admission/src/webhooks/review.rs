@@ -58,10 +58,10 @@ impl Answered {
 }
 
 impl Response {
-    /// Takes the answer to the review `uid`.
+    /// Verifies the response to the review `uid`.
     ///
     /// # Errors
-    /// Why it is none, in Kubernetes' words. In Kubernetes: `VerifyAdmissionResponse`.
+    /// Why the response is invalid, in Kubernetes' words. In Kubernetes: `VerifyAdmissionResponse`.
     pub(super) fn verified(version: &str, uid: &str, mutates: bool, answered: Answered) -> Result<Self, String> {
         let Answered { answer, patch } = answered;
         let response = answer.at("response");

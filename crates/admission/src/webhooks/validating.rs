@@ -46,7 +46,7 @@ impl Admission for ValidatingAdmissionWebhook {
             return Ok(());
         }
         let namespace = namespace_of(review).await?;
-        // Nobody is called before it is known whom to call.
+        // All matching webhooks are determined before the first call.
         let mut invocations = Vec::new();
         for webhook in webhooks.iter() {
             invocations.extend(WebhookCall::of(webhook, review, namespace.as_deref()).await?);

@@ -16,17 +16,17 @@ use crate::authorization::Answers;
 use crate::refusal::forbidden;
 use crate::shown::{Shown, is_whole};
 
-/// A webhook that is asked about a request, in the version in which it is told of it.
+/// A call of a webhook for a request, in the version that the webhook matches.
 pub(super) struct WebhookCall {
     pub(super) webhook: Arc<Webhook>,
     shown: Shown,
 }
 
 impl WebhookCall {
-    /// How a webhook is asked about the request; none if it is not.
+    /// The call of a webhook for the request; `None` if the webhook does not match.
     ///
     /// # Errors
-    /// If its conditions cannot be told, and it does not ignore failures; if the objects cannot be converted for it.
+    /// If its match conditions fail and its failure policy is not Ignore; if the objects cannot be converted for it.
     pub(super) async fn of(
         webhook: &Arc<Webhook>,
         review: &Review<'_>,
@@ -141,7 +141,7 @@ impl WebhookCall {
 }
 
 impl Webhook {
-    /// Why conditions cannot be told; `None` if one of them does not hold.
+    /// The errors of the match conditions; `None` if one of them is false.
     fn unmet(&self, variables: &Variables<'_>, allowance: &Allowance) -> Option<Vec<String>> {
         let mut session = Session::within(variables, allowance);
         let (mut errors, mut left) = (Vec::new(), COST_OF_MATCH_CONDITIONS);

@@ -55,7 +55,7 @@ impl Schedule {
         read::schedule(text)
     }
 
-    /// The first time after this one; none if there is none within five years.
+    /// The first time after this one; `None` if it is more than five years later.
     pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
         match &self.times {
             Times::Calendar(calendar) => calendar.next(after, &self.zone),
@@ -64,10 +64,10 @@ impl Schedule {
     }
 }
 
-/// The time zone of a name, out of the database that this program brings along.
+/// The time zone with a name, from the built-in database.
 ///
 /// # Errors
-/// There is none of this name. In Kubernetes: `time.LoadLocation`.
+/// The name is unknown. In Kubernetes: `time.LoadLocation`.
 pub fn time_zone(name: &str) -> Result<TimeZone, String> {
     if name.is_empty() || name == "UTC" || name == "Local" {
         return Ok(TimeZone::UTC);

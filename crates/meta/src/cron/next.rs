@@ -20,7 +20,7 @@ impl Calendar {
         let has = |bits: u64, value: i8| bits & (1 << value) != 0;
         let mut time = whole_second(after)?.checked_add(SignedDuration::from_secs(1)).ok()?;
         let last_year = clock(time).year() + 5;
-        // Once a field has moved on, all smaller ones begin anew.
+        // When a field advances, all smaller ones restart at their minimum.
         let mut moved = false;
         'again: loop {
             if clock(time).year() > last_year {
@@ -87,7 +87,7 @@ impl Calendar {
 
 const MIDNIGHT: jiff::civil::Time = jiff::civil::Time::midnight();
 
-/// The time at which a clock shows this; of two the one, and where there is none one beside it, that Go takes.
+/// The time at which a clock shows this value. If there are two such times or none, the time that Go returns.
 ///
 /// In Kubernetes: `time.Date`.
 fn at(clock: DateTime, zone: &TimeZone) -> Option<Timestamp> {

@@ -31,7 +31,7 @@ pub(super) fn schedule(text: &str) -> Result<Schedule, String> {
     let (mut zone, mut rest) = (TimeZone::UTC, text);
     if let Some(zoned) = text.strip_prefix("TZ=").or_else(|| text.strip_prefix("CRON_TZ=")) {
         let (name, fields) = zoned.split_once(' ').ok_or_else(|| {
-            // The parser cuts its text there, at a place that is none.
+            // Kubernetes' parser cuts its text at this position, although it is not the right one.
             let equals = text.len() - zoned.len();
             format!("invalid schedule format: runtime error: slice bounds out of range [{equals}:-1]")
         })?;

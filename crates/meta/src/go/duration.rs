@@ -15,8 +15,8 @@ const UNITS: [(&str, u128); 8] = [
 /// The longest span that Go can say: its nanoseconds are a signed 64-bit number.
 const LONGEST: u128 = i64::MAX as u128;
 
-/// Reads a span of time as Go writes it: `500ms`, `1h30m`, `1.5s`, `0`; `None` if the text is none, is below zero or
-/// longer than 292 years. In Go: `time.ParseDuration`.
+/// Parses a duration in Go's format: `500ms`, `1h30m`, `1.5s`, `0`; `None` if the text is invalid, negative or longer
+/// than 292 years. In Go: `time.ParseDuration`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     if rest == "0" {

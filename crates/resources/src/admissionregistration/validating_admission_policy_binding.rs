@@ -41,7 +41,7 @@ fn parameter(object: &Object) -> String {
     let parameter = object.at("spec.paramRef");
     match (parameter.text("name"), parameter.text("namespace")) {
         ("", _) => "<unset>".to_owned(),
-        // Whether the parameter lives in a namespace cannot be told from here.
+        // Whether the parameter is namespaced is unknown here.
         (name, "") => format!("*/{name}"),
         (name, namespace) => format!("{namespace}/{name}"),
     }

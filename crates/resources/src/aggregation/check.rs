@@ -19,7 +19,7 @@ pub(super) struct Checked {
 pub(super) enum Verdict {
     /// All there is to know.
     Is(Condition),
-    /// It has to be asked, unless it lacks endpoints and nobody was named who answers.
+    /// The server must be probed, unless its Service has no endpoints and the configuration names no program for it.
     Ask {
         /// What is said of endpoints that are not there.
         lacks: Option<Condition>,

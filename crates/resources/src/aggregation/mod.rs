@@ -1,12 +1,12 @@
-//! API servers beside this one: which there are, whether they answer, and what they tell of themselves.
+//! Extension API servers: the registered ones, their availability, and their discovery and OpenAPI documents.
 //!
 //! ```text
-//! APIServices, Services, slices --check (pure)--> Checked --Servers (pure)--> who is asked when --documents--> Told
+//! APIServices, Services, slices --check (pure)--> Checked --Servers (pure)--> due probes --documents--> Registry
 //!                                                             \--> conditions `Available`, Registry::set_extensions
 //! ```
 //! In Kubernetes: `AvailableConditionController` for local and remote servers, `DiscoveryManager` and the OpenAPI
 //! aggregation controllers of kube-aggregator.
-//! Not here: passing requests on (`apiserver`), the way there (`cluster`).
+//! Not here: the proxy (`apiserver`), the transport (`cluster`).
 
 mod check;
 mod condition;
@@ -34,7 +34,7 @@ use self::condition::Condition;
 use self::documents::Asked;
 use self::servers::{RETRY, Servers};
 
-/// Keeps what is known of API servers beside this one.
+/// The state of extension API servers.
 #[derive(Debug)]
 pub(crate) struct Aggregation {
     checked: Derived<Vec<Checked>>,
@@ -55,7 +55,7 @@ impl Aggregation {
         write(registry, &servers).await
     }
 
-    /// Asks whoever has to be asked, and says what was found, until it is dropped.
+    /// Probes extension API servers when they are due, and writes the results, until it is dropped.
     pub(crate) async fn run(&self, registry: Registry) -> Infallible {
         let (latest, changed) = (Mutex::new(self.checked.latest()), Notify::new());
         let follow = self.checked.follow(&registry, |_, checked| {
@@ -122,7 +122,7 @@ async fn write_one(registry: &Registry, object: &Arc<Object>, condition: &Condit
     }
     let request = Request::new(Verb::Update, api_services(), now).object("", object.name()).subresource("status");
     match registry.update(&request, new).await {
-        // Whoever came between has made another value, which is written in its turn.
+        // A conflicting write changes the object, which triggers another update.
         Err(status) if !status.is_not_found() && !status.is_conflict() => Err(status),
         _ => Ok(()),
     }

@@ -35,7 +35,7 @@ struct Server {
     /// What it should be, as far as it is known.
     condition: Option<Condition>,
     told: Arc<Told>,
-    /// When it is asked next; not while it is being asked, and not if there is nobody to ask.
+    /// The time of the next probe; `None` during a probe, and if there is no server to probe.
     due: Option<Instant>,
     failures: u32,
     /// Counts what was asked, so that the answer to an older question is known as such.
@@ -68,7 +68,7 @@ impl Servers {
         due.map(Server::question).collect()
     }
 
-    /// When somebody is due next.
+    /// The time of the next probe of any server.
     pub(super) fn next(&self) -> Option<Instant> {
         self.by_name.values().filter_map(|server| server.due).min()
     }
@@ -89,8 +89,8 @@ impl Servers {
         self.by_name.values().filter_map(|server| Some((&server.object, server.condition.as_ref()?)))
     }
 
-    /// All to whom requests are passed on. The core group is always this server's own, and so is the one in which it says
-    /// who answers.
+    /// The extension API servers to which requests are forwarded. The core group and `apiregistration.k8s.io` are
+    /// always served by this API server.
     pub(super) fn extensions(&self) -> Vec<Arc<Extension>> {
         let remote = self.by_name.values().filter(|server| server.object.at("spec.service").is_object());
         let own = |group: &str| group.is_empty() || group == "apiregistration.k8s.io";
@@ -123,7 +123,7 @@ impl Server {
         }
     }
 
-    /// Begins anew, after the objects have changed.
+    /// Restarts the probes after a change of the objects.
     fn begin(&mut self, now: Instant) {
         self.failures = 0;
         self.asked += 1;
@@ -192,7 +192,7 @@ fn trust(object: &Object) -> Trust {
         return Trust::Anybody;
     }
     let bundle: String = object.text("spec.caBundle").split(['\r', '\n']).collect();
-    // What cannot be read trusts nobody, and never whom the machine trusts.
+    // An invalid bundle trusts no certificate, and never those that the machine trusts.
     Trust::Authorities(STANDARD.decode(&bundle).unwrap_or_else(|_| bundle.into_bytes()).into())
 }
 

@@ -13,7 +13,7 @@ use crate::field_checks::{
 };
 use crate::pod_spec::{self, wrong_template};
 
-/// What a deletion that does not say what becomes of the pods is told.
+/// The warning of a deletion without a propagation policy.
 const PODS_STAY: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 fn delete_warnings(options: &DeleteOptions) -> Vec<String> {
@@ -284,7 +284,7 @@ fn validate_change(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// The template of a suspended job that never started may be told where to run.
+/// The scheduling constraints in the template of a suspended Job that has never started can change.
 fn same_template(new: &Object, old: &Object) -> bool {
     let may_move = old.flag("spec.suspend") && !old.has("status.startTime");
     if !may_move {

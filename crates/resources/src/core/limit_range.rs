@@ -77,7 +77,7 @@ impl Bounds {
         wrong
     }
 
-    /// What is wrong with the amounts of one resource, beside each other.
+    /// The errors in the relation between the amounts of one resource.
     fn wrong_of(&self, name: &str, path: &str) -> Wrong {
         let amount = |list: &str| self.lists[list].get(name).copied();
         let [max, min, default, request, ratio] = LISTS.map(amount);

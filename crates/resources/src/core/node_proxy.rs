@@ -11,7 +11,7 @@ use super::pod_connect::{NoProxy, escaped};
 /// Passes requests on to a node. In Kubernetes: `pkg/registry/core/node/rest.ProxyREST`.
 pub(crate) struct NodeProxy;
 
-/// The port of a kubelet, the only one that a simulated node has beside the one that it says.
+/// The default port of a kubelet, which every simulated node has in addition to the one in its status.
 const KUBELET_PORT: &str = "10250";
 
 /// What of a kubelet's API is no request with an answer, but a stream.

@@ -170,7 +170,8 @@ async fn pod(registry: &Registry, request: &Request) -> Result<Object, Status> {
     Ok(Object::clone(&stored.object()))
 }
 
-/// The node that the pod is on; empty if it is on none. In Kubernetes, too, one that is not there is told as a pod.
+/// The node of the pod; empty if the pod is not scheduled. In Kubernetes, too, the error for a missing node has the
+/// resource `pods`.
 async fn node_of(registry: &Registry, request: &Request, pod: &Object) -> Result<String, Status> {
     let node = pod.text("spec.nodeName");
     if !node.is_empty() {

@@ -135,8 +135,8 @@ fn is_external(spec: &Tree) -> bool {
     }
 }
 
-/// What only another type of service uses goes when the type changes, unless it was written anew.
-/// In Kubernetes: `dropTypeDependentFields`.
+/// Drops the fields that only the previous type of the Service uses when the type changes, unless the update changes
+/// them. In Kubernetes: `dropTypeDependentFields`.
 fn drop_fields_of_other_types(new: &mut Object, old: &Object) {
     let same = |new: &Object, field: &str| new.at("spec").at(field) == old.at("spec").at(field);
     let had_cluster_ip = needs_cluster_ip(old);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::flow_schemas;
 
-/// As whom the conditions are applied.
+/// The field manager of the conditions.
 const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
 
 /// The condition `Dangling` of a flow schema as it should be, and is not.

@@ -64,7 +64,7 @@ struct Flow {
     name: &'static str,
     level: &'static str,
     precedence: u32,
-    /// What tells the flows of this schema apart; empty if they are one.
+    /// The distinguisher method of this schema; empty if all requests are one flow.
     distinguisher: &'static str,
     subjects: &'static [Subject],
     requests: Requests,

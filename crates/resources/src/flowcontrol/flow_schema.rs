@@ -46,7 +46,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// Whether the level of a schema is missing; `?` until somebody has looked.
+/// Whether the priority level of a schema is missing; `?` before the first check.
 fn dangling(object: &Object) -> &str {
     let conditions = object.list("status.conditions");
     let dangling = conditions.iter().find(|condition| condition.text("type") == "Dangling");

@@ -149,7 +149,7 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-/// The node of an endpoint, and where it is to be used.
+/// The errors of an endpoint's node and hints.
 fn wrong_place(endpoint: &Value, path: &str) -> Wrong {
     const HINTS_MOST: usize = 8;
     let mut wrong = Wrong::new();

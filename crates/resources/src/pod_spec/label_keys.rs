@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 
-/// Turns `matchLabelKeys` and `mismatchLabelKeys` into requirements of the selectors beside them, with the values that
-/// the pod's own labels have. In Kubernetes: `mutatePodAffinity` and `mutateTopologySpreadConstraints`.
+/// Merges `matchLabelKeys` and `mismatchLabelKeys` into the selectors of their terms, with the values of the pod's own
+/// labels. In Kubernetes: `mutatePodAffinity` and `mutateTopologySpreadConstraints`.
 pub(crate) fn merge_label_keys(spec: &mut Tree, labels: &BTreeMap<String, String>) {
     if let Some(affinity) = spec.object_in("affinity") {
         for kind in ["podAffinity", "podAntiAffinity"] {

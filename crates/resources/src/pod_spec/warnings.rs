@@ -11,13 +11,13 @@ use crate::field_checks::fraction_warning;
 use crate::volume_claim_spec::claim_warnings;
 use coracle_meta::fields::Fields;
 
-/// What somebody who writes a template of pods should know. `path` is the template's.
+/// The warnings about a pod template. `path` is the template's.
 pub(crate) fn template_warnings(template: &Value, path: &str) -> Vec<String> {
     warnings(template.at("metadata"), template.at("spec"), path)
 }
 
-/// What somebody who writes this specification should know. `path` is that of what holds `metadata` and `spec`; empty
-/// for a pod. In Kubernetes: `pkg/api/pod/warnings.go`.
+/// The warnings about a pod spec. `path` is that of the parent of `metadata` and `spec`; empty for a pod. In
+/// Kubernetes: `pkg/api/pod/warnings.go`.
 pub(crate) fn warnings(metadata: &Value, spec: &Value, path: &str) -> Vec<String> {
     let at = |field: &str| if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
     let mut warnings = Vec::new();
@@ -284,7 +284,7 @@ fn of_ports(spec: &Value, path: &str) -> Vec<String> {
 /// How many pairs of ports are named. Each warning about one is different and has signs, so that no answer carries more.
 const MOST_CLASHES: usize = 4096;
 
-/// The ports of a pod with the same number and protocol, by what makes them [clash].
+/// The ports of a pod with the same number and protocol, grouped by the fields that decide whether they [clash].
 #[derive(Default)]
 struct SamePort<'s> {
     all: Vec<usize>,

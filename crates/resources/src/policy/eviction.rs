@@ -18,7 +18,8 @@ use coracle_meta::fields::Fields;
 /// `pods/eviction`: deletes a pod if its disruption budget allows. In Kubernetes: `EvictionREST`.
 pub(crate) struct Eviction;
 
-/// How often a disruption is counted again when somebody else wrote the budget. In Kubernetes: `EvictionsRetry`.
+/// The maximum number of attempts to count a disruption after conflicts with other writes of the budget. In Kubernetes:
+/// `EvictionsRetry`.
 const MAX_TRIES: u32 = 20;
 
 /// How many evictions a budget may have under way.
@@ -152,7 +153,7 @@ fn has_ended(pod: &Object) -> bool {
     matches!(pod.text("status.phase"), "Succeeded" | "Failed")
 }
 
-/// A pod that does not run yet, or no longer, disturbs nobody.
+/// The eviction of a pod that is pending or finished is not a disruption.
 fn needs_no_budget(pod: &Object) -> bool {
     has_ended(pod) || pod.text("status.phase") == "Pending" || pod.is_terminating()
 }

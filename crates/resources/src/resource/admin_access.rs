@@ -42,7 +42,7 @@ impl Hooks for AdminAccess {
         new: &mut Object,
         old: &Object,
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
-        // A specification does not change; what is allocated is told through the status.
+        // The spec is immutable; allocations are written through the status.
         if request.at.subresource == "status"
             && granted(old).is_none()
             && let Some(at) = granted(new)

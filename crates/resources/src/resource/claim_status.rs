@@ -22,7 +22,7 @@ const LONGEST_DATA: usize = 10 << 10;
 const ALLOCATION: &str = "status.allocation";
 const RESERVED: &str = "status.reservedFor";
 
-/// Drops what belongs to features that are off by default, and what is told of devices that are given back.
+/// Drops fields of features that are disabled by default, and the status of devices that are deallocated.
 pub(super) fn prepare(new: &mut Object, old: &Object) {
     edit_at(new, "status.allocation.devices", |devices| {
         devices.each_in("results", |result| {

@@ -1,4 +1,4 @@
-//! What drivers are told: parameters that only they understand.
+//! The configuration of drivers: opaque parameters.
 
 use coracle_meta::FieldError;
 use coracle_meta::fields::Fields;
@@ -33,7 +33,7 @@ pub(super) fn wrong_configuration(configuration: &Value, path: &str, standing: S
     wrong
 }
 
-/// What is wrong with an object of somebody else's. In Kubernetes: `validateRawExtension`.
+/// The errors of an opaque object. In Kubernetes: `validateRawExtension`.
 pub(super) fn wrong_foreign(value: &Value, path: &str, longest: Option<usize>) -> Wrong {
     match longest {
         _ if value.is_null() => vec![FieldError::required(path, "")],

@@ -1,4 +1,4 @@
-//! What a network device tells of itself. In Kubernetes: `validateNetworkDeviceData`.
+//! The data of network devices. In Kubernetes: `validateNetworkDeviceData`.
 
 use std::net::IpAddr;
 

@@ -73,7 +73,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// For whom tokens are asked.
+/// The audiences of the requested tokens.
 fn audiences(object: &Object) -> String {
     match object.at("spec.tokenRequests") {
         Value::Null => "<unset>".to_owned(),

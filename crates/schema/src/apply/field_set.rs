@@ -7,7 +7,7 @@ use super::place::{Form, ListForm, MapForm, Place};
 use super::set::Set;
 use super::typed::{as_list, element_of, form_of, is_declared, place_below, place_of_items};
 
-/// Every leaf and every list item that a value names: what somebody owns who applies it.
+/// Every leaf and every list item of a value: what a manager that applies it owns.
 /// In Kubernetes: `TypedValue.ToFieldSet`.
 pub fn field_set<P: Place>(place: P, value: &Value) -> Set {
     named(place, value).below

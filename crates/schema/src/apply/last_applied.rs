@@ -20,7 +20,7 @@ fn annotation(object: &Value) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The fields that client-side apply wrote and nobody changed since; `None` if that cannot be told.
+/// The fields that client-side apply wrote and no client has changed since; `None` if that is unknown.
 pub(super) fn owned_fields<P: Place>(place: P, api_version: &str, live: &Value) -> Option<Set> {
     let config: Value = coracle_meta::json::from_str(annotation(live)?).ok()?;
     if config.get("apiVersion")?.as_str()? != api_version {

@@ -238,7 +238,7 @@ pub fn object_text(object: &Value) -> String {
     format!("{}/{}; {group_version}, Kind={}", text("/metadata/namespace"), text("/metadata/name"), text("/kind"))
 }
 
-/// Fields that are nobody's: who and what the object is, and what the server keeps for itself.
+/// Fields without an owner: the identity of the object, and the fields that the API server maintains.
 static NEVER_OWNED: LazyLock<Set> = LazyLock::new(|| {
     Set::of_fields(&[
         &["apiVersion"],

@@ -25,7 +25,7 @@ impl Operation {
     }
 }
 
-/// What tells the entries of `metadata.managedFields` apart.
+/// What identifies an entry of `metadata.managedFields`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Manager {
     /// The field manager's name.

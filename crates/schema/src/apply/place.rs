@@ -28,8 +28,8 @@ pub trait Place: Copy {
     /// The default of this field, which stands in for a missing key of a list's item.
     fn default(self) -> Option<Value>;
 
-    /// What stands in this field when nobody sets it, for fields that are written even then, so that they never come or
-    /// go. In Kubernetes: fields of Go structs without `omitempty`, and structs held by value such as `spec`.
+    /// The zero value of a field that is always present. In Kubernetes: fields of Go structs without `omitempty`, and
+    /// structs held by value such as `spec`.
     fn zero(self) -> Option<&'static Value>;
 
     /// How a strategic merge patch treats this field.
@@ -81,6 +81,6 @@ pub enum ListForm {
     Atomic,
     /// Scalar by scalar.
     Set,
-    /// Item by item, told apart by [`Place::list_map_keys`].
+    /// Item by item, identified by [`Place::list_map_keys`].
     Map,
 }

@@ -36,7 +36,7 @@ impl Set {
         set
     }
 
-    /// Adds a field, but not its parents. The empty path, the whole object, is nobody's and is ignored.
+    /// Adds a field, but not its parents. The empty path, the whole object, has no owner and is ignored.
     pub fn insert(&mut self, path: &Path) {
         match path {
             [] => {}

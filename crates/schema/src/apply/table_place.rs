@@ -19,7 +19,7 @@ pub struct TablePlace<'t> {
 #[derive(Clone, Copy, Debug)]
 enum At<'t> {
     Typed(TypeRef<'t>),
-    /// Below something whose fields nobody declared.
+    /// Below a value without declared fields.
     Undeclared,
 }
 

@@ -26,7 +26,7 @@ pub trait Versions {
     fn place(&self, api_version: &str) -> Option<Self::Place>;
 
     /// The object in another version; `None` for a version that the kind does not have, or if it cannot be converted.
-    /// An object that has the version already is to be lent.
+    /// An object that already has the version must be returned as borrowed.
     fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>>;
 
     /// Which fields the endpoint lets its callers own, in a version.
@@ -106,7 +106,7 @@ pub(super) fn update<V: Versions>(
     managers: &mut Managers,
 ) -> Set {
     reconcile_all(versions, managers);
-    // Nobody has this name: every manager, the writer's earlier self too, loses what changed.
+    // No manager has this name, so every manager loses the changed fields, including earlier entries of the writer.
     let nobody = Manager::new("", Operation::Apply, "", "");
     let comparison = disown(versions, live, new, (&nobody, version), managers, true).unwrap_or_default();
     versions.filter(version).apply(comparison.added.union(&comparison.modified))
@@ -137,7 +137,7 @@ pub(super) fn apply<V: Versions>(
     Ok((!values_equal(live, &new)).then_some(new))
 }
 
-/// Removes what the manager applied last time, does not apply now, and nobody else owns.
+/// Removes the fields that the manager applied last time, does not apply now, and that no other manager owns.
 fn prune<V: Versions>(versions: &V, merged: Value, managers: &Managers, version: &str, last: &Owned) -> Value {
     let pruned = versions.place(&last.api_version).and_then(|place| {
         let merged = versions.convert(&merged, &last.api_version)?;
@@ -149,7 +149,7 @@ fn prune<V: Versions>(versions: &V, merged: Value, managers: &Managers, version:
     pruned.unwrap_or(merged)
 }
 
-/// Adds back what somebody owns, beginning with the version in which was pruned.
+/// Adds back the fields that a manager owns, starting with the version of the pruning.
 fn add_back_owned<V: Versions>(
     versions: &V,
     merged: &Value,

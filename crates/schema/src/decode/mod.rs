@@ -352,7 +352,7 @@ pub fn decode_patched(document: Value, expected: &GroupVersionKind, schema: &Kin
     Ok(decoded)
 }
 
-/// Why a scale that is read as one of a retired version is none: there, its selector was a map of labels.
+/// The error of a Scale in a retired version, in which its selector was a map of labels.
 fn former_scale_error(found: &GroupVersionKind, document: &Value) -> Option<String> {
     let selector = document.pointer("/status/selector").filter(|selector| !selector.is_null() && !selector.is_object());
     let type_name = outline(selector.filter(|_| found.kind == "Scale")?).kind_name();
@@ -442,7 +442,7 @@ pub fn parse(body: &[u8], format: Format) -> Result<(Value, Vec<String>), String
     })
 }
 
-/// What is objected to in a document of YAML: fields that are there twice are told at once, before all else.
+/// The strict errors of a YAML document: duplicate fields are reported at once, before all other errors.
 fn as_go_yaml_tells(body: &[u8], prefix: &str, strict: Vec<String>) -> Vec<String> {
     let (twice, others): (Vec<_>, Vec<_>) = strict.into_iter().partition(|text| text.starts_with(DUPLICATE));
     let twice_text = if twice.is_empty() { None } else { yaml_twice::keys_that_are_there_twice(body) };

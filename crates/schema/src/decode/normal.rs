@@ -1,6 +1,6 @@
-//! Whether an object is in the form in which it is stored already, so that nothing has to be built anew.
+//! Detects objects that already have the form in which they are stored, so that they need no rebuilding.
 //!
-//! It says no where a look is not enough: whatever it lets through is what [`Pass`](super::typed::Pass) would leave.
+//! The check is conservative: an accepted object is one that [`Pass`](super::typed::Pass) would not change.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -32,10 +32,10 @@ pub fn kind_of_stored(value: &[u8]) -> Result<GroupVersionKind, String> {
     }
 }
 
-/// Reads a value of a store by what objects of its kind look like. What it says of its kind stays.
+/// Decodes a value of the store with the schema of its kind. Its `apiVersion` and `kind` stay.
 ///
 /// # Errors
-/// It is cut short, or its values do not fit their types.
+/// The value is truncated, or does not match its types.
 pub fn decode_stored(value: &[u8], schema: &KindSchema) -> Result<Object, String> {
     let raw: Raw = match protobuf::stored_raw(value, schema) {
         Some(raw) => raw?,

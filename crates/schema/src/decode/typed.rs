@@ -14,13 +14,13 @@ use crate::go_time::{GoTime, Layout};
 use crate::structural::Structural;
 use crate::table::{KindSchema, Node, Presence, Special, Struct, TypeRef};
 
-/// How many strict errors are told. In Kubernetes: 100.
+/// The maximum number of reported strict errors. In Kubernetes: 100.
 const MAX_STRICT: usize = 100;
 
-/// Reads base64 as Go does.
+/// Decodes base64 like Go.
 ///
 /// # Errors
-/// Where it is none, in Go's words.
+/// The position of the first invalid character, in Go's words.
 pub fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
     let text: String = text.chars().filter(|sign| !matches!(sign, '\r' | '\n')).collect();
     STANDARD.decode(&text).map_err(|error| {
@@ -45,7 +45,7 @@ pub(crate) enum Form {
 /// A decode under way.
 pub(crate) struct Pass<'t> {
     form: Form,
-    /// The first error of a value that does not fit its type; decoding goes on, as in Go.
+    /// The first error of a value that does not match its type; decoding continues, as in Go.
     pub(crate) error: Option<String>,
     /// Unknown and duplicate fields, in the order of the text.
     pub(crate) strict: Vec<String>,
@@ -256,7 +256,7 @@ impl<'t> Pass<'t> {
         Some(Value::Object(out))
     }
 
-    /// A value without a type; duplicate fields are still told.
+    /// A value without a type; duplicate fields are still reported.
     pub(crate) fn free<S: Source>(&mut self, source: S) -> Value {
         match source.into_tree() {
             Ok(value) => value,
@@ -285,7 +285,7 @@ impl<'t> Pass<'t> {
         }
     }
 
-    /// Adds a field; of two of one name the last counts, and they are told.
+    /// Adds a field; the last of two fields with the same name counts, and the duplicate is reported.
     fn insert(&mut self, out: &mut Map<String, Value>, name: String, value: Value) {
         match out.entry(name) {
             Entry::Vacant(slot) => drop(slot.insert(value)),
@@ -438,7 +438,7 @@ pub(crate) fn is_zero(value: &Value, ty: TypeRef<'_>) -> bool {
     }
 }
 
-/// What Go prints for a value of the type that nobody set.
+/// What Go prints for the zero value of the type.
 pub(crate) fn zero(ty: TypeRef<'_>) -> Value {
     match ty.node() {
         Node::String | Node::Bytes => Value::String(String::new()),

@@ -94,7 +94,7 @@ impl Words<'_> {
         if found.is_empty() { otherwise.to_owned() } else { found }
     }
 
-    /// A reference with a description: in version 3 nothing may stand beside a `$ref`.
+    /// A reference with a description: in v3, a `$ref` must not have siblings.
     fn reference(&self, ty: &str, of: &str, field: &str, otherwise: &str) -> Value {
         let target = json!({"$ref": self.dialect.name(&format!("{META}.{ty}"))});
         let description = self.describe(of, field, otherwise);

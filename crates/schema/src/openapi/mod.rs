@@ -1,10 +1,10 @@
-//! The documents that say what objects look like, made from the table.
+//! The OpenAPI documents, generated from the type table.
 //!
 //! ```text
-//! Published (a resource, and the schema of a custom one) --> Route --> paths, and the schemas that they refer to
+//! Published (a resource, and the schema of a custom one) --> Route --> paths, and the referenced schemas
 //! ```
-//! Start at [`v3_paths`], [`v3`] and [`v2`]. Descriptions are not the table's: whoever has them fills them in
-//! ([`Descriptions`]), from a text by [`Described`].
+//! Start at [`v3_paths`], [`v3`] and [`v2`]. The table has no descriptions: the caller provides them
+//! ([`Descriptions`]), from a text with [`Described`].
 //! In Kubernetes: `kube-openapi/pkg/builder3` and apiextensions' `controller/openapi`.
 
 mod custom;
@@ -44,7 +44,7 @@ pub struct Published<'a> {
 
 /// Where descriptions come from: of a type (`io.k8s.api.core.v1.Pod`), or of one of its fields.
 pub trait Descriptions {
-    /// The description; empty if there is none.
+    /// The description; empty if it is missing.
     fn describe(&self, ty: &str, field: Option<&str>) -> String;
 }
 
@@ -69,7 +69,7 @@ pub fn v3_paths(resources: &[Published<'_>]) -> BTreeSet<String> {
     for published in resources {
         let version = published.row.kind.group_version();
         paths.insert(prefix(&version));
-        // Nobody publishes which versions a group of custom resources has.
+        // Kubernetes does not publish the versions of a group of custom resources.
         if !version.group.is_empty() && published.schema.is_none() {
             paths.insert(format!("apis/{}", version.group));
         }
@@ -77,7 +77,7 @@ pub fn v3_paths(resources: &[Published<'_>]) -> BTreeSet<String> {
     paths
 }
 
-/// What the document of a name speaks of: its routes, and the resources; `None` if there is none.
+/// The routes and resources in the document of a name; `None` if there is no such document.
 fn routes_of<'a>(
     path: &str,
     resources: &[Published<'a>],
@@ -102,7 +102,7 @@ fn routes_of<'a>(
         _ if here.is_empty() => single("getAPIGroup", Some(&meta("APIGroup"))),
         _ => {
             let custom = |published: &Published<'_>| published.schema.is_some();
-            // Nobody publishes where custom resources are listed.
+            // Kubernetes does not publish the discovery paths of custom resources.
             let mut routes = match here.iter().all(custom) {
                 true => Vec::new(),
                 false => single("getAPIResources", Some(&meta("APIResourceList"))),

@@ -93,8 +93,7 @@ impl Route {
         }
     }
 
-    /// The answers by their codes: each has the fields of `content` beside what its code means, but the refusal of who is
-    /// not known.
+    /// The responses by code: each has the fields of `content` in addition to the description of the code, except 401.
     pub(super) fn responses(&self, content: &Value) -> Value {
         let answers = self.codes.iter().map(|code| {
             let mut answer = content.clone();

@@ -190,7 +190,7 @@ fn zero(ty: TypeRef<'_>) -> Option<Value> {
     })
 }
 
-/// Nothing may stand beside a `$ref`: it moves into an `allOf` where something does.
+/// A `$ref` must not have siblings: with siblings, it moves into an `allOf`.
 fn with_reference_in_all_of(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else { return schema };
     if fields.len() > 1

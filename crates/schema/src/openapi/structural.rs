@@ -123,8 +123,8 @@ fn unfold(out: &mut Map<String, Value>) {
     }
 }
 
-/// What may be `null`, or hold what nobody knows, has no type in version 2, and nothing below it: kubectl cannot cope
-/// with more. Nor are there defaults.
+/// In v2, a value that is nullable or preserves unknown fields has no type and nothing below it, because kubectl does
+/// not support more. Defaults are removed, too.
 fn fit_version_two(schema: &Map<String, Value>, out: &mut Map<String, Value>) {
     let says = |name: &str| schema.get(name) == Some(&Value::Bool(true));
     let (nullable, unknown) = (says("nullable"), says("x-kubernetes-preserve-unknown-fields"));

@@ -9,7 +9,7 @@ use super::route::{Model, PathRoutes, Route, by_path};
 use super::{Descriptions, Published, routes_of, schemas};
 use crate::table::Table;
 
-/// The document of a name; `None` if there is none.
+/// The document of a name; `None` if there is no such document.
 pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Option<Value> {
     let (routes, here) = routes_of(path, resources, descriptions)?;
     let mut schemas = Map::new();

@@ -270,8 +270,8 @@ impl Run {
         add(parent, key, value).map_err(|why| format!("error while adding value during copy: {why}"))
     }
 
-    /// The object or list that holds what the path names, and the name in it; `None` where there is none. What stands
-    /// before the first slash counts for nothing.
+    /// The object or list that contains the target of the path, and the name in it; `None` if it does not exist. The
+    /// text before the first slash is ignored.
     fn parent(&mut self, path: &str) -> Option<(&mut Value, String)> {
         let steps: Vec<_> = path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
         let (last, parents) = steps.split_last()?;

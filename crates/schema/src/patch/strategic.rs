@@ -242,7 +242,7 @@ fn check_order(patched: &[Value], order: &[Value], merge_key: Option<&str>) -> R
     Ok(())
 }
 
-/// What tells an item apart: the value of its merge key, or the item itself.
+/// What identifies an item: the value of its merge key, or the item itself.
 fn key_of<'v>(item: &'v Value, merge_key: Option<&str>) -> Result<&'v Value, Error> {
     let Some(merge_key) = merge_key else { return Ok(item) };
     match item {

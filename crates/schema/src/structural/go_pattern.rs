@@ -257,8 +257,8 @@ impl<'p> Parser<'p> {
     }
 }
 
-/// The counts of a repetition and the text after it; the most is none where there is no limit. Numbers that are too
-/// large for Go count as too large here.
+/// The counts of a repetition and the text after it; without a limit, the maximum is `None`. Numbers that are too large
+/// for Go are too large here, too.
 fn counts(text: &str) -> Option<(i64, Option<i64>, &str)> {
     let (least, rest) = count(text.strip_prefix('{')?)?;
     if let Some(rest) = rest.strip_prefix('}') {

@@ -25,7 +25,7 @@ impl Structural {
     }
 }
 
-/// Errors, and how many checks went well: of several schemas, the one that fits best tells its errors.
+/// The errors, and the number of passed checks: of several schemas, the best match reports its errors.
 #[derive(Default)]
 struct Outcome {
     errors: Vec<FieldError>,
@@ -158,7 +158,7 @@ fn check_values(constraints: &Constraints, value: &Value, path: &str, result: &m
     });
 }
 
-/// Of length and pattern only the first that does not hold is told.
+/// Only the first violation of length and pattern is reported.
 fn check_text(constraints: &Constraints, text: &str, path: &str, result: &mut Outcome) {
     let length = text.chars().count() as u64;
     if let Some(most) = constraints.max_length.filter(|most| length > *most) {

@@ -118,7 +118,7 @@ impl Taken {
         let name = address.to_string();
         let mut about = self.request().about(Verb::Create, ip_addresses(), "", "");
         "kube-apiserver".clone_into(&mut about.field_manager);
-        // Noted before it is taken: whoever is cut off meanwhile cannot know whether it was.
+        // Recorded before the allocation: a request that is cancelled in between does not know whether it happened.
         self.addresses.push(name);
         match self.registry().create(&about, ip_address(service, address)).await {
             Ok(_) => Ok(true),

@@ -123,7 +123,7 @@ impl Taken {
         Ok(if is_taken { Ok(port) } else { Err("provided port is already allocated".to_owned()) })
     }
 
-    /// Takes a port that nobody has.
+    /// Allocates a free port.
     async fn choose_port(&mut self, service: &Object, known: &KnownPorts) -> Result<i64, Status> {
         let (first, last) = self.port_range();
         let count = (last - first).max(0) + 1;

@@ -10,10 +10,10 @@ use super::allocator::{Abandoned, Allocator, GRACE};
 use crate::addresses::parse_ip;
 use crate::cidr::Cidr;
 
-/// What a write has taken, and what it gives back if it happens.
+/// The addresses and ports that a write has allocated, and those that it releases if it succeeds.
 ///
-/// Whoever drops it before either is said has been cut off, and does not know whether the service was written: what was
-/// taken is looked after by a later write.
+/// A drop without commit or release means that the request was cancelled, and it is unknown whether the Service was
+/// written. A later write then checks the allocations.
 pub(super) struct Taken {
     allocator: Arc<Allocator>,
     registry: Registry,
@@ -32,7 +32,7 @@ impl Taken {
         Self {
             allocator: Arc::clone(allocator),
             registry: registry.clone(),
-            // Addresses and services are the server's own, whoever writes the service.
+            // Addresses belong to the API server itself, independently of the user that writes the Service.
             request: Request { user: Arc::new(User::system()), ..request.clone() },
             name: service.name().to_owned(),
             addresses: Vec::new(),
@@ -155,7 +155,7 @@ impl Taken {
             if parent.text("namespace") != namespace || parent.text("name") != name {
                 continue;
             }
-            // Nobody else's, who may have taken it since.
+            // Only this allocation: another Service may have got the address in the meantime.
             let preconditions = Preconditions { uid: Some(taken.uid().to_owned()), ..Preconditions::default() };
             let about = self.request.about(Verb::Delete, ip_addresses(), "", &address);
             let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
