@@ -4,8 +4,9 @@ use std::path::Path;
 pub(crate) fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%".contains(character);
-    match !path.is_empty() && path.chars().all(is_plain) {
-        true => path.into_owned(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.into_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
     }
 }

@@ -60,9 +60,12 @@ impl StateFolder {
             );
         }
         for folder in [self.path.clone(), self.pki()] {
-            private_folder(&folder).with_context(|| match folder.exists() {
-                true => format!("cannot use the state folder {}", folder.display()),
-                false => format!("cannot make the state folder {}", folder.display()),
+            private_folder(&folder).with_context(|| {
+                if folder.exists() {
+                    format!("cannot use the state folder {}", folder.display())
+                } else {
+                    format!("cannot make the state folder {}", folder.display())
+                }
             })?;
         }
         ignore_in_git(&self.path)

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::fmt::Write;
 
 /// A text without control characters for terminals: logs and reports may come from other users, and so do the names
 /// in them.
@@ -10,9 +9,10 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     }
     let mut plain = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
-        match obeyed(letter) {
-            true => drop(write!(plain, "{}", letter.escape_default())),
-            false => plain.push(letter),
+        if obeyed(letter) {
+            plain.extend(letter.escape_default());
+        } else {
+            plain.push(letter);
         }
     }
     Cow::Owned(plain)

@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
+use crate::component_clients::{Accounts, KubeletClients, component_transport, layered};
 use crate::control_plane::ControlPlane;
 use crate::kept_store::KeptStore;
 use crate::metrics_server;
@@ -25,7 +26,7 @@ use crate::restartable::Restartable;
 use crate::signer::Signer;
 use crate::store::OpenStore;
 use crate::tasks::Tasks;
-use crate::{Error, Transport, bootstrap, clock};
+use crate::{ApiServerSpec, Error, Transport, bootstrap, clock};
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
@@ -80,8 +81,8 @@ impl Cluster {
     }
 
     pub(crate) async fn start(mut builder: Builder) -> Result<Self, Error> {
-        let ambient = builder.ambient.unwrap_or_else(clock::default_ambient);
-        let recorder = builder.recorder;
+        let ambient = builder.ambient.take().unwrap_or_else(clock::default_ambient);
+        let recorder = builder.recorder.clone();
         let tasks = Tasks::new(ambient.panics.clone());
         let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_store.as_ref()).await?;
         let nodes = NodeTransports::new(&builder.api_server)?;
@@ -102,56 +103,22 @@ impl Cluster {
             control_plane.follow();
         }
         control_plane.advertise(&builder.api_server, store.is_shared()).await?;
-        let mut controllers = builder.controllers;
-        if let Some(root_ca) = builder.api_server.root_ca.as_ref().filter(|_| controllers.root_ca.is_empty()) {
-            controllers.root_ca.clone_from(root_ca);
-        }
-        let token_key = || TokenKey::new(Arc::new(Signer::of(control_plane.issuer())));
-        controllers.token_key = controllers.token_key.or_else(|| Some(token_key()));
-        let kubelet_ambient = ambient.split(Component::Kubelet.word());
-        let kubelet_config = coracle_kubelet::Config {
-            nodes: builder.nodes,
-            delays: builder.delays,
-            csi_driver: builder.csi_driver,
-            stages: builder.stages.clone(),
-            ..coracle_kubelet::Config::default()
-        };
-        let node_client = {
-            let (front, ambient, recorder) = (control_plane.transport(), ambient.clone(), recorder.clone());
-            let layer = builder.layer.clone();
-            move |node: &str| {
-                let user = User::new(format!("system:node:{node}"), ["system:nodes"]);
-                let name = format!("{}/{node}", Component::Kubelet.word());
-                let transport = layered(front.clone().asking_as(Arc::new(user)), &name, layer.as_ref());
-                Client::new(transport, &ambient.split(node)).with_recorder(recorder.clone())
-            }
-        };
-        let reader = {
-            let (front, ambient, recorder) = (control_plane.transport(), kubelet_ambient.clone(), recorder.clone());
-            let layer = builder.layer.clone();
-            move || {
-                let user = User::new(crate::SIMULATED_NODES_USER, std::iter::empty::<String>());
-                let transport =
-                    layered(front.clone().asking_as(Arc::new(user)), Component::Kubelet.word(), layer.as_ref());
-                Client::new(transport, &ambient).with_recorder(recorder.clone())
-            }
-        };
-        let kubelet = Kubelet::with_clients(kubelet_config, reader, node_client, kubelet_ambient, recorder.clone());
-        if let Some(saved) = builder.saved_nodes {
-            kubelet.restore(saved);
-        }
-        let kubelet = Arc::new(kubelet);
+        let kubelet = Arc::new(simulated_kubelet(&mut builder, &control_plane, &ambient));
         nodes.served_by(&kubelet);
         if builder.csi_driver {
             bootstrap::install(control_plane.registry(), coracle_kubelet::csi::manifests()).await?;
         }
+        let config = Config {
+            controllers: controllers_config(builder.controllers, &builder.api_server, &control_plane),
+            scheduler: builder.scheduler,
+        };
         let cluster = Self {
             control_plane,
             store,
             ambient,
             recorder,
             layer: builder.layer,
-            config: Config { controllers, scheduler: builder.scheduler },
+            config,
             kubelet,
             stages: builder.stages,
             tasks,
@@ -160,21 +127,30 @@ impl Cluster {
         };
         // In virtual time no other process is asked how it is.
         if builder.components == Components::All || crate::clock::is_paused() {
-            // The components hold the registry.
-            let running = Arc::downgrade(&cluster.running);
-            cluster.control_plane.registry().set_components(move |name| {
-                running.upgrade().is_some_and(|running| running.lock().keys().any(|component| component.word() == name))
-            });
+            cluster.serve_component_statuses();
         }
         if builder.components == Components::All {
-            for component in [Component::ControllerManager, Component::Scheduler, Component::Kubelet] {
-                cluster.start_component(component);
-            }
-            if builder.csi_driver {
-                cluster.start_component(Component::CsiDriver);
-            }
+            cluster.start_components(builder.csi_driver);
         }
         Ok(cluster)
+    }
+
+    /// Lets the API server answer ComponentStatuses from the components that run in this process.
+    fn serve_component_statuses(&self) {
+        // The components hold the registry.
+        let running = Arc::downgrade(&self.running);
+        self.control_plane.registry().set_components(move |name| {
+            running.upgrade().is_some_and(|running| running.lock().keys().any(|component| component.word() == name))
+        });
+    }
+
+    fn start_components(&self, csi_driver: bool) {
+        for component in [Component::ControllerManager, Component::Scheduler, Component::Kubelet] {
+            self.start_component(component);
+        }
+        if csi_driver {
+            self.start_component(Component::CsiDriver);
+        }
     }
 
     /// The API server as a tower service, asking as an administrator (`system:masters`). No socket, no port.
@@ -421,6 +397,50 @@ impl Cluster {
     }
 }
 
+/// The flags of the controllers, with the root certificate and the signing key of the API server as defaults.
+fn controllers_config(
+    mut config: coracle_controllers::Config,
+    spec: &ApiServerSpec,
+    control_plane: &ControlPlane,
+) -> coracle_controllers::Config {
+    if let Some(root_ca) = spec.root_ca.as_ref().filter(|_| config.root_ca.is_empty()) {
+        config.root_ca.clone_from(root_ca);
+    }
+    let token_key = || TokenKey::new(Arc::new(Signer::of(control_plane.issuer())));
+    config.token_key = config.token_key.or_else(|| Some(token_key()));
+    config
+}
+
+/// The simulated nodes of the builder. They write as `system:node:NAME` each, and share a client that reads.
+fn simulated_kubelet(builder: &mut Builder, control_plane: &ControlPlane, ambient: &Ambient) -> Kubelet {
+    let config = coracle_kubelet::Config {
+        nodes: std::mem::take(&mut builder.nodes),
+        delays: builder.delays.clone(),
+        csi_driver: builder.csi_driver,
+        stages: builder.stages.clone(),
+        ..coracle_kubelet::Config::default()
+    };
+    let kubelet_ambient = ambient.split(Component::Kubelet.word());
+    let clients = KubeletClients {
+        front: control_plane.transport(),
+        layer: builder.layer.clone(),
+        recorder: builder.recorder.clone(),
+    };
+    let reader = {
+        let (clients, ambient) = (clients.clone(), kubelet_ambient.clone());
+        move || clients.reader(&ambient)
+    };
+    let node_client = {
+        let ambient = ambient.clone();
+        move |node: &str| clients.of_node(node, &ambient)
+    };
+    let kubelet = Kubelet::with_clients(config, reader, node_client, kubelet_ambient, builder.recorder.clone());
+    if let Some(saved) = builder.saved_nodes.take() {
+        kubelet.restore(saved);
+    }
+    kubelet
+}
+
 /// Notes in the event log that a component is started again after a panic.
 struct Restarts {
     name: &'static str,
@@ -435,27 +455,6 @@ impl Restarts {
             self.recorder.record(self.name, Stage::ComponentStop, || Detail::default().with("why", "panicked"));
             self.recorder.record(self.name, Stage::ComponentStart, Detail::default);
         }
-    }
-}
-
-/// The way of a component to the API server, with the identity that it has in a real cluster.
-fn component_transport(
-    control_plane: &ControlPlane,
-    component: Component,
-    layer: Option<&TransportLayer>,
-) -> Transport {
-    use coracle_kubelet::csi;
-    let user = match component {
-        Component::CsiDriver => service_account(csi::NAMESPACE, csi::ACCOUNT),
-        _ => User::new(format!("system:kube-{}", component.word()), std::iter::empty::<String>()),
-    };
-    layered(control_plane.transport().asking_as(Arc::new(user)), component.word(), layer)
-}
-
-fn layered(transport: Transport, name: &str, layer: Option<&TransportLayer>) -> Transport {
-    match layer {
-        Some(layer) => layer(name, transport),
-        None => transport,
     }
 }
 
@@ -474,29 +473,6 @@ impl Controllers {
         let identities: &dyn Identities = if config.own_identity_for_all { client } else { accounts };
         let (config, ambient, recorder) = (config.clone(), ambient.clone(), recorder.clone());
         coracle_controllers::run(config, client.clone(), identities, ambient, recorder, stop).map(drop).await;
-    }
-}
-
-/// A service account, as its tokens name it.
-fn service_account(namespace: &str, name: &str) -> User {
-    let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
-    User::new(coracle_auth::service_account_name(namespace, name), groups)
-}
-
-/// The controllers' own identities: service accounts of `kube-system`.
-struct Accounts {
-    transport: Transport,
-    layer: Option<TransportLayer>,
-    ambient: Ambient,
-}
-
-impl Identities for Accounts {
-    fn client(&self, account: &str) -> Client {
-        let user = service_account("kube-system", account);
-        let transport = self.transport.clone().asking_as(Arc::new(user));
-        // Two clients must not draw the same audit ids.
-        let ambient = self.ambient.split(account);
-        Client::new(layered(transport, Component::ControllerManager.word(), self.layer.as_ref()), &ambient)
     }
 }
 

@@ -81,7 +81,7 @@ impl ControlPlane {
             Running::start(&tasks, "watch caches", move |_| storage.run().map(|never| match never {}))
         };
         let config = config(spec)?;
-        let registry = registry(spec, &config, storage, &ambient, recorder, (&authenticator, &issuer))?;
+        let registry = registry(spec, &config, storage, &ambient, recorder, &authenticator, &issuer)?;
         registry.set_authorizer(Arc::new(authorizer));
         let outgoing_calls = Arc::new(OutgoingCalls::new(spec)?);
         registry.set_outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
@@ -263,7 +263,8 @@ fn registry(
     storage: Storage,
     ambient: &Ambient,
     recorder: &Recorder,
-    (authenticator, issuer): (&Arc<dyn Authenticator>, &Issuer),
+    authenticator: &Arc<dyn Authenticator>,
+    issuer: &Issuer,
 ) -> Result<Registry, Error> {
     let (service_accounts, token) =
         TokenRequests::new(issuer.clone(), spec.service_accounts.lifetimes).into_subresource();

@@ -20,6 +20,7 @@ mod certificate_file;
 mod clock;
 mod cluster;
 mod component;
+mod component_clients;
 mod control_plane;
 mod error;
 mod expression_threads;

@@ -69,11 +69,10 @@ fn tuple_parameters(function: &Function<'_>) -> usize {
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth -= 1,
             ":" if depth == 1 && tokens[at - 1].text != ":" && tokens[at + 1].text != ":" => {
-                let mut rest = tokens[at + 1..]
-                    .iter()
-                    .filter(|token| !matches!(token.text.as_str(), "&" | "mut") && !token.text.starts_with('\''));
-                let is_tuple = rest.next().is_some_and(|token| token.text == "(");
-                found += usize::from(is_tuple && rest.next().is_some_and(|token| token.text != ")"));
+                let is_reference =
+                    |token: &&Token| matches!(token.text.as_str(), "&" | "mut") || token.text.starts_with('\'');
+                let of_type = at + 1 + tokens[at + 1..].iter().take_while(is_reference).count();
+                found += usize::from(is_tuple(&tokens[of_type..]));
             }
             _ => {}
         }
@@ -82,6 +81,27 @@ fn tuple_parameters(function: &Function<'_>) -> usize {
         }
     }
     found
+}
+
+/// Whether tokens begin with a tuple type: with parentheses that have a comma in them. `(dyn Any + Send)` has none.
+fn is_tuple(tokens: &[Token]) -> bool {
+    if tokens.first().is_none_or(|token| token.text != "(") {
+        return false;
+    }
+    let mut depth = 0_i32;
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text.as_str() {
+            "(" | "[" | "{" | "<" => depth += 1,
+            ">" if tokens[at - 1].text == "-" => {}
+            ")" | "]" | "}" | ">" => depth -= 1,
+            "," if depth == 1 => return true,
+            _ => {}
+        }
+        if depth == 0 {
+            return false;
+        }
+    }
+    false
 }
 
 /// The index of the parenthesis that opens the parameters: after the name and its generic parameters.
@@ -112,6 +132,9 @@ mod tests {
     fn a_tuple_is_found_as_a_parameter_and_not_as_a_part_of_a_type() {
         assert_eq!(rules("fn f<F: Fn(u8) -> (u8, u8)>(a: Vec<(u8, u8)>, b: ()) -> (u8, u8) { (1, 2) }"), [""; 0]);
         assert_eq!(rules("fn f<'a>(a: &'a (u8, u8), b: u8) {}"), ["tuples as parameters"]);
+        assert_eq!(rules("fn f((a, b): (&A<u8>, &mut B), c: u8) {}"), ["tuples as parameters"]);
+        assert_eq!(rules("fn f(a: &mut (Fn(u8) -> u8,), b: u8) {}"), ["tuples as parameters"]);
+        assert_eq!(rules("fn f(a: &(dyn Fn(u8, u8) -> A<u8, u8> + Send), b: u8) {}"), [""; 0]);
     }
 
     #[test]

@@ -122,6 +122,11 @@ pub(crate) fn functions(code: &[Token]) -> Vec<Function<'_>> {
     starts.map(|at| Function { name: &code[at].text, tokens: &code[at - 1..end_of_item(code, at)] }).collect()
 }
 
+/// Whether the first line says that a program wrote the file, as prost-build does.
+fn is_generated(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.starts_with("//") && line.contains("@generated"))
+}
+
 /// The product's files: `crates/*/src`, without generated ones and files of tests.
 pub(crate) fn sources() -> Vec<Source> {
     let mut sources = Vec::new();
@@ -129,8 +134,12 @@ pub(crate) fn sources() -> Vec<Source> {
         let relative = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
         let steps: Vec<&str> = relative.split('/').collect();
         let is_test = steps.iter().any(|step| step.ends_with("tests.rs") || *step == "tests" || *step == "generated");
-        if steps[2] == "src" && !is_test {
-            sources.push(Source::new(steps[1], &relative, &std::fs::read_to_string(&path).unwrap()));
+        if steps[2] != "src" || is_test {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        if !is_generated(&text) {
+            sources.push(Source::new(steps[1], &relative, &text));
         }
     }
     sources

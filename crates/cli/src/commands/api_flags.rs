@@ -113,9 +113,10 @@ fn seconds(flag: &str, text: &str) -> Result<u64> {
 /// A key prefix with a leading slash and without a trailing slash.
 fn prefix(text: &str) -> Result<String> {
     let trimmed = text.trim_matches('/');
-    match trimmed.is_empty() {
-        true => Err(exit::Usage(format!("--etcd-prefix {text:?}: want a folder, such as /registry")).into()),
-        false => Ok(format!("/{trimmed}")),
+    if trimmed.is_empty() {
+        Err(exit::Usage(format!("--etcd-prefix {text:?}: want a folder, such as /registry")).into())
+    } else {
+        Ok(format!("/{trimmed}"))
     }
 }
 

@@ -96,8 +96,9 @@ impl KubeletFlags {
 
 /// The address under which others reach this listener.
 fn endpoint(listening: SocketAddr) -> Option<SocketAddr> {
-    match listening.ip().is_unspecified() {
-        true => Some((host_address(listening.ip())?, listening.port()).into()),
-        false => Some(listening),
+    if listening.ip().is_unspecified() {
+        Some((host_address(listening.ip())?, listening.port()).into())
+    } else {
+        Some(listening)
     }
 }

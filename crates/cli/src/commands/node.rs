@@ -211,9 +211,10 @@ async fn simulated(client: &Client, name: &str) -> Result<()> {
     let Some(node) = nodes(client).find(&ObjectKey::cluster(name)).await? else {
         return Err(exit::Usage(format!("node {name:?} not found")).into());
     };
-    match is_simulated(&node) {
-        true => Ok(()),
-        false => Err(exit::Usage(format!("node {name:?} is not simulated: {} is missing", SIMULATED[0])).into()),
+    if is_simulated(&node) {
+        Ok(())
+    } else {
+        Err(exit::Usage(format!("node {name:?} is not simulated: {} is missing", SIMULATED[0])).into())
     }
 }
 

@@ -121,7 +121,7 @@ impl Run {
                 is_quiet: self.quiet,
                 is_verbose: self.verbose,
             };
-            return self.put.run((file, scenario), &options, &output);
+            return self.put.run(file, scenario, &options, &output);
         }
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
         let live =

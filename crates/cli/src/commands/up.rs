@@ -9,7 +9,7 @@ use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::kubelet::stages::{Stage, read_stages};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
-use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, User, controllers};
+use coracle_cluster::{ApiServerSpec, Audit, Builder, Cluster, SavedNodes, StoreSpec, User, controllers};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_sim::record_objects;
 use coracle_store::Store;
@@ -198,37 +198,79 @@ impl Up {
 
     async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
         let stages = stages(&self.stages)?;
-        let mut controllers = controller_flags("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
-        if !self.empty && controllers.service_lb_range.is_none() {
-            controllers.service_lb_range = LOAD_BALANCERS.parse().ok();
-        }
+        let mut controllers = self.controllers_config()?;
         let scheduler = self.scheduler_config.as_deref().map(scheduler_configuration::read).transpose()?;
-        folder.create()?;
-        let claim = folder.claim()?;
-        if self.ephemeral {
-            claim.mark_ephemeral()?;
-        }
-        let mut spec = self.server.spec(&folder.pki())?;
-        // kube-apiserver disables it by default, and kubeadm enables it.
-        let is_disabled = spec.disable_admission_plugins.iter().any(|name| name == NODE_RESTRICTION);
-        spec.enable_admission_plugins.extend((!is_disabled).then(|| NODE_RESTRICTION.to_owned()));
+        let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
+        let claim = self.claim(folder)?;
+        let mut spec = self.api_server_spec(folder)?;
         let serving = self.server.open(&folder.pki(), 0, &mut spec).await?;
         controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(serving.authority.clone()));
         read_keys(&mut controllers).map_err(unreadable)?;
         sign_by(&mut spec.service_accounts, || service_account_key(&folder.pki()))?;
         let token = admin_token(&folder.pki())?;
-        let line = format!("{token},kubernetes-admin,,system:masters\n");
-        spec.tokens = Some(spec.tokens.map_or_else(|| line.clone(), |others| format!("{line}{others}")));
+        accept_admin_token(&mut spec, &token);
         self.server.advertise(&mut spec, serving.listener.address());
         let audit = spec.audit.clone();
-        let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
-        let metrics = controllers.metrics.clone();
-        let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
-        let scheduler_metrics = scheduler.metrics.clone();
+        let (controller_metrics, scheduler_metrics) = (controllers.metrics.clone(), scheduler.metrics.clone());
         let nodes = self.node.specs(self.nodes)?;
         let named: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-        let builder = Cluster::builder().ambient(ambient).node_specs(nodes).store(store).api_server(spec);
-        let mut builder = builder.controllers(controllers).scheduler(scheduler);
+        let builder = Cluster::builder().ambient(ambient).node_specs(nodes).store(self.store(folder)).api_server(spec);
+        let builder = self.with_options(builder.controllers(controllers).scheduler(scheduler), stages, folder);
+        let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
+        let socket = match self.view {
+            Some(address) => Some(PageSocket::bind(address).await?),
+            None => None,
+        };
+        let cluster = builder.recorder(self.recorder(&header)?).start().await?;
+        // From now on the saved state of nodes is older than the store.
+        let _ = std::fs::remove_file(folder.nodes());
+        self.spawn_writers(&cluster);
+        let page = socket.map(|socket| serve_page(&cluster, socket, header));
+        if let Some(address) = self.controller_metrics {
+            serve_metrics(&cluster, "metrics", address, move || controller_metrics.text()).await?;
+        }
+        if let Some(address) = self.scheduler_metrics {
+            serve_metrics(&cluster, "scheduler-metrics", address, move || scheduler_metrics.text()).await?;
+        }
+        let kubeconfig = folder.kubeconfig();
+        let client = cluster.client_as(User::new("kubernetes-admin", ["system:masters"]));
+        let more = simulated_nodes(&client).await?.into_iter().filter(|name| !named.contains(name)).collect();
+        serving.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
+        Ok(RunningCluster { cluster, serving, kubeconfig, page, more, audit, claim })
+    }
+
+    fn controllers_config(&self) -> Result<controllers::Config> {
+        let mut config = controller_flags("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
+        if !self.empty && config.service_lb_range.is_none() {
+            config.service_lb_range = LOAD_BALANCERS.parse().ok();
+        }
+        Ok(config)
+    }
+
+    /// Creates the state folder, and keeps other processes out of it.
+    fn claim(&self, folder: &StateFolder) -> Result<state::Claim> {
+        folder.create()?;
+        let claim = folder.claim()?;
+        if self.ephemeral {
+            claim.mark_ephemeral()?;
+        }
+        Ok(claim)
+    }
+
+    fn api_server_spec(&self, folder: &StateFolder) -> Result<ApiServerSpec> {
+        let mut spec = self.server.spec(&folder.pki())?;
+        // kube-apiserver disables it by default, and kubeadm enables it.
+        let is_disabled = spec.disable_admission_plugins.iter().any(|name| name == NODE_RESTRICTION);
+        spec.enable_admission_plugins.extend((!is_disabled).then(|| NODE_RESTRICTION.to_owned()));
+        Ok(spec)
+    }
+
+    fn store(&self, folder: &StateFolder) -> StoreSpec {
+        if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) }
+    }
+
+    /// The builder with what the flags add to a cluster: drivers, servers, Stages, and saved nodes.
+    fn with_options(&self, mut builder: Builder, stages: Option<Vec<Stage>>, folder: &StateFolder) -> Builder {
         if self.nodes > 0 && !self.empty {
             builder = builder.csi_driver();
         }
@@ -239,41 +281,18 @@ impl Up {
         if let Some(saved) = kept_nodes(folder).filter(|_| !self.ephemeral) {
             builder = builder.saved_nodes(saved);
         }
-        let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
-        let socket = match self.view {
-            Some(address) => Some(PageSocket::bind(address).await?),
-            None => None,
-        };
-        builder = builder.recorder(self.recorder(&header)?);
-        let cluster = builder.start().await?;
-        // From now on the saved state of nodes is older than the store.
-        let _ = std::fs::remove_file(folder.nodes());
+        builder
+    }
+
+    /// Spawns the tasks that write the event log and check the disks.
+    fn spawn_writers(&self, cluster: &Cluster) {
         if cluster.recorder().is_on() {
-            tell_objects(&cluster);
+            tell_objects(cluster);
         }
         if self.events.is_some() {
             cluster.spawn("events", flush(cluster.recorder().clone()));
         }
         cluster.spawn("disks", watch_disks(cluster.store(), cluster.recorder().clone()));
-        let page = socket.as_ref().map(PageSocket::link);
-        if let Some(socket) = socket {
-            let recorder = cluster.recorder().clone();
-            let begins = recorder.last();
-            cluster.spawn("page", socket.serve(Site::of_cluster(recorder, header, begins)));
-        }
-        if let Some(address) = self.controller_metrics {
-            let listener = MetricsListener::bind(address, move || metrics.text()).await?;
-            cluster.spawn("metrics", async move { match listener.serve().await {} });
-        }
-        if let Some(address) = self.scheduler_metrics {
-            let listener = MetricsListener::bind(address, move || scheduler_metrics.text()).await?;
-            cluster.spawn("scheduler-metrics", async move { match listener.serve().await {} });
-        }
-        let kubeconfig = folder.kubeconfig();
-        let client = cluster.client_as(User::new("kubernetes-admin", ["system:masters"]));
-        let more = simulated_nodes(&client).await?.into_iter().filter(|name| !named.contains(name)).collect();
-        serving.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
-        Ok(RunningCluster { cluster, serving, kubeconfig, page, more, audit, claim })
     }
 
     /// The event log: with a file, if one is set, and with entries in memory for the page, if it is served.
@@ -329,6 +348,35 @@ impl Up {
         )?;
         Ok(())
     }
+}
+
+/// Lets the API server accept the administrator's token, in addition to the tokens of a file.
+fn accept_admin_token(spec: &mut ApiServerSpec, token: &str) {
+    let line = format!("{token},kubernetes-admin,,system:masters\n");
+    spec.tokens = Some(match spec.tokens.take() {
+        Some(others) => format!("{line}{others}"),
+        None => line,
+    });
+}
+
+/// Serves the page of the cluster; returns its link.
+fn serve_page(cluster: &Cluster, socket: PageSocket, header: Header) -> String {
+    let link = socket.link();
+    let recorder = cluster.recorder().clone();
+    let begins = recorder.last();
+    cluster.spawn("page", socket.serve(Site::of_cluster(recorder, header, begins)));
+    link
+}
+
+async fn serve_metrics(
+    cluster: &Cluster,
+    task: &str,
+    address: SocketAddr,
+    text: impl Fn() -> String + Send + Sync + 'static,
+) -> Result<()> {
+    let listener = MetricsListener::bind(address, text).await?;
+    cluster.spawn(task, async move { match listener.serve().await {} });
+    Ok(())
 }
 
 /// The saved state of the nodes; `None` if it does not exist or has another version.

@@ -50,10 +50,7 @@ impl View {
             Some(Ok(id)) => format!("#i={}", id.0),
             Some(Err(why)) => return nothing(&self.run, &why),
         };
-        match self.report.is_empty() {
-            true => runtime()?.block_on(self.serve(&read, &place)),
-            false => self.write(&read, &place),
-        }
+        if self.report.is_empty() { runtime()?.block_on(self.serve(&read, &place)) } else { self.write(&read, &place) }
     }
 
     /// Writes the reports; a truncated run is usable, but returns an error code.

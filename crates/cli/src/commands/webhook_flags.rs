@@ -94,9 +94,10 @@ impl Flag<'_> {
         }
         let to = Callee::read(&json!({"url": config.server}));
         let to = to.ok_or_else(|| self.refused(&format!("{:?} is not the URL of a server", config.server)))?;
-        let trust = match config.insecure_skip_tls_verify {
-            true => Trust::Anybody,
-            false => Trust::Authorities(config.certificate_authority.unwrap_or_default().into()),
+        let trust = if config.insecure_skip_tls_verify {
+            Trust::Anybody
+        } else {
+            Trust::Authorities(config.certificate_authority.unwrap_or_default().into())
         };
         let basic = config.basic.map(|(name, password)| STANDARD.encode(format!("{name}:{password}")));
         let bearer = config.token.map(|token| format!("Bearer {token}"));

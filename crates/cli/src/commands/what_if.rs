@@ -72,12 +72,7 @@ impl Put {
     }
 
     /// Runs a scenario with the added step, and reports the result.
-    pub(super) fn run(
-        &self,
-        (file, scenario): (&Path, &Scenario),
-        options: &Options,
-        output: &Output<'_>,
-    ) -> Result<u8> {
+    pub(super) fn run(&self, file: &Path, scenario: &Scenario, options: &Options, output: &Output<'_>) -> Result<u8> {
         let (events, kept) = (output.events, output.kept_entries);
         let (Some(Event(at)), Some(step)) = (self.at, &self.put) else { return Ok(exit::USAGE) };
         let change = match read_change(step, at, scenario, &BuiltIn::default()) {

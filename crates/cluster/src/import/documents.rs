@@ -27,9 +27,10 @@ pub fn read_documents(file: &str, text: &str) -> Result<Vec<Document>, String> {
     let is_list =
         |value: &Value| value["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) && value["items"].is_array();
     // The lines of items are asked for only where there are items: other documents have none.
-    let mut items = match whole.iter().any(|document| is_list(&document.value)) {
-        true => items_of(text, &whole, is_list).map_err(wrong)?.into_iter(),
-        false => Vec::new().into_iter(),
+    let mut items = if whole.iter().any(|document| is_list(&document.value)) {
+        items_of(text, &whole, is_list).map_err(wrong)?.into_iter()
+    } else {
+        Vec::new().into_iter()
     };
     let mut documents = Vec::new();
     for document in whole {

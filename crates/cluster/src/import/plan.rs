@@ -114,12 +114,40 @@ pub(super) fn uid_of(reference: &Value) -> &str {
 /// Unknown owners, unless they must be dropped; missing namespaces; cyclic owners.
 pub(super) fn plan(mut items: Vec<Item>, found: &Found, drop_unknown_owners: bool) -> Result<Vec<Item>, Vec<String>> {
     let mut wrong = Vec::new();
+    skip_existing(&mut items, found);
+    skip_pods_of_running_jobs(&mut items);
+    let mut needs = resolve_owners(&mut items, found, drop_unknown_owners, &mut wrong);
+    needs.extend(homes(&items));
+    check_namespaces(&items, found, &mut wrong);
+    let ranks: Vec<u8> = items.iter().map(|item| rank(&item.object, item.kind.namespaced)).collect();
+    let ordered = order(&ranks, &needs).unwrap_or_else(|circle| {
+        let members: Vec<&str> = circle.iter().map(|at| items[*at].what.as_str()).collect();
+        wrong.push(format!("{}: owners in a circle: {}", items[circle[0]].place, members.join(", ")));
+        Vec::new()
+    });
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
+    Ok(ordered.into_iter().filter_map(|at| items[at].take()).collect())
+}
+
+fn skip_existing(items: &mut [Item], found: &Found) {
     for (at, item) in items.iter_mut().enumerate() {
         if found.existing.contains_key(&at) && item.skip.is_none() {
             item.skip = Some("it is there already".to_owned());
         }
     }
-    skip_pods_of_running_jobs(&mut items);
+}
+
+/// Sorts the owner references of each item into owners, controllers and notes. Returns pairs of items: the first is made
+/// after the second.
+fn resolve_owners(
+    items: &mut [Item],
+    found: &Found,
+    drop_unknown_owners: bool,
+    wrong: &mut Vec<String>,
+) -> Vec<(usize, usize)> {
     let by_uid: BTreeMap<String, usize> = items
         .iter()
         .enumerate()
@@ -159,7 +187,11 @@ pub(super) fn plan(mut items: Vec<Item>, found: &Found, drop_unknown_owners: boo
             }
         }
     }
-    needs.extend(homes(&items));
+    needs
+}
+
+/// The namespace of each object must exist or be among the items.
+fn check_namespaces(items: &[Item], found: &Found, wrong: &mut Vec<String>) {
     for item in items.iter().filter(|item| item.skip.is_none() && item.kind.namespaced) {
         let namespace = item.object.namespace();
         let is_made =
@@ -171,17 +203,6 @@ pub(super) fn plan(mut items: Vec<Item>, found: &Found, drop_unknown_owners: boo
             ));
         }
     }
-    let ranks: Vec<u8> = items.iter().map(|item| rank(&item.object, item.kind.namespaced)).collect();
-    let ordered = order(&ranks, &needs).unwrap_or_else(|circle| {
-        let members: Vec<&str> = circle.iter().map(|at| items[*at].what.as_str()).collect();
-        wrong.push(format!("{}: owners in a circle: {}", items[circle[0]].place, members.join(", ")));
-        Vec::new()
-    });
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
-    let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
-    Ok(ordered.into_iter().filter_map(|at| items[at].take()).collect())
 }
 
 /// Skips the pods of unfinished Jobs, because the Job controller creates new ones.

@@ -92,10 +92,7 @@ impl KubeletServer {
         }
         let said = head.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
         let (scheme, token) = said.trim().split_once(' ')?;
-        match scheme.eq_ignore_ascii_case("bearer") {
-            true => self.reviews.whose(token.trim()).await,
-            false => None,
-        }
+        if scheme.eq_ignore_ascii_case("bearer") { self.reviews.whose(token.trim()).await } else { None }
     }
 
     /// Which node is meant.

@@ -38,70 +38,85 @@ fn resources() -> Value {
 
 /// The descriptions are those of `k8s.io/metrics`.
 fn openapi() -> Value {
+    json!({
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes metrics-server", "version": "v0"},
+        "paths": paths(),
+        "components": {"schemas": schemas()},
+    })
+}
+
+fn paths() -> Value {
+    let here = format!("/apis/{GROUP}/{VERSION}");
+    json!({
+        format!("{here}/nodes"): operation("list", "NodeMetrics", "NodeMetricsList"),
+        format!("{here}/nodes/{{name}}"): operation("get", "NodeMetrics", "NodeMetrics"),
+        format!("{here}/pods"): operation("list", "PodMetrics", "PodMetricsList"),
+        format!("{here}/namespaces/{{namespace}}/pods"): operation("list", "PodMetrics", "PodMetricsList"),
+        format!("{here}/namespaces/{{namespace}}/pods/{{name}}"): operation("get", "PodMetrics", "PodMetrics"),
+    })
+}
+
+fn operation(action: &str, kind: &str, answer: &str) -> Value {
+    let content = json!({"application/json": {"schema": {"$ref": reference(answer)}}});
+    json!({"get": {
+        "responses": {"200": {"description": "OK", "content": content}},
+        "x-kubernetes-action": action, "x-kubernetes-group-version-kind": kind_of(kind),
+    }})
+}
+
+fn schemas() -> Value {
     let usage = json!({
         "description": "The memory usage is the memory working set.", "type": "object",
         "additionalProperties": {"type": "string"},
     });
-    let measured = json!({"description": "The following fields define time interval from which metrics were collected from the interval [Timestamp-Window, Timestamp].", "type": "string", "format": "date-time"});
-    let schema = |kind: &str, description: &str, (name, what): (&str, Value)| {
-        json!({
-            "description": description, "type": "object", "required": ["timestamp", "window", name],
-            "properties": {
-                "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
-                "timestamp": measured, "window": {"type": "string"}, name: what,
-            },
-            "x-kubernetes-group-version-kind": [kind_of(kind)],
-        })
-    };
-    let list = |kind: &str| {
-        json!({
-            "description": format!("{kind}List is a list of {kind}."), "type": "object", "required": ["items"],
-            "properties": {
-                "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
-                "items": {"type": "array", "items": {"$ref": reference(kind)}},
-            },
-            "x-kubernetes-group-version-kind": [kind_of(&format!("{kind}List"))],
-        })
-    };
     let containers = json!({
         "description": "Metrics for all containers are collected within the same time window.", "type": "array",
         "items": {"$ref": reference("ContainerMetrics")}, "x-kubernetes-list-type": "atomic",
     });
-    let container = json!({
+    json!({
+        schema_name("ContainerMetrics"): container_schema(&usage),
+        schema_name("NodeMetrics"):
+            metrics_schema("NodeMetrics", "NodeMetrics sets resource usage metrics of a node.", "usage", &usage),
+        schema_name("NodeMetricsList"): list_schema("NodeMetrics"),
+        schema_name("PodMetrics"):
+            metrics_schema("PodMetrics", "PodMetrics sets resource usage metrics of a pod.", "containers", &containers),
+        schema_name("PodMetricsList"): list_schema("PodMetrics"),
+    })
+}
+
+fn container_schema(usage: &Value) -> Value {
+    json!({
         "description": "ContainerMetrics sets resource usage metrics of a container.", "type": "object",
         "required": ["name", "usage"],
         "properties": {
             "name": {"description": "Container name corresponding to the one from pod.spec.containers.", "type": "string"},
             "usage": usage,
         },
-    });
-    let here = format!("/apis/{GROUP}/{VERSION}");
-    let get = |action: &str, kind: &str, answer: &str| {
-        let content = json!({"application/json": {"schema": {"$ref": reference(answer)}}});
-        json!({"get": {
-            "responses": {"200": {"description": "OK", "content": content}},
-            "x-kubernetes-action": action, "x-kubernetes-group-version-kind": kind_of(kind),
-        }})
-    };
+    })
+}
+
+/// The schema of a kind that has `measured` in its field `field`.
+fn metrics_schema(kind: &str, description: &str, field: &str, measured: &Value) -> Value {
+    let timestamp = json!({"description": "The following fields define time interval from which metrics were collected from the interval [Timestamp-Window, Timestamp].", "type": "string", "format": "date-time"});
     json!({
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes metrics-server", "version": "v0"},
-        "paths": {
-            format!("{here}/nodes"): get("list", "NodeMetrics", "NodeMetricsList"),
-            format!("{here}/nodes/{{name}}"): get("get", "NodeMetrics", "NodeMetrics"),
-            format!("{here}/pods"): get("list", "PodMetrics", "PodMetricsList"),
-            format!("{here}/namespaces/{{namespace}}/pods"): get("list", "PodMetrics", "PodMetricsList"),
-            format!("{here}/namespaces/{{namespace}}/pods/{{name}}"): get("get", "PodMetrics", "PodMetrics"),
+        "description": description, "type": "object", "required": ["timestamp", "window", field],
+        "properties": {
+            "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+            "timestamp": timestamp, "window": {"type": "string"}, field: measured,
         },
-        "components": {"schemas": {
-            schema_name("ContainerMetrics"): container,
-            schema_name("NodeMetrics"): schema(
-                "NodeMetrics", "NodeMetrics sets resource usage metrics of a node.", ("usage", usage.clone())),
-            schema_name("NodeMetricsList"): list("NodeMetrics"),
-            schema_name("PodMetrics"): schema(
-                "PodMetrics", "PodMetrics sets resource usage metrics of a pod.", ("containers", containers)),
-            schema_name("PodMetricsList"): list("PodMetrics"),
-        }},
+        "x-kubernetes-group-version-kind": [kind_of(kind)],
+    })
+}
+
+fn list_schema(kind: &str) -> Value {
+    json!({
+        "description": format!("{kind}List is a list of {kind}."), "type": "object", "required": ["items"],
+        "properties": {
+            "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+            "items": {"type": "array", "items": {"$ref": reference(kind)}},
+        },
+        "x-kubernetes-group-version-kind": [kind_of(&format!("{kind}List"))],
     })
 }
 

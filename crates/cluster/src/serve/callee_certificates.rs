@@ -95,6 +95,11 @@ impl TrustedVerifier {
         Self { trusted, by_authority: by_authority.ok(), provider }
     }
 
+    /// Whether the certificate itself is among the trusted ones.
+    fn trusts_itself(&self, certificate: &CertificateDer<'_>) -> bool {
+        self.trusted.iter().any(|trusted| trusted.as_ref() == certificate.as_ref())
+    }
+
     /// Whether the very certificate is trusted, is for this server, and is valid now.
     fn verify_itself(
         &self,
@@ -102,16 +107,17 @@ impl TrustedVerifier {
         server: &ServerName<'_>,
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        if !self.trusted.iter().any(|trusted| trusted.as_ref() == certificate.as_ref()) {
+        if !self.trusts_itself(certificate) {
             return Err(CertificateError::UnknownIssuer.into());
         }
         verify_server_name(&ParsedCertificate::try_from(certificate)?, server)?;
         let (_, parsed) = X509Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
         let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
         let validity = parsed.validity();
-        match validity.not_before.timestamp() <= now && now <= validity.not_after.timestamp() {
-            true => Ok(ServerCertVerified::assertion()),
-            false => Err(CertificateError::Expired.into()),
+        if validity.not_before.timestamp() <= now && now <= validity.not_after.timestamp() {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::Expired.into())
         }
     }
 }
@@ -131,11 +137,8 @@ impl ServerCertVerifier for TrustedVerifier {
             .map(|verifier| verifier.verify_server_cert(certificate, intermediates, server, ocsp, now));
         let verified = match signed {
             Some(Ok(verified)) => Ok(verified),
-            Some(Err(error)) => match self.trusted.iter().any(|trusted| trusted.as_ref() == certificate.as_ref()) {
-                true => self.verify_itself(certificate, server, now),
-                false => Err(error),
-            },
-            None => self.verify_itself(certificate, server, now),
+            Some(Err(error)) if !self.trusts_itself(certificate) => Err(error),
+            Some(Err(_)) | None => self.verify_itself(certificate, server, now),
         };
         verified.map_err(|error| {
             let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);

@@ -277,9 +277,10 @@ pub(crate) fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, S
     for certificate in &found {
         parse_x509_certificate(certificate).map_err(|error| error.to_string())?;
     }
-    match found.is_empty() {
-        true => Err("data does not contain any valid RSA or ECDSA certificates".to_owned()),
-        false => Ok(found),
+    if found.is_empty() {
+        Err("data does not contain any valid RSA or ECDSA certificates".to_owned())
+    } else {
+        Ok(found)
     }
 }
 

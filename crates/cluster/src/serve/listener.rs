@@ -85,9 +85,9 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let stream = (stream, PeerAddress(peer.ip()));
+                    let peer = PeerAddress(peer.ip());
                     let tls_config = Arc::clone(&self.tls_config);
-                    tokio::spawn(connection(stream, tls_config, service.clone(), connections.watcher()));
+                    tokio::spawn(connection(stream, peer, tls_config, service.clone(), connections.watcher()));
                 }
                 // Out of file descriptors, say: those who are connected go on, and a place may come free.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
@@ -99,7 +99,8 @@ impl Listener {
 }
 
 async fn connection(
-    (stream, peer): (TcpStream, PeerAddress),
+    stream: TcpStream,
+    peer: PeerAddress,
     tls_config: Arc<FileWatcher<TlsConfig>>,
     service: Transport,
     watcher: hyper_util::server::graceful::Watcher,

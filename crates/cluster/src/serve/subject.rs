@@ -2,6 +2,7 @@ use coracle_auth::attribute_text;
 use rcgen::{KeyPair, SigningKey};
 use x509_parser::asn1_rs::{Any, FromDer};
 use x509_parser::x509::X509Name;
+use yasna::DERWriter;
 use yasna::models::ObjectIdentifier;
 
 /// The attributes of a subject that Go knows, the last number of `2.5.4.x` each, in the order in which Go writes them.
@@ -50,20 +51,11 @@ impl Subject {
             writer.write_sequence(|names| {
                 for kind in ATTRIBUTES {
                     let values = self.values_of(kind);
-                    if values.is_empty() {
-                        continue;
+                    if !values.is_empty() {
+                        names.next().write_set_of(|set| {
+                            values.into_iter().for_each(|value| write_attribute(set.next(), kind, value))
+                        });
                     }
-                    names.next().write_set_of(|set| {
-                        for value in values {
-                            set.next().write_sequence(|pair| {
-                                pair.next().write_oid(&ObjectIdentifier::from_slice(&[2, 5, 4, kind]));
-                                match value.bytes().all(is_printable) {
-                                    true => pair.next().write_printable_string(value),
-                                    false => pair.next().write_utf8_string(value),
-                                }
-                            });
-                        }
-                    });
                 }
             });
         })
@@ -78,6 +70,18 @@ impl Subject {
         }
         all
     }
+}
+
+/// Writes an attribute's type and value.
+fn write_attribute(writer: DERWriter<'_>, kind: u64, value: &str) {
+    writer.write_sequence(|pair| {
+        pair.next().write_oid(&ObjectIdentifier::from_slice(&[2, 5, 4, kind]));
+        if value.bytes().all(is_printable) {
+            pair.next().write_printable_string(value)
+        } else {
+            pair.next().write_utf8_string(value)
+        }
+    });
 }
 
 /// The letters of a `PrintableString`.

@@ -1,0 +1,84 @@
+use std::sync::Arc;
+
+use coracle_ambient::Ambient;
+use coracle_client::Client;
+use coracle_controllers::Identities;
+use coracle_journal::Recorder;
+use coracle_kubelet::csi;
+use coracle_registry::User;
+
+use crate::Transport;
+use crate::builder::TransportLayer;
+use crate::component::Component;
+use crate::control_plane::ControlPlane;
+
+/// The way of a component to the API server, with the identity that it has in a real cluster.
+pub(crate) fn component_transport(
+    control_plane: &ControlPlane,
+    component: Component,
+    layer: Option<&TransportLayer>,
+) -> Transport {
+    let user = match component {
+        Component::CsiDriver => service_account(csi::NAMESPACE, csi::ACCOUNT),
+        _ => User::new(format!("system:kube-{}", component.word()), std::iter::empty::<String>()),
+    };
+    layered(control_plane.transport().asking_as(Arc::new(user)), component.word(), layer)
+}
+
+/// The transport behind the layer, if there is one.
+pub(crate) fn layered(transport: Transport, name: &str, layer: Option<&TransportLayer>) -> Transport {
+    match layer {
+        Some(layer) => layer(name, transport),
+        None => transport,
+    }
+}
+
+/// Makes the clients of the simulated nodes.
+#[derive(Clone)]
+pub(crate) struct KubeletClients {
+    pub(crate) front: Transport,
+    pub(crate) layer: Option<TransportLayer>,
+    pub(crate) recorder: Recorder,
+}
+
+impl KubeletClients {
+    /// The client through which all nodes read.
+    pub(crate) fn reader(&self, ambient: &Ambient) -> Client {
+        let user = User::new(crate::SIMULATED_NODES_USER, std::iter::empty::<String>());
+        self.client(user, Component::Kubelet.word(), ambient)
+    }
+
+    /// The client through which one node writes.
+    pub(crate) fn of_node(&self, node: &str, ambient: &Ambient) -> Client {
+        let user = User::new(format!("system:node:{node}"), ["system:nodes"]);
+        self.client(user, &format!("{}/{node}", Component::Kubelet.word()), &ambient.split(node))
+    }
+
+    fn client(&self, user: User, name: &str, ambient: &Ambient) -> Client {
+        let transport = layered(self.front.clone().asking_as(Arc::new(user)), name, self.layer.as_ref());
+        Client::new(transport, ambient).with_recorder(self.recorder.clone())
+    }
+}
+
+/// A service account, as its tokens name it.
+fn service_account(namespace: &str, name: &str) -> User {
+    let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
+    User::new(coracle_auth::service_account_name(namespace, name), groups)
+}
+
+/// The controllers' own identities: service accounts of `kube-system`.
+pub(crate) struct Accounts {
+    pub(crate) transport: Transport,
+    pub(crate) layer: Option<TransportLayer>,
+    pub(crate) ambient: Ambient,
+}
+
+impl Identities for Accounts {
+    fn client(&self, account: &str) -> Client {
+        let user = service_account("kube-system", account);
+        let transport = self.transport.clone().asking_as(Arc::new(user));
+        // Two clients must not draw the same audit ids.
+        let ambient = self.ambient.split(account);
+        Client::new(layered(transport, Component::ControllerManager.word(), self.layer.as_ref()), &ambient)
+    }
+}
