@@ -25,7 +25,8 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("registry", 3, &["storage", "schema", "expression", "meta", "ambient", "journal"]),
     ("informer", 3, &["client", "meta", "ambient", "journal"]),
     ("controller-runtime", 4, &["informer", "workqueue", "client", "api", "meta", "ambient", "journal", "exposition"]),
-    ("resources", 4, &["registry", "schema", "expression", "api", "meta", "ambient"]),
+    ("import", 3, &["client", "schema", "meta"]),
+    ("resources", 4, &["registry", "storage", "schema", "expression", "api", "meta", "ambient"]),
     ("admission", 4, &["registry", "schema", "expression", "api", "meta", "ambient"]),
     ("auth", 4, &["registry", "api", "meta", "ambient"]),
     ("apiserver", 4, &["registry", "schema", "handover", "meta", "ambient", "journal", "exposition"]),
@@ -67,16 +68,17 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
             "journal",
         ],
     ),
-    ("cluster", 6, ANYTHING_BELOW),
-    ("sim", 7, &["cluster", "storage", "store", "journal", "expression", "meta", "ambient"]),
+    ("metrics-server", 6, &["kubelet", "resources", "apiserver", "registry", "handover", "meta", "ambient"]),
+    ("cluster", 7, ANYTHING_BELOW),
+    ("sim", 8, &["cluster", "storage", "store", "journal", "expression", "meta", "ambient"]),
     (
         "scenario",
-        8,
+        9,
         &["sim", "cluster", "client", "viewer", "journal", "schema", "expression", "api", "meta", "ambient"],
     ),
-    ("coracle", 9, ANYTHING_BELOW),
-    ("lesson", 9, &["scenario", "cluster", "sim", "viewer", "journal", "expression"]),
-    ("cli", 10, ANYTHING_BELOW),
+    ("coracle", 10, ANYTHING_BELOW),
+    ("lesson", 10, &["scenario", "cluster", "sim", "viewer", "journal", "expression"]),
+    ("cli", 11, ANYTHING_BELOW),
 ];
 
 const ANYTHING_BELOW: &[&str] = &["*"];

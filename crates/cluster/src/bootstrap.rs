@@ -1,12 +1,8 @@
-use std::time::Duration;
-
 use coracle_auth::{Reconciled, reconciled};
-use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Request, Verb};
-use coracle_resources::Config;
+use coracle_resources::{API_SERVER_MANAGER, Config, create, create_if_missing};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
 use crate::{ApiServerSpec, Error};
 
@@ -15,8 +11,6 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 
 /// The port of an API server that is not reached from outside.
 const DEFAULT_PORT: u16 = 6443;
-/// The field manager of the API server's own writes.
-const MANAGER: &str = "kube-apiserver";
 
 /// Writes what every cluster begins with, where it is missing; roles and bindings get back what they lack.
 pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Config) -> Result<(), Error> {
@@ -63,7 +57,10 @@ async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> 
     let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;
     let about = |verb: Verb| {
         let request = Request::new(verb, known.gvr(), registry.ambient().clock.now());
-        Request { field_manager: MANAGER.to_owned(), ..request.object(expected.namespace(), expected.name()) }
+        Request {
+            field_manager: API_SERVER_MANAGER.to_owned(),
+            ..request.object(expected.namespace(), expected.name())
+        }
     };
     // Others may start on the same store, and then it may be they who have done it.
     for _ in 0..ATTEMPTS {
@@ -131,76 +128,4 @@ fn namespace(name: &str) -> Object {
     let mut object = Object::of_kind(&GroupVersionKind::new("", "v1", "Namespace"));
     object.set("metadata", json!({"name": name}));
     object
-}
-
-/// How long a start waits for what another server does at the same moment, or has left behind: what was claimed for an object that
-/// was never written is free after a minute.
-const PATIENCE: Duration = Duration::from_secs(75);
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// Creates an object, unless there is one of its name; however many servers do so at the same moment.
-pub(crate) async fn create_if_missing(registry: &Registry, object: Object) -> Result<(), Status> {
-    let ends = Instant::now() + PATIENCE;
-    loop {
-        let refused = match created_if_missing(registry, object.clone()).await {
-            Ok(()) => return Ok(()),
-            Err(status) => status,
-        };
-        if Instant::now() > ends || !may_pass(registry, &object, &refused).await {
-            return Err(refused);
-        }
-        sleep(PAUSE).await;
-    }
-}
-
-/// Whether a refusal comes from what another server does at the same moment, or from a store that is not reached for a while.
-async fn may_pass(registry: &Registry, object: &Object, refused: &Status) -> bool {
-    let is_claimed = refused.message.contains("already allocated");
-    refused.is_conflict() || refused.code == 503 || (is_claimed && is_claimed_for(registry, object).await)
-}
-
-/// Whether the address that a service is to have is claimed for this very service, by another server.
-async fn is_claimed_for(registry: &Registry, service: &Object) -> bool {
-    let address = service.text("spec.clusterIP");
-    if address.is_empty() {
-        return false;
-    }
-    let claims = GroupVersionResource::new("networking.k8s.io", "v1", "ipaddresses");
-    let about = Request::new(Verb::Get, claims, registry.ambient().clock.now()).object("", address);
-    match registry.get(&about, &GetOptions::default()).await {
-        Ok(claim) => {
-            let claim = claim.object();
-            let parent = claim.at("spec.parentRef");
-            parent.text("namespace") == service.namespace() && parent.text("name") == service.name()
-        }
-        // It was claimed, and has been given back since.
-        Err(status) => status.is_not_found(),
-    }
-}
-
-async fn created_if_missing(registry: &Registry, object: Object) -> Result<(), Status> {
-    let kind = object.group_version_kind().unwrap_or_default();
-    let kinds = registry.kinds();
-    let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;
-    let now = registry.ambient().clock.now();
-    // Asked for first, because creating may fail before it finds the name taken: an address that the object holds already.
-    let read = Request::new(Verb::Get, known.gvr(), now).object(object.namespace(), object.name());
-    match registry.get(&read, &GetOptions::default()).await {
-        Err(status) if status.is_not_found() => {}
-        other => return other.map(|_| ()),
-    }
-    create(registry, object).await
-}
-
-/// Creates an object; that there is one of its name by now is as good.
-async fn create(registry: &Registry, object: Object) -> Result<(), Status> {
-    let kind = object.group_version_kind().unwrap_or_default();
-    let kinds = registry.kinds();
-    let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;
-    let now = registry.ambient().clock.now();
-    let request = Request { field_manager: MANAGER.to_owned(), ..Request::new(Verb::Create, known.gvr(), now) };
-    match registry.create(&request.object(object.namespace(), ""), object).await {
-        Err(status) if status.is_already_exists() => Ok(()),
-        other => other.map(|_| ()),
-    }
 }

@@ -9,7 +9,9 @@ use coracle_auth::{
 };
 use coracle_journal::Recorder;
 use coracle_registry::{Admission, Authenticator, Outgoing, Registry};
-use coracle_resources::{AuthenticationTrust, Cidr, Config, LocalApiServices, ServerControllers, TrustedProxies};
+use coracle_resources::{
+    AuthenticationTrust, Cidr, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
+};
 use coracle_storage::Storage;
 use coracle_store::Store;
 use futures_util::FutureExt;
@@ -18,7 +20,6 @@ use parking_lot::Mutex;
 use crate::api_server_tasks::ApiServerTasks;
 use crate::component::Running;
 use crate::expression_threads::ExpressionThreads;
-use crate::kubernetes_service::KubernetesService;
 use crate::outgoing::OutgoingCalls;
 use crate::tasks::Tasks;
 use crate::token_file::TokenFile;

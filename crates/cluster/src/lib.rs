@@ -25,12 +25,10 @@ mod control_plane;
 mod error;
 mod expression_threads;
 mod file_watcher;
-mod import;
 mod kept_store;
 mod kinds;
 mod kubelet_client;
 mod kubelet_server;
-mod kubernetes_service;
 mod manifests_on_disk;
 pub mod metrics_server;
 #[cfg(feature = "serve")]
@@ -73,7 +71,6 @@ pub use coracle_kubelet::{
 pub use coracle_registry::{Callee, Caller, Trust, UnreadableValue, User};
 pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
-pub use import::{Document, Fate, ImportOptions, ImportReport, Imported, NotImported, import, read_documents};
 pub use kept_store::KeptStore;
 pub use kinds::built_in_kinds;
 pub use kubelet_client::KubeletClient;

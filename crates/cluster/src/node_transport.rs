@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use coracle_apiserver::{Body as AnswerBody, NodeFailure, NodeTransport};
 use coracle_kubelet::{Kubelet, NodeApi};
 use coracle_meta::Status;
+use coracle_metrics_server::Nodes;
 use coracle_registry::Registry;
 use http::{Request, Response};
 use parking_lot::Mutex;
@@ -44,12 +45,6 @@ impl NodeTransports {
         *self.kubelet.lock() = Arc::downgrade(kubelet);
     }
 
-    /// The API of a node of this process; none of one that is not here, or has no power.
-    pub(crate) fn api_of(&self, node: &str) -> Option<NodeApi> {
-        let kubelet = self.kubelet.lock().upgrade();
-        kubelet?.service_for(node)
-    }
-
     /// Whether a node is simulated in this process, or there is no client for nodes of other processes.
     fn is_near(&self, node: &str) -> bool {
         #[cfg(feature = "serve")]
@@ -79,6 +74,13 @@ impl NodeTransports {
 
 fn nobody(node: &str) -> NodeFailure {
     NodeFailure::NotAsked(Status::internal(format!("node {node:?} has no API that this server can reach")))
+}
+
+impl Nodes for NodeTransports {
+    fn api_of(&self, node: &str) -> Option<NodeApi> {
+        let kubelet = self.kubelet.lock().upgrade();
+        kubelet?.service_for(node)
+    }
 }
 
 #[async_trait]

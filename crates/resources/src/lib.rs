@@ -13,7 +13,9 @@ mod bootstrap;
 mod built_in;
 mod cidr;
 mod config;
+mod create_if_missing;
 mod kinds;
+mod kubernetes_service;
 
 mod cells;
 mod conditions;
@@ -52,5 +54,7 @@ pub use authentication_trust::{AuthenticationTrust, TrustedProxies};
 pub use bootstrap::{bootstrap, kubernetes_service};
 pub use cidr::{Cidr, NotACidr};
 pub use config::Config;
+pub use create_if_missing::{API_SERVER_MANAGER, create, create_if_missing};
 pub use kinds::kinds;
+pub use kubernetes_service::KubernetesService;
 pub use server_controllers::{ServerControllers, StartTask};

@@ -5,7 +5,7 @@ use clap::Args;
 use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_client::kubeconfig::Kubeconfig;
-use coracle_cluster::{ImportOptions, NotImported, import, read_documents};
+use coracle_import::{ImportOptions, NotImported, import, read_documents};
 
 use crate::commands::env::StateArgs;
 use crate::commands::up::runtime;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use coracle_client::{Api, Client, ListParams};
-use coracle_cluster::{Cluster, Fate, ImportOptions, ImportReport, User, import, read_documents};
+use coracle_cluster::{Cluster, User};
+use coracle_import::{Fate, ImportOptions, ImportReport, import, read_documents};
 use coracle_meta::{GroupVersionResource, Object};
 use serde_json::{Value, json};
 

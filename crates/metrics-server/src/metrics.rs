@@ -3,23 +3,23 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{Object, Quantity, format_time};
 use serde_json::{Value, json};
 
-use super::window::Used;
+use crate::window::Used;
 
-/// What the objects of one kind are called.
+/// The names of one kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Names {
-    /// As in paths.
-    pub(super) resource: &'static str,
+pub(crate) struct Names {
+    /// In paths.
+    pub(crate) resource: &'static str,
     /// In refusals.
-    pub(super) metrics: &'static str,
-    pub(super) kind: &'static str,
+    pub(crate) metrics: &'static str,
+    pub(crate) kind: &'static str,
 }
 
-pub(super) const NODES: Names = Names { resource: "nodes", metrics: "nodemetrics", kind: "NodeMetrics" };
-pub(super) const PODS: Names = Names { resource: "pods", metrics: "podmetrics", kind: "PodMetrics" };
+pub(crate) const NODES: Names = Names { resource: "nodes", metrics: "nodemetrics", kind: "NodeMetrics" };
+pub(crate) const PODS: Names = Names { resource: "pods", metrics: "podmetrics", kind: "PodMetrics" };
 
 /// In Kubernetes: `metrics.NodeMetrics`.
-pub(super) fn of_node(node: &Object, used: &Used, at: Timestamp, now: Timestamp) -> Value {
+pub(crate) fn of_node(node: &Object, used: &Used, at: Timestamp, now: Timestamp) -> Value {
     json!({
         "metadata": metadata(node, now),
         "timestamp": format_time(at),
@@ -29,7 +29,7 @@ pub(super) fn of_node(node: &Object, used: &Used, at: Timestamp, now: Timestamp)
 }
 
 /// In Kubernetes: `metrics.PodMetrics`.
-pub(super) fn of_pod(pod: &Object, used: &[(String, Used)], at: Timestamp, now: Timestamp) -> Value {
+pub(crate) fn of_pod(pod: &Object, used: &[(String, Used)], at: Timestamp, now: Timestamp) -> Value {
     let containers = used.iter().map(|(name, used)| json!({"name": name, "usage": usage(used)}));
     json!({
         "metadata": metadata(pod, now),

@@ -4,9 +4,9 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{ObjectKey, parse_time};
 use serde_json::Value;
 
-/// What a node's `/stats/summary` says of a moment: processor time and memory; whatever else it says is left out. None
-/// if it is about another moment, as it is of who does not understand which was asked about.
-pub(super) fn reading_of(summary: &Value, at: Timestamp) -> Option<NodeReading> {
+/// Processor time and memory at a moment, from a node's `/stats/summary`. `None` if the summary is of another moment: a
+/// kubelet that does not know the parameter `at` sends the newest.
+pub(crate) fn reading_of(summary: &Value, at: Timestamp) -> Option<NodeReading> {
     let node = summary.at("node");
     let of = parse_time(node.text("cpu.time"))?;
     if of.as_second() != at.as_second() {

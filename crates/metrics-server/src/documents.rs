@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::{GROUP, VERSION};
+use crate::{GROUP, VERSION};
 
-/// What the server says of itself at a path, if it says anything there: its group, its resources, their schemas.
-pub(super) fn document(path: &[&str]) -> Option<Value> {
+/// The discovery or OpenAPI document at a path, if there is one: the group, its resources, their schemas.
+pub(crate) fn document(path: &[&str]) -> Option<Value> {
     let here = format!("apis/{GROUP}/{VERSION}");
     match path {
         ["apis"] => Some(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": [group()]})),

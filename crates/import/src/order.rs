@@ -2,9 +2,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_meta::Object;
 
-/// When objects of a kind are made, unless owners say otherwise. What others need comes first; what may refuse or change
-/// others comes last.
-pub(super) fn rank(object: &Object, namespaced: bool) -> u8 {
+/// The rank of an object in the order of creation. Owners take precedence over it. Objects that others need come first.
+/// Objects that may refuse or change others come last.
+pub(crate) fn rank(object: &Object, namespaced: bool) -> u8 {
     match object.kind() {
         "Namespace" => 0,
         "CustomResourceDefinition" => 1,
@@ -23,12 +23,12 @@ pub(super) fn rank(object: &Object, namespaced: bool) -> u8 {
     }
 }
 
-/// An order in which everything comes after what it needs; among those that may be next, the least rank, then the first of
-/// the file. `needs` are pairs of one and another that has to come before it.
+/// An order in which each object comes after those that it needs. Among those that may be next, the lowest rank comes
+/// first, then the order of the file. `needs` holds pairs of an object and one that must come before it.
 ///
 /// # Errors
-/// Those that need each other.
-pub(super) fn order(ranks: &[u8], needs: &[(usize, usize)]) -> Result<Vec<usize>, Vec<usize>> {
+/// The objects that need each other.
+pub(crate) fn order(ranks: &[u8], needs: &[(usize, usize)]) -> Result<Vec<usize>, Vec<usize>> {
     let mut waits: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     let mut holds: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for (one, before) in needs {

@@ -4,35 +4,36 @@ use coracle_client::{Api, Client, Error, Patch, WatchParams};
 use coracle_meta::{GroupVersion, GroupVersionResource, Object, ObjectKey, WatchEvent};
 use serde_json::{Value, json};
 
-use super::kinds::KnownKinds;
-use super::plan::{Found, Item, plan, recognize, references, uid_of};
-use super::prepare::prepared;
-use super::{Document, Fate, ImportReport, Imported};
+use crate::documents::Document;
+use crate::kinds::KnownKinds;
+use crate::plan::{ExistingObjects, Item, plan, recognize, references, uid_of};
+use crate::prepare::prepared;
+use crate::report::{Fate, ImportReport, Imported};
 
 /// How to import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImportOptions {
-    /// Whether only to tell what would be made.
+    /// Only report what would be created.
     pub dry_run: bool,
-    /// Whether objects are made without owners that are neither in the file nor in the cluster, instead of being refused.
+    /// Create objects without those owners that are neither in the file nor in the cluster, instead of refusing them.
     pub drop_unknown_owners: bool,
 }
 
-/// Nothing was made.
+/// Why nothing was created.
 #[derive(Debug, thiserror::Error)]
 pub enum NotImported {
-    /// What is wrong with the objects, a line each, with its place.
+    /// The errors of the objects, a line each, with the place.
     #[error("{}", .0.join("\n"))]
     Wrong(Vec<String>),
-    /// The cluster could not be asked what it has.
+    /// The cluster could not be read.
     #[error("the cluster cannot be asked what it has")]
     Unreachable(#[from] Error),
 }
 
-/// Imports objects of another cluster. Everything that can be checked in advance is checked before the first write.
+/// Creates objects of another cluster in this one. It checks everything it can before it creates the first object.
 ///
 /// # Errors
-/// If nothing was created; what the cluster rejects later is in the report.
+/// If nothing was created. The report contains what the cluster refuses later.
 pub async fn import(
     client: &Client,
     documents: &[Document],
@@ -64,15 +65,15 @@ pub async fn import(
     Ok(making.report)
 }
 
-/// What uids of the file are here, as far as is known before anything is made.
-fn known_uids(items: &[Item], found: &Found) -> BTreeMap<String, String> {
+/// The uids here of objects and owners of the file that exist already, by the uids in the file.
+fn known_uids(items: &[Item], found: &ExistingObjects) -> BTreeMap<String, String> {
     let existing = found.existing.iter().map(|(at, uid)| (items[*at].object.uid().to_owned(), uid.clone()));
     existing.chain(found.owners.iter().map(|uid| (uid.clone(), uid.clone()))).collect()
 }
 
-/// Asks the cluster for what the file speaks of.
-async fn look(client: &Client, items: &[Item], kinds: &KnownKinds) -> Result<Found, Error> {
-    let mut found = Found::default();
+/// Reads from the cluster what the file mentions.
+async fn look(client: &Client, items: &[Item], kinds: &KnownKinds) -> Result<ExistingObjects, Error> {
+    let mut found = ExistingObjects::default();
     let of_file: BTreeSet<&str> = items.iter().map(|item| item.object.uid()).collect();
     for (at, item) in items.iter().enumerate() {
         let is_served = kinds.is_served(&item.gvk) && item.kind.creatable;
@@ -104,13 +105,13 @@ fn api(client: &Client, item: &Item) -> Api<Object> {
 
 struct Making<'c> {
     client: &'c Client,
-    /// The uids of the file, and what they are here.
+    /// The uids of the file, each with the uid here.
     uids: BTreeMap<String, String>,
     report: ImportReport,
 }
 
 impl Making<'_> {
-    /// References with the uids that owners have here; without those that were not made.
+    /// References with the uids that the owners have here, without owners that were not created.
     fn here(&self, references: &[Value]) -> Vec<Value> {
         let here = references.iter().filter_map(|reference| {
             let mut reference = reference.clone();
@@ -131,13 +132,13 @@ impl Making<'_> {
         let old_uid = item.object.uid().to_owned();
         match api.create(&prepared.object).await {
             Ok(made) => drop(self.uids.insert(old_uid, made.uid().to_owned())),
-            // Controllers make some by themselves: the account of a namespace, the endpoints of a service.
+            // Controllers create some themselves: the account of a namespace, the endpoints of a service.
             Err(error) if error.is_already_exists() => {
                 let there = api.find(&key).await.ok().flatten();
                 self.uids.extend(there.map(|there| (old_uid, there.uid().to_owned())));
                 return Ok(Fate::Skipped("it is there already, made by the cluster itself".to_owned()));
             }
-            Err(error) => return Err(told(&error)),
+            Err(error) => return Err(with_causes(&error)),
         }
         if item.gvk.kind == "CustomResourceDefinition" {
             return established(&api, &key).await.map(|()| Fate::Made);
@@ -146,16 +147,16 @@ impl Making<'_> {
             let patch = Patch::Merge(json!({"status": status}));
             api.patch_status(&key, &patch)
                 .await
-                .map_err(|error| format!("made, but without its status: {}", told(&error)))?;
+                .map_err(|error| format!("made, but without its status: {}", with_causes(&error)))?;
         }
         if let Some(afterwards) = prepared.afterwards {
             let patched = api.patch(&key, &Patch::Merge(afterwards)).await;
-            patched.map_err(|error| format!("made, but left suspended: {}", told(&error)))?;
+            patched.map_err(|error| format!("made, but left suspended: {}", with_causes(&error)))?;
         }
         Ok(Fate::Made)
     }
 
-    /// Says who controls an object, now that both are there, and the uids that its labels name.
+    /// Adds the reference to the controller of an object after both were created, and the uids in its labels.
     async fn link(&self, item: &Item) -> Result<(), String> {
         let controllers = self.here(&item.controllers);
         if controllers.is_empty() {
@@ -167,11 +168,11 @@ impl Making<'_> {
             labels.filter_map(|(name, value)| Some((name, self.uids.get(&value)?))).collect();
         let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owners, "labels": labels}}));
         let patched = api(self.client, item).patch(&item.object.key(), &patch).await;
-        patched.map(drop).map_err(|error| told(&error))
+        patched.map(drop).map_err(|error| with_causes(&error))
     }
 }
 
-/// Waits until the kinds of a definition are served.
+/// Waits until the cluster serves the kinds of a definition.
 async fn established(api: &Api<Object>, key: &ObjectKey) -> Result<(), String> {
     const MOST_SECONDS: u32 = 30;
     let is_established = |object: &Object| {
@@ -183,8 +184,8 @@ async fn established(api: &Api<Object>, key: &ObjectKey) -> Result<(), String> {
     };
     let fields = format!("metadata.name={}", key.name);
     let params = WatchParams { fields, timeout_seconds: MOST_SECONDS, ..WatchParams::default() };
-    let mut watch = api.watch(&params).await.map_err(|error| told(&error))?;
-    while let Some(event) = watch.next().await.map_err(|error| told(&error))? {
+    let mut watch = api.watch(&params).await.map_err(|error| with_causes(&error))?;
+    while let Some(event) = watch.next().await.map_err(|error| with_causes(&error))? {
         if matches!(&event, WatchEvent::Added(object) | WatchEvent::Modified(object) if is_established(object)) {
             return Ok(());
         }
@@ -192,8 +193,8 @@ async fn established(api: &Api<Object>, key: &ObjectKey) -> Result<(), String> {
     Err(format!("made, but its kinds are not served after {MOST_SECONDS} s"))
 }
 
-/// An error with what it comes from.
-fn told(error: &Error) -> String {
+/// An error with its causes.
+fn with_causes(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

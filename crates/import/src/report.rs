@@ -1,13 +1,13 @@
 use std::fmt;
 
-/// What became of one object.
+/// What happened to one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is there.
+    /// It was created.
     Made,
-    /// It can be made, as far as is known without making it.
+    /// A dry run found nothing that prevents its creation.
     WouldBeMade,
-    /// It is left out, and why.
+    /// It was skipped, and why.
     Skipped(String),
     /// The cluster refused it, or a part of it, and why.
     Refused(String),
@@ -16,25 +16,25 @@ pub enum Fate {
 /// One object of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Where it stands: the file and the line.
+    /// The file and the line.
     pub place: String,
-    /// Kind, namespace and name, as people say them.
+    /// Kind, namespace and name: `Pod shop/web`.
     pub what: String,
-    /// What became of it.
+    /// What happened to it.
     pub fate: Fate,
-    /// What of it is not as it was.
+    /// How it differs from the object in the file.
     pub notes: Vec<String>,
 }
 
-/// What became of all objects, in the order in which they were made.
+/// What happened to all objects, in the order of creation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportReport {
-    /// One for each object of the file.
+    /// One entry for each object of the file.
     pub objects: Vec<Imported>,
 }
 
 impl ImportReport {
-    /// How many objects were made or would be, were skipped, were refused.
+    /// How many objects were created (or would be), skipped and refused.
     pub fn counts(&self) -> (usize, usize, usize) {
         let count = |is: fn(&Fate) -> bool| self.objects.iter().filter(|object| is(&object.fate)).count();
         (

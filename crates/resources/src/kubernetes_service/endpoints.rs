@@ -7,23 +7,23 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionKind, Object, ObjectKey};
 use serde_json::{Value, json};
 
-/// Keeps the mirroring controller away from endpoints whose slice is written here too.
+/// The label of endpoints that the EndpointSlice mirroring controller ignores: their slice is written here, too.
 const SKIP_MIRROR: &str = "endpointslice.kubernetes.io/skip-mirror";
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
-/// What the endpoints are to say.
+/// The content of the endpoints.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct DesiredEndpoints {
     /// The addresses of the API servers.
     pub(super) addresses: BTreeSet<String>,
     /// Their port.
     pub(super) port: u16,
-    /// Whether an existing port must be replaced by this one; another API server may have written it.
+    /// Whether this port replaces an existing one, which another server may have written.
     pub(super) sets_port: bool,
 }
 
 /// The Endpoints `key` as they should be.
-pub(super) fn endpoints(key: &ObjectKey, existing: Option<&Object>, wanted: &Wanted) -> Object {
+pub(super) fn endpoints(key: &ObjectKey, existing: Option<&Object>, wanted: &DesiredEndpoints) -> Object {
     let mut endpoints = existing.cloned().unwrap_or_else(|| named(key, &GroupVersionKind::new("", "v1", "Endpoints")));
     let kept = match endpoints.list("subsets") {
         [subset] if !wanted.sets_port => Some(subset.at("ports").clone()).filter(Value::is_array),
@@ -39,7 +39,7 @@ pub(super) fn endpoints(key: &ObjectKey, existing: Option<&Object>, wanted: &Wan
     endpoints
 }
 
-/// The EndpointSlice that says the same as the Endpoints; a new one if `existing` is of the other type of address.
+/// The EndpointSlice with the content of the Endpoints; a new one if `existing` is of the other address type.
 pub(super) fn slice(existing: Option<&Object>, endpoints: &Object) -> Object {
     let subset = endpoints.list("subsets").first().unwrap_or(&Value::Null);
     let addresses = || subset.list("addresses").iter().map(|address| address.text("ip"));
@@ -74,7 +74,7 @@ mod tests {
 
     fn made(existing: Option<&Object>, addresses: &[&str], port: u16, sets_port: bool) -> Object {
         let addresses = addresses.iter().map(|address| (*address).to_owned()).collect();
-        endpoints(&ObjectKey::new("default", "kubernetes"), existing, &Wanted { addresses, port, sets_port })
+        endpoints(&ObjectKey::new("default", "kubernetes"), existing, &DesiredEndpoints { addresses, port, sets_port })
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_has_mangled_is_made_anew_and_their_labels_stay() {
+    fn damaged_endpoints_are_written_again_and_labels_of_clients_stay() {
         let mut mangled = made(None, &["10.1.0.1"], 6443, false);
         for subsets in [json!("no"), json!([]), json!([{"addresses": 3}]), json!([{}, {}])] {
             mangled.set("subsets", subsets);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slice_says_the_same_as_the_endpoints() {
+    fn the_slice_has_the_content_of_the_endpoints() {
         let four = made(None, &["10.1.0.1"], 6443, false);
         let sliced = slice(None, &four);
         assert_eq!(sliced.list("endpoints"), [json!({"addresses": ["10.1.0.1"], "conditions": {"ready": true}})]);

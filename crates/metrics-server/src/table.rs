@@ -2,28 +2,28 @@ use coracle_meta::Quantity;
 use coracle_meta::fields::Fields;
 use serde_json::{Value, json};
 
-use super::metrics::Names;
-use super::{GROUP, VERSION};
+use crate::metrics::Names;
+use crate::{GROUP, VERSION};
 
-/// In which form metrics are wanted.
+/// The requested form of the metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// As they are.
+pub(crate) enum Form {
+    /// `NodeMetrics`, `PodMetrics` and their lists.
     Objects,
-    /// As a table of this version of `meta.k8s.io`, whose rows hold so much of their objects.
+    /// A table in this version of `meta.k8s.io`.
     Table { version: String, rows: Rows },
 }
 
 /// What a row holds of its object. In Kubernetes: `IncludeObjectPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rows {
+pub(crate) enum Rows {
     Nothing,
     Metadata,
     Object,
 }
 
 impl Form {
-    pub(super) fn of_one(&self, names: &Names, mut metrics: Value) -> Value {
+    pub(crate) fn of_one(&self, names: &Names, mut metrics: Value) -> Value {
         if let Self::Table { version, rows } = self {
             return table(version, *rows, names, vec![metrics]);
         }
@@ -31,7 +31,7 @@ impl Form {
         metrics
     }
 
-    pub(super) fn of_list(&self, names: &Names, items: Vec<Value>) -> Value {
+    pub(crate) fn of_list(&self, names: &Names, items: Vec<Value>) -> Value {
         if let Self::Table { version, rows } = self {
             return table(version, *rows, names, items);
         }
@@ -46,7 +46,7 @@ fn name(object: &mut Value, kind: &str) {
     object["apiVersion"] = format!("{GROUP}/{VERSION}").into();
 }
 
-/// In Kubernetes: `addPodMetricsToTable`, `addNodeMetricsToTable`: of nothing, it has no columns.
+/// In Kubernetes: `addPodMetricsToTable`, `addNodeMetricsToTable`. A table without rows has no columns.
 fn table(version: &str, rows: Rows, names: &Names, items: Vec<Value>) -> Value {
     let column = |name: &str, format: &str, description: &str| json!({"name": name, "type": "string", "format": format, "description": description, "priority": 0});
     let columns = (!items.is_empty()).then(|| {
@@ -88,8 +88,8 @@ fn total(item: &Value, resource: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::metrics::PODS;
     use super::*;
+    use crate::metrics::PODS;
 
     #[test]
     fn a_row_sums_up_what_containers_use() {

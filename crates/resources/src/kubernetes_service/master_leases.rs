@@ -8,13 +8,13 @@ use coracle_registry::Registry;
 use coracle_storage::{Attempt, Draft, Freshness, ListQuery, Resource, Storage, Write};
 use serde_json::json;
 
-/// After how many seconds an API server that says nothing more is taken for gone.
+/// After how many seconds without a renewal an API server counts as gone.
 /// In Kubernetes: `DefaultEndpointReconcilerTTL`.
 const TTL_SECONDS: i64 = 15;
-/// How often it says that it is there. In Kubernetes: `DefaultEndpointReconcilerInterval`.
+/// The time between two renewals. In Kubernetes: `DefaultEndpointReconcilerInterval`.
 pub(super) const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Which API servers are there, as they tell each other in the store they share. In Kubernetes: `storageLeases`.
+/// The API servers of a shared store, each with a lease in it. In Kubernetes: `storageLeases`.
 pub(super) struct MasterLeases {
     storage: Storage,
     resource: Arc<Resource>,
@@ -29,7 +29,7 @@ impl MasterLeases {
         Self { storage: registry.storage().clone(), resource: Arc::new(resource) }
     }
 
-    /// The addresses of those that are there.
+    /// The addresses of the API servers with a lease.
     pub(super) async fn list(&self) -> Result<BTreeSet<String>, Status> {
         let list = self.storage.list(&self.resource, &ListQuery::default()).await?;
         let address = |object: Arc<Object>| {
@@ -40,7 +40,7 @@ impl MasterLeases {
         Ok(list.items.iter().filter_map(|stored| address(stored.object())).collect())
     }
 
-    /// Says that the server at `address` is there, for a while.
+    /// Renews the lease of the server at `address`.
     pub(super) async fn renew(&self, address: &str) -> Result<(), Status> {
         let key = ObjectKey::new("", address);
         let mut object = Object::of_kind(&GroupVersionKind::new("", "v1", "Endpoints"));
@@ -58,7 +58,7 @@ impl MasterLeases {
         }
     }
 
-    /// Says that the server at `address` is gone.
+    /// Removes the lease of the server at `address`.
     pub(super) async fn remove(&self, address: &str) -> Result<(), Status> {
         let key = ObjectKey::new("", address);
         loop {

@@ -3,64 +3,64 @@ use http::{HeaderMap, Method, Uri};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::table::{Form, Rows};
-use super::{GROUP, documents};
+use crate::table::{Form, Rows};
+use crate::{GROUP, VERSION, documents};
 
-/// The fields by which one may choose. In Kubernetes: `DefaultMetaV1FieldSelectorConversion`.
+/// The fields that a field selector may name. In Kubernetes: `DefaultMetaV1FieldSelectorConversion`.
 const FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
 
-/// A request for metrics.
+/// A request, read.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) what: What,
-    pub(super) namespace: String,
+pub(crate) struct MetricsRequest {
+    pub(crate) target: Target,
+    pub(crate) namespace: String,
     /// Empty for all.
-    pub(super) name: String,
-    pub(super) labels: LabelSelector,
-    pub(super) fields: FieldSelector,
-    pub(super) form: Form,
+    pub(crate) name: String,
+    pub(crate) labels: LabelSelector,
+    pub(crate) fields: FieldSelector,
+    pub(crate) form: Form,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum What {
-    /// Something that this server says of itself.
+pub(crate) enum Target {
+    /// Discovery or OpenAPI.
     Document(Value),
-    Metrics(Which),
+    Metrics(MeasuredKind),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
+pub(crate) enum MeasuredKind {
     Nodes,
     Pods,
 }
 
-impl Asked {
+impl MetricsRequest {
     /// Reads a request.
     ///
     /// # Errors
-    /// What an API server says of a request that it does not serve.
-    pub(super) fn read(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Self, Status> {
+    /// The `Status` for a request that the server does not serve.
+    pub(crate) fn read(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Self, Status> {
         let path = percent_decode_str(uri.path()).decode_utf8_lossy();
         let steps: Vec<&str> = path.trim_matches('/').split('/').collect();
         let query = Query(uri.query().unwrap_or(""));
         let accepted = headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
         let form = form(accepted, &query.text("includeObject"))?;
         let (which, namespace, name) = match steps.as_slice() {
-            ["apis", GROUP, super::VERSION, "nodes"] => (Which::Nodes, "", ""),
-            ["apis", GROUP, super::VERSION, "nodes", name] => (Which::Nodes, "", *name),
-            ["apis", GROUP, super::VERSION, "pods"] => (Which::Pods, "", ""),
-            ["apis", GROUP, super::VERSION, "namespaces", namespace, "pods"] => (Which::Pods, *namespace, ""),
-            ["apis", GROUP, super::VERSION, "namespaces", namespace, "pods", name] => (Which::Pods, *namespace, *name),
+            ["apis", GROUP, VERSION, "nodes"] => (MeasuredKind::Nodes, "", ""),
+            ["apis", GROUP, VERSION, "nodes", name] => (MeasuredKind::Nodes, "", *name),
+            ["apis", GROUP, VERSION, "pods"] => (MeasuredKind::Pods, "", ""),
+            ["apis", GROUP, VERSION, "namespaces", namespace, "pods"] => (MeasuredKind::Pods, *namespace, ""),
+            ["apis", GROUP, VERSION, "namespaces", namespace, "pods", name] => (MeasuredKind::Pods, *namespace, *name),
             other => {
                 let document = documents::document(other).ok_or_else(nothing_here)?;
                 let (labels, fields) = Default::default();
                 let (namespace, name) = (String::new(), String::new());
-                return Ok(Self { what: What::Document(document), namespace, name, labels, fields, form });
+                return Ok(Self { target: Target::Document(document), namespace, name, labels, fields, form });
             }
         };
         let is_watch = ["true", "1"].contains(&query.text("watch").as_str());
         if *method != Method::GET || is_watch {
-            let resource = if which == Which::Nodes { "nodes" } else { "pods" };
+            let resource = if which == MeasuredKind::Nodes { "nodes" } else { "pods" };
             let verb = if is_watch { "watch" } else { method.as_str() };
             return Err(Status::method_not_supported(&GroupResource::new(GROUP, resource), &verb.to_lowercase()));
         }
@@ -73,7 +73,7 @@ impl Asked {
             return Err(Status::bad_request(format!("{:?} is not a known field selector: {known}", unknown.field)));
         }
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        Ok(Self { what: What::Metrics(which), namespace, name, labels, fields, form })
+        Ok(Self { target: Target::Metrics(which), namespace, name, labels, fields, form })
     }
 }
 
@@ -88,7 +88,7 @@ fn nothing_here() -> Status {
 struct Query<'a>(&'a str);
 
 impl Query<'_> {
-    /// The first value of a query parameter, unescaped; empty if it is missing.
+    /// The first value of a name, decoded; empty if the name is missing.
     fn text(&self, name: &str) -> String {
         let pair = self.0.split('&').filter_map(|pair| pair.split_once('=')).find(|(own, _)| *own == name);
         let value = pair.map_or(String::new(), |(_, value)| value.replace('+', " "));
@@ -96,7 +96,7 @@ impl Query<'_> {
     }
 }
 
-/// The first of the accepted forms that there is.
+/// The first of the accepted forms that is supported.
 fn form(accepted: &str, include: &str) -> Result<Form, Status> {
     let rows = match include {
         "None" => Rows::Nothing,
@@ -130,10 +130,10 @@ mod tests {
 
     use super::*;
 
-    fn read(target: &str, accept: &'static str) -> Result<Asked, Status> {
+    fn read(target: &str, accept: &'static str) -> Result<MetricsRequest, Status> {
         let mut headers = HeaderMap::new();
         headers.insert(http::header::ACCEPT, http::HeaderValue::from_static(accept));
-        Asked::read(&Method::GET, &target.parse().unwrap(), &headers)
+        MetricsRequest::read(&Method::GET, &target.parse().unwrap(), &headers)
     }
 
     #[test]
@@ -143,10 +143,16 @@ mod tests {
             "",
         );
         let asked = asked.unwrap();
-        assert_eq!((asked.what, asked.namespace.as_str(), asked.name.as_str()), (What::Metrics(Which::Pods), "a", ""));
+        assert_eq!(
+            (asked.target, asked.namespace.as_str(), asked.name.as_str()),
+            (Target::Metrics(MeasuredKind::Pods), "a", "")
+        );
         assert_eq!((asked.labels.to_string(), asked.fields.to_string()), ("app=web".into(), "metadata.name=b".into()));
         let node = read("/apis/metrics.k8s.io/v1beta1/nodes/n", "application/vnd.kubernetes.protobuf, */*").unwrap();
-        assert_eq!((node.what, node.name.as_str(), node.form), (What::Metrics(Which::Nodes), "n", Form::Objects));
+        assert_eq!(
+            (node.target, node.name.as_str(), node.form),
+            (Target::Metrics(MeasuredKind::Nodes), "n", Form::Objects)
+        );
     }
 
     #[test]

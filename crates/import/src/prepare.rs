@@ -1,7 +1,7 @@
 use coracle_meta::Object;
 use serde_json::{Value, json};
 
-/// The fields that only the API server sets.
+/// The fields that only the server sets.
 const OWNED_BY_SERVER: [&str; 8] = [
     "metadata.uid",
     "metadata.resourceVersion",
@@ -13,23 +13,23 @@ const OWNED_BY_SERVER: [&str; 8] = [
     "status",
 ];
 
-/// The labels by which a Job finds its pods: they name its uid, and the server gives them.
+/// The labels by which a Job finds its pods. They contain its uid, and the server sets them.
 const OF_JOB: [&str; 4] =
     ["controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"];
 
 const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
 
-/// An object as it is sent, and what else has to be done for it.
+/// An object as it is sent, and what follows.
 #[derive(Clone, Debug)]
-pub(super) struct Prepared {
-    pub(super) object: Object,
-    /// What is merged into it once its status is there.
-    pub(super) afterwards: Option<Value>,
-    pub(super) notes: Vec<String>,
+pub(crate) struct Prepared {
+    pub(crate) object: Object,
+    /// The merge patch after its status is written.
+    pub(crate) afterwards: Option<Value>,
+    pub(crate) notes: Vec<String>,
 }
 
-/// Why an object is not to be made at all.
-pub(super) fn unwanted(object: &Object) -> Option<&'static str> {
+/// Why an object is not created.
+pub(crate) fn unwanted(object: &Object) -> Option<&'static str> {
     if object.is_terminating() {
         return Some("it was being deleted");
     }
@@ -49,16 +49,16 @@ fn is_of_service(object: &Object) -> bool {
         || object.label("endpoints.kubernetes.io/managed-by") == Some("endpoint-controller")
 }
 
-/// Whether a Job has ended, so that its controller leaves it alone.
-pub(super) fn is_finished(job: &Object) -> bool {
+/// Whether a Job has ended, so that its controller does not change it.
+pub(crate) fn is_finished(job: &Object) -> bool {
     let conditions = job.field("status.conditions").and_then(Value::as_array);
     conditions.into_iter().flatten().any(|condition| {
         condition["status"] == "True" && matches!(condition["type"].as_str(), Some("Complete" | "Failed"))
     })
 }
 
-/// Takes from an object what it had of its cluster.
-pub(super) fn prepared(object: &Object) -> Prepared {
+/// Removes from an object what belongs to its former cluster.
+pub(crate) fn prepared(object: &Object) -> Prepared {
     let mut object = object.clone();
     let (mut afterwards, mut notes) = (None, Vec::new());
     let finished = object.kind() == "Job" && is_finished(&object);

@@ -9,39 +9,39 @@ const FRESH: SignedDuration = SignedDuration::from_secs(10);
 
 /// The last two moments at which metrics are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Beats {
-    pub(super) before: Timestamp,
-    pub(super) last: Timestamp,
+pub(crate) struct Beats {
+    pub(crate) before: Timestamp,
+    pub(crate) last: Timestamp,
 }
 
-/// What something used on the average of a time that ended at the last beat.
+/// Average use in the window that ended at the last beat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Used {
+pub(crate) struct Used {
     /// In billionths of a core.
-    pub(super) cpu: u64,
+    pub(crate) cpu: u64,
     /// In bytes, at its end.
-    pub(super) memory: u64,
-    /// How long it was.
-    pub(super) window: SignedDuration,
+    pub(crate) memory: u64,
+    /// The length of the window.
+    pub(crate) window: SignedDuration,
 }
 
 impl Beats {
-    /// The beats are the same for everybody: whole quarters of minutes.
-    pub(super) fn before(now: Timestamp) -> Self {
+    /// The beats are the same for all clients: whole quarters of minutes.
+    pub(crate) fn before(now: Timestamp) -> Self {
         let second = now.as_second();
         let last = Timestamp::from_second(second - second.rem_euclid(RESOLUTION.as_secs())).unwrap_or(now);
         Self { before: last - RESOLUTION, last }
     }
 
     /// What a node used between the beats.
-    pub(super) fn node(self, before: &NodeReading, last: &NodeReading) -> Used {
+    pub(crate) fn node(self, before: &NodeReading, last: &NodeReading) -> Used {
         Used { cpu: rate(last.cpu.saturating_sub(before.cpu), RESOLUTION), memory: last.memory, window: RESOLUTION }
     }
 
-    /// What the containers of a pod used; none unless it is known of all.
+    /// What the containers of a pod used; `None` unless it is known of all.
     ///
     /// In Kubernetes: `podStorage`.
-    pub(super) fn pod(self, before: Option<&PodReading>, last: &PodReading) -> Option<Vec<(String, Used)>> {
+    pub(crate) fn pod(self, before: Option<&PodReading>, last: &PodReading) -> Option<Vec<(String, Used)>> {
         let used = last.containers.iter().map(|own| Some((own.name.clone(), self.container(before, own)?)));
         used.collect()
     }

@@ -1,16 +1,16 @@
 use coracle_meta::Object;
 use serde_json::{Value, json};
 
-use super::{GROUP, SERVICE, VERSION};
+use crate::{GROUP, SERVICE, VERSION};
 
-/// The APIService by which it is found.
+/// The name of the APIService.
 pub(crate) const API_SERVICE: &str = "v1beta1.metrics.k8s.io";
-/// By which it is known that the APIService stands for who answers in this process.
+/// The annotation of an APIService that this process serves.
 pub(crate) const SIMULATED: &str = "coracle.dev/simulated";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const READ: [&str; 3] = ["get", "list", "watch"];
 
-/// The objects by which a cluster has it, but for the Deployment: there is no program to run.
+/// The objects of an installation, without the Deployment: no program runs.
 ///
 /// In Kubernetes: the manifests of a release of metrics-server.
 pub(crate) fn manifests() -> Vec<Object> {

@@ -2,12 +2,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-/// An object as a file has it.
+/// An object in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Where it stands: the file and the line.
+    /// The file and the line.
     pub place: String,
-    /// What it says.
+    /// The object.
     pub value: Value,
 }
 
@@ -16,22 +16,20 @@ struct Items {
     items: Vec<Spanned<Value>>,
 }
 
-/// Reads the objects of a text of YAML documents, or of JSON; lists are taken apart, and empty documents passed over.
+/// Reads the objects of a text of YAML documents or JSON. The items of lists are objects; empty documents are skipped.
 ///
 /// # Errors
-/// The place and what is wrong with the text.
+/// The place and the error.
 pub fn read_documents(file: &str, text: &str) -> Result<Vec<Document>, String> {
     let wrong = |error: serde_saphyr::Error| format!("{file}: {}", error.without_snippet());
     let whole: Vec<Spanned<Value>> = serde_saphyr::from_multiple(text).map_err(wrong)?;
     let place = |line: u64| format!("{file}:{line}");
     let is_list =
         |value: &Value| value["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) && value["items"].is_array();
-    // The lines of items are asked for only where there are items: other documents have none.
-    let mut items = if whole.iter().any(|document| is_list(&document.value)) {
-        items_of(text, &whole, is_list).map_err(wrong)?.into_iter()
-    } else {
-        Vec::new().into_iter()
-    };
+    // Only lists have items, so the lines of items are read only if there is a list.
+    let has_list = whole.iter().any(|document| is_list(&document.value));
+    let items = if has_list { items_of(text, &whole, is_list).map_err(wrong)? } else { Vec::new() };
+    let mut items = items.into_iter();
     let mut documents = Vec::new();
     for document in whole {
         if is_list(&document.value) {

@@ -1,8 +1,8 @@
-//! The Service `kubernetes`, through which pods reach the API, and its endpoints: the running API servers.
+//! The service `kubernetes`, by which pods reach the API, and its endpoints: the API servers.
 //!
 //! In Kubernetes: `pkg/controlplane/controller/kubernetesservice`, with the reconciler of type `lease`.
-//! Unlike Kubernetes: a change by a client is reverted at once, and an API server that is the only user of its store
-//! does not renew a lease, so that an idle server does nothing.
+//! Unlike Kubernetes: a change by a client is repaired when it happens. An API server that does not share its store
+//! renews no lease, so an idle one does nothing.
 
 mod endpoints;
 mod master_leases;
@@ -18,12 +18,12 @@ use coracle_registry::{DeleteOptions, GetOptions, ListOptions, Registry, Request
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select, select_all};
 
-use crate::bootstrap;
-use endpoints::Wanted;
-use master_leases::{INTERVAL, MasterLeases};
+use self::endpoints::DesiredEndpoints;
+use self::master_leases::{INTERVAL, MasterLeases};
+use crate::create_if_missing::create_if_missing;
 
-/// Keeps the service and its endpoints for one API server.
-pub(crate) struct KubernetesService {
+/// Maintains the service and its endpoints for one API server.
+pub struct KubernetesService {
     registry: Registry,
     service: Object,
     key: ObjectKey,
@@ -34,8 +34,8 @@ pub(crate) struct KubernetesService {
 }
 
 impl KubernetesService {
-    /// For the API server that is reached at `public`; `shared` says whether others may share its store.
-    pub(crate) fn new(registry: &Registry, service: Object, public: SocketAddr, shared: bool) -> Self {
+    /// For the API server that others reach at `public`. `shared`: other API servers may use its store.
+    pub fn new(registry: &Registry, service: Object, public: SocketAddr, shared: bool) -> Self {
         Self {
             registry: registry.clone(),
             key: service.key(),
@@ -46,14 +46,14 @@ impl KubernetesService {
         }
     }
 
-    /// Writes everything as it should be, so that it is there when the server is ready; what fails is tried again by
-    /// [`Self::run_until`].
-    pub(crate) async fn begin(&self) {
+    /// Writes the service and its endpoints, so that they exist when the server is ready. [`Self::run_until`] retries
+    /// what fails.
+    pub async fn begin(&self) {
         report(self.sync().await);
     }
 
-    /// Follows what happens to the objects, and to the other API servers, until `stop`; then this one goes.
-    pub(crate) async fn run_until(&self, stop: impl Future<Output = ()> + Send) {
+    /// Follows changes of the objects and of the other API servers until `stop`. Then it removes this server's address.
+    pub async fn run_until(&self, stop: impl Future<Output = ()> + Send) {
         let followed = pin!(self.follow());
         select(followed, pin!(stop)).await;
         // A store that does not answer must not keep the server from stopping.
@@ -93,7 +93,7 @@ impl KubernetesService {
 
     /// Brings service and endpoints up to date.
     async fn sync(&self) -> Result<(), Status> {
-        bootstrap::create_if_missing(&self.registry, self.service.clone()).await?;
+        create_if_missing(&self.registry, self.service.clone()).await?;
         let own = self.public.ip().to_string();
         let addresses = match &self.leases {
             None => BTreeSet::from([own]),
@@ -107,7 +107,7 @@ impl KubernetesService {
         Ok(())
     }
 
-    /// Takes this API server out of the endpoints, if others may stay.
+    /// Removes this API server from the endpoints, if others may remain.
     async fn withdraw(&self) -> Result<(), Status> {
         let Some(leases) = &self.leases else { return Ok(()) };
         leases.remove(&self.public.ip().to_string()).await?;
@@ -116,7 +116,7 @@ impl KubernetesService {
 
     async fn write(&self, addresses: BTreeSet<String>, sets_port: bool) -> Result<(), Status> {
         let existing = self.read(endpoints()).await?;
-        let wanted = Wanted { addresses, port: self.public.port(), sets_port };
+        let wanted = DesiredEndpoints { addresses, port: self.public.port(), sets_port };
         let wanted = endpoints::endpoints(&self.key, existing.as_ref(), &wanted);
         self.put(endpoints(), existing, &wanted).await?;
         let existing = self.read(endpoint_slices()).await?;
@@ -130,7 +130,7 @@ impl KubernetesService {
         Ok(found.map(|stored| Object::clone(&stored.object())))
     }
 
-    /// Writes what is other than what exists; what is new takes its place.
+    /// Writes an object if it differs from the existing one. A new object replaces the existing one.
     async fn put(
         &self,
         resource: GroupVersionResource,
@@ -151,7 +151,7 @@ impl KubernetesService {
             self.registry.update(&self.request(Verb::Update, resource), wanted.clone()).await.map(drop)
         };
         match put {
-            // Another writer was faster; its write arrives through the watch.
+            // The watch shows what the other client wrote.
             Err(status) if status.is_conflict() || status.is_already_exists() || status.is_not_found() => Ok(()),
             put => put,
         }
@@ -173,6 +173,12 @@ impl KubernetesService {
     fn request(&self, verb: Verb, resource: GroupVersionResource) -> Request {
         let name = if verb == Verb::Create { "" } else { &self.key.name };
         Request::new(verb, resource, self.registry.ambient().clock.now()).object(&self.key.namespace, name)
+    }
+}
+
+impl std::fmt::Debug for KubernetesService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KubernetesService").field("public", &self.public).finish_non_exhaustive()
     }
 }
 

@@ -4,26 +4,26 @@ use coracle_client::ApiResource;
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Scope};
 use serde_json::Value;
 
-use super::Document;
+use crate::documents::Document;
 
-/// A kind that objects can be made of, in one version.
+/// One version of a kind.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct KnownKind {
-    pub(super) resource: GroupVersionResource,
-    pub(super) namespaced: bool,
-    pub(super) creatable: bool,
-    pub(super) has_status: bool,
+pub(crate) struct KnownKind {
+    pub(crate) resource: GroupVersionResource,
+    pub(crate) namespaced: bool,
+    pub(crate) creatable: bool,
+    pub(crate) has_status: bool,
 }
 
-/// The kinds that the cluster serves, or will serve once the file's definitions are made.
+/// The kinds that the cluster serves, or will serve after the definitions in the file are created.
 #[derive(Debug, Default)]
-pub(super) struct KnownKinds {
+pub(crate) struct KnownKinds {
     served: BTreeMap<GroupVersionKind, KnownKind>,
     defined: BTreeMap<GroupVersionKind, KnownKind>,
 }
 
 impl KnownKinds {
-    pub(super) fn new(served: Vec<ApiResource>, documents: &[Document]) -> Self {
+    pub(crate) fn new(served: Vec<ApiResource>, documents: &[Document]) -> Self {
         let known = |resource: ApiResource| {
             let kind = KnownKind {
                 namespaced: resource.scope == Scope::Namespaced,
@@ -38,12 +38,12 @@ impl KnownKinds {
         Self { served: served.into_iter().map(known).collect(), defined: defined.collect() }
     }
 
-    pub(super) fn of(&self, kind: &GroupVersionKind) -> Option<&KnownKind> {
+    pub(crate) fn of(&self, kind: &GroupVersionKind) -> Option<&KnownKind> {
         self.served.get(kind).or_else(|| self.defined.get(kind))
     }
 
-    /// Whether objects of a kind can be asked for now.
-    pub(super) fn is_served(&self, kind: &GroupVersionKind) -> bool {
+    /// Whether the cluster serves a kind now.
+    pub(crate) fn is_served(&self, kind: &GroupVersionKind) -> bool {
         self.served.contains_key(kind)
     }
 }
