@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_style_is_the_same_without_spaces_beside_punctuation() {
+    fn a_style_is_equal_without_spaces_around_punctuation() {
         assert_eq!(
             tight("  .a > b, p :hover { margin: 0 -2px; color: red; }"),
             ".a > b,p :hover{margin:0 -2px;color:red}"

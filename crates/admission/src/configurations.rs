@@ -48,7 +48,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_configuration_stands_in_the_file_or_beside_it() {
+    fn a_configuration_is_inline_or_in_a_file_relative_to_it() {
         let document = json!({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [
             {"name": "A", "configuration": {"a": 1}}, {"name": "B", "path": "b.yaml"}
         ]});

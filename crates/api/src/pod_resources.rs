@@ -171,7 +171,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_init_container_counts_beside_the_sidecars_before_it() {
+    fn an_init_container_counts_together_with_earlier_sidecars() {
         let container = |cpu: &str| json!({"resources": {"requests": {"cpu": cpu}}});
         let mut sidecar = container("1");
         sidecar["restartPolicy"] = "Always".into();

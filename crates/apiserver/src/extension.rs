@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_not_followed_and_not_told() {
+    fn a_redirect_is_neither_followed_nor_returned() {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::FOUND;
         response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("https://elsewhere/"));

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn whoever_waits_is_woken_and_whoever_comes_later_does_not_wait() {
+    async fn waiting_tasks_are_woken_and_later_ones_do_not_wait() {
         let shutdown = Shutdown::default();
         let waiting = tokio::spawn({
             let shutdown = shutdown.clone();

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_error_is_told_once_and_several_stand_in_brackets() {
+    fn errors_are_deduplicated_and_several_are_bracketed() {
         let told =
             |messages: &[&str]| aggregate(&messages.iter().map(|&message| message.to_owned()).collect::<Vec<_>>());
         assert_eq!(told(&["a"]), "a");

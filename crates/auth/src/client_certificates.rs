@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_without_a_name_is_nobodys_and_what_is_none_is_refused() {
+    fn a_certificate_without_a_name_has_no_user_and_an_invalid_one_is_refused() {
         assert_eq!(user_of(&certificate(None, &["x"])), Some(None));
         assert_eq!(user_of(b"not a certificate"), None);
     }

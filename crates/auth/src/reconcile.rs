@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_role_lacks_is_added_and_what_somebody_added_stays() {
+    fn missing_rules_are_added_and_additional_ones_stay() {
         let expected = role(&json!([rule(&["get", "list"], &["pods", "secrets"])]));
         let existing =
             role(&json!([rule(&["*"], &["pods"]), rule(&["get"], &["secrets"]), rule(&["get"], &["nodes"])]));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_is_to_be_left_alone_is() {
+    fn a_role_without_autoupdate_is_not_changed() {
         let expected = role(&json!([rule(&["get"], &["pods"])]));
         let mut existing = role(&json!([]));
         existing.set(&["metadata", "annotations", AUTOUPDATE], "false");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_gets_its_subjects_back_and_one_of_another_role_is_made_anew() {
+    fn missing_subjects_are_restored_and_a_binding_of_another_role_is_recreated() {
         let binding = |role: &str, subjects: Value| {
             Object::from_value(json!({"kind": "ClusterRoleBinding", "roleRef": {"name": role}, "subjects": subjects}))
                 .unwrap()
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_roles_gets_its_selectors_back_and_what_is_none_is_none() {
+    fn aggregation_selectors_are_restored_and_only_on_aggregated_roles() {
         let sum = |selectors: Value| {
             let mut role = role(&Value::Null);
             role.set(SELECTORS, selectors);

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_is_told_without_what_is_empty() {
+    fn a_user_is_returned_without_empty_fields() {
         assert_eq!(user_info(&User::new("ann", ["devs"])), json!({"username": "ann", "groups": ["devs"]}));
     }
 }

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_asked_on_somebodys_behalf_carries_the_audit_id_of_its_cause() {
+    async fn a_request_for_another_request_carries_its_audit_id() {
         let recorder = Recorder::ring(10);
         let cause = recorder.record("rs", Stage::SyncStart, Detail::default).unwrap();
         let (client, asked) = scripted(vec![
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_leaves_its_revision_with_whoever_it_was_for() {
+    async fn a_write_records_its_revision_for_its_caller() {
         let (client, _) = scripted(vec![
             answer(201, r#"{"metadata":{"name":"a","resourceVersion":"7"}}"#),
             answer(200, r#"{"kind":"Pod","metadata":{"name":"a","resourceVersion":"9"}}"#),

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_goes_on_where_it_ended_and_is_whole_when_it_is_closed() {
+    fn an_audit_log_is_appended_and_complete_after_close() {
         let path = std::env::temp_dir().join(format!("coracle-audit-{}", std::process::id()));
         for line in ["one\n", "two\n"] {
             let log = AuditLog::open(path.to_str().unwrap()).unwrap();

@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_api_server_serves_whoever_kept_a_way_to_it_and_ends_with_the_last() {
+    async fn an_api_server_runs_until_its_last_transport_is_dropped() {
         let cluster = Cluster::builder().start().await.unwrap();
         let store = Arc::downgrade(cluster.registry().storage().store());
         let kept = cluster.service();

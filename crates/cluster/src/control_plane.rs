@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_somebody_takes_from_the_service_kubernetes_comes_back_and_nothing_is_done_otherwise() {
+    async fn the_service_kubernetes_is_repaired_and_nothing_is_written_otherwise() {
         let opened = store().await;
         let store = Arc::clone(&opened.store);
         let server = at([10, 1, 0, 1], &store, false).await;

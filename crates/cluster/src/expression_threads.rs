@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_few_are_done_at_a_time_some_wait_and_more_are_told_to_come_again() {
+    async fn a_few_run_at_a_time_some_wait_and_more_are_rejected() {
         let threads = ExpressionThreads::with(1, 1);
         let (work, begun, let_go) = held();
         let mut first = pin!(threads.run(work));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_waits_for_any_more_is_not_begun() {
+    async fn cancelled_work_is_not_started() {
         let threads = ExpressionThreads::with(1, 1);
         let (work, begun, let_go) = held();
         let mut first = pin!(threads.run(work));

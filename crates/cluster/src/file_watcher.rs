@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn files_that_change_are_read_again_and_those_of_no_use_leave_what_was_read() {
+    async fn changed_files_are_reloaded_and_invalid_ones_keep_the_last_value() {
         let folder = Folder::new("files");
         let files = vec![folder.write("a", "1"), folder.write("b", "20"), CertificateFile::from("300")];
         let watcher = FileWatcher::open(files, Duration::ZERO, sum).unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn within_the_pause_nobody_looks() {
+    async fn files_are_not_checked_again_within_the_pause() {
         let folder = Folder::new("pause");
         let files = vec![folder.write("a", "1")];
         let watcher = FileWatcher::open(files, Duration::from_secs(1), sum).unwrap();

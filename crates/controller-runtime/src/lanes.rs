@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_about_one_object_goes_one_after_the_other_and_the_rest_at_once() {
+    fn work_on_one_object_is_sequential_and_other_work_concurrent() {
         let mut lanes = Lanes::default();
         assert_eq!(lanes.enter("a", 1), Some(1));
         assert_eq!((lanes.enter("a", 2), lanes.enter("a", 3), lanes.enter("b", 4)), (None, None, Some(4)));

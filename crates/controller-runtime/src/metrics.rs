@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_controllers_did_is_told_by_queue_and_by_controller() {
+    async fn metrics_have_one_series_for_each_queue_and_controller() {
         let (metrics, queue) = (Metrics::default(), WorkQueue::new("gardener"));
         metrics.watch(&queue);
         queue.add("a".to_owned(), &[]);

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_whom() {
+    fn owned_objects_are_found_by_controller_reference() {
         let selector = LabelSelector::parse("app=web").unwrap();
         let cases = [
             (pod("web", Some("u-web")), Claim::Mine),

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_pods_wait_for_nobody_and_many_for_a_moment() {
+    fn few_pods_are_not_delayed_and_many_are_for_a_moment() {
         assert_eq!(gathered(FEW - 1), Duration::ZERO);
         assert_eq!(gathered(25_000), Duration::from_millis(500));
     }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_that_nobody_uses_go_first() {
+    fn the_oldest_unused_revisions_are_deleted_first() {
         let mut revisions = vec![revision("c", 3), revision("a", 1), revision("b", 2), revision("d", 4)];
         sort(&mut revisions);
         assert_eq!(next_number(&revisions), 5);

@@ -48,7 +48,7 @@ mod tests {
     use coracle_meta::{Object, PartialObject};
 
     #[test]
-    fn an_object_is_read_once_a_type_while_somebody_holds_it() {
+    fn an_object_is_decoded_once_for_each_type_while_it_is_referenced() {
         let decoded = Decoded::default();
         let read = |form: ObjectType| decoded.get_or_read(form, || form.read(b"{}", None)).unwrap();
         let (whole, metadata) = (ObjectType::of::<Object>(), ObjectType::of::<PartialObject>());

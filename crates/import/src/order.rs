@@ -58,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_comes_after_what_it_needs_or_is_told_to_go_in_a_circle(
+        fn objects_follow_their_dependencies_and_a_cycle_is_reported(
             ranks in proptest::collection::vec(0..3_u8, 1..8),
             pairs in proptest::collection::vec((0..8_usize, 0..8_usize), 0..12),
         ) {

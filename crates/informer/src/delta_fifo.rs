@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_an_object_means_a_deletion_that_nobody_saw() {
+    fn an_object_missing_in_a_list_was_deleted() {
         let known = Indexer::default();
         known.insert(object("cached", 1));
         let mut fifo = DeltaFifo::new(Records::default());

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_an_entry_goes_on_when_it_is_written_and_not_before() {
+    async fn a_task_that_waits_for_an_entry_continues_when_it_is_written() {
         let recorder = Recorder::ring(10);
         let waiting = recorder.clone();
         let waits = tokio::spawn(async move { waiting.written(EntryId(2)).await });
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_bounded_in_number_and_in_bytes_and_the_next_goes_on_where_it_ended() {
+    fn a_batch_is_limited_in_number_and_bytes_and_the_next_one_continues() {
         let recorder = Recorder::ring(10_000);
         for _ in 0..3_000 {
             recorder.record("a", Stage::QueueAdd, Detail::default);

@@ -177,7 +177,7 @@ proptest! {
 }
 
 #[test]
-fn a_file_on_a_full_disk_says_why_it_ends_and_the_log_goes_on_in_memory() {
+fn a_file_on_a_full_disk_ends_with_the_error_and_the_log_continues_in_memory() {
     let recorder =
         Recorder::file(std::path::Path::new("/dev/full"), 10, &Header::new("2026-01-01T00:00:00Z".to_owned())).unwrap();
     recorder.record("a", Stage::SyncStart, || Detail::about("b"));

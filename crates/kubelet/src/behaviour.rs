@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_one_container_is_said_of_no_other_and_wins() {
+    fn an_annotation_for_one_container_overrides_and_applies_to_no_other() {
         let pod = pod(&[("exit-code", "3"), ("b.exit-code", "4"), ("init.exit-code", "5")]);
         let code = |container: &str, is_init| Behaviour::of(&pod, container, is_init).exits;
         assert_eq!((code("a", false), code("b", false)), (Some(3), Some(4)));

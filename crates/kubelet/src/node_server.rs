@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_log_that_is_followed_goes_on_until_the_container_ends() {
+    async fn a_followed_log_continues_until_the_container_ends() {
         let (api, start) = api().await;
         let machine = api.machine.clone();
         let body = api.answer("/containerLogs/default/web/c", "follow=true&tailLines=1").into_body();

@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_told_in_the_words_of_the_kubelet() {
+    fn missing_volume_sources_are_reported_in_the_kubelets_words() {
         let pod = pod();
         let lacks = |sources: &Sources| sources.lacked_by(&pod, &pod.spec.containers[0]);
         assert_eq!(lacks(&Sources::default()).unwrap(), "configmap \"m\" not found");

@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_sorted_and_tell_what_they_wait_for_and_since_when_they_run() {
+    fn container_statuses_are_sorted_with_waiting_reasons_and_start_times() {
         let pods = statuses(pod());
         let first = &pods[0].status;
         assert_eq!(first.container_statuses.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_a_container_up_is_told() {
+    fn waiting_reasons_of_containers_are_reported() {
         let mut held = pod();
         held.spec.containers.truncate(1);
         held.metadata.annotations.insert("coracle.dev/image".to_owned(), "missing".to_owned());
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sidecar_is_told_of_as_one_that_runs() {
+    fn a_sidecar_is_reported_as_running() {
         let mut with = pod();
         with.spec.init_containers =
             serde_json::from_value(serde_json::json!([{"name": "s", "image": "i", "restartPolicy": "Always"}]))

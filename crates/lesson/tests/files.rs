@@ -61,7 +61,7 @@ fn what_is_wrong_is_said_with_its_place_and_what_was_expected() {
 }
 
 #[test]
-fn a_lesson_that_says_what_is_not_so_is_not_taught() {
+fn a_lesson_with_a_false_claim_is_rejected() {
     let text = LESSON
         .replacen("asked.causes.size() == 0", "asked.causes.size() == 1", 1)
         .replacen("sent.revision == marked.revision &&", "sent.data.nothing == 1 &&", 1)

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_holds_is_copied() {
+    fn a_shared_object_is_copied() {
         let any = ObjectType::of::<PartialObject>().read(TEXT, None).unwrap();
         let shared = downcast::<PartialObject>(any.clone());
         assert_eq!(unwrap::<PartialObject>(any), *shared);

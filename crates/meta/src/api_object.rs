@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_object_tells_its_key_and_version() {
+    fn a_partial_object_has_its_key_and_version() {
         let text = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",
             "metadata":{"namespace":"default","name":"web","resourceVersion":"7","managedFields":[{"manager":"m"}]}}"#;
         let mut object: PartialObject = serde_json::from_str(text).unwrap();

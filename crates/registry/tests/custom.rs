@@ -362,7 +362,7 @@ async fn definitions_that_are_stored_are_served_by_the_next_server() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn definitions_come_and_go_with_those_of_a_server_beside() {
+async fn definitions_of_another_api_server_are_served_and_removed() {
     let store = Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off())));
     let (first, second) = (World::on(Arc::clone(&store)), World::on(store));
     let beside = second.registry.clone();

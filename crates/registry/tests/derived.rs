@@ -87,7 +87,7 @@ async fn what_was_written_counts_at_once_and_a_value_is_made_once_while_nothing_
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_follows_a_value_acts_on_each_change_and_after_an_error_again() {
+async fn a_follower_acts_on_each_change_and_retries_after_an_error() {
     let registry = registry();
     let acted = Arc::new(Mutex::new(Vec::new()));
     let act = {

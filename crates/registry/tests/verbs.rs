@@ -227,7 +227,7 @@ async fn creating_refuses_with_kubernetes_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_generated_name_is_made_anew_until_it_is_free() {
+async fn a_generated_name_is_generated_again_until_it_is_free() {
     let registry = registry();
     let mut names = Vec::new();
     for _ in 0..20 {
@@ -418,7 +418,7 @@ async fn a_precondition_keeps_a_delete_from_the_wrong_object() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_collection_is_deleted_by_selector_and_told() {
+async fn a_collection_is_deleted_by_selector_and_returned() {
     let registry = registry();
     for (name, color) in [("a", "red"), ("b", "blue"), ("c", "red")] {
         create(&registry, "boats", json!({"name": name, "labels": {"color": color}})).await.unwrap();

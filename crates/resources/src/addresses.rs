@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_addresses_are_told_from_nonsense() {
+    fn cidrs_are_validated() {
         assert_eq!(parse_cidr("10.0.0.0/08").unwrap().1, 8);
         for text in ["nonsense", "10.0.0.0/33", "10.0.0.0/", "::/129", "10.0.0.0/-1"] {
             assert_eq!(parse_cidr(text), None, "{text}");

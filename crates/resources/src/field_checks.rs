@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_addresses_are_told_from_nonsense() {
+    fn cidrs_are_validated() {
         assert!(cidr("10.0.0.0/8", "p").is_empty());
         assert!(!cidr("nonsense", "p").is_empty());
         assert!(!cidr("10.0.0.0/33", "p").is_empty());

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_is_told_from_what_is_none() {
+    fn days_are_validated() {
         assert!(is_day(&day(Timestamp::UNIX_EPOCH)) && is_day("2026-02-28"));
         assert!(!is_day("") && !is_day("2026-02-30") && !is_day("2026-02-03T04:05:06Z") && !is_day("yesterday"));
     }

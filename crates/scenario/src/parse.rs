@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_static_pod_of_a_node_that_would_be_none_is_refused() {
+    fn a_static_pod_of_an_invalid_node_is_refused() {
         let node = |pod: &str| {
             let text = format!("{HEAD}  cluster: {{nodes: [{{name: a, staticPods: [{pod}]}}]}}\n  steps: []\n");
             parse(Path::new("x.yaml"), &text, &BuiltIn::default()).map(drop).map_err(|problem| problem.to_string())

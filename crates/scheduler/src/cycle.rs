@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_node_nobody_rejects_the_pod() {
+    fn without_a_node_no_plugin_rejects_the_pod() {
         let failure =
             schedule(&Arc::default(), &pod("a", 0, 0), &Snapshot::default(), 0, &Random::from_seed(1)).unwrap_err();
         assert_eq!(failure.to_string(), "no nodes available to schedule pods");
@@ -388,7 +388,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_remembered_says_nothing_that_asking_anew_would_not_say(
+        fn cached_results_equal_fresh_ones(
             nodes in proptest::collection::vec(0..3_i64, 2..8),
             steps in proptest::collection::vec((0..8_usize, 0..4_u8, 0..2_i32), 1..40),
         ) {

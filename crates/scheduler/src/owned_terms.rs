@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_terms_are_one_for_as_long_as_somebody_has_them() {
+    fn equal_terms_are_shared_while_they_are_referenced() {
         let mut terms = OwnedTerms::new(|pod| pod.anti_affinity.iter().map(|term| (1, term)).collect());
         let (a, b) = (NodeInfo::default().with_label("zone", "a"), NodeInfo::default().with_label("zone", "b"));
         for (node, owner) in [(&a, owner("x", &["default"])), (&a, owner("y", &["default"]))] {

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn while_a_victim_ends_nobody_else_is_pushed_out() {
+    fn no_further_pod_is_preempted_while_a_victim_terminates() {
         let ending = PodInfo { terminating: true, ..pod("low", 0, 1000) };
         let full = snapshot(&[("a", vec![ending, pod("mid", 500, 1000)])]);
         let high = PodInfo { nominated_node: Some("a".to_owned()), ..pod("high", 1000, 1000) };

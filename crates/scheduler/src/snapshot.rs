@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tally_is_as_of_now_however_long_nobody_asked_for_it() {
+    fn a_tally_is_up_to_date_after_a_long_time_without_use() {
         let mut snapshot: Snapshot = [node("a"), node("b")].into_iter().collect();
         let count = |snapshot: &Snapshot| {
             let tally = snapshot.tally(all());

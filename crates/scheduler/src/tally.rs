@@ -254,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tally_that_follows_changes_is_as_one_that_is_made_anew(
+        fn an_incremental_tally_equals_a_new_one(
             changes in proptest::collection::vec((0..4_usize, 0..4_usize, 0..4_usize), 0..40),
             supposed in 0..4_usize,
         ) {

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_written_whole_then_by_what_changes_with_its_managers_apart() {
+    fn an_object_is_recorded_whole_and_then_by_changes_with_separate_managers() {
         let lines = written([pod(json!({"a": "1", "b": "2"})), pod(json!({"a": "1", "c": "3"}))]);
         assert_eq!(
             lines[0]["whole"]["metadata"],

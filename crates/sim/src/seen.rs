@@ -173,7 +173,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_object_is_told_as_it_stands_but_for_who_manages_it() {
+    fn an_object_is_recorded_without_its_managed_fields() {
         let json = br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a\u00e9","namespace":"b","managedFields":[
             {"manager":"kubelet","operation":"Update","subresource":"status","fieldsV1":{"f:status":{}}},{"manager":"none"}]},
             "spec":{"n":1.50}}"#;
@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_holds_is_told(name in ".{1,9}", spec in values(), managed in values(), fields in values()) {
+        fn every_value_is_recorded(name in ".{1,9}", spec in values(), managed in values(), fields in values()) {
             let managers = json!([{"manager": name, "operation": "Apply", "fieldsV1": fields}, managed]);
             let mut object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": spec}, "spec": spec});
             let bare = object.clone();

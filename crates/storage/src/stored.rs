@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_another_order_is_laid_out_anew_and_anything_else_refused() {
+    fn a_value_in_another_order_is_reordered_and_any_other_is_refused() {
         let foreign = Bytes::from_static(br#"{"metadata":{},"kind":"K","apiVersion":"v1"}"#);
         let text = Stored::from_value(foreign, 5).unwrap().to_json();
         assert_eq!(text, br#"{"kind":"K","apiVersion":"v1","metadata":{"resourceVersion":"5"}}"#);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parsed_object_is_shared_while_somebody_holds_it() {
+    fn the_parsed_object_is_shared_while_it_is_referenced() {
         let stored = Stored::from_value(render(&object()), 42).unwrap();
         let first = stored.object();
         assert!(Arc::ptr_eq(&first, &stored.clone().object()));

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_each_value_it_is_told_once_until_there_is_something_else_to_say() {
+    fn each_unreadable_value_is_reported_once_for_each_reason() {
         let reports = UnreadableReports::default();
         let found = |key: &str, why: &str| [(key.to_owned(), NotStorable(why.to_owned()))];
         reports.tell(&found("/a", "deep"));

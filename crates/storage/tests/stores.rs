@@ -259,7 +259,7 @@ async fn watches_neither_skip_nor_go_back_while_our_store_is_closed_and_opened_a
 
 /// Compaction passes a watch while the store cannot be reached: it says that it has to be listed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watch_that_compaction_passes_while_it_is_cut_off_is_told_to_list() {
+async fn a_disconnected_watch_that_compaction_passes_must_list_again() {
     let Some(mut etcd) = real_etcd().await else { return };
     let mut witness = Witness::over(Arc::new(connect(&etcd.url).await)).await;
     witness.work().await;

@@ -60,7 +60,7 @@ async fn a_revision_that_has_not_happened_is_waited_for_and_then_a_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pages_are_of_the_revision_of_the_first_and_after_compaction_go_on_inconsistently() {
+async fn pages_have_the_revision_of_the_first_and_continue_inconsistently_after_compaction() {
     let storage = fed(Storage::new(store()));
     for name in ["a", "b", "c", "d", "e"] {
         put(&storage, thing(name, "red", "")).await;
@@ -149,7 +149,7 @@ async fn a_bookmark_of_an_idle_watch_moves_with_the_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_written_while_nobody_looked_is_seen_by_whoever_looks_next() {
+async fn the_next_read_sees_writes_made_between_reads() {
     let storage = fed(Storage::new(store()));
     let first = put(&storage, thing("a", "0", "")).await.revision();
     for round in 1..=200 {
@@ -380,7 +380,7 @@ proptest! {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_nobody_polls_holds_nobody_up() {
+async fn an_unpolled_watch_blocks_no_other() {
     let storage = fed(Storage::new(store()));
     let mut stalled = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     let mut next = Box::pin(stalled.next());
@@ -400,7 +400,7 @@ async fn a_watch_that_nobody_polls_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_of_what_has_not_changed_waits_for_nobody_and_wakes_nobody() {
+async fn a_read_of_unchanged_objects_neither_waits_nor_wakes_a_task() {
     let storage = fed(Storage::new(store()));
     let others = Arc::new(Resource::new(GroupResource::new("", "others"), "others", false));
     put(&storage, thing("a", "", "")).await;
@@ -416,7 +416,7 @@ async fn a_read_of_what_has_not_changed_waits_for_nobody_and_wakes_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_fails_if_nobody_feeds_the_caches_and_a_watch_ends_when_that_stops() {
+async fn a_read_without_a_feed_fails_and_a_watch_ends_with_the_feed() {
     let unfed = Storage::new(store());
     let status = list(&unfed, ListQuery::default()).await.unwrap_err();
     let message = "the watch cache of things is not fed: Storage::run does not run";
@@ -430,7 +430,7 @@ async fn a_read_fails_if_nobody_feeds_the_caches_and_a_watch_ends_when_that_stop
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_is_forgotten_ends_its_watches_and_is_cached_anew_when_it_is_used_again() {
+async fn a_dropped_resource_ends_its_watches_and_is_cached_again_on_use() {
     let storage = fed(Storage::new(store()));
     put(&storage, thing("a", "", "")).await;
     let mut before = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
@@ -446,7 +446,7 @@ async fn a_resource_that_is_forgotten_ends_its_watches_and_is_cached_anew_when_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_change_is_known_at_once_and_is_nobody_elses() {
+async fn the_last_change_of_a_resource_is_known_at_once_and_only_its_own() {
     let storage = fed(Storage::new(store()));
     let other = Arc::new(Resource::new(GroupResource::new("", "others"), "others", true));
     assert_eq!(storage.last_change(&things()).await.unwrap(), 1);

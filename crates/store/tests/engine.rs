@@ -109,7 +109,7 @@ async fn progress_moves_with_commits_that_do_not_concern_the_cursor() {
 }
 
 #[tokio::test]
-async fn a_position_tells_from_beside_a_cursor_that_waits_whether_anything_has_changed() {
+async fn a_position_shows_changes_without_the_waiting_cursor() {
     let store = engine();
     let mut watcher = watch(&store, "pods/", 0).await;
     let position = watcher.position().expect("the cursor is in this process");

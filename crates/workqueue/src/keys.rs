@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_key_has_two_workers_and_none_is_lost(steps in steps()) {
+        fn no_key_has_two_workers_and_no_key_is_lost(steps in steps()) {
             let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime without drivers");
             let _inside = runtime.enter();
             let now = Instant::now();

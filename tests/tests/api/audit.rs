@@ -96,7 +96,7 @@ async fn at_the_level_of_requests_a_patch_is_kept_as_it_came_and_options_of_a_de
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_is_kept_with_its_reason_and_so_is_whoever_was_spoken_for() {
+async fn a_refusal_is_audited_with_its_reason_and_the_impersonated_user() {
     let (cluster, lines) = audited("- {level: Metadata, omitStages: [RequestReceived]}").await;
     let request = Request::get(MAPS).header("impersonate-user", "jane").body(Vec::new()).unwrap();
     assert_eq!(send(&cluster, request).await.code, StatusCode::FORBIDDEN);
@@ -146,7 +146,7 @@ async fn one_whose_client_goes_before_there_is_an_answer_is_kept_all_the_same() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_rule_decides_and_what_none_is_about_is_not_kept() {
+async fn the_first_matching_rule_decides_and_unmatched_requests_are_not_audited() {
     let (cluster, lines) =
         audited("- {level: None, verbs: [get]}\n- {level: Metadata, resources: [{group: '', resources: [secrets]}]}")
             .await;
@@ -189,7 +189,7 @@ async fn what_a_webhook_has_to_say_for_the_log_stands_there_under_its_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_of_the_clusters_own_has_not_ended_while_it_goes_on() {
+async fn a_running_watch_of_the_cluster_itself_has_no_final_audit_event() {
     let lines = Arc::new(Lines::default());
     let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, verbs: [watch]}]";
     let policy = Arc::new(AuditPolicy::parse(policy).unwrap());

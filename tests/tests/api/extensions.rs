@@ -208,7 +208,7 @@ async fn a_group_of_another_server_stands_in_every_form_of_discovery_and_in_open
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_fails_is_told_as_absent_and_comes_back_by_itself() {
+async fn a_failing_extension_server_is_reported_unavailable_and_recovers() {
     let harbour = Harbour::new().await;
     *harbour.breaks.lock() = true;
     harbour.register((1000, 15)).await;

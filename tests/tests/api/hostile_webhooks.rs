@@ -89,7 +89,7 @@ async fn a_webhook_that_means_well_lets_a_write_pass() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_redirects_lies_or_answers_garbage_is_of_no_use_and_the_write_is_refused() {
+async fn a_webhook_that_redirects_or_returns_invalid_data_refuses_the_write() {
     for (path, says) in [
         ("/redirect", "the server responded with the status code 302"),
         ("/lie", "expected response.uid="),
@@ -109,7 +109,7 @@ async fn one_that_redirects_lies_or_answers_garbage_is_of_no_use_and_the_write_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_answers_a_byte_a_second_is_waited_for_as_long_as_it_may_take_and_holds_nobody_else() {
+async fn a_slow_webhook_is_awaited_up_to_its_timeout_and_delays_no_other_request() {
     let cluster = cluster("/slow").await;
     let begun = Instant::now();
     let slow = create(&cluster, "default");

@@ -89,7 +89,7 @@ async fn connections_are_admitted_before_they_are_made() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_not_there_is_selected_by_nobody() {
+async fn a_missing_namespace_matches_no_policy() {
     let cluster = Cluster::builder().api_server_only().start().await.unwrap();
     let mut constraint = rule("CREATE", "configmaps");
     constraint["operations"] = json!(["*"]);

@@ -235,7 +235,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
-    fn whoever_follows_has_what_the_server_has(steps in steps()) {
+    fn every_watcher_ends_with_the_servers_state(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let cluster = api_server().await;

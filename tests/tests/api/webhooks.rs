@@ -119,7 +119,7 @@ async fn a_webhook_changes_what_is_stored_and_the_next_sees_it_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_to_see_later_changes_is_called_again_and_nobody_else() {
+async fn only_webhooks_with_reinvocation_are_called_again() {
     let asked = Asked::default();
     let cluster = cluster(program(&asked, |path, _| match path {
         "/changes" => patched(&json!([{"op": "add", "path": "/data", "value": {"a": "b"}}])),
@@ -207,7 +207,7 @@ async fn conditions_and_selectors_spare_a_webhook_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rule_for_another_version_is_told_of_the_object_in_that_version() {
+async fn a_rule_for_another_version_gets_the_object_in_that_version() {
     let asked = Asked::default();
     let cluster = cluster(program(&asked, |_, _| {
         patched(&json!([{"op": "replace", "path": "/spec/metrics/0/resource/target/averageUtilization", "value": 7}]))
@@ -293,7 +293,7 @@ async fn an_eviction_is_shown_as_one_in_its_newest_version_and_not_as_a_deletion
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_url_is_not_called_in_virtual_time_unless_somebody_here_answers_for_it() {
+async fn a_url_is_not_called_in_virtual_time_without_a_local_handler() {
     let asked = Asked::default();
     let cluster = cluster(program(&asked, |_, _| allowed())).await;
     let url = json!({"clientConfig": {"url": "https://127.0.0.1:9/x"}});

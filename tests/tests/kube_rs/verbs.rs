@@ -110,7 +110,7 @@ async fn a_collection_is_listed_in_pages_and_deleted_by_a_selector() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_streams_its_list_and_goes_on_with_what_comes() {
+async fn a_watcher_streams_its_list_and_continues_with_events() {
     let maps: Api<ConfigMap> = Api::default_namespaced(client().await);
     let labels = json!({"app": "s"});
     let made = |name: &str| config_map(json!({"metadata": {"name": name, "labels": labels}}));

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn uids_and_revisions_are_told_from_each_other_and_no_more() {
+    fn uids_and_revisions_are_numbered_and_nothing_else() {
         let mut pages = Pages::new(100);
         let one = r#"{"uid": "9f0c5a3e-1c3b-4f0a-8d5e-0123456789ab", "resourceVersion": "102"}"#;
         assert_eq!(

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_stricter_is_told() {
+    fn only_stricter_labels_return_warnings() {
         let [privileged, baseline, restricted] = ["privileged", "baseline", "restricted"].map(standard);
         assert!(is_stricter(baseline, privileged) && is_stricter(restricted, baseline));
         assert!(!is_stricter(baseline, restricted) && !is_stricter(privileged, baseline));

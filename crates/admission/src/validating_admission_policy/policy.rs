@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_are_told_unless_they_are_null_or_empty() {
+    fn audit_annotations_are_added_unless_null_or_empty() {
         let spec = |policy: &str| {
             json!({"failurePolicy": policy, "auditAnnotations": [
                 {"key": "replicas", "valueExpression": "'is ' + string(object.n)"},

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_has_a_code_of_failure_and_says_by_whom() {
+    fn a_refusal_has_an_error_code_and_names_the_webhook() {
         let refusal = |result: Value| {
             let answer = answer(json!({"uid": "a", "allowed": false, "status": result}));
             let status = read("v1", true, answer).unwrap().refusal("w.example.com");

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_an_unknown_type_is_refused_and_none_is_json() {
+    fn a_body_of_an_unknown_type_is_refused_and_no_type_means_json() {
         let mut headers = HeaderMap::new();
         assert_eq!(body_format(&headers, &Format::ALL).unwrap(), Format::Json);
         headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));

@@ -52,7 +52,7 @@ async fn aggregated_discovery_is_one_document_that_is_not_sent_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn health_is_told_in_short_in_full_and_by_check() {
+async fn health_is_reported_short_verbose_and_by_check() {
     let server = Server::start().await;
     assert_eq!(server.get("/healthz").await.body, b"ok");
     let full = String::from_utf8(server.get("/readyz?verbose").await.body).unwrap();

@@ -33,7 +33,7 @@ async fn an_object_is_created_read_changed_listed_and_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_there_is_told_apart_by_page_resource_and_method() {
+async fn unknown_paths_resources_and_methods_have_different_errors() {
     let server = Server::start().await;
     let page = server.get("/apis/nope/v1/things").await;
     assert_eq!((page.code, page.body.as_slice()), (StatusCode::NOT_FOUND, b"404 page not found\n".as_slice()));
@@ -52,7 +52,7 @@ async fn what_is_not_there_is_told_apart_by_page_resource_and_method() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_comes_in_with_a_wrong_token_and_the_known_do_only_what_they_may() {
+async fn invalid_tokens_are_rejected_and_users_are_authorized() {
     let server = Server::start().await;
     let wrong = http::Request::get("/api").header("authorization", "Bearer wrong").body(Body::empty()).unwrap();
     let answer = server.send(wrong).await;
@@ -110,7 +110,7 @@ async fn unknown_fields_are_warned_of_refused_or_ignored_as_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_is_too_large_is_refused_and_the_server_goes_on() {
+async fn a_body_that_is_too_large_is_refused_and_the_server_continues() {
     let server = Server::with_limits(Limits { body_bytes: 1000, ..Limits::default() }).await;
     let body = Body::from(vec![b' '; 1001]);
     let answer = server.send(request(Method::POST, CONFIG_MAPS, &[], body)).await;

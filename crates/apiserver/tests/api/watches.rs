@@ -19,7 +19,7 @@ fn told<'a>(events: &'a [Value]) -> Vec<(&'a str, &'a str)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_tells_what_follows_its_version_and_ends_when_its_time_is_over() {
+async fn a_watch_sends_the_events_after_its_version_and_ends_at_its_timeout() {
     let server = Server::start().await;
     let first = server.create_config_map("a").await;
     server.create_config_map("b").await;
@@ -85,7 +85,7 @@ async fn a_server_that_goes_ends_its_watches_cleanly_and_says_that_it_is_not_rea
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_table_watch_tells_its_columns_once() {
+async fn a_table_watch_sends_its_columns_once() {
     let server = Server::start().await;
     server.create_config_map("a").await;
     server.create_config_map("b").await;

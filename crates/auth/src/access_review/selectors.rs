@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_selector_cannot_say_is_left_out_and_told() {
+    fn inexpressible_requirements_are_dropped_and_reported() {
         let two = json!({"requirements": [
             {"key": "a", "operator": "In", "values": ["b"]}, {"key": "c", "operator": "Exists"}
         ]});

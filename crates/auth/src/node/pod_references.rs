@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_only_looks_like_a_reference_is_none() {
+    fn a_text_that_resembles_a_reference_is_not_one() {
         let pod = Object::from_value(json!({
             "metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}},
             "spec": {

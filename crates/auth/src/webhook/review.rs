@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_another_kind_or_version_is_none() {
+    fn a_response_of_another_kind_or_version_is_refused() {
         let read = |answer: Value| status::<Value>(answer, "authentication.k8s.io/v1", "TokenReview");
         assert_eq!(read(json!({"status": {"a": 1}})), Ok(json!({"a": 1})));
         assert_eq!(read(json!({"kind": "TokenReview"})), Ok(Value::Null));

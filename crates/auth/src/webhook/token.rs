@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_meant_for_those_whom_the_webhook_names_or_else_for_this_server() {
+    fn a_tokens_audiences_are_the_webhooks_or_the_servers_own() {
         let ann =
             |audiences: Value| json!({"authenticated": true, "user": {"username": "ann"}, "audiences": audiences});
         let known = |text: &str| Ok(Some(text.to_owned()));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_authenticated_is_nobody_and_an_error_says_why() {
+    fn an_unauthenticated_token_has_no_user_and_an_error_is_returned() {
         assert_eq!(outcome(json!({}), &["here"]), Ok(None));
         assert_eq!(outcome(json!({"authenticated": false, "user": {"username": "ann"}}), &["here"]), Ok(None));
         assert_eq!(outcome(json!({"error": "no such token"}), &["here"]), Err("no such token".to_owned()));

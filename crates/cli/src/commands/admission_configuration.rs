@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_names_files_beside_it() {
+    fn paths_in_a_file_are_relative_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         write("pods.yaml", "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: a=b}");

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_flags_say_is_what_the_server_is_told_and_without_them_nothing_changes() {
+    fn flags_set_the_servers_configuration_and_defaults_change_nothing() {
         let (mut spec, default) = (ApiServerSpec::default(), ApiServerSpec::default());
         ApiFlags::default().set(&mut spec).unwrap();
         assert_eq!((spec.limits, spec.event_seconds), (default.limits, default.event_seconds));

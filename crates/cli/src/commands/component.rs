@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_stands_for_election_unless_asked() {
+    fn leader_election_is_off_by_default() {
         assert_eq!(read(&[]), Ok(None));
         assert_eq!(read(&["--leader-elect=false"]), Ok(None));
         assert_eq!(read(&["--leader-elect"]), Ok(Some(LeaderTimings::default())));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_key_signs_where_no_other_is_named_and_is_accepted_beside_others() {
+    fn a_stored_key_signs_without_a_flag_and_is_accepted_in_addition_to_other_keys() {
         let mut spec = ServiceAccountSpec::default();
         sign_by(&mut spec, || Ok("kept".to_owned())).unwrap();
         assert_eq!((spec.issuer.signing_key.as_deref(), spec.issuer.keys.len()), (Some("kept"), 0));

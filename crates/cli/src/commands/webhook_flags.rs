@@ -144,7 +144,7 @@ contexts: [{name: c, context: {cluster: s, user: u}}]
     }
 
     #[test]
-    fn a_kubeconfig_file_says_who_is_asked_and_as_whom() {
+    fn a_kubeconfig_file_sets_the_webhooks_address_and_credentials() {
         let webhook = read("", "token: secret-of-ours", "v1").unwrap();
         assert_eq!(webhook.to.url(), "https://127.0.0.1:9443/review");
         assert_eq!(webhook.trust, Trust::Anybody);

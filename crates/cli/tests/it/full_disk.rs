@@ -108,7 +108,7 @@ fn a_store_that_cannot_be_made_because_the_disk_is_full_is_refused_with_the_plac
 }
 
 #[test]
-fn an_events_file_that_cannot_be_written_is_told_at_once_and_at_the_end() {
+fn an_unwritable_events_file_is_reported_at_once_and_at_the_end() {
     if !there_is("kubectl") {
         return;
     }

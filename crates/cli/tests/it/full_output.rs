@@ -103,7 +103,7 @@ fn a_reader_that_goes_ends_a_command_quietly_and_a_full_disk_with_an_error() {
 }
 
 #[test]
-fn errors_that_nobody_reads_change_no_exit_code() {
+fn unread_errors_do_not_change_the_exit_code() {
     let folder = Folder::new("full-errors");
     let missing = folder.join("missing.yaml");
     let (missing, repository) = (missing.to_str().unwrap(), repository());

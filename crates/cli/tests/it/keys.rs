@@ -118,7 +118,7 @@ fn tokens_are_made_and_certificates_signed_by_controllers_in_a_process_of_their_
 }
 
 #[test]
-fn files_that_are_of_no_use_end_the_start_with_what_is_wrong() {
+fn invalid_key_files_end_the_start_with_their_error() {
     if !there_is("kubectl") {
         return;
     }

@@ -18,7 +18,7 @@ fn without_a_name_the_lessons_are_listed() {
 }
 
 #[test]
-fn without_a_terminal_a_lesson_is_told_straight_through_and_alike_each_time() {
+fn without_a_terminal_a_lesson_prints_the_same_text_each_time() {
     let folder = Folder::new("learn");
     let page = folder.join("lesson.html");
     let by_number = succeed(coracle().args(["learn", "7"]));

@@ -235,7 +235,7 @@ fn a_report_is_written_as_its_name_ends_and_the_same_seed_writes_the_same() {
 }
 
 #[test]
-fn why_tells_the_chain_of_an_object_and_of_an_event_and_knows_what_is_not_there() {
+fn why_prints_the_causes_of_objects_and_events_and_reports_unknown_ones() {
     let folder = Folder::new("why");
     let events = folder.join("e.jsonl");
     succeed(

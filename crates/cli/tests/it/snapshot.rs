@@ -23,7 +23,7 @@ fn asked(folder: &Path, arguments: &[&str], is_it: impl Fn(&str) -> bool) -> Str
 const STATE: &str = "jsonpath={.status.podIP} {.status.containerStatuses[0].containerID}";
 
 #[test]
-fn a_cluster_that_runs_is_saved_and_its_pods_go_on_where_it_is_restored_and_after_a_stop() {
+fn pods_continue_after_a_snapshot_of_a_running_cluster_is_restored() {
     if !there_is("kubectl") {
         return;
     }

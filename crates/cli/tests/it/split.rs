@@ -63,7 +63,7 @@ fn kubectls() -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_pods_say_do_and_use_is_told_by_nodes_of_another_process() {
+fn nodes_in_another_process_serve_logs_exec_and_usage() {
     if !there_is("kubectl") {
         return;
     }

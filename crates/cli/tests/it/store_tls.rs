@@ -99,7 +99,7 @@ impl Papers {
 }
 
 #[test]
-fn the_store_lets_in_whom_its_authority_has_signed_and_nobody_else() {
+fn the_store_accepts_only_clients_of_its_certificate_authority() {
     let papers = Papers::new("store-tls");
     let _store = papers.store();
     let line = eventually("the store answers", || papers.top().output().ok().filter(|output| output.status.success()));

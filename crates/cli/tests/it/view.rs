@@ -169,7 +169,7 @@ fn what_a_run_does_not_hold_names_the_nearest_that_it_does() {
 }
 
 #[test]
-fn the_page_of_a_cluster_tells_what_happens_and_nothing_of_a_secret() {
+fn the_page_of_a_cluster_shows_events_and_no_secret_data() {
     if !there_is("kubectl") {
         return;
     }

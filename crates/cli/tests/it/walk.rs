@@ -9,7 +9,7 @@ use crate::program::{Folder, coracle, repository, succeed};
 const LINK: &str = "(../target/delete-a-pod.html#i=";
 
 #[test]
-fn the_links_of_the_walk_lead_to_the_events_that_their_titles_tell() {
+fn the_links_of_the_walk_lead_to_the_events_in_their_titles() {
     let folder = Folder::new("walk");
     let events = folder.join("events.jsonl");
     let demo = repository().join("scenarios/delete-a-pod.yaml");

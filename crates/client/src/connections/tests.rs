@@ -191,7 +191,7 @@ async fn watches(client: &Connections, count: usize) -> Vec<ResponseBody> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_ten_streams_are_allowed_forty_watches_are_open_and_gets_go_on() {
+async fn forty_watches_and_gets_work_with_a_limit_of_ten_streams() {
     let server = Server::new(Protocol::Http2, 10);
     let client = server.client();
     let open = watches(&client, 40).await;
@@ -225,7 +225,7 @@ async fn a_watch_that_ended_or_was_dropped_makes_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_good_bye_open_streams_go_on_and_new_requests_go_elsewhere_each_sent_once() {
+async fn after_goaway_streams_continue_and_new_requests_use_another_connection_once() {
     let server = Server::new(Protocol::Http2, 100);
     let client = server.client();
     let mut body = watch(&client, "/watch").await;
@@ -288,7 +288,7 @@ async fn a_connection_that_broke_is_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_nobody_used_for_a_while_is_replaced() {
+async fn an_idle_connection_is_replaced() {
     let server = Server::new(Protocol::Http2, 10);
     let client = server.client();
     get(&client, "/get/0").await;
@@ -316,7 +316,7 @@ async fn over_http1_each_request_has_a_connection_and_leaves_it_to_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_who_wait_for_a_connection_that_does_not_come_about_are_told_why() {
+async fn every_waiting_request_gets_the_error_of_a_failed_connection() {
     let gate = Arc::new(Notify::new());
     let client = Connections::new({
         let gate = gate.clone();

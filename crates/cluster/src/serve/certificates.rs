@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_certificate_ends_with_its_authority_and_none_is_made_afterwards() {
+    fn a_certificate_expires_with_its_authority_and_none_is_issued_later() {
         let authority = Authority::new().unwrap();
         let request = CertificateParams::default().serialize_request(&KeyPair::generate().unwrap()).unwrap();
         let at = |year: i16| Timestamp::from_second((i64::from(year) - 1970) * 31_556_952).unwrap();

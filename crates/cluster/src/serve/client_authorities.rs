@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_authority_certifies_its_own_and_nobody_else() {
+    fn each_authority_certifies_only_its_own_clients() {
         let (users, proxies) = (Authority::new().unwrap(), Authority::new().unwrap());
         let authorities = ClientAuthorities::read(users.certificate(), Some(proxies.certificate())).unwrap();
         let chain = |authority: &Authority| certificates(&authority.client("cn", &[]).unwrap().certificate).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_tells_health_and_metrics_and_nothing_else() {
+    async fn it_serves_health_and_metrics_and_nothing_else() {
         let listener = MetricsListener::bind(([127, 0, 0, 1], 0).into(), || Metrics::default().text()).await.unwrap();
         let address = listener.address();
         tokio::spawn(listener.serve());

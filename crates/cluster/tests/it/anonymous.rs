@@ -30,7 +30,7 @@ fn paths() -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_everything_is_allowed_nobody_may_do_it_unnamed() {
+async fn with_always_allow_anonymous_requests_are_refused() {
     let cluster = cluster("AlwaysAllow", true).await;
     for path in paths() {
         assert_eq!(code(&cluster, &path).await, 401, "{path}");
@@ -41,7 +41,7 @@ async fn where_everything_is_allowed_nobody_may_do_it_unnamed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_rules_who_shows_nothing_is_somebody_who_may_hardly_do_anything() {
+async fn with_rbac_anonymous_users_have_few_permissions() {
     let cluster = cluster("Node,RBAC", true).await;
     for path in paths() {
         assert_eq!(code(&cluster, &path).await, 403, "{path}");
@@ -50,7 +50,7 @@ async fn with_rules_who_shows_nothing_is_somebody_who_may_hardly_do_anything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_anonymous_requests_not_even_health_is_told() {
+async fn without_anonymous_requests_even_health_is_refused() {
     let cluster = cluster("Node,RBAC", false).await;
     for path in paths().iter().map(String::as_str).chain(["/healthz", "/version"]) {
         assert_eq!(code(&cluster, path).await, 401, "{path}");

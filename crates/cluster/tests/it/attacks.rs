@@ -87,7 +87,7 @@ fn is_about_oneself(deed: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_verb_of_any_kind_is_carried_out_or_tells_whether_an_object_is_there_without_credentials_or_right() {
+async fn no_verb_runs_or_reveals_an_object_without_credentials_or_permission() {
     let cluster = cluster().await;
     let deeds = deeds(&cluster).await;
     assert!(deeds.len() > 500, "only {} deeds", deeds.len());
@@ -101,7 +101,7 @@ async fn no_verb_of_any_kind_is_carried_out_or_tells_whether_an_object_is_there_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_path_that_is_told_to_nobody_in_particular_is_one_of_few() {
+async fn few_paths_are_public() {
     let cluster = cluster().await;
     let open = ["/healthz", "/livez", "/readyz", "/version"];
     let known = ["/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1", "/openapi/v2", "/openapi/v3"];
@@ -123,7 +123,7 @@ async fn a_path_that_is_told_to_nobody_in_particular_is_one_of_few() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_may_not_impersonate_is_refused_whatever_he_pretends_to_be() {
+async fn impersonation_without_permission_is_refused() {
     let cluster = cluster().await;
     for (header, value) in [
         ("impersonate-user", "admin"),
@@ -169,7 +169,7 @@ fn part(text: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_was_made_up_changed_or_is_for_somebody_else_is_nobodys() {
+async fn forged_altered_or_foreign_tokens_are_rejected() {
     let cluster = cluster().await;
     administer(&cluster, Method::POST, ACCOUNTS, &json!({"metadata": {"name": "robot"}})).await;
     let genuine = token(&cluster, json!({})).await;
@@ -235,7 +235,7 @@ async fn a_token_ends_with_its_time_its_account_and_what_it_is_bound_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_grants_what_he_has_not_got() {
+async fn users_cannot_grant_permissions_that_they_do_not_have() {
     let cluster = cluster().await;
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     let role = json!({"metadata": {"name": "writer"}, "rules": [
@@ -519,7 +519,7 @@ impl AuditSink for Lines {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_path_beside_the_api_is_answered_to_those_who_are_known_and_allowed_and_audited_under_its_name() {
+async fn paths_outside_the_api_are_authenticated_authorized_and_audited() {
     let policy =
         "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n";
     let lines = Arc::new(Lines::default());

@@ -159,7 +159,7 @@ async fn a_costly_rule_says_the_same_elsewhere_as_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rule_that_goes_beyond_its_budget_is_told_in_the_same_words_elsewhere() {
+async fn exceeding_the_cost_budget_has_the_same_error_in_the_pool() {
     let too_costly = json!([{"rule": TOO_COSTLY}, {"rule": "false"}]);
     let (told, elsewhere) = both(async |server| {
         server.define(&too_costly).await;
@@ -275,7 +275,7 @@ async fn who_has_no_expressions_does_not_wait_for_those_of_others() {
 }
 
 #[tokio::test]
-async fn in_real_time_a_thread_beside_the_requests_evaluates_what_is_costly() {
+async fn in_real_time_costly_expressions_run_on_another_thread() {
     let server = Server::start(None).await;
     server.define(&json!([{"rule": TOO_COSTLY}])).await;
     let (costly, other) = (boat("a", 2), config_map("a"));

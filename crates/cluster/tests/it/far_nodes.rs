@@ -337,7 +337,7 @@ async fn a_command_that_the_node_or_its_protocol_refuses_is_refused_in_their_wor
 }
 
 #[tokio::test]
-async fn what_a_node_uses_is_told_by_itself_and_summed_up_for_all() {
+async fn node_usage_is_served_by_each_node_and_summed_up_for_all() {
     let world = World::with_pod(&TICKS).await;
     for node in ["node-1", "node-2"] {
         let (code, summary) = world.get(&format!("/api/v1/nodes/{node}/proxy/stats/summary")).await;
@@ -374,7 +374,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn nobody_is_answered_who_is_not_known_and_allowed() {
+async fn the_kubelet_api_authenticates_and_authorizes_every_request() {
     let world = World::with_pod(&TICKS).await;
     let host = "Host: node-2:10250\r\n";
     let stranger = Authority::new().unwrap().client("kubernetes-admin", &["system:masters"]).unwrap();
@@ -417,7 +417,7 @@ async fn a_token_is_worth_what_the_api_server_says() {
 }
 
 #[tokio::test]
-async fn a_node_that_does_not_answer_is_told_as_kubernetes_tells_it() {
+async fn an_unreachable_node_is_reported_in_kubernetes_words() {
     let world = World::with_pod(&TICKS).await;
     let (proxy, exec) = ("/api/v1/nodes/node-1/proxy/healthz", "exec?command=sh&stdout=true");
     world.kubelet.partition_node("node-1", true);
@@ -446,7 +446,7 @@ async fn a_node_that_does_not_answer_is_told_as_kubernetes_tells_it() {
 }
 
 #[tokio::test]
-async fn a_node_whose_addresses_lead_nowhere_is_told_so() {
+async fn a_node_without_usable_addresses_is_reported() {
     let world = World::with_pod(&TICKS).await;
     let nodes: Api<Node> = Api::of(&world.cluster.client_as(ann()));
     world.stop.send(true).unwrap();

@@ -119,7 +119,7 @@ impl Doors {
 const CAPTAIN: &str = "X-Remote-User: captain\r\nX-Remote-Group: system:masters\r\n";
 
 #[tokio::test]
-async fn headers_that_say_who_asks_are_believed_of_front_proxies_and_nobody_else() {
+async fn identity_headers_are_trusted_only_from_front_proxies() {
     let doors = Doors::open(ServiceRoutes::default()).await;
     let anonymous = Err("403".to_owned());
     assert_eq!(doors.taken_for(None, CAPTAIN).await, anonymous);

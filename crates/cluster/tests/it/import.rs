@@ -119,7 +119,7 @@ async fn pods(cluster: &Cluster) -> BTreeMap<String, [String; 3]> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_is_taken_in_by_another_goes_on_there_with_the_same_pods() {
+async fn an_imported_cluster_continues_with_the_same_pods() {
     let from = Cluster::builder().nodes(2).start().await.unwrap();
     fill(&from).await;
     let (text, before) = (export(&from).await, pods(&from).await);
@@ -149,7 +149,7 @@ async fn a_cluster_that_is_taken_in_by_another_goes_on_there_with_the_same_pods(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_is_told_with_file_and_line_before_anything_is_made() {
+async fn errors_are_reported_with_file_and_line_before_any_write() {
     let cluster = Cluster::builder().api_server_only().start().await.unwrap();
     let said = refused(
         &cluster,

@@ -21,7 +21,7 @@ async fn create<K: Resource>(client: &Client, object: Value) -> i64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_written_up_to_a_revision_is_there_and_controllers_that_begin_anew_go_on_with_it() {
+async fn new_controllers_continue_with_the_store_of_a_revision() {
     let cluster = Cluster::builder().nodes(1).seed(1).start().await.unwrap();
     sleep(Duration::from_secs(5)).await;
     let pod = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});

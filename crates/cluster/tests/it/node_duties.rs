@@ -86,7 +86,7 @@ async fn a_pod_is_given_other_resources_as_far_as_there_is_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_is_to_be_shut_down_lets_its_pods_end_and_takes_no_more() {
+async fn a_node_that_shuts_down_ends_its_pods_and_accepts_no_more() {
     let cluster = cluster().await;
     run(&cluster, "web", asking("1")).await;
     let annotate = async |value: Value| {

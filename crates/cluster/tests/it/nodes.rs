@@ -151,7 +151,7 @@ async fn a_node_that_is_stopped_falls_silent_and_finds_its_pods_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_loses_its_power_begins_its_pods_anew_and_says_that_it_has_rebooted() {
+async fn a_node_without_power_restarts_its_pods_and_reports_a_reboot() {
     let cluster = Cluster::builder().nodes(2).start().await.unwrap();
     let ann = client(&cluster);
     let web = pod_on(&ann, "node-1", "web").await;
@@ -171,7 +171,7 @@ async fn a_node_that_loses_its_power_begins_its_pods_anew_and_says_that_it_has_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_is_cut_off_goes_on_with_what_it_saw_and_obeys_when_it_is_back() {
+async fn a_partitioned_node_continues_and_catches_up_when_it_reconnects() {
     let cluster = Cluster::builder().nodes(2).start().await.unwrap();
     let ann = client(&cluster);
     let web = pod_on(&ann, "node-1", "web").await;
@@ -193,7 +193,7 @@ async fn a_node_that_is_cut_off_goes_on_with_what_it_saw_and_obeys_when_it_is_ba
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_word_that_is_none_is_told_on_the_node_and_changes_nothing() {
+async fn an_unknown_power_state_is_reported_on_the_node_and_changes_nothing() {
     let cluster = Cluster::builder().nodes(1).start().await.unwrap();
     let ann = client(&cluster);
     until("the node is ready", SOON, async || ready_nodes(&ann).await == 1).await;
@@ -208,7 +208,7 @@ async fn a_word_that_is_none_is_told_on_the_node_and_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_somebody_makes_as_simulated_is_one_until_it_is_deleted() {
+async fn a_created_simulated_node_runs_until_it_is_deleted() {
     let cluster = Cluster::builder().nodes(1).start().await.unwrap();
     let ann = client(&cluster);
     let nodes = Api::<Node>::of(&ann);
@@ -285,7 +285,7 @@ async fn log_of(kubelet: &Kubelet, path: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pods_of_a_node_that_was_saved_go_on_in_another_process_with_logs_addresses_and_back_offs() {
+async fn the_pods_of_a_saved_node_continue_in_another_process() {
     let cluster = Cluster::builder().nodes(0).start().await.unwrap();
     let ann = client(&cluster);
     let (kubelet, task) = process_of_a_node(&cluster, None);

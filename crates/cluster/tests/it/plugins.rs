@@ -167,7 +167,7 @@ async fn plug_ins_that_are_asked_for_change_and_refuse_pods() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_becomes_stricter_is_told_which_pods_it_would_not_let_in() {
+async fn stricter_namespace_labels_return_warnings_about_existing_pods() {
     let cluster = cluster(&[]).await;
     call(&cluster, Method::POST, "/api/v1/namespaces", &json!({"metadata": {"name": "n"}})).await;
     let account = json!({"metadata": {"name": "default"}});

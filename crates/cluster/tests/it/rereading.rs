@@ -142,7 +142,7 @@ async fn an_authority_that_is_replaced_decides_at_the_next_handshake_who_is_let_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_taken_out_of_the_file_lets_nobody_in_a_second_later() {
+async fn a_token_removed_from_the_file_is_refused_a_second_later() {
     let folder = Folder::new("tokens");
     folder.write("tokens.csv", "one,ann,u1,system:masters\n");
     let spec = ApiServerSpec { token_auth_file: Some(folder.path("tokens.csv")), ..ApiServerSpec::default() };

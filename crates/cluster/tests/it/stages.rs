@@ -229,7 +229,7 @@ async fn a_stage_of_the_api_is_played_for_any_kind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stage_that_cannot_be_read_is_told_where_and_the_others_are_played() {
+async fn an_invalid_stage_is_reported_with_its_place_and_the_others_run() {
     let (cluster, client) = cluster(1, &["fast"]).await;
     let stages = with_stages(&client).await;
     let spec = json!({

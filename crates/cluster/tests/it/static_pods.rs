@@ -82,7 +82,7 @@ async fn a_manifest_becomes_a_pod_that_its_node_runs_and_the_api_shows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mirror_that_is_deleted_is_made_anew_and_the_pod_does_not_notice() {
+async fn a_deleted_mirror_pod_is_recreated_without_effect_on_the_pod() {
     let manifests = Arc::new(MemoryManifests::default());
     manifests.put("/web.yaml", WEB);
     let (_cluster, ann) = cluster(&manifests).await;
@@ -126,7 +126,7 @@ async fn a_manifest_that_changes_restarts_its_pod_and_one_that_is_removed_ends_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_static_pod_goes_on_through_a_stop_a_loss_of_power_and_a_restart_of_its_process() {
+async fn a_static_pod_survives_a_stop_a_power_loss_and_a_process_restart() {
     let manifests = Arc::new(MemoryManifests::default());
     manifests.put("/web.yaml", WEB);
     let (cluster, ann) = cluster(&manifests).await;
@@ -152,7 +152,7 @@ async fn a_static_pod_goes_on_through_a_stop_a_loss_of_power_and_a_restart_of_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_manifest_that_is_none_is_told_once_and_a_mirror_without_a_manifest_goes() {
+async fn an_invalid_manifest_is_reported_once_and_an_orphaned_mirror_is_deleted() {
     let manifests = Arc::new(MemoryManifests::default());
     manifests.put("/a.yaml", WEB);
     manifests.put("/b.yaml", "apiVersion: v1\nkind: Pod\nspec: {}\n");

@@ -68,7 +68,7 @@ async fn annotate(cluster: &Cluster, annotations: Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_counter_grows_by_what_annotations_say_and_goes_on_when_they_change() {
+async fn a_counter_grows_by_the_annotated_usage_and_continues_after_a_change() {
     let cluster = cluster(json!({"coracle.dev/cpu": "250m", "coracle.dev/memory": "64Mi"})).await;
     let (before, memory) = used(&cluster).await;
     sleep(Duration::from_secs(100)).await;

@@ -132,7 +132,7 @@ fn a_first_rollout_makes_one_set_and_reports_itself_complete() {
 }
 
 #[test]
-fn a_rolling_update_goes_one_step_up_and_one_step_down_and_back_to_an_old_template() {
+fn a_rolling_update_alternates_up_and_down_and_rolls_back() {
     let mut world = World::new(deployment(3, rolling(1, 0)));
     world.settle();
     world.events.clear();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_are_told_as_go_prints_them() {
+    fn selectors_are_printed_like_go() {
         let mut budget = budget(Some(1.into()), None);
         assert!(unmanaged(&budget).contains("(selector: nil)"));
         let selector = serde_json::json!({

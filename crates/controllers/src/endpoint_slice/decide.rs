@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_on_a_node_that_nobody_knows_is_left_out_and_said() {
+    fn a_pod_on_an_unknown_node_is_left_out_and_reported() {
         let mut lost = pod(2);
         lost.spec.node_name = "gone".to_owned();
         let (writes, failures) = writes(&service(), &[pod(1), lost], &[]);

@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn afterwards_each_wanted_endpoint_is_in_one_slice_and_none_is_too_full(
+        fn every_endpoint_is_in_exactly_one_slice_within_its_limit(
             there in prop::collection::vec(prop::collection::vec(0..30_u8, 0..=MAX), 0..5),
             names in prop::collection::btree_set(0..30_u8, 0..30),
         ) {

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_without_endpoints_gets_some_of_the_others_and_it_is_told_once() {
+    fn a_zone_without_endpoints_gets_some_of_others_and_one_event() {
         let (zones, web) = (Zones::default(), ObjectKey::new("default", "web"));
         let nodes = [node("a", 4), node("b", 4)];
         let mut shared = plan(slice(&["a", "a", "a", "a"]));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_are_taken_off_where_they_cannot_be_fair_and_why_is_told() {
+    fn unfair_hints_are_removed_and_the_reason_is_recorded() {
         let (zones, web) = (Zones::default(), ObjectKey::new("default", "web"));
         let why =
             |nodes: &[Arc<Node>], slice: EndpointSlice| zones.hint(&web, "IPv4", nodes, &mut plan(slice))[0].2.clone();

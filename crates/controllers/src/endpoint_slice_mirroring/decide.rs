@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn families_have_slices_of_their_own_and_what_is_no_address_is_told() {
+    fn each_address_family_has_its_own_slices_and_invalid_addresses_are_reported() {
         let plan = plan(&endpoints(&["10.0.0.1", "fd00::1", "nowhere"]), &[], 1000);
         let families: Vec<_> = plan.writes.create.iter().map(|slice| slice.address_type.as_str()).collect();
         assert_eq!(families, ["IPv4", "IPv6"]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_addresses_are_cut_and_told() {
+    fn too_many_addresses_are_truncated_and_reported() {
         let plan = plan(&endpoints(&["10.0.0.1", "10.0.0.2", "10.0.0.3"]), &[], 2);
         assert_eq!(plan.writes.create[0].endpoints.len(), 2);
         assert_eq!(plan.warnings[0].0, "TooManyAddressesToMirror");

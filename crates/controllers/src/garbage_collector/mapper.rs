@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_that_nobody_serves_is_an_error() {
+    fn an_unserved_kind_is_an_error() {
         let served = ApiResource {
             resource: GroupVersionResource::new("apps", "v1", "deployments"),
             kind: GroupVersionKind::new("apps", "v1", "Deployment"),

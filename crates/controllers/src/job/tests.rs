@@ -121,7 +121,7 @@ fn the_least_useful_pods_go_and_are_not_counted() {
 }
 
 #[test]
-fn a_suspended_job_has_no_pods_and_one_that_goes_on_has_all_its_time_anew() {
+fn a_suspended_job_has_no_pods_and_a_resumed_job_has_its_full_deadline() {
     let mut job = job(Some(1), 1);
     job.spec.suspend = Some(true);
     let view = see(&job, &[pod("a", "Running")]);

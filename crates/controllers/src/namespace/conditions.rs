@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_remains_is_told_with_a_dot_after_core_resources() {
+    fn remaining_core_resources_are_reported_with_a_trailing_dot() {
         let mut findings = Findings::default();
         findings.remaining.insert(GroupVersionResource::new("apps", "v1", "deployments"), 2);
         findings.remaining.insert(GroupVersionResource::new("", "v1", "configmaps"), 1);

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_is_tainted_while_everything_is_down() {
+    async fn no_node_is_tainted_during_a_full_disruption() {
         let (config, now) = (Config::default(), Instant::now());
         let mut zones = Zones::default();
         assert_eq!(zones.update(&BTreeMap::from([(String::new(), (0, 1))]), &config, now), Disruption::Begins);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_end_of_everything_is_told_once_and_its_beginning_too() {
+    async fn the_start_and_end_of_a_full_disruption_are_reported_once() {
         let (config, now) = (Config::default(), Instant::now());
         let mut zones = Zones::default();
         let counts = |ready, not_ready| BTreeMap::from([(String::new(), (ready, not_ready))]);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_volume_comes_first_and_goes_to_nobody_else() {
+    fn a_reserved_volume_is_preferred_and_given_to_no_other_claim() {
         let mut reserved = volume("reserved", "5Gi", &[ONCE]);
         let reference =
             ObjectReference { name: "c".to_owned(), namespace: "default".to_owned(), ..ObjectReference::default() };

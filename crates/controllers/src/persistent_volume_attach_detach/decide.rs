@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_for_one_node_is_refused_to_another_and_who_has_it_is_told() {
+    fn a_single_node_volume_is_refused_to_another_node_with_its_current_one() {
         let mut volume = Observed { name: "v".to_owned(), ..Observed::default() };
         wanted(&mut volume, "m", &[pod("a", "p"), pod("b", "q")]);
         wanted(&mut volume, "n", &[pod("a", "r")]);

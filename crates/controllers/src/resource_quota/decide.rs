@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_limited_is_counted_and_what_nobody_counts_keeps_its_number() {
+    fn only_limited_resources_are_counted_and_uncounted_ones_keep_their_value() {
         let quota = quota(&[("pods", "3"), ("count/boats.sea", "9")], &[("pods", "2"), ("count/boats.sea", "4")]);
         let mut counted = nothing_of(&GroupResource::new("", "pods"), &quota);
         count_in(&mut counted, &amounts(&[("pods", "1"), ("cpu", "2")]));

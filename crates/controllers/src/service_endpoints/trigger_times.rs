@@ -44,7 +44,7 @@ mod tests {
     use coracle_api::core_v1::PodCondition;
 
     #[test]
-    fn the_first_sync_tells_the_creation_and_later_ones_the_first_news() {
+    fn the_first_sync_uses_the_creation_time_and_later_ones_the_first_change() {
         let mut service = Service::default();
         service.metadata.creation_timestamp = Some("2026-01-01T00:00:00Z".to_owned());
         let pod = |name: &str, at: &str| {

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_says_with_whom_a_claim_goes() {
+    fn the_retention_policy_decides_the_owners_of_a_claim() {
         for (scaled, deleted, staying, leaving) in [
             ("Retain", "Retain", "", ""),
             ("Retain", "Delete", "u-db", "u-db"),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_of_somebody_else_or_of_an_earlier_pod_is_left_alone() {
+    fn a_claim_of_another_owner_or_of_an_earlier_pod_is_not_changed() {
         let set = set("Delete", "Delete");
         let other =
             OwnerReference { kind: "Backup".into(), uid: "x".into(), controller: Some(true), ..Default::default() };

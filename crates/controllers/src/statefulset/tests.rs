@@ -198,7 +198,7 @@ fn an_update_makes_as_many_unavailable_at_once_as_the_set_allows() {
 }
 
 #[test]
-fn a_pod_that_has_ended_is_made_anew() {
+fn a_finished_pod_is_recreated() {
     let mut world = World::new(set(1, "OrderedReady"));
     world.settle();
     world.pods.get_mut("db-0").unwrap().status.phase = "Succeeded".to_owned();

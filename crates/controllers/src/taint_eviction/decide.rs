@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_runs_goes_on_and_ends() {
+    fn a_running_timer_continues_and_expires() {
         let tolerations = [toleration("k", "", Some(300))];
         let timer = Some(Timer::Running(at(300)));
         assert_eq!(decide(&tolerations, &[taint()], timer, at(100)), Decision::StayUntil(at(300)));

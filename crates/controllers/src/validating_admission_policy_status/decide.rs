@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_a_kind_does_not_have_is_told() {
+    fn an_undefined_field_of_a_kind_is_reported() {
         let kind = GroupVersionKind::new("apps", "v1", "Deployment");
         let document = json!({"components": {"schemas": {"d": {
             "type": "object",

@@ -83,7 +83,7 @@ async fn what_is_approved_is_signed_within_its_bounds_and_goes_after_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_approves_stays_and_what_a_signer_does_not_sign_fails() {
+async fn an_unapproved_request_stays_and_an_unsignable_one_fails() {
     let (_cluster, requests) = start().await;
     requests.create(&request("stranger", "strangers", KUBELET)).await.unwrap();
     let client = approve(&requests, requests.create(&request("client", "strangers", ANYBODY)).await.unwrap()).await;

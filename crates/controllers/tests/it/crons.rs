@@ -51,7 +51,7 @@ async fn each_minute_has_its_job_and_old_ones_go() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_forbidden_beside_another_waits_and_one_that_replaces_it_does_not() {
+async fn concurrency_policy_forbid_waits_and_replace_does_not() {
     let world = World::with_nodes(1).await;
     cron(&world, "1h", json!({"schedule": "* * * * *", "concurrencyPolicy": "Forbid"})).await;
     until("there is one", async || !jobs(&world).await.is_empty()).await;

@@ -57,7 +57,7 @@ async fn each_failure_is_waited_after_until_there_are_too_many() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_indexed_job_tries_an_index_as_often_as_it_may_and_the_others_go_on() {
+async fn an_indexed_job_retries_an_index_up_to_its_limit_and_others_continue() {
     let world = World::with_nodes(1).await;
     let spec = json!({"completions": 2, "parallelism": 2, "completionMode": "Indexed", "backoffLimitPerIndex": 1});
     job(&world, "0", spec).await;

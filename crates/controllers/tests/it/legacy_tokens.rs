@@ -57,7 +57,7 @@ async fn reviewed(world: &World, token: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_an_account_lists_and_nobody_uses_is_marked_and_then_deleted() {
+async fn an_unused_legacy_token_is_marked_and_then_deleted() {
     let world = start().await;
     let token_of_unused = token(&world, "unused", true).await;
     let token_of_used = token(&world, "used", true).await;

@@ -99,7 +99,7 @@ async fn a_pods_claims_are_made_reserved_when_it_is_bound_and_freed_when_it_ends
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_somebody_deletes_is_made_again_and_one_of_a_pod_that_ends_is_deleted() {
+async fn a_deleted_resource_claim_is_recreated_and_one_of_a_finished_pod_is_deleted() {
     let world = World::start().await;
     template(&world).await;
     own_claim(&world).await;

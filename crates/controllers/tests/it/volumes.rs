@@ -232,7 +232,7 @@ async fn a_drivers_volume_is_attached_to_one_node_and_to_the_next_when_it_is_fre
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_grows_is_told_for_whom_it_waits() {
+async fn a_growing_claim_gets_an_event_with_its_resizer() {
     let world = World::start().await;
     let class = json!({"metadata": {"name": "disk"}, "provisioner": "csi.example.com", "allowVolumeExpansion": true});
     world.api::<StorageClass>().create(&object(class)).await.unwrap();

@@ -202,7 +202,7 @@ async fn a_real_etcd_keeps_the_promises_of_a_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn progress_over_the_wire_tells_what_has_been_delivered() {
+async fn progress_over_the_wire_reports_delivered_revisions() {
     let served = serve().await;
     let store = connect(&served.url).await;
     let mut watcher = watch(&store, "p/", 0).await;

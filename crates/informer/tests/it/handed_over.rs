@@ -62,7 +62,7 @@ async fn there_is_one_object_a_revision_for_all_caches_but_those_behind_a_transp
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_nobody_lets_last_ends_when_it_was_asked_to_and_has_its_bookmarks() {
+async fn a_watch_without_keep_open_ends_at_its_timeout_and_has_bookmarks() {
     let cluster = Cluster::builder().api_server_only().start().await.unwrap();
     let maps = Api::<ConfigMap>::of(&Client::new(cluster.service(), cluster.ambient()));
     let start = tokio::time::Instant::now();

@@ -86,7 +86,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_there_is_told_as_initial_and_what_comes_is_not() {
+async fn existing_objects_are_reported_as_initial_and_later_ones_are_not() {
     let world = world(Recorder::off()).await;
     world.maps.create(&map("before", 1)).await.unwrap();
     world.informer.synced().await;
@@ -119,7 +119,7 @@ async fn a_broken_watch_is_resumed_without_a_new_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deletion_that_was_missed_is_told_when_a_new_list_reveals_it() {
+async fn a_missed_deletion_is_reported_after_a_new_list() {
     let world = world(Recorder::off()).await;
     world.informer.synced().await;
     world.maps.create(&map("a", 1)).await.unwrap();

@@ -58,7 +58,7 @@ async fn resyncing(world: &World, period: Duration) -> (HandlerRegistration, Dia
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asked_for_it_is_told_everything_again_each_period_and_nobody_else_is() {
+async fn only_handlers_with_a_resync_period_get_everything_again_each_period() {
     let world = world_with(&["a", "b"]).await;
     let (_registration, diary) = resyncing(&world, MINUTE).await;
     sleep(3 * MINUTE + MINUTE / 2).await;
@@ -83,7 +83,7 @@ async fn a_resync_comes_from_the_cache_also_while_the_server_cannot_be_reached()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_was_removed_is_not_told_again() {
+async fn a_removed_handler_gets_no_more_events() {
     let world = world_with(&["a"]).await;
     let (registration, diary) = resyncing(&world, MINUTE).await;
     let (_other, others) = resyncing(&world, MINUTE).await;
@@ -108,7 +108,7 @@ async fn two_periods_do_not_disturb_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_is_told_once_to_all_and_the_next_resync_tells_the_new_state() {
+async fn each_handler_gets_a_change_once_and_the_new_state_at_the_next_resync() {
     let world = world_with(&["a"]).await;
     let (_registration, diary) = resyncing(&world, MINUTE).await;
     sleep(MINUTE / 2).await;

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_takes_its_time_once_and_begins_anew_after_its_end() {
+    async fn a_call_takes_its_duration_once_and_restarts_after_its_end() {
         let (calls, key) = (Calls::default(), ObjectKey::cluster("v"));
         let second = Duration::from_secs(1);
         assert_eq!(calls.progress(&key, second), Progress { is_new: true, left: second });

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_released_and_was_made_by_the_driver_goes_unless_it_is_to_be_kept() {
+    fn released_provisioned_volumes_are_deleted_unless_retained() {
         let mut volume = PersistentVolume::default();
         volume.metadata.annotations.insert(PROVISIONED_BY.to_owned(), DRIVER.to_owned());
         volume.metadata.finalizers = vec![FINALIZER.to_owned()];

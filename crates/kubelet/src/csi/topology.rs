@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_is_made_where_its_pod_is_to_be() {
+    fn a_volume_is_created_in_the_topology_of_its_pod() {
         assert_eq!(value(TopologyScope::Zone, "data", Some("o")), Ok(Some("b".to_owned())));
         assert_eq!(value(TopologyScope::Node, "data", Some("o")), Ok(Some("o".to_owned())));
         assert_eq!(value(TopologyScope::Everywhere, "data", Some("o")), Ok(None));
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn claims_of_a_set_that_wait_for_nobody_are_spread() {
+    fn immediate_claims_of_a_stateful_set_are_spread() {
         let zones: Vec<_> =
             (0..3).map(|number| value(TopologyScope::Zone, &format!("data-db-{number}"), None)).collect();
         assert_eq!(zones, [Ok(Some("a".to_owned())), Ok(Some("b".to_owned())), Ok(Some("a".to_owned()))]);
     }
 
     #[test]
-    fn a_class_with_parameters_that_nobody_knows_is_refused() {
+    fn a_class_with_unknown_parameters_is_refused() {
         let parameters = [("topology".to_owned(), "hostname".to_owned())].into();
         let mut class = StorageClass { parameters, ..StorageClass::default() };
         assert_eq!(TopologyScope::of(&class), Ok(TopologyScope::Node));

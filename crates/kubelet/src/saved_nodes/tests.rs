@@ -212,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_changed_anywhere_is_refused_or_goes_on(changes in proptest::collection::vec((any::<prop::sample::Index>(), any_json()), 1..4)) {
+    fn a_saved_state_changed_anywhere_is_refused_or_continues(changes in proptest::collection::vec((any::<prop::sample::Index>(), any_json()), 1..4)) {
         let mut written: Value = serde_json::from_slice(&saved().to_bytes()).unwrap();
         for (index, value) in changes {
             let mut all = Vec::new();

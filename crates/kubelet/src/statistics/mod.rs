@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_told_of_their_moment_and_starts_of_none() {
+    fn counters_have_a_timestamp_and_start_times_have_none() {
         let told = resource_metrics(&statistics());
         for line in [
             "container_cpu_usage_seconds_total{container=\"c\",namespace=\"default\",pod=\"web\"} 7.5 1767225660000",

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_goes_on_where_it_was_when_usage_changes_and_the_past_stays() {
+    fn a_counter_continues_when_usage_changes_and_the_past_stays() {
         let mut meter = Meter::new("c", at(0), usage(100, 1));
         meter.change(&usage(100, 1), at(5));
         meter.change(&usage(10, 2), at(10));

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nodes_counter_goes_on_after_its_pods_are_gone() {
+    fn a_nodes_counter_continues_after_its_pods_are_deleted() {
         let meters = Meters::default();
         assert_eq!(meters.read(at(0)), None, "nobody has looked at the node");
         meters.observe_node(&node(json!({"coracle.dev/cpu": "1", "coracle.dev/memory": "1Gi"})), at(0));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_of_the_same_name_begins_anew_and_a_fault_is_told_once() {
+    fn a_pod_of_the_same_name_starts_at_zero_and_an_error_is_reported_once() {
         let meters = Meters::default();
         let (one, two) = (pod("1", "1"), pod("2", "much"));
         assert_eq!(observe(&meters, &one, at(0), &running(&one, at(0)), at(0)), [""; 0]);

@@ -144,7 +144,7 @@ mod tests {
         }
 
         #[test]
-        fn a_sum_never_falls_and_grows_by_what_is_used(
+        fn a_sum_never_falls_and_grows_by_the_usage(
             steps in proptest::collection::btree_map(1..1000_u64, 0..1_000_000_u64, 0..5), age in 0..1200_u64,
         ) {
             let list: Vec<String> = steps.iter().map(|(from, amount)| format!("{from}s:{amount}")).collect();

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_span_is_none() {
+    fn an_invalid_duration_is_refused() {
         for text in ["", "+", "5", "s", ".s", "5x", "-1s", "1..2s", "1.2.3s", "5 m", "5m ", "1e4s", "3000000h"] {
             assert_eq!(parse_duration(text), None, "{text}");
         }

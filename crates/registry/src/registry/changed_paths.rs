@@ -32,7 +32,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_innermost_places_are_told_and_lists_are_one_place() {
+    fn the_deepest_changed_paths_are_returned_and_a_list_is_one_path() {
         let before = json!({"kind": "Pod", "spec": {"a": {"b": 1, "c": [1]}, "gone": 1}});
         let after = json!({"kind": "Pod", "spec": {"a": {"b": 1, "c": [2]}, "new": {"x": 1}}});
         assert_eq!(changed_paths(&before, &after), ["spec.a.c", "spec.gone", "spec.new"]);
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_told_than_anybody_reads() {
+    fn the_number_of_returned_paths_is_limited() {
         let many: serde_json::Map<_, _> = (0..100).map(|number| (number.to_string(), number.into())).collect();
         assert_eq!(changed_paths(&json!({}), &many.into()).len(), PATHS_TOLD);
     }

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_resources_tells_the_same_as_the_newer_document() {
+    fn a_resource_list_equals_the_aggregated_document() {
         let list = json!({"resources": [
             {"name": "fish", "singularName": "fish", "namespaced": true, "kind": "Fish", "verbs": ["get"], "shortNames": ["f"]},
             {"name": "fish/status", "singularName": "", "namespaced": true, "kind": "Fish", "verbs": ["update"]},

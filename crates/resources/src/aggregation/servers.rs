@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn where_somebody_was_named_no_endpoints_are_needed() {
+    fn a_configured_service_address_needs_no_endpoints() {
         let (mut servers, now) = (Servers::default(), Instant::now());
         let without = [checked(Verdict::Ask { lacks: Some(lacks()) }, "1")];
         servers.take(&without, |_| false, now);

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_of_another_server_is_kept_unless_it_is_to_be_set() {
+    fn the_port_of_another_server_is_kept_unless_it_must_be_replaced() {
         let one = made(None, &["10.1.0.1"], 6443, false);
         assert_eq!(made(Some(&one), &["10.1.0.1"], 7443, false), one);
         let set = made(Some(&one), &["10.1.0.1"], 7443, true);

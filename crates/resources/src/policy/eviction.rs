@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_nobody_has_looked_at_yet_gives_nothing() {
+    fn a_budget_without_observed_generation_allows_no_disruption() {
         let status = take_one(&mut budget(json!({"disruptionsAllowed": 3})), "p", "now").unwrap_err();
         assert_eq!(status.code, 429);
     }

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_tell_of_themselves_while_they_are_allocated() {
+    fn device_status_is_kept_only_while_the_device_is_allocated() {
         let device = |name: &str| json!({"driver": "d.io", "pool": "p", "device": name});
         let status = json!({"allocation": allocation(), "devices": [device("g"), device("b"), device("b")]});
         let printed = r#"{"Driver":"d.io","Pool":"p","Device":"b","ShareID":""}"#;

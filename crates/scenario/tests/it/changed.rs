@@ -148,7 +148,7 @@ fn a_log_of_another_run_is_not_compared_and_a_clock_that_runs_is_not_turned_back
 }
 
 #[test]
-fn where_the_clock_cannot_be_turned_back_a_new_cluster_goes_on_from_a_fork_of_the_store() {
+fn with_a_real_clock_a_new_cluster_continues_from_a_fork_of_the_store() {
     let Demo { path, scenario, report } = &*DEMO;
     let asked = first(report.events(), |entry| {
         entry.stage == Stage::ApiRequest && entry.data.get("verb").is_some_and(|verb| verb == "delete")

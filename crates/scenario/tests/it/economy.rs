@@ -81,7 +81,7 @@ fn silent(entries: &[Entry]) -> Vec<String> {
 }
 
 #[test]
-fn no_write_changes_nothing_nobody_lists_what_informers_tell_and_each_sync_says_why() {
+fn controllers_write_no_unchanged_object_list_no_cached_resource_and_explain_each_sync() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();

@@ -97,7 +97,7 @@ fn what_must_never_be_is_judged_at_the_last_revision_too_and_at_each_before() {
 }
 
 #[test]
-fn a_dead_store_is_asked_by_what_it_held_when_it_died_and_nothing_hangs() {
+fn a_dead_store_is_read_at_its_last_state_and_nothing_hangs() {
     for mode in MODES {
         let stop = "    - stop: {component: store}\n";
         let operations = format!("{CREATE}{DELETE}{stop}{}", there("assert"));

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_looks_after_is_not_asked_for_here() {
+    fn ignored_extended_resources_are_not_checked() {
         let others = |name: &str| std::collections::BTreeMap::from([(name.to_owned(), 1)]);
         let pod = |name: &str| PodInfo {
             requests: Resources { others: others(name), ..Resources::default() },

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_object_belongs_to_nobody() {
+    fn the_whole_object_has_no_owner() {
         let mut own = Set::new();
         own.insert(&[]);
         assert!(own.is_empty());

@@ -171,7 +171,7 @@ fn force_takes_the_field_from_its_owners() {
 }
 
 #[test]
-fn what_is_no_longer_applied_goes_unless_somebody_else_owns_it() {
+fn fields_not_applied_any_more_are_removed_unless_another_manager_owns_them() {
     let mut server = Server::deployments();
     let env = |names: &[&str]| {
         let env: Vec<_> = names.iter().map(|name| json!({"name": name, "value": "1"})).collect();
@@ -197,7 +197,7 @@ fn dropping_the_last_field_of_a_struct_drops_the_struct_but_not_what_others_put_
 }
 
 #[test]
-fn items_of_a_list_are_told_apart_with_the_defaults_of_their_keys() {
+fn list_items_are_identified_with_the_defaults_of_their_keys() {
     let mut server = Server::new("", "v1", "Service");
     let service = |ports: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": ports}});
     server.apply("one", service(json!([{"port": 80, "name": "a"}])), false).unwrap();

@@ -18,7 +18,7 @@ fn config_map(body: &str) -> Result<Decoded, String> {
 }
 
 #[test]
-fn unknown_and_duplicate_fields_are_told_in_the_order_of_the_text_and_dropped() {
+fn unknown_and_duplicate_fields_are_reported_in_order_and_dropped() {
     let body =
         r#"{"kind":"ConfigMap","metadata":{"name":"a","Labels":{},"name":"b"},"Data":{},"data":{"k":"1","k":"2"}}"#;
     let decoded = config_map(body).unwrap();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_in_the_words_of_gos_converter() {
+    fn mismatched_types_have_the_errors_of_gos_converter() {
         let strategy = |rolling: Value| json!({"spec": {"strategy": {"rollingUpdate": rolling}}});
         let cases = [
             (json!({"spec": 7}), "cannot restore struct from: int64"),

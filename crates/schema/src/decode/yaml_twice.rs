@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_are_there_twice_are_told_as_go_yaml_tells_them() {
+    fn duplicate_keys_have_the_errors_of_go_yaml() {
         let text = "\na: 1\nb:\n- c: {x: 1}\n  c:\n    x: 1\n    x: 2\nb: 2\n1: a\n1: b\n";
         let expected = "yaml: unmarshal errors:\n  line 7: key \"x\" already set in map\n  line 6: key \"c\" already set in map\n  line 8: key \"b\" already set in map\n  line 10: key 1 already set in map";
         assert_eq!(keys_that_are_there_twice(text.as_bytes()).as_deref(), Some(expected));

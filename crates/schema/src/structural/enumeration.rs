@@ -53,7 +53,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_value_of_many_is_found_and_numbers_are_equal_by_what_they_are() {
+    fn a_value_of_a_long_enum_is_found_and_numbers_compare_by_value() {
         let mut listed: Vec<Value> = (0..100_000).map(|at| json!(format!("v{at}"))).collect();
         listed.extend([json!(1), json!(2.5), json!(-0.0), json!({"a": [1]}), Value::Null]);
         let values = Enumeration::new(listed.clone());

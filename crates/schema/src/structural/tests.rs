@@ -132,7 +132,7 @@ fn errors_stand_in_the_order_in_which_kubernetes_looks() {
 }
 
 #[test]
-fn alternatives_tell_the_errors_of_the_one_that_fits_best() {
+fn of_several_alternatives_the_best_match_reports_its_errors() {
     let schema = schema(json!({"x": {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}));
     assert!(errors(&schema, json!({"x": {"a": 1}})).is_empty());
     let none = "<nil>: Invalid value: \"\": \"spec.x\" must validate one and only one schema (oneOf). Found none valid";

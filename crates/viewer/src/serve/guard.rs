@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_is() {
+    fn requests_without_the_secret_are_refused() {
         let page = format!("/{SECRET}/");
         let at = "127.0.0.1:4000";
         let refused: [(&str, &[(&'static str, &str)]); 13] = [
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_told_in_the_link_alone() {
+    fn the_secret_is_only_in_the_link() {
         let secret = Secret::new(SECRET.to_owned());
         assert_eq!(secret.link("0.0.0.0:9".parse().unwrap()), format!("http://127.0.0.1:9/{SECRET}/"));
         assert!(!format!("{secret:?}").contains("0123"));

@@ -136,7 +136,7 @@ fn another_seed_is_said_apart_and_is_no_difference_of_events() {
 }
 
 #[test]
-fn a_run_that_goes_on_where_the_other_ends_says_so() {
+fn a_run_that_continues_after_the_end_of_the_other_is_reported() {
     let (one, mut other) = (run(1, 7), run(1, 7));
     other.entries.pop();
     let divergence = Divergence::of(&one, &other);

@@ -195,7 +195,7 @@ async fn who_comes_back_gets_what_it_has_not_had_and_sees_where_the_ring_forgot(
 }
 
 #[tokio::test]
-async fn a_browser_that_does_not_read_holds_up_nobody_and_no_memory() {
+async fn a_browser_that_does_not_read_blocks_no_client_and_uses_no_memory() {
     let recorder = Recorder::ring(100);
     let address = served(cluster(&recorder)).await;
     let mut stream = Stream::open(address, None).await;
@@ -227,7 +227,7 @@ async fn the_page_of_a_run_that_is_over_holds_it_and_asks_for_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_connects_and_says_nothing_keeps_nobody_out_for_long() {
+async fn a_silent_connection_does_not_block_others_for_long() {
     let address = served(cluster(&Recorder::ring(10))).await;
     let mut silent = Vec::new();
     for _ in 0..64 {

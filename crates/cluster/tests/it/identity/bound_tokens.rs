@@ -31,7 +31,7 @@ fn extra<'a>(status: &'a Value, name: &str) -> &'a str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_bound_to_a_pod_tells_the_pods_node_and_ends_with_the_pod() {
+async fn a_token_bound_to_a_pod_contains_its_node_and_ends_with_the_pod() {
     let cluster = with_robot().await;
     let node = create(&cluster, "nodes", node()).await;
     let made = create(&cluster, "pods", pod()).await;

@@ -140,7 +140,7 @@ async fn a_token_is_whose_the_webhook_says_and_its_answer_holds_for_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobodys_tokens_are_remembered_too_and_errors_are_not() {
+async fn rejected_tokens_are_cached_and_errors_are_not() {
     let asked = Asked::default();
     let cluster = asks_of_tokens(ReviewVersion::V1, &asked, ann).await;
     for times in [1, 1] {
@@ -157,7 +157,7 @@ async fn nobodys_tokens_are_remembered_too_and_errors_are_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_counts_for_those_alone_for_whom_it_is_meant() {
+async fn a_token_is_valid_only_for_its_audiences() {
     let asked = Asked::default();
     let cluster = asks_of_tokens(ReviewVersion::V1, &asked, ann).await;
     assert_eq!(who_am_i(&cluster, "of-the-shop").await.code, 401);
@@ -206,7 +206,7 @@ async fn a_webhook_that_fails_for_a_while_is_asked_again_and_one_that_fails_for_
 }
 
 #[tokio::test(start_paused = true)]
-async fn webhooks_that_mean_harm_let_nobody_in_and_hold_nobody_else() {
+async fn hostile_token_webhooks_authenticate_no_user_and_delay_no_other_request() {
     let whole = |body: Value| (Duration::ZERO, 200, body.to_string());
     let yes = json!({"authenticated": true, "user": {"username": "ann", "groups": ["system:masters"]}});
     let hostile: Vec<Said> = vec![
@@ -241,7 +241,7 @@ async fn webhooks_that_mean_harm_let_nobody_in_and_hold_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn neither_the_tokens_nor_what_the_server_shows_are_in_the_event_log_though_the_webhook_tells_them() {
+async fn tokens_and_credentials_are_not_in_the_event_log_even_if_the_webhook_returns_them() {
     const MARK: &str = "mark-of-a-token-81c2";
     let echo = |review: &Value| {
         let token = review["spec"]["token"].as_str().unwrap_or_default();
@@ -313,7 +313,7 @@ async fn the_webhook_allows_denies_or_has_no_opinion_and_if_it_fails_the_next_is
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_allowed_holds_longer_than_what_is_not_and_masters_are_asked_of_nobody() {
+async fn allowed_responses_are_cached_longer_and_system_masters_bypass_the_webhook() {
     let asked = Asked::default();
     let cluster = asks_of_access("Webhook", &asked, access).await;
     admin(&cluster, Method::GET, "/api/v1/secrets", Value::Null).await;
@@ -344,7 +344,7 @@ async fn what_is_allowed_holds_longer_than_what_is_not_and_masters_are_asked_of_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_authorization_webhook_that_means_harm_lets_nobody_do_anything() {
+async fn a_hostile_authorization_webhook_allows_nothing() {
     let whole = |body: Value| (Duration::ZERO, 200, body.to_string());
     let hostile: Vec<Said> = vec![
         (Duration::ZERO, 200, "{\"status\":{\"allowed\":true".to_owned()),

@@ -24,7 +24,7 @@ async fn a_cluster_that_was_not_asked_for_the_driver_has_nothing_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_gets_a_volume_when_its_pod_has_a_node_and_both_go_when_nobody_wants_them() {
+async fn a_claim_is_provisioned_for_its_pods_node_and_deleted_with_its_volume() {
     let world = World::with_nodes(2).await;
     world.claim("data", json!({})).await;
     sleep(Duration::from_secs(30)).await;
@@ -46,7 +46,7 @@ async fn a_claim_gets_a_volume_when_its_pod_has_a_node_and_both_go_when_nobody_w
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_fails_says_why_and_goes_on_when_it_may() {
+async fn a_failing_driver_reports_its_error_and_recovers() {
     let world = World::with_nodes(1).await;
     world.claim("data", json!({"coracle.dev/provision": "fail"})).await;
     world.pod_with_claim("web", "data").await;
@@ -61,7 +61,7 @@ async fn a_driver_that_fails_says_why_and_goes_on_when_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_whose_node_has_no_room_for_its_volume_is_scheduled_anew() {
+async fn a_pod_whose_node_lacks_volume_capacity_is_rescheduled() {
     let world = World::with_nodes(2).await;
     world.claim("data", json!({"coracle.dev/provision": "exhausted"})).await;
     world.pod_with_claim("web", "data").await;

@@ -53,7 +53,7 @@ async fn every_sort_of_volume_that_is_simulated_is_mounted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_mounted_is_told_in_the_words_of_the_kubelet() {
+async fn mount_errors_have_the_kubelets_words() {
     let world = World::with_nodes(1).await;
     world.pod("map", json!([{"name": "v", "configMap": {"name": "absent"}}])).await;
     let text = "FailedMount: MountVolume.SetUp failed for volume \"v\" : configmap \"absent\" not found";

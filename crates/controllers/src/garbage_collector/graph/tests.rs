@@ -131,7 +131,7 @@ fn orphaning_begins_once() {
 }
 
 #[test]
-fn dependents_that_name_one_uid_differently_are_told_apart() {
+fn dependents_with_different_references_to_one_uid_are_distinguished() {
     let mut graph = Graph::default();
     graph.observe(&kind("Pod"), None, &owned_by(meta("ns", "a"), "Set", "web", true));
     graph.observe(&kind("Pod"), None, &owned_by(meta("ns", "b"), "Zet", "web", true));
@@ -142,7 +142,7 @@ fn dependents_that_name_one_uid_differently_are_told_apart() {
 }
 
 #[test]
-fn dependents_are_told_in_portions_and_each_once() {
+fn dependents_are_listed_in_batches_and_each_once() {
     let mut graph = Graph::default();
     for number in 0..5 {
         let pod = owned_by(meta("ns", &format!("web-{number}")), "Set", "web", true);

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_in_the_programs_words() {
+    fn a_failure_has_the_webhooks_message() {
         let answer = |response: Value| json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response});
         let failed = answer(json!({"uid": "u", "result": {"status": "Failed", "message": "no way"}}));
         assert_eq!(read("v1", "u", failed), Err("no way".to_owned()));
