@@ -124,6 +124,22 @@ fn the_controller_that_the_guide_shows_is_the_one_that_runs() {
 }
 
 #[test]
+fn the_documents_name_the_number_of_controllers() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let (built, names) = (read("crates/controllers/src/controllers.rs"), read("crates/controllers/src/names.rs"));
+    let built = built.lines().filter(|line| line.starts_with("    (\"") && line.contains("-controller\"")).count();
+    let all = names.lines().filter(|line| line.trim_start().starts_with("name(")).count();
+    // Without a cloud, Kubernetes does not run service-lb.
+    let by_default = format!("The {} controllers that Kubernetes", built - 1);
+    assert!(read("README.md").contains(&by_default), "{by_default}");
+    assert!(read("CHANGELOG.md").contains(&by_default), "{by_default}");
+    let differences = read("docs/differences.md");
+    let numbers = format!("Coracle builds {built}: the {} that act by default, and service-lb", built - 1);
+    assert!(differences.contains(&numbers), "{numbers}");
+    assert!(differences.contains(&format!("has {all} controllers")), "{all}");
+}
+
+#[test]
 fn the_table_of_crates_names_every_crate() {
     let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
     for entry in std::fs::read_dir(root().join("crates")).unwrap() {

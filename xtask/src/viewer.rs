@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_as_it_was_published() {
+    fn third_party_files_are_unmodified() {
         let vendor = crate_folder().join("page/vendor");
         let sums = std::fs::read_to_string(vendor.join("SHA256SUMS")).unwrap();
         let listed: Vec<&str> = sums.lines().filter_map(|line| line.split_once("  ").map(|(_, name)| name)).collect();

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_noted_and_allows_nothing() {
+    fn an_undecided_check_is_recorded_and_allows_nothing() {
         let answers = Answers::default();
         let question = Question { verb: "get".into(), ..Question::default() };
         assert!(!answers.decide(&question).allowed);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_request_is_not_read_as_one() {
+    fn invalid_certificate_requests_are_not_parsed() {
         let block = |label: &str| STANDARD.encode(format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n"));
         for wrong in [String::new(), block("CERTIFICATE"), block("CERTIFICATE REQUEST")] {
             assert!(organizations(&wrong).is_err(), "{wrong}");

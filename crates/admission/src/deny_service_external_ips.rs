@@ -40,7 +40,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_a_service_has_it_may_keep() {
+    fn a_service_can_keep_its_existing_external_ips() {
         let service = |addresses: &[&str]| Object::from_value(json!({"spec": {"externalIPs": addresses}})).unwrap();
         let old = service(&["1.1.1.1", "2.2.2.2"]);
         assert!(has_new_address(&service(&["1.1.1.1"]), None));

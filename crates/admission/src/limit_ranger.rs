@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_range_is_named() {
+    fn values_outside_the_range_are_named() {
         let pod = object(json!({"spec": {"containers": [
             {"name": "c", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "4"}}},
         ]}}));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_containers_do_wrong_is_said_once() {
+    fn an_error_of_several_containers_is_reported_once() {
         let container = json!({"name": "c", "resources": {"limits": {"cpu": "4"}}});
         let range = object(json!({"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}}]}}));
         for lists in [

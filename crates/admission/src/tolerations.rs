@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_longer_than_allowed_is_not_allowed() {
+    fn tolerations_longer_than_allowed_are_refused() {
         let stays = |seconds: Value| {
             let mut toleration = json!({"key": "a", "operator": "Exists", "effect": "NoExecute"});
             toleration["tolerationSeconds"] = seconds;

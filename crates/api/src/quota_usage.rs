@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_object_uses_is_tracked_by_its_name() {
+    fn usage_of_an_object_is_counted_by_resource_name() {
         let pods = json!({"spec": {"containers": [{"resources": {
             "requests": {"cpu": "1", "hugepages-2Mi": "2Mi", "example.com/gpu": "1"},
             "limits": {"ephemeral-storage": "1Gi"},

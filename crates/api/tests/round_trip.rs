@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn nothing_is_lost_on_the_way_through_a_type(seed in any::<u64>(), which in any::<prop::sample::Index>()) {
+    fn a_typed_round_trip_loses_nothing(seed in any::<u64>(), which in any::<prop::sample::Index>()) {
         let (before, after) = of_every_kind!(which, seed,
             core_v1::ConfigMap, core_v1::Endpoints, core_v1::Event, core_v1::LimitRange, core_v1::Namespace,
             core_v1::Node, core_v1::PersistentVolume, core_v1::PersistentVolumeClaim, core_v1::Pod,
@@ -66,7 +66,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_newer_client_wrote_is_kept() {
+fn unknown_fields_of_newer_clients_are_kept() {
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "new": [1]},
         "spec": {"containers": [{"name": "c", "new": {"x": null}}], "later": 1}, "status": {}});
     let typed: core_v1::Pod = serde_json::from_value(pod.clone()).unwrap();
@@ -77,7 +77,7 @@ fn what_a_newer_client_wrote_is_kept() {
 }
 
 #[test]
-fn what_is_absent_costs_little() {
+fn absent_fields_use_little_memory() {
     let empty: core_v1::Container = serde_json::from_value(json!({"name": "c"})).unwrap();
     assert!(empty.unknown.is_none());
     assert!(size_of::<core_v1::Pod>() < 2_500, "{}", size_of::<core_v1::Pod>());

@@ -178,13 +178,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_key_may_not_contain_in_a_name_is_escaped() {
+    fn invalid_characters_of_a_header_key_are_escaped() {
         assert_eq!(escaped("authentication.kubernetes.io/pod-name"), "authentication.kubernetes.io%2Fpod-name");
         assert_eq!(escaped("a%b c"), "a%25b%20c");
     }
 
     #[test]
-    fn what_a_connection_names_as_its_own_goes_no_further() {
+    fn hop_by_hop_headers_are_not_forwarded() {
         let mut headers = HeaderMap::new();
         headers.insert("connection", HeaderValue::from_static("close, X-Mine"));
         headers.insert("x-mine", HeaderValue::from_static("1"));

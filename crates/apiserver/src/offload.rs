@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_heavy_is_computed_elsewhere_from_when_that_is_known() {
+    async fn a_heavy_request_moves_to_the_pool_once_detected() {
         let thread = Thread::with_room(9);
         assert_eq!(computed(&thread, HEAVY).await.unwrap(), [true, true, true]);
         assert_eq!(computed(&thread, HEAVY + 1).await.unwrap(), [true, false, false]);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_finds_no_room_is_refused_before_it_begins_and_finished_here_afterwards() {
+    async fn without_room_work_is_refused_before_its_start_and_finished_here_afterwards() {
         assert_eq!(computed(&Thread::with_room(0), HEAVY + 1).await.unwrap_err().code, 429);
         assert_eq!(computed(&Thread::with_room(1), HEAVY + 1).await.unwrap(), [true, false, true]);
     }

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_may_be_granted_and_the_rest_is_listed_as_kubernetes_prints_it() {
+    fn held_permissions_can_be_granted_and_missing_ones_are_listed_like_kubernetes() {
         let held = [rule(&["get", "list"], &["pods", "pods/log"], &[])];
         assert!(listed(&[rule(&["get"], &["pods"], &["web"])], &held).is_empty());
         let granted = [

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_saved_is_restored_into_a_new_folder_and_into_no_other() {
+    async fn a_snapshot_is_restored_only_into_an_empty_folder() {
         let home = tempfile::tempdir().unwrap();
         let folder = stopped(&home.path().join("a")).await;
         let file = home.path().join("snapshot");

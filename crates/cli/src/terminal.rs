@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_shown_and_all_else_stays() {
+    fn control_characters_are_made_visible_and_other_text_stays() {
         assert_eq!(plain("ein ✓\nzwei"), "ein ✓\nzwei");
         assert_eq!(plain("a\u{1b}[31mred\u{7}\u{9b}\tb\r"), r"a\u{1b}[31mred\u{7}\u{9b}\tb\r");
     }

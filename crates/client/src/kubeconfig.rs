@@ -253,7 +253,7 @@ contexts:
     }
 
     #[test]
-    fn what_cannot_be_followed_is_refused_by_name() {
+    fn unsupported_kubeconfig_settings_are_refused_by_name() {
         let missing = choose(&FILE.replace("current-context: here", "current-context: there")).unwrap_err();
         assert_eq!(missing.to_string(), "kubeconfig: there is no context \"there\"");
         let plugin = choose(&FILE.replace("{token: secret}", "{exec: {command: aws}}")).unwrap_err();

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_cannot_be_read_at_first_is_an_error_with_its_file() {
+    async fn a_file_that_is_unreadable_at_first_is_an_error_with_its_path() {
         let missing = CertificateFile::File("/no/such/file".into());
         let error = FileWatcher::open(vec![missing], Duration::ZERO, sum).unwrap_err().to_string();
         assert!(error.starts_with("/no/such/file: "), "{error}");

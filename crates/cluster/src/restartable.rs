@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_acknowledged_is_there_after_a_death_with_its_history_and_watches_have_ended() {
+    async fn acknowledged_writes_survive_a_crash_with_history_and_watches_end() {
         let store = Restartable::new(Options::new(Ambient::seeded(1), Recorder::off()), |_| JoinSet::new());
         let put = |value: &'static str| Txn { success: vec![Operation::put("a", value)], ..Txn::default() };
         let range = || RangeRequest { range: KeyRange::key("a"), ..RangeRequest::default() };

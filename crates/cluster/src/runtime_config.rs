@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_one_goes_before_what_is_said_of_many() {
+    fn a_specific_key_overrides_a_general_one() {
         assert!(serves("", "apps", "v1", "deployments"));
         assert!(!serves("api/all=false,v1=true", "apps", "v1", "deployments"));
         assert!(serves("api/all=false,v1=true", "", "v1", "pods"));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_itself() {
+    fn invalid_keys_are_refused_with_their_text() {
         for text in ["apps=false", "apps/v1=maybe", "a/b/c/d=true"] {
             let refused = RuntimeConfig::parse(text).unwrap_err().to_string();
             assert!(refused.starts_with(&format!("--runtime-config {text}: ")), "{refused}");

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_said_again_is_written_once_more_and_then_only_counted() {
+    async fn a_repeated_event_is_written_once_more_and_then_counted() {
         let mut series = EventSeries::default();
         let now = Instant::now();
         assert!(series.observe(event("a", "1"), now, "t1".into()).unwrap().series.is_none());

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_longest_ago_is_forgotten_first() {
+    fn the_least_recently_used_entry_is_evicted_first() {
         let mut lru = Lru::new(2);
         *lru.entry("a", || 0) = 1;
         *lru.entry("b", || 0) = 2;

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_tried_more_often_than_asked_for() {
+    async fn slow_start_makes_no_more_calls_than_requested() {
         let (succeeded, error) = slow_start(5, |_| async { Ok::<_, ()>(()) }).await;
         assert_eq!((succeeded, error), (5, None));
         assert_eq!(slow_start(0, |_| async { Err::<(), _>(()) }).await, (0, None));

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_selects_nothing_is_empty_and_what_is_no_selector_is_an_error() {
+    fn a_selector_without_matches_gives_no_rules_and_an_invalid_one_an_error() {
         let all = [role("x", "b", &["list"])];
         assert!(verbs(&made_of(json!([])), &all).is_empty());
         let wrong = made_of(json!([{"matchExpressions": [{"key": "a", "operator": "Like"}]}]));

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_old_is_put_in_and_what_is_there_stays() {
+    fn missing_or_outdated_data_is_filled_in_and_other_data_stays() {
         let contents = Contents { signer: TokenKey::new(Arc::new(Plain)), root_ca: "authority".to_owned() };
         let (mut secret, mut account) = (Secret::default(), ServiceAccount::default());
         secret.metadata.namespace = Some("shop".to_owned());

@@ -162,7 +162,7 @@ fn steps_cost_what_they_cost_in_kubernetes() {
 }
 
 #[test]
-fn what_costs_too_much_is_stopped() {
+fn an_expression_over_its_cost_limit_is_stopped() {
     let list: Vec<i32> = (0..300).collect();
     let own = json!({"pods": list});
     let text = "pods.pods.all(a, pods.pods.all(b, pods.pods.all(c, pods.pods.all(d, a + b + c + d >= 0))))";
@@ -247,7 +247,7 @@ proptest! {
         prop_assert_eq!(run.result.is_ok(), run.cost <= limit);
     }
     #[test]
-    fn what_is_within_an_allowance_gives_what_it_gives_without(size in 0..400_usize, text in proptest::sample::select(vec![
+    fn an_allowance_does_not_change_the_result_within_it(size in 0..400_usize, text in proptest::sample::select(vec![
         "self.all(a, self.all(b, a + b >= 0))", "self.map(a, string(a)).join(',').size() > 7", "1 / self.size() > 0 || true",
         "self.exists(a, self == self.map(b, b + a))", "self.all(a, variables.all)", "variables.all || self.size() > 3",
     ])) {

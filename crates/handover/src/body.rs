@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn who_passes_a_body_on_keeps_its_offer_and_who_wraps_it_drops_it() {
+    fn forwarding_a_body_keeps_its_offer_and_wrapping_it_drops_the_offer() {
         assert!(Body::new(offered()).take_offer().is_some());
         assert!(Body::new(offered().map_frame(|frame| frame)).take_offer().is_none());
     }

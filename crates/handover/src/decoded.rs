@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error_and_not_remembered() {
+    fn an_undecodable_object_is_an_error_that_is_not_cached() {
         let (decoded, form) = (Decoded::default(), ObjectType::of::<Object>());
         assert!(decoded.get_or_read(form, || form.read(b"[", None)).is_err());
         assert!(decoded.get_or_read(form, || form.read(b"{}", None)).is_ok());

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_is_refused_with_file_and_line() {
+    fn invalid_yaml_is_refused_with_file_and_line() {
         let wrong = read_documents("f", "a: 1\nb: [").unwrap_err();
         assert!(wrong.starts_with("f: ") && wrong.contains("line"), "{wrong}");
     }

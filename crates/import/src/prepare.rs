@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_server_says_goes_and_the_rest_stays() {
+    fn fields_of_the_server_are_removed_and_the_rest_stays() {
         let pod = Object::from_value(json!({"kind": "Pod", "metadata": {"name": "a", "uid": "1", "labels": {"x": "y"},
             "resourceVersion": "5", "ownerReferences": [{"uid": "2"}]}, "spec": {"nodeName": "n",
             "ephemeralContainers": []}, "status": {"phase": "Running"}}));

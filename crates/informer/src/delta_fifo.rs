@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_synced_when_the_first_list_is_popped_even_an_empty_one() {
+    fn the_fifo_has_synced_after_the_first_list_is_popped_even_an_empty_one() {
         let known = Indexer::default();
         let mut fifo = DeltaFifo::new(Records::default());
         assert!(!fifo.has_synced());

@@ -39,7 +39,7 @@ mod tests {
     use std::sync::Arc;
 
     #[tokio::test(start_paused = true)]
-    async fn all_who_wait_and_all_who_come_later_learn_of_it() {
+    async fn current_and_later_waiters_get_the_signal() {
         let signal = Arc::new(Signal::default());
         let waiting: Vec<_> = (0..3)
             .map(|_| {

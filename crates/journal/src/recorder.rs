@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_made_when_nothing_is_attached() {
+    fn without_a_sink_entries_are_not_built() {
         let recorder = Recorder::off();
         assert_eq!(recorder.record("a", Stage::QueueAdd, || panic!("not called")), None);
     }

@@ -17,7 +17,7 @@ mod tests {
     use super::subject;
 
     #[test]
-    fn what_there_is_of_an_object_names_it() {
+    fn a_subject_consists_of_the_known_parts_of_an_object() {
         assert_eq!(subject("pods", "default", "web"), "pods/default/web");
         assert_eq!(subject("nodes", "", "n1"), "nodes/n1");
         assert_eq!(subject("pods", "default", ""), "pods/default");

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_program_says_comes_when_it_is_said_and_not_after_it_was_stopped() {
+    async fn output_of_a_program_arrives_at_once_and_not_after_its_stop() {
         let ambient = Ambient::seeded(1);
         let machine = Arc::new(Machine::new(0));
         let began = ambient.clock.now();

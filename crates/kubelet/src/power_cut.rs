@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_has_ended_and_is_started_again_if_its_policy_says_so() {
+    fn running_containers_have_ended_and_restart_by_their_policy() {
         let always = lost("Always");
         let exit = always.main[0].exit.as_ref().unwrap();
         assert_eq!((always.main[0].state, always.ip), (State::BackingOff, None));

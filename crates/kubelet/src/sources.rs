@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_in_a_pod_is_looked_for_but_not_what_comes_with_its_account() {
+    fn references_in_a_pod_are_checked_but_not_those_of_its_service_account() {
         let wanted = [(Sort::ConfigMap, "m".to_owned()), (Sort::Secret, "s".to_owned())];
         assert_eq!(references(&pod()), wanted.into());
     }

@@ -25,7 +25,7 @@ fn refusal(part: &str, other: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place_and_what_was_expected() {
+fn errors_of_a_lesson_have_their_place_and_the_expectation() {
     for (part, other, said) in [
         (
             "kind: Lesson",

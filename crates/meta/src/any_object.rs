@@ -126,7 +126,7 @@ mod tests {
     const TEXT: &[u8] = br#"{"metadata":{"name":"web","resourceVersion":"7","managedFields":[{"manager":"m"}]}}"#;
 
     #[test]
-    fn what_was_read_as_a_type_is_got_back_as_that_type() {
+    fn an_object_is_returned_as_the_type_that_it_was_decoded_as() {
         let any = ObjectType::of::<Object>().without_managed_fields().read(TEXT, None).unwrap();
         assert_eq!(format!("{any:?}"), "web@7");
         let object: Object = unwrap(any);

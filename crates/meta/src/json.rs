@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_deep_as_may_be_is_read_and_what_is_deeper_is_an_error() {
+    fn json_up_to_the_maximum_depth_is_read_and_deeper_json_is_an_error() {
         for levels in [1, SERDE_DEEPEST, SERDE_DEEPEST + 1, DEEPEST_READ] {
             let value: Value = from_str(&nested(levels)).unwrap();
             assert_eq!(depth(&value), levels);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_no_json_however_deep() {
+    fn invalid_json_is_refused_at_any_depth() {
         assert!(from_str::<Value>("{").unwrap_err().is_eof());
         let torn = nested(200);
         assert!(from_str::<Value>(&torn[..torn.len() - 1]).is_err());

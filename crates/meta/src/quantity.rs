@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused() {
+    fn invalid_quantities_are_refused() {
         for text in ["", "-", "x", ".", "1.2.3", "1 Gi", "1gi", "1KiB", "1e", "1ee3", "e3"] {
             assert!(Quantity::parse(text).is_err(), "{text}");
         }

@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_label_selector_is_refused_in_the_words_of_kubernetes() {
+    fn invalid_label_selectors_are_refused_in_kubernetes_words() {
         for (text, why) in [
             ("=", "found '=', expected: !, identifier, or 'end of string'"),
             ("a,,b", "found ',', expected: identifier after ','"),

@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_invalid_field_stands_without_brackets_and_several_within() {
+    fn one_field_error_has_no_brackets_and_several_have() {
         let kind = GroupVersionKind::new("apps", "v1", "Deployment");
         let one = FieldError::required("a", "");
         let status = Status::invalid(&kind, "web", std::slice::from_ref(&one));

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_served_is_refused_as_api_servers_refuse_it() {
+    fn unserved_paths_are_refused_like_other_api_servers() {
         let code = |target: &str, accept| read(target, accept).unwrap_err().code;
         let nodes = "/apis/metrics.k8s.io/v1beta1/nodes";
         assert_eq!(code("/apis/metrics.k8s.io/v1beta1/boats", ""), 404);

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_says_is_read_if_it_is_of_the_moment_that_was_asked_about() {
+    fn a_summary_is_used_only_if_it_has_the_requested_time() {
         let at = parse_time("2026-01-01T00:00:15Z").unwrap();
         let reading = reading_of(&summary(), at).unwrap();
         assert_eq!((reading.cpu, reading.memory, reading.pods.len()), (5, 7, 1));

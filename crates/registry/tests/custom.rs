@@ -232,7 +232,7 @@ async fn an_empty_object_that_is_applied_again_keeps_what_is_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_applied_empty_after_it_had_fields_is_null_and_not_absent() {
+async fn an_object_applied_empty_after_fields_is_null_and_not_absent() {
     let world = World::new();
     world.create(definitions(), definition(rigging())).await.unwrap();
     let null = |path: &str| format!("{path}: Invalid value: \"null\": {path} in body must be of type object: \"null\"");
@@ -459,7 +459,7 @@ async fn a_rule_that_may_cost_too_much_is_refused_with_its_definition() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_limits_a_list_limits_what_a_rule_may_cost() {
+async fn limits_of_a_list_limit_the_cost_of_a_rule() {
     let world = World::new();
     let mut spec = with_rules(&json!([{"rule": "self.names.all(a, self.names.exists_one(b, a == b))"}]));
     spec["properties"]["names"]["maxItems"] = json!(10);
@@ -503,7 +503,7 @@ fn beta_boat(name: &str, spec: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_sent_in_a_version_is_held_to_the_schema_of_that_version() {
+async fn objects_are_validated_with_the_schema_of_their_version() {
     let world = World::new();
     world.create(definitions(), two_versions(true)).await.unwrap();
     let made = world.create(beta(), beta_boat("b", json!({"crew": 3}))).await.unwrap();
@@ -540,7 +540,7 @@ async fn a_version_that_is_not_served_is_stored_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_stored_before_its_definition_changed_is_read_as_the_definition_has_it_now() {
+async fn stored_objects_are_read_with_the_current_definition() {
     let world = World::new();
     world.create(definitions(), definition(spec())).await.unwrap();
     world.create(boats(), boat("b", json!({"oars": 2, "min": 1}))).await.unwrap();

@@ -70,7 +70,7 @@ async fn undefine(registry: &Registry) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_written_counts_at_once_and_a_value_is_made_once_while_nothing_changes() {
+async fn a_derived_value_includes_every_write_and_is_computed_once_per_change() {
     let registry = registry();
     let value = Derived::new(reads, names);
     assert!(value.current(&registry).await.unwrap().is_empty());

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_other_servers_have_said_stays() {
+    fn entries_of_other_servers_stay() {
         let own = "-----BEGIN CERTIFICATE-----\nB\n-----END CERTIFICATE-----\n";
         let others = "-----BEGIN CERTIFICATE-----\nA\n-----END CERTIFICATE-----\n";
         let both = both_authorities(others, own);

@@ -62,7 +62,7 @@ mod tests {
     use crate::kinds;
 
     #[test]
-    fn what_every_cluster_has_is_valid() {
+    fn default_objects_are_valid() {
         let config = Config::default();
         let kinds = kinds(&config);
         let service = kubernetes_service(&config, 6443);

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_is_refused() {
+    fn invalid_cidrs_are_refused() {
         for text in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0/8", "x/8", "::/129", "010.0.0.0/8"] {
             assert!(Cidr::parse(text).is_err(), "{text}");
         }

@@ -351,7 +351,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn nothing_is_as_good_as_empty() {
+    fn a_missing_value_equals_an_empty_one() {
         assert!(same(&json!({"a": 1, "b": {}, "c": []}), &json!({"a": 1, "d": null})));
         assert!(!same(&json!({"a": 1}), &json!({"a": 2})));
         assert!(!same(&json!([1, 2]), &json!([2, 1])));

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_has_no_tag() {
+    fn invalid_image_references_have_no_tag() {
         assert_eq!(tag_of(""), "");
         assert_eq!(tag_of("Nginx"), "");
         assert_eq!(tag_of("a b"), "");

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kind_has_fits_and_so_does_null() {
+    fn fields_of_a_kind_match_and_so_does_null() {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "deletionTimestamp": null},
             "spec": {"containers": [{"resources": {"limits": {"cpu": 1, "memory": "1Gi"}},
                 "livenessProbe": {"httpGet": {"port": "http"}}}]}});

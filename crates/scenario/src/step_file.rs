@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_operation_is_refused_with_its_place() {
+    fn an_unknown_operation_is_refused_with_its_place() {
         for (text, message) in [
             ("", "put.yaml:1:1: "),
             ("[]\n", "put.yaml:1:1: expected at least one operation"),

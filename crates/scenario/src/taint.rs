@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_put_on_is_there_once_and_no_text_panics(text in "[a-z=:-]{0,8}(:NoSchedule|:NoExecute)?-?") {
+        fn an_added_taint_is_there_once_and_no_text_panics(text in "[a-z=:-]{0,8}(:NoSchedule|:NoExecute)?-?") {
             if let Ok(change) = text.parse::<TaintChange>() {
                 let once = change.applied(&[]);
                 prop_assert_eq!(change.applied(&once), once);

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_pods_share_is_assumed_until_both_are_done() {
+    fn a_shared_assumption_lasts_until_both_pods_are_done() {
         let mut claim = PersistentVolumeClaim::default();
         claim.metadata.name = Some("c".to_owned());
         claim.metadata.namespace = Some("default".to_owned());

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_shows_wins_over_the_choice() {
+    fn the_state_of_the_api_overrides_an_assumed_pod() {
         let mut cache = Cache::default();
         cache.set_node(node("a"));
         cache.set_node(node("b"));

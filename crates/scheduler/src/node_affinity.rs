@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn one_term_has_to_hold_as_a_whole() {
+    fn all_requirements_of_one_term_must_match() {
         let node = NodeInfo { name: "n".into(), ..NodeInfo::default() }.with_label("disk", "ssd");
         let ssd = requirement("disk", LabelOperator::In, &["ssd"]);
         let gpu = requirement("gpu", LabelOperator::Exists, &[]);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_secret_is_in_no_line() {
+    fn secret_data_is_in_no_entry() {
         let of = |value: &str| json!({"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"}, "data": {"token": value}});
         let lines = written([of("bWFyaw=="), of("bWFyaw==2")]);
         assert!(!format!("{lines:?}").contains("bWFyaw"), "{lines:?}");

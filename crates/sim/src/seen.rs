@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_secret_is_left_out_and_it_is_said_from_where() {
+    fn secret_data_is_left_out_and_its_paths_are_listed() {
         let applied = json!({LAST_APPLIED: "{\"data\":{\"token\":\"bWFyaw==\"}}"});
         let secret = |api_version: &str| {
             let metadata = json!({"name": "a", "namespace": "default", "annotations": applied});

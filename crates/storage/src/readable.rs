@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_readable_is_read() {
+    fn readable_values_are_read() {
         let text = r#"{"kind":"K","metadata":{"name":"é\n\ud83d\ude00"},"spec":[null,true,-1,1e300,{}]}"#;
         for text in [text, "{}", &nested(128), &nested(json::DEEPEST_READ)] {
             assert!(is_readable(text.as_bytes()), "{text}");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tree_cannot_hold_is_not_readable() {
+    fn values_that_a_tree_cannot_represent_are_unreadable() {
         let wrong: [&[u8]; 11] = [
             b"",
             b"[]",

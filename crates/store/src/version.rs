@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_named() {
+    fn truncated_data_is_named() {
         let mut gone = Vec::new();
         worked_example().compacted(5, |version| gone.push(version.kv.mod_revision));
         assert_eq!(gone, [4, 3, 2]);

@@ -89,7 +89,7 @@ fn functions_do_what_those_of_sprig_do() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_line() {
+fn invalid_templates_are_refused_with_their_line() {
     let refused = |text: &str| Template::parse(text, &[]).unwrap_err().to_string();
     assert_eq!(refused("a\n{{ nonsense . }}"), "line 2: function \"nonsense\" not defined");
     assert_eq!(refused("{{ if .a }}\n"), "line 1: unexpected EOF: no {{end}}");
@@ -104,7 +104,7 @@ fn what_cannot_be_read_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_never_ends_is_stopped() {
+fn endless_templates_are_stopped() {
     fails("{{ range 100000000 }}{{ end }}", "line 1: more than 1000000 steps");
     fails(
         "{{ define \"a\" }}{{ template \"a\" }}{{ end }}{{ template \"a\" }}",

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_is_left_out_with_what_belongs_to_it() {
+    fn empty_values_are_left_out_with_their_words() {
         let recorder = Recorder::ring(10);
         let end = |detail: Detail| recorder.record("x", Stage::SyncEnd, || detail.with("result", "done"));
         end(Detail::about("a/b"));

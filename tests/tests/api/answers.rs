@@ -72,7 +72,7 @@ async fn a_token_is_reviewed_for_the_audiences_that_are_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_leads_into_a_container_and_is_not_known_here_is_refused_in_a_sentence() {
+async fn unsupported_pod_connections_are_refused_with_a_message() {
     let cluster = api_server().await;
     let default = "/api/v1/namespaces/default";
     call(&cluster, Method::POST, &format!("{default}/serviceaccounts"), &json!({"metadata": {"name": "default"}}))

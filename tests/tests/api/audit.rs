@@ -132,7 +132,7 @@ async fn a_watch_is_kept_when_it_begins_and_when_it_ends_and_one_whose_client_go
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_whose_client_goes_before_there_is_an_answer_is_kept_all_the_same() {
+async fn a_request_whose_client_disconnects_is_audited_all_the_same() {
     let (cluster, lines) = audited("- {level: Metadata}").await;
     let user = User::new("kubernetes-admin", ["system:masters"]);
     let body = http_body_util::StreamBody::new(futures_util::stream::pending::<
@@ -158,7 +158,7 @@ async fn the_first_matching_rule_decides_and_unmatched_requests_are_not_audited(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_webhook_has_to_say_for_the_log_stands_there_under_its_name() {
+async fn audit_annotations_of_a_webhook_are_under_its_name() {
     let program = tower::service_fn(|request: Request<_>| async move {
         let body = BodyExt::collect(request.into_body()).await.map(http_body_util::Collected::to_bytes).unwrap();
         let review: Value = serde_json::from_slice(&body).unwrap();

@@ -108,7 +108,7 @@ async fn an_object_is_read_and_written_in_either_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_stored_in_one_version_is_served_after_another_became_the_one_to_store() {
+async fn objects_of_a_former_storage_version_are_served() {
     let cluster = cluster(&Calls::default()).await;
     call(&cluster, Method::POST, &peers("v1"), &peer("v1", "a", json!({"host": "h", "port": 80}))).await;
     let path = format!("{DEFINITIONS}/peers.example.com");
@@ -142,7 +142,7 @@ async fn the_objects_of_a_list_are_converted_in_one_call_and_all_or_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_applied_in_one_version_owns_the_fields_in_the_other() {
+async fn an_apply_in_one_version_owns_the_fields_in_the_other() {
     let cluster = cluster(&Calls::default()).await;
     let apply = async |manager: &str, version: &str, spec: Value| {
         let path = format!("{}/a?fieldManager={manager}", peers(version));

@@ -155,7 +155,7 @@ async fn a_request_is_passed_on_with_who_asks_and_nothing_else_says_who_that_is(
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_may_not_is_refused_here_and_the_other_server_is_not_asked() {
+async fn an_unauthorized_request_is_refused_and_not_forwarded() {
     let harbour = Harbour::new().await;
     harbour.register((1000, 15)).await;
     let nobody = User::new("nobody", ["guests"]);

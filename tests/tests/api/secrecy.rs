@@ -12,7 +12,7 @@ const MARK: &str = "mark-of-a-secret-5a17";
 const MARK_IN_BASE64: &str = "bWFyay1vZi1hLXNlY3JldC01YTE3";
 
 #[tokio::test(start_paused = true)]
-async fn what_a_secret_holds_and_the_tokens_of_accounts_are_in_no_entry_of_the_event_log() {
+async fn secret_data_and_service_account_tokens_are_not_in_the_event_log() {
     let log = Recorder::ring(100_000);
     let cluster = Cluster::builder().recorder(log.clone()).start().await.unwrap();
     let secrets = "/api/v1/namespaces/default/secrets";

@@ -156,7 +156,7 @@ async fn a_webhook_refuses_with_its_own_words_and_code() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_hangs_is_waited_for_as_long_as_it_says_and_then_its_failure_policy_decides() {
+async fn a_hanging_webhook_times_out_and_its_failure_policy_decides() {
     let asked = Asked::default();
     let cluster = cluster(program(&asked, |_, _| allowed())).await;
     let began = tokio::time::Instant::now();

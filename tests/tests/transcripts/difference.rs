@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changed_stands_under_its_title() {
+    fn differences_are_listed_under_their_title() {
         let read = |text: &str| Transcript::read(text).unwrap();
         let before = read("### one\nGET /a\n\nHTTP/1.1 200 OK\n\na: 1\nb: 2\nc: 3\n\n### two\nGET /b");
         let after = read("### one\nGET /a\n\nHTTP/1.1 200 OK\n\na: 1\nc: 3\nd: 4\n\n### two\nGET /b");

@@ -95,7 +95,7 @@ fn with_server<T>(judge: impl AsyncFnOnce(&Cluster) -> T) -> T {
 }
 
 #[test]
-fn what_transcripts_create_may_be_written_again_as_it_is() {
+fn created_objects_can_be_written_again_unchanged() {
     let (taken, wrong) = with_server(async |server| {
         let (mut taken, mut wrong) = (0, Vec::new());
         for (row, body) in written() {
@@ -114,7 +114,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::with_cases(6) })]
 
     #[test]
-    fn whatever_was_stored_may_be_written_again_as_it_is(seed in any::<u64>()) {
+    fn stored_objects_can_be_written_again_unchanged(seed in any::<u64>()) {
         let mut choices = Choices::new(seed);
         let wrong = with_server(async |server| {
             let mut wrong = Vec::new();

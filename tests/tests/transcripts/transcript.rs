@@ -107,7 +107,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn what_was_read_is_written_so_that_it_reads_the_same(
+        fn a_written_transcript_reads_the_same(
             lines in proptest::collection::vec(prop_oneof![
                 Just("### title".to_owned()), Just("###".to_owned()), Just("# @name n".to_owned()),
                 Just("GET /a".to_owned()), Just("A: b".to_owned()), Just(String::new()),

@@ -159,7 +159,7 @@ mod tests {
     use rcgen::{CertificateParams, DnType, KeyPair};
 
     #[test]
-    fn who_is_in_the_group_of_nodes_and_has_the_name_of_one_is_a_node() {
+    fn a_node_is_a_user_with_the_nodes_group_and_a_node_name() {
         assert_eq!(node_of(&User::new("system:node:a", ["system:nodes"])), Some("a"));
         assert_eq!(node_of(&User::new("system:node:", ["system:nodes"])), Some(""));
         assert_eq!(node_of(&User::new("system:node:a", ["devs"])), None);

@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_version_does_not_know_it_does_not_forbid() {
+    fn a_version_forbids_only_what_it_knows() {
         let spec = json!({
             "hostUsers": false,
             "securityContext": {"runAsNonRoot": true, "sysctls": [{"name": "net.ipv4.tcp_rmem"}]},
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_level_forbids_is_named_with_the_containers_that_do_it() {
+    fn violations_of_a_level_name_their_containers() {
         let spec = json!({"hostNetwork": true, "containers": [{"name": "c", "securityContext": {"privileged": true}}]});
         assert_eq!(
             violations(Level::Baseline, &Value::Null, &spec),

@@ -51,7 +51,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn who_is_exempt_is_not_looked_at() {
+    fn exempt_requests_are_not_checked() {
         let value = json!({"defaults": {"enforce": "restricted"}, "exemptions": {
             "usernames": ["ann"], "namespaces": ["system"], "runtimeClasses": ["vm"]
         }});

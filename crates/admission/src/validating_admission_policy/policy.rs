@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_evaluated_refuses_unless_the_policy_ignores_failures() {
+    fn evaluation_errors_refuse_unless_the_failure_policy_is_ignore() {
         let spec = |failure: &str| json!({"failurePolicy": failure, "validations": [{"expression": "object.a.b > 1"}]});
         let found = findings(spec("Fail"), json!({}));
         assert!(found[0].starts_with("expression 'object.a.b > 1' resulted in error: "), "{found:?}");

@@ -1,13 +1,13 @@
-//! `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`: programs elsewhere that change or refuse writes.
+//! `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`: webhooks that change or refuse writes.
 //!
 //! ```text
 //! configurations (read again when they change) --Webhook::call_for--> WebhookCall --review--> AdmissionReview
-//!     --Registry::call--> Verdict: allowed, with a patch | refused | no use of it (by the failure policy: pass or 500)
+//!     --Registry::call--> Verdict: allowed, with a patch | refused | failed (by the failure policy: pass or 500)
 //! ```
-//! Those that mutate are called one after the other, those that validate all at once.
+//! Mutating webhooks are called one after the other, validating webhooks concurrently.
 //! In Kubernetes: `apiserver/pkg/admission/plugin/webhook`.
-//! Unlike Kubernetes: a configuration holds from the next request on; conditions have no `authorizer`; in the audit log
-//! stands what webhooks have to say, and not in which round which of them changed what.
+//! Unlike Kubernetes: a configuration takes effect with the next request; the audit log contains the annotations of
+//! webhooks, but not the round and the patch of each mutating webhook.
 
 mod mutating;
 mod review;

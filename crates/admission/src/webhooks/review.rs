@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn who_validates_may_not_patch() {
+    fn a_validating_webhook_must_not_patch() {
         let patched = |kind: &str| answer(json!({"uid": "a", "allowed": true, "patch": "W10=", "patchType": kind}));
         let response = read("v1", true, patched("JSONPatch")).unwrap();
         assert_eq!((response.patch.as_deref(), response.patch_type.as_str()), (Some(&b"[]"[..]), "JSONPatch"));

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_is_refused_word_for_word() {
+    fn unsupported_media_types_have_kubernetes_exact_error() {
         assert_eq!(
             ask("text/csv", ITEM).unwrap_err().message,
             "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf"

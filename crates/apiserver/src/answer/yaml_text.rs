@@ -275,7 +275,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_as_the_same_text(text in "[ -~äß\\n\\t]{0,120}") {
+        fn written_strings_are_read_as_the_same_string(text in "[ -~äß\\n\\t]{0,120}") {
             let mut out = "key: ".to_owned();
             write_text(&text, Some(2), &mut out);
             out.push('\n');

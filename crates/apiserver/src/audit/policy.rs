@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_policy_is_said_in_kubernetes_words() {
+    fn errors_of_a_policy_have_kubernetes_words() {
         let wrong =
             policy(json!([{"level": "All", "nonResourceURLs": ["healthz", "/*/x"], "namespaces": ["a"]}])).unwrap_err();
         for part in [

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_server_means_by_a_name_that_is_taken_gets_another() {
+    fn conflicting_definitions_are_renamed() {
         let refer = |name: &str| json!({"$ref": format!("#/definitions/{name}")});
         let mut document = json!({
             "paths": {"/a": {"own": true}},

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_user_holds_half_of_the_bytes_and_administrators_always_find_room() {
+    fn one_user_holds_at_most_half_of_the_bytes_and_administrators_have_no_limit() {
         let budget = Budget::new(100);
         let (carol, dave) = (User::new("carol", ["devs"]), User::new("dave", ["devs"]));
         let admin = User::new("admin", ["system:masters"]);

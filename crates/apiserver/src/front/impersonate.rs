@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_name_of_a_service_account_is_the_name_of_a_user() {
+    fn other_names_than_those_of_service_accounts_are_users() {
         for name in ["system:serviceaccount:shop:a:b", "system:serviceaccount::robot", "system:serviceaccount:shop:"] {
             let wanted = Wanted::read(&headers(&[("impersonate-user", name.as_bytes())])).unwrap().unwrap();
             assert_eq!(wanted.targets()[0].resource.resource, "users", "{name}");

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn one_user_takes_half_of_the_places_and_administrators_always_find_one() {
+    fn one_user_gets_half_of_the_places_and_administrators_have_no_limit() {
         let in_flight = InFlight::new(Limits { reads: 1, writes: 9, ..Limits::default() });
         let (carol, dave) = (user("carol", &[]), user("dave", &[]));
         let enter = |user: &User| in_flight.enter("create", user).ok();

@@ -254,7 +254,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_does_not_go_together_is_refused_in_kubernetes_words() {
+    fn contradictory_options_are_refused_in_kubernetes_words() {
         for (query, watch, message) in [
             (
                 "resourceVersionMatch=Exact",

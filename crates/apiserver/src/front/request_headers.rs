@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_front_proxy_says_is_read_as_utf_8_or_refused() {
+    fn headers_of_a_front_proxy_are_utf_8_or_refused() {
         let (rules, proxy) = (RequestHeaders::default(), FrontProxy("proxy".to_owned()));
         let of_all = ["x-remote-user", "x-remote-uid", "x-remote-group", "x-remote-extra-scope"];
         let mut headers = HeaderMap::new();

@@ -105,7 +105,7 @@ async fn a_reader_in_the_same_process_has_all_the_time_it_wants() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_user_does_not_read_is_bounded_and_others_are_answered() {
+async fn unread_responses_of_a_user_are_limited_and_others_are_served() {
     let server = with_large_config_maps(2, 4_000_000).await;
     let one = format!("{CONFIG_MAPS}/m0");
     let watch = format!("{CONFIG_MAPS}?watch=1");

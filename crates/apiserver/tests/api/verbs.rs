@@ -66,7 +66,7 @@ async fn invalid_tokens_are_rejected_and_users_are_authorized() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_request_selects_counts_for_what_it_may() {
+async fn selectors_of_a_request_are_authorized() {
     let server = Server::start().await;
     const SECRETS: &str = "/api/v1/namespaces/default/secrets";
     for (target, code) in [

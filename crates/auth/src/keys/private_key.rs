@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn invalid_keys_are_refused() {
         assert_eq!(private_key(""), Err(NoPrivateKey));
         let block = "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n";
         assert_eq!(private_key(block), Err(NoPrivateKey));

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_key_signs_its_public_half_verifies_and_no_other() {
+    fn only_the_matching_public_key_verifies_a_signature() {
         let random = SystemRandom::new();
         for (algorithm, pem, kid) in KEYS {
             let (signing, public) = (key(pem), key(pem).public());

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pods_refer_to_is_read_one_by_one_and_never_written() {
+    fn references_of_pods_allow_single_reads_and_no_writes() {
         assert_eq!(why(asked("get", "", "secrets", "s", "")), "if related: Secret");
         assert_eq!(why(asked("update", "", "secrets", "s", "")), "can only read resources of this type");
         let single = "can only get individual resources of this type";

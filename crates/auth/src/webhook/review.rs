@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_again_and_nothing_else() {
+    fn only_retryable_errors_are_retried() {
         let failure = |code, reason: &str| CallError::Failure(Box::new(Status::failure(code, reason, "")));
         for passing in [
             failure(500, "InternalError"),

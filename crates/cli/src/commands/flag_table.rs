@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_neglected_ends_the_start_and_what_changes_nothing_goes() {
+    fn refused_flags_end_the_start_and_ineffective_ones_are_dropped() {
         let sift = |line: &str| sift(line.split(' ').map(str::to_owned).collect(), |name| name == "nodes");
         let kept = sift("up --nodes 3 --watch-cache=false --profiling --storage-backend etcd3 --unheard-of x").unwrap();
         assert_eq!(kept, ["up", "--nodes", "3", "--unheard-of", "x"]);

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_new_node_is_read_before_anything_is_done() {
+    fn options_of_new_nodes_are_validated_before_any_write() {
         let object = &add(&["cpu=2"], &["zone=a"], &["gpu=yes:NoSchedule"]).unwrap()[0];
         assert_eq!(object.field("status.capacity.cpu"), Some(&json!("2")));
         assert_eq!(object.field("status.capacity.pods"), Some(&json!("110")), "the rest is as on every node");

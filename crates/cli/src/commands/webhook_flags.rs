@@ -156,7 +156,7 @@ contexts: [{name: c, context: {cluster: s, user: u}}]
     }
 
     #[test]
-    fn what_cannot_be_followed_is_refused_with_the_file_and_the_reason() {
+    fn an_unusable_kubeconfig_is_refused_with_the_file_and_the_reason() {
         let refused = |more: &str, user: &str, version: &str| read(more, user, version).unwrap_err();
         assert_eq!(refused("", "exec: {command: x}", "v1"), "--flag FILE: kubeconfig: exec is not supported");
         assert_eq!(

@@ -68,7 +68,7 @@ fn a_program_that_a_signal_ends_gives_its_code_as_shells_do() {
 }
 
 #[test]
-fn what_a_killed_exec_left_is_swept_and_what_another_uses_is_not() {
+fn folders_of_a_killed_exec_are_removed_and_used_ones_are_not() {
     let folder = Folder::new("exec-swept");
     let (mut killed, _) = started(folder.path(), "echo a > said; exec sleep 60");
     let dead = left(folder.path());

@@ -39,7 +39,7 @@ fn without_a_terminal_a_lesson_prints_the_same_text_each_time() {
 }
 
 #[test]
-fn what_is_not_there_is_answered_with_the_nearest_and_a_bad_file_with_its_place() {
+fn an_unknown_lesson_gets_the_closest_name_and_an_invalid_file_its_place() {
     let (code, said) = learn(&["conflict-is-fin"]);
     assert!(code == Some(4) && said.contains("did you mean `conflict-is-fine`?"), "{said}");
     let (code, said) = learn(&["10"]);

@@ -113,7 +113,7 @@ fn scenarios_record_what_the_stages_promise_and_nothing_else() {
 }
 
 #[test]
-fn what_a_secret_holds_is_in_no_events_file_and_no_report() {
+fn secret_data_is_in_no_events_file_and_no_report() {
     let folder = Folder::new("secret");
     let file = folder.join("secret.yaml");
     std::fs::write(&file, SECRET).unwrap();

@@ -74,7 +74,7 @@ spec: {oars: 4}
 ";
 
 #[test]
-fn what_happens_at_one_api_server_is_seen_at_the_other() {
+fn writes_through_one_api_server_are_visible_at_the_other() {
     if !there_is("kubectl") {
         return;
     }

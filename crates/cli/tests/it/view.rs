@@ -123,7 +123,7 @@ fn a_run_that_is_cut_is_a_page_up_to_there_and_a_mistake() {
 }
 
 #[test]
-fn what_is_no_run_is_refused_with_its_file_its_line_and_what_was_expected() {
+fn an_invalid_run_is_refused_with_file_line_and_expectation() {
     let folder = Folder::new("view-foreign");
     let page = folder.join("run.html");
     succeed(coracle().arg("view").arg(events(&folder)).arg("--report").arg(&page));
@@ -148,7 +148,7 @@ fn what_is_no_run_is_refused_with_its_file_its_line_and_what_was_expected() {
 }
 
 #[test]
-fn what_a_run_does_not_hold_names_the_nearest_that_it_does() {
+fn an_unknown_object_gets_the_closest_name_in_the_run() {
     let folder = Folder::new("view-nearest");
     let file = events(&folder);
     let last = Events::read(&file).unwrap().entries.last().unwrap().id.0;

@@ -48,7 +48,7 @@ mod tests {
     use http_body_util::{BodyExt, Full};
 
     #[tokio::test]
-    async fn what_is_held_goes_when_the_body_has_ended_and_not_before() {
+    async fn a_held_value_is_dropped_at_the_end_of_the_body() {
         let held = Arc::new(());
         let mut body = HeldBody::new(Full::new(Bytes::from("a line")), held.clone());
         assert!(body.frame().await.unwrap().is_ok());

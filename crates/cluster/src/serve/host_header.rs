@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_host_of_hosts_letters_is_wanted_as_go_wants_it() {
+    fn exactly_one_valid_host_header_is_required_as_in_go() {
         let (get, connect) = (Method::GET, Method::CONNECT);
         let (old, new, newest) = (Version::HTTP_10, Version::HTTP_11, Version::HTTP_2);
         let (missing, malformed) =

@@ -263,7 +263,7 @@ impl ExpressionPool for Never {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_no_expressions_does_not_wait_for_those_of_others() {
+async fn requests_without_expressions_do_not_wait_for_expressions_of_others() {
     let server = Server::start(Some(Arc::new(Never))).await;
     server.define(&json!([{"rule": COSTLY}])).await;
     let (costly, other) = (boat("a", 2), config_map("a"));

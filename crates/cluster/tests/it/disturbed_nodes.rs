@@ -200,7 +200,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_node_is_given_is_the_sum_of_what_its_pods_ask_for() {
+fn allocated_resources_of_a_node_are_the_sum_of_its_pods_requests() {
     let pod = |node: &str, cpu: &str| json!({"spec": {"nodeName": node, "containers": [{"resources": {"requests": {"cpu": cpu}}}]}});
     let pods = BTreeMap::from([
         (b"a".to_vec(), pod("n", "1500m")),

@@ -13,7 +13,7 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 20, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_is_accepted_ends_nothing_and_is_read_again_after_a_restart(
+    fn accepted_objects_crash_no_component_and_are_readable_after_a_restart(
         bytes in prop::collection::vec(any::<u8>(), 200..400),
     ) {
         drawn::survive(&bytes);

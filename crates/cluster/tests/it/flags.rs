@@ -26,7 +26,7 @@ async fn get(cluster: &Cluster, path: &str) -> (u16, Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_switched_off_is_not_served_and_not_discovered() {
+async fn disabled_resources_are_neither_served_nor_discovered() {
     let runtime_config = RuntimeConfig::parse("apps/v1=false,batch/v1/cronjobs=false").unwrap();
     let cluster = cluster(ApiServerSpec { runtime_config, ..ApiServerSpec::default() }).await;
     assert_eq!(get(&cluster, "/apis/apps/v1/deployments").await.0, 404);

@@ -266,7 +266,7 @@ async fn a_definition_with_a_deep_schema_defines_a_kind_and_goes_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_be_written_is_read_after_a_restart_however_deep_and_what_is_deeper_is_refused() {
+async fn accepted_deep_objects_are_readable_after_a_restart_and_deeper_ones_are_refused() {
     let cluster = with_deep_kind().await;
     let object = |levels: usize| {
         format!(r#"{{"apiVersion":"d.z/v1","kind":"X","metadata":{{"name":"o{levels}"}},"spec":{}}}"#, nested(levels))

@@ -121,7 +121,7 @@ async fn a_shell_runs_what_is_typed_until_it_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_listens_to_a_container_hears_what_comes_and_its_end() {
+async fn attach_streams_the_output_and_the_end_of_a_container() {
     let cluster = cluster(&["sh", "-c", "echo early; sleep 10; echo late; exit 0"]).await;
     let (client, _) = connect(&cluster, "attach?stdout=1").await;
     let messages = all(client).await;
@@ -154,7 +154,7 @@ async fn a_stream_over_a_web_socket_needs_the_right_to_create_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_run_is_refused_with_a_reason() {
+async fn an_impossible_command_is_refused_with_a_reason() {
     let cluster = cluster(&["/server"]).await;
     let (client, _) = connect(&cluster, "exec?command=nonsense&stdout=1").await;
     let messages = all(client).await;

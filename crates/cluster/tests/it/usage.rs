@@ -154,7 +154,7 @@ async fn metrics_are_served_by_an_api_service_that_is_available() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_measured_is_not_found_in_the_words_of_metrics_server() {
+async fn unmeasured_pods_are_not_found_in_metrics_servers_words() {
     let cluster = cluster_with_metrics(json!({"coracle.dev/start": "false"})).await;
     sleep(Duration::from_secs(40)).await;
     let (code, why) = metrics(&cluster, "namespaces/default/pods/web").await;

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_goes_after_an_hour_and_what_waits_after_a_day() {
+    fn completed_requests_are_deleted_after_an_hour_and_pending_ones_after_a_day() {
         assert_eq!(due_of(json!({})).as_deref(), Some("2026-01-02T00:00:00Z"));
         assert_eq!(due_of(json!({"conditions": condition("Denied")})).as_deref(), Some("2026-01-02T01:00:00Z"));
         assert_eq!(due_of(json!({"conditions": condition("Failed")})).as_deref(), Some("2026-01-02T01:00:00Z"));

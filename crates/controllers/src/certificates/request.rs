@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_said_so() {
+    fn invalid_certificate_requests_are_reported() {
         for text in ["", "%%%", "aGVsbG8="] {
             assert_eq!(Content::parse(text), Err("PEM block type must be CERTIFICATE REQUEST".to_owned()), "{text}");
         }

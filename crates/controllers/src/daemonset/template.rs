@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_template_tolerates_for_a_while_is_tolerated_for_ever_in_its_place() {
+    fn timed_tolerations_of_the_template_become_unlimited_in_place() {
         let mut spec = PodSpec { host_network: true, ..PodSpec::default() };
         let for_a_while = |key: &str, operator: &str| Toleration {
             key: key.to_owned(),

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_allows_nothing_and_says_why() {
+    fn an_unknown_state_allows_no_disruption_and_has_a_reason() {
         let mut budget = budget(None, Some(1.into()));
         budget.status.disruptions_allowed = 4;
         let status = failed(&budget, "found no controllers", now());

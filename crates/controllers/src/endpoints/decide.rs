@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_changed_is_written_back() {
+    fn endpoints_that_a_user_changed_are_restored() {
         let endpoints = wanted(&service(80), &[pod(1, true)], None, None).unwrap();
         let mut mangled = endpoints.clone();
         mangled.metadata.labels.insert("mine".to_owned(), "yes".to_owned());

@@ -48,7 +48,7 @@ fn utilization_is_of_what_is_requested_and_small_differences_do_nothing() {
 }
 
 #[test]
-fn what_is_not_known_speaks_against_a_change() {
+fn missing_metrics_dampen_a_change() {
     // p2 is not measured: going down it counts as all that it requests, going up as nothing.
     let down = running(3).by_utilization(samples(&[100, 100]), "cpu", "", 50).unwrap();
     assert_eq!((down.replicas, down.utilization), (3, Some(10)));
@@ -71,7 +71,7 @@ fn pods_that_start_count_as_nothing_going_up_and_those_that_go_not_at_all() {
 }
 
 #[test]
-fn what_is_missing_is_said_in_the_words_of_kubernetes() {
+fn missing_metrics_are_reported_in_kubernetes_words() {
     let target = running(1);
     let utilization = |container, resource| target.by_utilization(samples(&[1]), resource, container, 50).unwrap_err();
     assert_eq!(utilization("d", "cpu"), "container d not found in Pod p0");

@@ -99,7 +99,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn what_a_person_has_mangled_is_left_out() {
+    fn invalid_intervals_are_ignored() {
         assert_eq!(Indexes::parse("5,0,1-2,x,7-,9-8,,3-99", 10).to_string(), "0-9");
         assert_eq!(Indexes::parse("99999999999999999999,4,18446744073709551615", 10).to_string(), "4");
         assert_eq!(Indexes::parse("0-18446744073709551615", u64::MAX).to_string(), "0-18446744073709551614");

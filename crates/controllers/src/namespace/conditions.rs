@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_new_changes_nothing_and_only_a_new_status_moves_the_time() {
+    fn equal_conditions_change_nothing_and_only_a_new_status_sets_the_transition_time() {
         let mut conditions = Vec::new();
         assert!(update(&mut conditions, &Findings::default(), "t1"));
         assert!(!update(&mut conditions, &Findings::default(), "t2"));

@@ -43,7 +43,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_freed_comes_last_and_what_is_taken_never() {
+    fn released_blocks_are_given_out_last_and_used_ones_never() {
         let mut range = Range::new("10.0.0.0/22".parse().unwrap(), 24);
         let mut taken: Vec<AddressBlock> = vec!["10.0.1.128/25".parse().unwrap()];
         let mut next = |taken: &[AddressBlock]| range.next(taken).map(|block| block.to_string());

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_controller_chose_is_taken_back_and_what_a_person_reserved_stays_reserved() {
+    fn the_controllers_binding_is_removed_and_a_users_reservation_stays() {
         let mut chosen = PersistentVolume::default();
         reserve(&mut chosen, &claim());
         assert!(chosen.metadata.annotations.contains_key(BOUND_BY_CONTROLLER));

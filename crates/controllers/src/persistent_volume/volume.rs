@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_made_for_a_claim_goes_when_the_claim_has_another() {
+    fn a_provisioned_volume_is_deleted_when_its_claim_has_another() {
         let mut made = volume();
         made.metadata.annotations.insert(PROVISIONED_BY.to_owned(), "csi.example.com".to_owned());
         assert_eq!(step(&made, Some(&claim("w"))), Step::Reclaim(Reclaim::Keep), "its driver deletes it");

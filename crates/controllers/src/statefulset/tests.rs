@@ -228,7 +228,7 @@ fn numbers_without_end_are_made_in_bursts() {
 
 proptest! {
     #[test]
-    fn whatever_happens_in_between_the_set_ends_as_it_is_asked_for_and_in_order_never_makes_two_at_once(
+    fn a_set_always_reaches_its_spec_and_an_ordered_one_never_creates_two_pods_at_once(
         in_order: bool,
         replicas in 0..5_i32,
         unavailable in prop::option::of(1..4_i32),

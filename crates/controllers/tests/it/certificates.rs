@@ -56,7 +56,7 @@ async fn approve(requests: &Api<CertificateSigningRequest>, mut request: Certifi
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_approved_is_signed_within_its_bounds_and_goes_after_an_hour() {
+async fn an_approved_request_is_signed_within_limits_and_deleted_after_an_hour() {
     let (_cluster, requests) = start().await;
     let made = requests.create(&request("node", "system:nodes", KUBELET)).await.unwrap();
     let key = ObjectKey::cluster("node");

@@ -82,7 +82,7 @@ async fn an_indexed_job_retries_an_index_up_to_its_limit_and_others_continue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_deleted_job_leaves_behind_is_held_by_nothing() {
+async fn pods_of_a_deleted_job_have_no_finalizer() {
     let world = World::with_nodes(0).await;
     job(&world, "0", json!({"parallelism": 2, "completions": 2})).await;
     let held = async || world.pods().await.iter().filter(|pod| pod.metadata.finalizers == [FINALIZER]).count();

@@ -91,7 +91,7 @@ async fn an_unused_legacy_token_is_marked_and_then_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn since_when_uses_are_noted_is_said_repaired_and_said_again() {
+async fn the_start_of_token_tracking_is_published_and_repaired() {
     let world = World::start().await;
     let maps = world.api::<ConfigMap>();
     let key = ObjectKey::new("kube-system", "kube-apiserver-legacy-service-account-token-tracking");

@@ -26,7 +26,7 @@ async fn quota(world: &World, hard: Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_goes_or_ends_is_given_back() {
+async fn deleted_and_finished_objects_release_their_quota() {
     let world = World::start().await;
     let (pods, maps) = (world.api::<Pod>(), world.api::<ConfigMap>());
     quota(&world, json!({"pods": "1", "requests.cpu": "1", "count/configmaps": "9"})).await;

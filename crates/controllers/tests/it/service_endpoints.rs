@@ -71,7 +71,7 @@ async fn a_pod_is_behind_its_service_while_it_is_ready_and_chosen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_people_delete_comes_back_and_what_they_take_over_is_theirs() {
+async fn deleted_slices_are_recreated_and_taken_over_slices_are_not_changed() {
     let world = World::start().await;
     web(&world).await;
     until("there is a slice", async || in_slices(&world).await == [Some(true)]).await;

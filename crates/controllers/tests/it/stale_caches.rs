@@ -112,7 +112,7 @@ impl Reconciler for OneIsLeft {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_deleted_at_once_is_not_deleted_again_though_the_cache_still_shows_it() {
+async fn a_deleted_pod_is_not_deleted_again_while_the_cache_still_shows_it() {
     let recorder = Recorder::ring(10_000);
     let cluster = Cluster::builder().api_server_only().start().await.unwrap();
     let maps: Api<ConfigMap> = Api::of(&Client::new(cluster.service(), cluster.ambient())).within("default");

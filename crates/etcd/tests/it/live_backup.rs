@@ -59,13 +59,13 @@ async fn survives_in_a_folder(store: EtcdStore) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_running_store_holds_survives_in_a_folder_with_its_revisions() {
+async fn a_backup_of_a_running_store_keeps_data_and_revisions() {
     let served = serve().await;
     survives_in_a_folder(connect(&served.url).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_real_etcd_holds_survives_in_a_folder_with_its_revisions() {
+async fn a_backup_of_a_real_etcd_keeps_data_and_revisions() {
     let Some(etcd) = real_etcd().await else { return };
     survives_in_a_folder(connect(&etcd.url).await).await;
 }

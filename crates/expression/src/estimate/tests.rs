@@ -157,7 +157,7 @@ fn maps_optional_values_and_values_of_any_type_cost_what_they_cost_in_kubernetes
 }
 
 #[test]
-fn what_is_never_worked_out_costs_nothing_at_least() {
+fn unevaluated_branches_have_a_minimum_cost_of_zero() {
     let (least, most) = cost("self == 'a' && self.contains('b')", text(Some(1000)));
     assert!(least < 10 && most > 300, "{least}..{most}");
     assert_eq!(cost("1 == 1 || self == 'a'", text(None)).0, 1);

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_what_could_be_said() {
+    fn an_invalid_annotation_is_reported_with_the_valid_values() {
         let why = |told: &[(&str, &str)], call| Behaviour::of(call, &[&annotations(told)]).unwrap_err().to_string();
         assert_eq!(
             why(&[("attach", "exhausted")], Call::Attach),

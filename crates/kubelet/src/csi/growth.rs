@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_promised_is_finished_before_more_is_begun() {
+    fn a_started_expansion_finishes_before_the_next_one_starts() {
         let (mut claim, volume) = bound("2Gi");
         begin(&mut claim, size("2Gi"), "now");
         claim.spec.resources.requests.insert(STORAGE.to_owned(), size("5Gi"));

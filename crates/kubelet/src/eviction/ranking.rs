@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn who_uses_more_than_it_requests_goes_first_then_who_matters_less_then_who_uses_most() {
+    fn eviction_ranks_by_excess_usage_then_priority_then_usage() {
         let pods = vec![
             pod("within", 0, "500Mi", 400),
             pod("matters", 10, "10Mi", 900),

@@ -127,7 +127,7 @@ fn a_container_that_ends_is_started_again_at_once_then_after_pauses_that_double(
 }
 
 #[test]
-fn one_container_is_started_again_while_the_others_run() {
+fn one_container_restarts_while_the_others_run() {
     let spec = json!({"containers": [{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]});
     let mut runtime = None;
     live(&pod_with(spec, &[("b.exit-code", "1"), ("b.exit-after", "5s")]), &mut runtime, 30);
@@ -262,7 +262,7 @@ fn an_image_that_is_nowhere_is_asked_for_again_after_pauses_and_found_when_it_is
 }
 
 #[test]
-fn what_a_program_ends_with_is_what_its_container_ends_with() {
+fn the_exit_code_of_a_program_is_that_of_its_container() {
     let pod = pod_with(json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}), &[]);
     let script = ["sh", "-c", "sleep 7; exit 3"].map(str::to_owned);
     let mut context = PodContext::of(&pod);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_failed_decides_what_is_run() {
+    fn the_exit_code_decides_which_command_runs() {
         assert_eq!(
             said("false && echo a || echo b; test 1 -lt 2 && echo c; [ -f /etc/config/a ] && echo d"),
             ["b", "c", "d"]
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_here_runs_for_ever() {
+    fn an_unknown_program_runs_for_ever() {
         assert_eq!(script("echo begin; nginx -g 'daemon off;'").1, None);
         assert_eq!(script("while true; do echo tick; sleep 1; done").1, None);
         assert_eq!(script("sleep infinity").1, None);

@@ -69,7 +69,7 @@ fn saved() -> SavedNodes {
 }
 
 #[test]
-fn what_was_saved_is_read_again_and_a_machine_made_of_it_holds_the_same() {
+fn a_restored_node_equals_the_saved_one() {
     let saved = saved();
     let read = SavedNodes::read(&saved.to_bytes()).unwrap();
     assert_eq!(read, saved);
@@ -127,7 +127,7 @@ fn another_version_is_refused_by_name_whatever_else_is_in_it() {
 }
 
 #[test]
-fn what_no_machine_can_hold_is_refused() {
+fn an_impossible_node_state_is_refused() {
     let refused = |pointer: &str, value: Value| {
         let mut written: Value = serde_json::from_slice(&saved().to_bytes()).unwrap();
         *written.pointer_mut(&format!("/nodes/node-1/machine{pointer}")).unwrap() = value;

@@ -278,7 +278,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_query_begins_with_changes_no_answer(
+        fn the_prefix_of_a_query_does_not_change_its_result(
             text in "(\\.[ab]|\\.\\[\"a\"\\]|\\[\\]|\\.\\[\\]| \\| |, \\.a| \\+ \\.b|\\[0\\]){1,6}",
         ) {
             let object = json!({"a": [{"b": 1, "a": {"b": [2, null]}}, {"b": null}], "b": {"a": "x"}});

@@ -133,7 +133,7 @@ fn refused(spec: &str) -> String {
 }
 
 #[test]
-fn what_is_no_stage_is_refused_with_line_and_path() {
+fn invalid_stages_are_refused_with_line_and_path() {
     let with = |rest: &str| refused(&format!("  resourceRef: {{kind: Pod}}\n{rest}"));
     assert_eq!(refused("  selector: {}\n"), "5: spec: needs resourceRef");
     assert_eq!(with("  weigth: 1\n"), "7: spec.weigth: is no field of a Stage");

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_built_is_refused_by_name() {
+    fn unsupported_fields_are_refused_by_name() {
         let refused = |amount: Json| read(KINDS[0], json!({"usages": [{"usage": {"cpu": amount}}]})).unwrap_err();
         let expression = |text: &str| refused(json!({ "expression": text }));
         assert!(expression("pod.SinceSecond()").contains("SinceSecond"), "{}", expression("pod.SinceSecond()"));

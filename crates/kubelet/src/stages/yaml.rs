@@ -119,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(value in any_json()) {
+        fn written_yaml_is_read_again(value in any_json()) {
             prop_assert_eq!(from_yaml(&to_yaml(&value)).unwrap(), value);
         }
     }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_as_the_api_server_has_it() {
+    fn omitted_fields_have_the_api_servers_defaults() {
         let text = "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: kube-system}, spec: {containers: [\
                     {name: c, image: i, livenessProbe: {periodSeconds: 3}, resources: {limits: {cpu: 1}}}]}}";
         let pod = read("/web.yaml", text).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_static_pod_is_refused_with_a_reason() {
+    fn an_invalid_static_pod_is_refused_with_a_reason() {
         let why = |from: &str, to: &str| read("/web.yaml", &WEB.replace(from, to)).unwrap_err();
         assert_eq!(why("name: web", "labels: {}"), "invalid pod: name is needed for the pod");
         assert_eq!(

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_or_another_ends_before_what_is_wanted_begins_and_what_is_the_same_stays() {
+    fn removed_or_changed_pods_end_before_their_replacements_start_and_equal_ones_stay() {
         let (table, now) = (StaticPods::default(), parse_time("2026-01-01T00:00:00.5Z").unwrap());
         let keys = |names: &[&str]| names.iter().map(|name| ObjectKey::cluster(*name)).collect::<Vec<_>>();
         assert_eq!(table.replace(vec![pod("a", "1"), pod("b", "1")], now), keys(&["a", "b"]));

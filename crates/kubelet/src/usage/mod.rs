@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_one_container_wins_and_init_containers_have_to_be_named() {
+    fn usage_of_one_container_takes_precedence_and_init_containers_need_their_own() {
         let pod = pod(json!({"coracle.dev/cpu": "250m", "coracle.dev/b.cpu": "30m", "coracle.dev/b.memory": "64Mi"}));
         assert_eq!((of(&pod, 0, false), of(&pod, 1, false)), ((250, 10), (30, 64)));
         assert_eq!((of(&pod, 0, true), of(&pod, 1, true)), ((100, 10), (30, 64)));
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_once_and_leaves_the_default() {
+    fn an_invalid_usage_is_reported_once_and_the_default_applies() {
         let pod = pod(json!({"coracle.dev/cpu": "lots", "coracle.dev/memory": "64Mi"}));
         let mut faults = Vec::new();
         let usages = pod.spec.containers.iter().map(|own| Usage::told(&pod, own, false, &mut faults));

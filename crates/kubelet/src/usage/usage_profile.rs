@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said() {
+    fn an_invalid_profile_is_reported() {
         let why = |text: &str| UsageProfile::parse(text, Unit::One, 0).unwrap_err();
         assert!(why("much").starts_with("\"much\" is no quantity: "));
         assert_eq!(why("-1"), "\"-1\" is below zero");

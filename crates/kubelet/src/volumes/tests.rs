@@ -143,7 +143,7 @@ async fn a_volume_stays_staged_while_another_pod_of_the_node_has_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_failed_is_left_alone_for_twice_as_long_each_time() {
+async fn failed_operations_are_retried_with_exponential_backoff() {
     let mut node = Node::default();
     node.restart();
     node.wants(1, &[local("uid-1", "map")]);
@@ -161,7 +161,7 @@ async fn what_has_failed_is_left_alone_for_twice_as_long_each_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_found_after_a_restart_is_mounted_again_or_cleaned_up() {
+async fn volumes_found_after_a_restart_are_mounted_again_or_cleaned_up() {
     let mut node = Node::default();
     node.restart();
     node.wants(1, &[csi("v")]);
@@ -179,7 +179,7 @@ async fn what_is_found_after_a_restart_is_mounted_again_or_cleaned_up() {
 }
 
 #[test]
-fn what_a_kubelet_writes_after_its_end_does_not_arrive() {
+fn writes_of_a_stopped_kubelet_are_lost() {
     let disk = Disk::default();
     let (term, _) = disk.reconstruct();
     disk.end(term);
@@ -210,7 +210,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_happens_all_that_is_wanted_is_mounted_in_the_end_and_nothing_else(
+    fn exactly_the_wanted_volumes_are_mounted_in_the_end(
         all in proptest::collection::vec(happens(), 0..40)
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_read_is_read() {
+    fn valid_schedules_are_parsed() {
         let readable = [
             "* * * * *",
             "*/5 0-6 1,15 jan-Mar MON",
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_is_refused_in_the_words_of_the_parser() {
+    fn invalid_schedules_have_the_errors_of_kubernetes_parser() {
         let cases = [
             ("", "empty spec string"),
             ("every day", "expected exactly 5 fields, found 2: [every day]"),

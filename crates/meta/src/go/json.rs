@@ -34,7 +34,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_the_text_means_stays(key in ".*", value in ".*", number in any::<i64>()) {
+        fn the_meaning_of_the_json_stays(key in ".*", value in ".*", number in any::<i64>()) {
             let tree = serde_json::json!({key: [value, number, null, {"x": {}}]});
             let text = go_json(&serde_json::to_string_pretty(&tree).unwrap());
             prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), tree);

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_printed_is_escaped_as_go_escapes_it() {
+    fn unprintable_characters_are_escaped_like_go() {
         assert_eq!(go_quote("a \"b\" \\ é"), r#""a \"b\" \\ é""#);
         assert_eq!(go_quote("\n\t\r\u{7}\u{8}\u{b}\u{c}\u{0}\u{7f}"), r#""\n\t\r\a\b\v\f\x00\x7f""#);
         assert_eq!(go_quote("\u{80}\u{feff}"), r#""\u0080\ufeff""#);

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_versions_share_becomes_that_of_each() {
+    fn common_settings_of_all_versions_move_to_each_version() {
         let (validation, columns) = (json!({"openAPIV3Schema": {"type": "object"}}), json!([{"JSONPath": ".a"}]));
         let found = v1(json!({
             "version": "v1", "validation": validation, "additionalPrinterColumns": columns, "scope": "Cluster",

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn invalid_json_paths_are_refused() {
         for path in ["spec", ".a[", ".a[x]", ".a..b", ".a[?(b)]", ".a[?(@.x==y)]"] {
             assert!(JsonPath::parse(path).is_err(), "{path}");
         }

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_let_in_once_counts_only_for_the_total() {
+    fn previously_accepted_rules_count_only_for_the_total_cost() {
         let mut costs = Costs::new(true);
         assert_eq!(costs.add("a", "estimated rule cost", u64::MAX), None);
         assert_eq!(costs.errors("all").len(), 2);

@@ -96,13 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_is_as_good_as_absent() {
+    fn empty_values_equal_absent_ones() {
         let (old, new) = (json!({"spec": {"a": {"b": []}}}), json!({"spec": {"c": {"d": null}}}));
         assert_eq!(generation(Generation::Fields(&["spec"]), new, old), 1);
     }
 
     #[test]
-    fn what_is_empty_is_another_map_than_what_is_absent() {
+    fn an_empty_map_differs_from_an_absent_one() {
         let maps = |new: Value, old: Value| generation_of(Likeness::OfMaps, Generation::Fields(&["spec"]), new, old);
         let spec = |value: Value| json!({"spec": value});
         assert_eq!(maps(spec(json!({"a": {}})), spec(json!({}))), 2);

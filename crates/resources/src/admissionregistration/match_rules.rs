@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_resource_includes_is_refused() {
+    fn resources_that_overlap_a_wildcard_are_refused() {
         let said = messages(wrong_resources(&[json!("pods/*"), json!("pods/log")], "r"));
         assert_eq!(said, ["r[1]: Invalid value: \"pods/log\": if 'pods/*' is present, must not specify pods/log"]);
         let said = messages(wrong_resources(&[json!("*"), json!("pods")], "r"));

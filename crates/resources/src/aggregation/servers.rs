@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_fails_is_asked_again_later_and_later_and_one_that_answers_every_half_minute() {
+    fn failing_servers_are_probed_with_backoff_and_available_ones_every_half_minute() {
         let (mut servers, start) = (Servers::default(), Instant::now());
         servers.take(&[checked(Verdict::Ask { lacks: None }, "1")], |_| false, start);
         let mut pauses = Vec::new();

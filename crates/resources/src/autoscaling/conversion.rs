@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_v1_cannot_say_survives_in_annotations() {
+    fn fields_that_v1_lacks_survive_in_annotations() {
         let metric =
             |name: &str, amount: Value| json!({"type": "Resource", "resource": {"name": name, "target": amount}});
         let memory = metric("memory", json!({"type": "AverageValue", "averageValue": "1Gi"}));

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_stays_ended() {
+    fn a_finished_job_stays_finished() {
         let complete = json!({"startTime": START, "completionTime": END, "succeeded": 2, "failed": 1,
             "conditions": hold(&["SuccessCriteriaMet", "Complete"])});
         assert_eq!(said(&json!({}), &complete, &complete), [""; 0]);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_wrong_already_does_not_stop_other_news() {
+    fn existing_errors_do_not_block_other_updates() {
         let old = json!({"active": 1, "conditions": hold(&["Complete"])});
         let mut new = old.clone();
         new["failed"] = 1.into();

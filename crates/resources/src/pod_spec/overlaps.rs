@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn those_that_overlap_are_those_of_each_with_all_before(
+        fn overlaps_are_found_between_each_entry_and_all_earlier_ones(
             files in proptest::collection::vec(("[ab/]{0,4}", prop_oneof![Just(""), Just("s")]), 0..10),
         ) {
             let all: Vec<File> = files.iter().map(|(path, source)| File::new(path, source)).collect();

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_is_dropped() {
+    fn fields_of_disabled_features_are_dropped() {
         let mut spec = json!({"devices": {
             "requests": [
                 {"name": "a", "exactly": {"count": 1, "tolerations": [{}], "capacity": {}}},

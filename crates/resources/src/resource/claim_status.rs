@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_claim_stands_in_its_status_once_it_is_allocated() {
+    fn an_allocated_claim_lists_its_users_in_its_status() {
         let empty = claim(json!({}));
         let consumer = json!({"resource": "pods", "name": "p", "uid": "1"});
         assert_eq!(said(&claim(json!({"allocation": allocation(), "reservedFor": [consumer]})), &empty), [""; 0]);

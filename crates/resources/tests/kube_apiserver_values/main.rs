@@ -103,7 +103,7 @@ async fn json_of_kube_apiserver_is_read_in_whichever_served_version_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_read_is_named_by_a_list_and_a_get_until_it_is_gone() {
+async fn unreadable_values_are_reported_by_list_and_get_until_deleted() {
     let engine = engine();
     let key = "/registry/secrets/shop/pw";
     put(&engine, key, "k8s:enc:aescbc:v1:key1:0123456789").await;

@@ -163,7 +163,7 @@ fn check(measure: impl Fn(&dyn Strategy, &Value) -> Times) {
 
 #[test]
 #[ignore = "takes minutes: `make soak` runs it"]
-fn what_a_kind_says_of_an_object_takes_as_long_as_its_lists_are() {
+fn validation_time_is_linear_in_the_length_of_lists() {
     check(steps::of_the_kind);
 }
 

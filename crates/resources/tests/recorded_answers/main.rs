@@ -35,7 +35,7 @@ fn warning(value: &http::HeaderValue) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_is_said_as_kube_apiserver_says_it() {
+async fn errors_equal_those_of_kube_apiserver() {
     let server = server();
     let namespace = json!({"metadata": {"name": "default"}});
     assert_eq!(answer(&server, "/api/v1/namespaces", &namespace).await["code"], 201);

@@ -176,7 +176,7 @@ fn with_a_real_clock_a_new_cluster_continues_from_a_fork_of_the_store() {
 }
 
 #[test]
-fn what_the_store_has_compacted_since_cannot_be_gone_back_to() {
+fn a_compacted_revision_cannot_be_restored() {
     let head = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: long}\n";
     let text = format!(
         "{head}spec: {{cluster: {{nodes: 1}}, steps: [{{name: wait, try: [{{sleep: {{duration: 900s}}}}]}}]}}\n"

@@ -135,7 +135,7 @@ fn still_wants_what_it_says_at_every_revision_since_the_step_began() {
 }
 
 #[test]
-fn since_begins_what_always_and_never_say_with_a_step() {
+fn since_starts_always_and_never_at_a_step() {
     let spec = |since: &str| {
         let never = format!("{{name: no x, cel: \"configmaps.exists(c, c.metadata.name == 'x')\", since: {since}}}");
         let second = "  - {name: second, try: [{sleep: {duration: 1ms}}]}\n";

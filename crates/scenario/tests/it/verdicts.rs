@@ -65,7 +65,7 @@ fn a_wait_sees_the_write_before_it() {
 }
 
 #[test]
-fn what_is_chosen_is_chosen_among_all_that_was_written() {
+fn selectors_choose_among_all_written_objects() {
     for mode in MODES {
         let patch = "    - patch: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: '1'}}}\n";
         let by_label = "    - create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: labelled, labels: {a: b}}}}\n\
@@ -78,7 +78,7 @@ fn what_is_chosen_is_chosen_among_all_that_was_written() {
 }
 
 #[test]
-fn what_must_never_be_is_judged_at_the_last_revision_too_and_at_each_before() {
+fn never_is_checked_at_every_revision_including_the_last() {
     let never = "  never:\n  - {name: never x, cel: \"configmaps.exists(c, c.metadata.name == 'x')\"}\n";
     for mode in MODES {
         // It is there at the last revision, or at one revision only: `never` speaks of all of them.

@@ -129,7 +129,7 @@ fn expressions_that_give_no_truth_or_read_fields_that_are_not_there() {
 }
 
 #[test]
-fn what_a_scenario_defines_itself_may_be_named() {
+fn a_scenario_can_use_kinds_that_it_defines() {
     let definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: toys.example.com}, \
         spec: {group: example.com, scope: Namespaced, names: {plural: toys, kind: Toy}, versions: [{name: v1, served: true, \
         storage: true, schema: {openAPIV3Schema: {type: object}}}]}}";

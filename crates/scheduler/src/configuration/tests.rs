@@ -177,7 +177,7 @@ fn election_and_back_off_are_checked() {
 }
 
 #[test]
-fn what_has_no_meaning_is_noted() {
+fn settings_without_effect_are_noted() {
     let notes = read("parallelism: 16\nclientConnection: {kubeconfig: /a, qps: 5}\n").unwrap();
     assert_eq!((notes.kubeconfig.as_deref(), notes.notes.len()), (Some("/a"), 2));
     assert_eq!(notes.notes[0], "s.yaml:3: parallelism: has no meaning here: one thread decides");

@@ -144,7 +144,7 @@ fn a_pool_counts_as_of_its_newest_generation_and_only_when_it_is_whole() {
 }
 
 #[test]
-fn what_cannot_be_is_said_by_name() {
+fn unsatisfiable_requests_are_reported_by_name() {
     let mut inventory = inventory();
     let unread = json!({"selectors": [{"cel": {"expression": "device.nothing"}}]});
     let said = allocated(&inventory, json!({"requests": [exactly("r", unread)]})).unwrap_err();

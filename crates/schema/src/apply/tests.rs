@@ -618,7 +618,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_manager_applied_is_what_can_be_extracted(other in containers(), config in containers()) {
+    fn extracting_returns_what_a_manager_applied(other in containers(), config in containers()) {
         let mut server = Server::deployments();
         server.apply("other", other, false).unwrap();
         server.apply("me", config.clone(), true).unwrap();

@@ -256,7 +256,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_wrong_is_said_as_go_says_it() {
+    fn errors_have_gos_words() {
         for (text, want) in [
             ("", "unexpected end of JSON input"),
             ("{", "unexpected end of JSON input"),
@@ -279,7 +279,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_serde_writes_is_read_back(text in "\\PC*", number in any::<i64>(), float in any::<f64>()) {
+        fn json_written_by_serde_is_read_back(text in "\\PC*", number in any::<i64>(), float in any::<f64>()) {
             let value = serde_json::json!({"s": text, "n": number, "f": float, "l": [null, true, {}], &text: 1});
             let read = parse(&serde_json::to_vec(&value).unwrap()).unwrap();
             prop_assert_eq!(Pass::new(Form::Received).free(read), value);

@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_found_to_be_normal_is_what_a_pass_leaves(changes in proptest::collection::vec((1..60_usize, values()), 0..4)) {
+        fn objects_found_to_be_normal_are_unchanged_by_a_pass(changes in proptest::collection::vec((1..60_usize, values()), 0..4)) {
             let mut pod = stored(pod()).unwrap();
             for (mut at, value) in changes {
                 put(&mut pod, &mut at, &value);

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn values_that_are_not_objects_are_refused() {
         for wrong in [&b""[..], b"k8s\0", b"[]", b"{}", b"{\"kind\":\"Pod\"}", b"\x80\x02"] {
             assert!(kind_of_stored(wrong).is_err(), "{wrong:?}");
         }

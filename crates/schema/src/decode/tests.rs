@@ -118,7 +118,7 @@ fn nulls_in_maps_are_zeros() {
 }
 
 #[test]
-fn what_is_printed_is_normal() {
+fn printed_objects_are_normal() {
     let role =
         json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": []});
     let schema = Table::v1_35().kind(&kind("rbac.authorization.k8s.io", "Role")).unwrap();
@@ -141,7 +141,7 @@ fn schemas_of_custom_resources_are_read_in_all_their_forms() {
 }
 
 #[test]
-fn what_is_no_schema_where_one_may_stand_is_nothing_or_refused() {
+fn invalid_schemas_are_ignored_or_refused() {
     let read = |schema: Value| {
         let versions = json!([{"name": "v1", "schema": {"openAPIV3Schema": schema}}]);
         let body = json!({"spec": {"versions": versions}}).to_string();

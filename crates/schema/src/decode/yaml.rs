@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_is_refused() {
+    fn invalid_yaml_is_refused() {
         assert!(parse(b"a: [1\n").unwrap_err().starts_with("yaml: "));
         assert_eq!(parse(b"a: b: c").unwrap_err(), "yaml: mapping values are not allowed in this context");
         assert_eq!(

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_writer_writes_is_refused_by_its_line() {
+    fn invalid_lines_are_refused_with_their_number() {
         assert_eq!(refused("a\tx\nb"), "line 2 of the descriptions has no tab");
         assert_eq!(refused("a\tx\n\nb\ty\n"), "line 2 of the descriptions has no tab");
         assert_eq!(refused("b\tx\na\ty"), "line 2 of the descriptions is not after the one before");
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn written_descriptions_are_read_again(
             described in prop::collection::btree_map(("[a-z.]{1,6}", prop::option::of("[a-zA-Z$]{1,3}")), any::<String>(), 0..20)
         ) {
             let read = Described::read(Described::write(&described)).unwrap();

@@ -113,7 +113,7 @@ impl Descriptions for Named {
 }
 
 #[test]
-fn what_all_objects_have_is_described_for_custom_kinds_too() {
+fn common_fields_are_described_for_custom_kinds_too() {
     let row = boats();
     let schema = json!({"type": "object"});
     let document =

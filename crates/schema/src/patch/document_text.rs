@@ -97,7 +97,7 @@ mod tests {
     use crate::patch::JsonPatch;
 
     #[test]
-    fn what_a_patch_leaves_alone_stands_in_the_order_of_go() {
+    fn unchanged_fields_have_the_order_of_go() {
         let schema = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
         let document = json!({
             "metadata": {"name": "p", "labels": {"b": "<", "a": "1"}, "uid": "u"},

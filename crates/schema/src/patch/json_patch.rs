@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_apply_says_so_in_general_words_and_what_is_no_patch_in_precise_ones() {
+    fn inapplicable_patches_have_general_errors_and_invalid_ones_precise_errors() {
         let status: Status = patched(json!({}), json!([{"op": "explode", "path": "/a"}])).unwrap_err().into();
         assert_eq!(status.code, 422);
         assert_eq!(status.message, "the server rejected our request due to an error in our request");

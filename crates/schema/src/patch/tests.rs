@@ -183,7 +183,7 @@ fn an_order_that_contradicts_the_patch_is_refused() {
 }
 
 #[test]
-fn what_contradicts_the_kind_is_named() {
+fn patches_that_contradict_the_kind_are_refused_with_the_field() {
     let spec = json!({"containers": [{"name": "c"}]});
     let (code, message) = refused(spec.clone(), json!({"containers": [{"image": "nope"}]}));
     assert_eq!((code, message.as_str()), (500, "map: map[image:nope] does not contain declared merge key: name"));
@@ -198,7 +198,7 @@ fn what_contradicts_the_kind_is_named() {
 }
 
 #[test]
-fn what_is_new_comes_without_directives_and_nulls() {
+fn new_values_contain_no_directives_and_nulls() {
     let patch = json!({"containers": [{"name": "c", "image": null, "env": [{"name": "A", "$patch": "delete"}, {"name": "B"}]}]});
     assert_eq!(patched_spec(json!({}), patch), json!({"containers": [{"name": "c", "env": [{"name": "B"}]}]}));
 }

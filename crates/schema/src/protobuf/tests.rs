@@ -99,7 +99,7 @@ fn go_writes_the_same_bytes() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_in_gos_words() {
+fn invalid_messages_are_refused_in_gos_words() {
     let (kind, schema) = pod();
     let refuse = |body: &[u8]| decode(body, Format::Protobuf, &kind, &schema).unwrap_err().message;
     assert!(refuse(b"").ends_with(": empty data (<empty>)"));

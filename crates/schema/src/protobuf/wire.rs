@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(tag in 1_u32..1 << 29, number in any::<i64>(), bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn encoded_values_are_decoded_again(tag in 1_u32..1 << 29, number in any::<i64>(), bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut out = Vec::new();
             put_int(&mut out, tag, number);
             put_bytes(&mut out, tag, &bytes);

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_schema_describes_is_not_compared() {
+    fn values_without_a_schema_are_not_compared() {
         let open = schema(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
             "properties": {"a": {"type": "string"}}}));
         assert!(open.is_same(&json!({"a": "x"}), &json!({"a": "x"})));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_it_was_is_not_held_against_a_change() {
+    fn unchanged_values_are_not_validated_again() {
         let spec = schema(json!({"type": "object", "required": ["name"], "properties": {
             "name": {"type": "string", "maxLength": 2},
             "items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],

@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_refuses_is_refused_in_its_words() {
+    fn patterns_that_go_refuses_are_refused_in_its_words() {
         for (pattern, expected) in [
             ("[", "missing closing ]: `[`"),
             ("[^]", "missing closing ]: `[^]`"),
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_accepts_means_the_same() {
+    fn patterns_that_go_accepts_have_the_same_meaning() {
         for (pattern, text, expected) in [
             (r"^\d$", "\u{663}", false),
             (r"^\d+$", "12", true),
@@ -454,7 +454,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_is_an_expression(pattern in r"[\[\]{}()a-c0-3?*+|\\dwxpQEPL^$,.:<>=!-]{0,14}") {
+        fn accepted_patterns_compile(pattern in r"[\[\]{}()a-c0-3?*+|\\dwxpQEPL^$,.:<>=!-]{0,14}") {
             if let Ok(translated) = translated(&pattern) {
                 prop_assert!(Regex::new(&translated).is_ok(), "{} {}", pattern, translated);
             }

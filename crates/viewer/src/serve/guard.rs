@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shows_the_secret_at_the_servers_own_address_is_let_in() {
+    fn requests_with_the_secret_and_the_servers_own_host_are_accepted() {
         let page = format!("/{SECRET}/");
         let at = "127.0.0.1:4000";
         for host in [at, "localhost:4000"] {

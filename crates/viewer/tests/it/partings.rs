@@ -47,7 +47,7 @@ fn count(events: &Events, what: Act) -> i64 {
 
 proptest! {
     #[test]
-    fn what_is_called_the_same_is_so_byte_for_byte_and_the_next_is_not(one in drawn(), other in drawn()) {
+    fn the_common_prefix_is_equal_byte_for_byte_and_the_next_entry_differs(one in drawn(), other in drawn()) {
         let divergence = Divergence::of(&one, &other);
         for (first, second) in one.entries.iter().zip(&other.entries).take(divergence.same) {
             prop_assert_eq!(line(first), line(second));
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_counted_makes_up_the_whole_difference(one in drawn(), other in drawn()) {
+    fn the_counts_add_up_to_the_whole_difference(one in drawn(), other in drawn()) {
         let divergence = Divergence::of(&one, &other);
         for what in [Act::Requests, Act::Writes, Act::Syncs] {
             let counted = divergence.counts.iter().filter(|count| count.what == what);
@@ -108,7 +108,7 @@ fn run(wanted: usize, seed: u64) -> Events {
 }
 
 #[test]
-fn what_is_said_names_the_event_the_words_the_causes_and_who_did_more() {
+fn a_comparison_names_the_event_its_text_its_causes_and_the_busier_actors() {
     let (one, other) = (run(1, 7), run(2, 7));
     let said = differ(&RunPair::of(&one, &other, ["first", "second"]));
     for line in [

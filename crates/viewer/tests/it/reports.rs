@@ -50,7 +50,7 @@ fn the_summary_says_what_broke_where_and_who_wrote_it() {
 }
 
 #[test]
-fn what_the_page_gets_is_all_of_the_log_and_unpacks_to_it() {
+fn the_data_of_the_page_decompresses_to_the_whole_log() {
     let events = run("</script><!--\u{202e}");
     let text = data(&events);
     let page: Value = serde_json::from_str(&text).unwrap();
@@ -95,13 +95,13 @@ fn page(name: &str) -> (String, String, String) {
 
 proptest! {
     #[test]
-    fn whatever_things_are_called_the_page_around_the_run_is_the_same(name in "(?s).{0,40}|</script>.{0,9}") {
+    fn names_of_objects_do_not_change_the_page_around_the_run(name in "(?s).{0,40}|</script>.{0,9}") {
         let ((before, data, after), plain) = (page(&name), page("a"));
         prop_assert!(data.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)));
         prop_assert_eq!((before, after), (plain.0, plain.2));
     }
     #[test]
-    fn whatever_things_are_called_is_text(name in "(?s).{0,40}") {
+    fn names_of_objects_are_shown_as_text(name in "(?s).{0,40}") {
         let events = run(&name);
         let junit = report(&events, Format::Junit);
         let allowed = |character: char| matches!(character, '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);

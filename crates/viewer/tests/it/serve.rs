@@ -94,7 +94,7 @@ fn say(recorder: &Recorder, name: &str) -> EntryId {
 }
 
 #[tokio::test]
-async fn who_has_the_link_gets_the_page_with_a_policy_that_lets_it_ask_for_events_alone() {
+async fn the_link_returns_the_page_with_a_policy_that_permits_only_events() {
     let address = served(cluster(&Recorder::ring(10))).await;
     let link = Secret::new(SECRET.to_owned()).link(address);
     assert_eq!(link, format!("http://{address}/{SECRET}/"));
@@ -166,7 +166,7 @@ async fn a_stream_holds_what_the_recorder_holds_and_then_what_it_records() {
 }
 
 #[tokio::test]
-async fn who_comes_back_gets_what_it_has_not_had_and_sees_where_the_ring_forgot() {
+async fn a_reconnecting_page_gets_missing_entries_and_sees_gaps() {
     let recorder = Recorder::ring(5);
     let address = served(cluster(&recorder)).await;
     say(&recorder, "a");

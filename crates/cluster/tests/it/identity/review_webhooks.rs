@@ -168,7 +168,7 @@ async fn a_token_is_valid_only_for_its_audiences() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_shows_one_token_at_a_time_shares_one_question() {
+async fn concurrent_requests_with_one_token_share_one_webhook_call() {
     let asked = Asked::default();
     let slow = |review: &Value| {
         let (_, code, body) = ann(review);

@@ -179,7 +179,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_a_frame_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_a_frame_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
             let mut reader = Frames::default();
             reader.push(&bytes);
             while let Ok(Some(_)) = reader.next_frame() {}
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_of_this_version_is_refused() {
+    fn frames_of_another_version_are_refused() {
         let refusal = |bytes: &[u8]| {
             let mut reader = Frames::default();
             reader.push(bytes);

@@ -121,7 +121,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_a_block_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_a_block_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
             let _ = Unpacker::new().unpack(&bytes);
             let _ = read(&bytes);
         }

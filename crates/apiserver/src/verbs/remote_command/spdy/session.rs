@@ -201,7 +201,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_a_client_sends_is_taken_or_refused(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+        fn any_bytes_of_a_client_are_accepted_or_refused(bytes in proptest::collection::vec(0_u8.., 0..200)) {
             let _ = Session::new(BTreeSet::from([ERROR])).hear(&bytes);
         }
     }
