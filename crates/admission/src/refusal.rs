@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_said_once() {
+    fn duplicate_reasons_are_removed() {
         assert_eq!(aggregate::<&str>(&[]), None);
         assert_eq!(aggregate(&["a", "a"]).unwrap(), "a");
         assert_eq!(aggregate(&["a", "b", "a"]).unwrap(), "[a, b]");

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_unwinds_on_unless_it_is_survived_and_then_it_is_reported() {
+    fn a_panic_continues_unless_the_environment_survives_it_and_then_it_is_reported() {
         let panic = || catch_unwind(|| panic!("no {}", "boat")).unwrap_err();
         let unwound = catch_unwind(|| Panics::default().caught("the test", panic())).unwrap_err();
         assert_eq!(Panics::message(&*unwound), "no boat");

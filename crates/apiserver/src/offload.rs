@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_panic_elsewhere_is_one_of_the_request() {
+    async fn a_panic_in_the_pool_is_continued_in_the_request() {
         let thread = Thread::with_room(9);
         let weight = Weight::new(Some(&thread));
         let answer = {

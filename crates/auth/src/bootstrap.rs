@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_identities_that_we_ship_may_do_their_work() {
+    fn the_components_have_the_permissions_that_they_need() {
         let authenticated = "system:authenticated";
         let scheduler = User::new("system:kube-scheduler", [authenticated]);
         assert!(scheduler_may_bind(&scheduler));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_may_see_that_the_server_lives_and_only_the_known_what_it_serves() {
+    fn health_is_public_and_discovery_needs_authentication() {
         let anonymous = User::new("system:anonymous", ["system:unauthenticated"]);
         let known = User::new("ann", ["system:authenticated"]);
         assert!(policy().allows(&anonymous, "get", &Target::Path("/healthz".into())).is_ok());

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_ends_with_its_object_and_counts_for_no_other_of_the_same_name() {
+    fn a_token_ends_with_its_object_even_if_a_new_one_has_the_same_name() {
         let now: Timestamp = "2026-01-01T00:02:00Z".parse().unwrap();
         let bound = bound(&json!({
             "namespace": "shop", "serviceaccount": {"name": "robot", "uid": "u1"}, "node": {"name": "n", "uid": "u2"}

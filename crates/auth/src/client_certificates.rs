@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_names_itself_by_its_hash_and_its_user_by_a_uid() {
+    fn a_certificate_user_has_the_certificate_hash_and_uid() {
         let der = certificate(Some("ann"), &[]);
         let user = user_of(&der).unwrap().unwrap();
         let hash: String = Sha256::digest(&der).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_verified_by_its_issuer_alone() {
+    fn only_its_issuer_verifies_a_token() {
         let ours = Issuer::generate("https://ours").unwrap();
         let theirs = Issuer::generate("https://ours").unwrap();
         let token = ours.sign(&json!({"iss": "https://ours", "sub": "x"})).unwrap();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_rotated_and_every_issuer_that_is_named_is_accepted() {
+    fn keys_can_be_rotated_and_every_configured_issuer_is_accepted() {
         let (before, after) = (issuer(P384, &[]), issuer(RSA, &[P384, RSA]));
         let old = before.sign(&json!({"iss": "https://before"})).unwrap();
         let new = after.sign(&json!({"iss": "https://ours"})).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_signs_and_is_not_among_those_that_verify_is_not_accepted() {
+    fn a_signing_key_that_is_not_a_verifying_key_is_not_accepted() {
         let issuer = issuer(RSA, &[P384]);
         let token = issuer.sign(&json!({"iss": "https://ours"})).unwrap();
         assert_eq!(issuer.verify(&token), Err(TokenError::UnknownKey));
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_that_is_no_address_is_not_published() {
+    fn an_issuer_without_a_url_is_not_published() {
         assert!(Issuer::generate("me").unwrap().documents("https://localhost", None).is_empty());
     }
 

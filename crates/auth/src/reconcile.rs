@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_every_cluster_begins_with_is_as_it_has_to_be() {
+    fn the_default_policy_needs_no_reconciliation() {
         for object in bootstrap_policy() {
             assert_eq!(reconciled(&object, &object), Reconciled::AsItIs, "{}", object.name());
         }

@@ -120,7 +120,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_the_token_that_a_secret_holds_counts() {
+    fn only_the_current_token_of_a_secret_is_valid() {
         let secret = |token: &str| Object::from_value(json!({"data": {"token": STANDARD.encode(token)}})).unwrap();
         assert!(holds(&secret("a.b.c"), "a.b.c"));
         assert!(!holds(&secret("a.b.d"), "a.b.c"));

@@ -141,7 +141,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_token_counts_from_its_beginning_to_its_end() {
+    fn a_token_is_valid_from_its_start_to_its_expiration() {
         let claims = |nbf: i64, exp: i64| json!({"nbf": nbf, "exp": exp}).as_object().unwrap().clone();
         let now = Timestamp::from_second(100).unwrap();
         let refusal = |claims: &Map<String, Value>| check_times(claims, now).err().map(|status| status.message);

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_a_pod_for_this_server_lasts_a_year_and_no_other_does() {
+    fn only_tokens_in_pods_for_this_server_last_a_year() {
         let requests = requests(TokenLifetimes::default());
         assert_eq!(lifetime(&requests, "https://ours", 3607, true), (31_536_000, Some(3607)));
         assert_eq!(lifetime(&requests, "https://ours", 3607, false), (3607, None));

@@ -71,7 +71,7 @@ mod tests {
     const NOT_THERE: u32 = 4_999_999;
 
     #[test]
-    fn folders_are_swept_whose_process_has_ended_and_no_others() {
+    fn only_folders_of_ended_processes_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let make = |name: String| {
             let folder = parent.path().join(name);

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_snapshot_that_is_cut_or_changed_anywhere_makes_nothing() {
+    async fn a_damaged_snapshot_creates_nothing() {
         let home = tempfile::tempdir().unwrap();
         let folder = stopped(&home.path().join("a")).await;
         let file = home.path().join("snapshot");

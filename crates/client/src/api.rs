@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_asks_for_patience_is_asked_again() {
+    async fn a_request_is_retried_after_retry_after() {
         let busy = Response::builder().status(429).header("retry-after", "3").body(Full::default()).unwrap();
         let (client, asked) = scripted(vec![busy, answer(200, r#"{"metadata":{"name":"web"}}"#)]);
         let start = tokio::time::Instant::now();

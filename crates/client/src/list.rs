@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_that_are_null_are_none() {
+    fn null_items_mean_an_empty_list() {
         let text = r#"{"kind":"PodList","metadata":{"resourceVersion":"5"},"items":null}"#;
         let list = List::read_json(text.as_bytes(), ObjectType::of::<coracle_meta::Object>()).unwrap();
         assert!(list.items.is_empty());

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn api_servers_of_one_store_name_each_other_until_they_go_or_say_nothing_more() {
+    async fn endpoints_contain_all_api_servers_of_a_store_until_their_lease_expires() {
         let opened = store().await;
         let store = Arc::clone(&opened.store);
         let one = at([10, 1, 0, 1], &store, true).await;
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn another_port_after_a_restart_is_said() {
+    async fn a_changed_port_after_a_restart_is_published() {
         let opened = store().await;
         let store = Arc::clone(&opened.store);
         let server = at([10, 1, 0, 1], &store, false).await;

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_same_again_is_counted_on_the_first_event() {
+    async fn an_equal_event_is_counted_on_the_first_one() {
         let mut correlator = EventCorrelator::new();
         let now = Instant::now();
         assert!(matches!(correlator.correlate(event("a.1", "m"), now, wall()), Correlated::Create(_)));

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_controller_concerns_both_and_no_change_one() {
+    fn a_change_of_controller_enqueues_both_controllers() {
         let moved = Notification::Updated { old: owned_by("a"), new: owned_by("b") };
         let keys = controllers_of(&moved, "ReplicaSet");
         assert_eq!(keys, [ObjectKey::new("default", "a"), ObjectKey::new("default", "b")]);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_neither_the_network_nor_everybody() {
+    fn host_addresses_exclude_network_and_broadcast() {
         let hosts: Vec<_> = block("10.0.0.0/30").hosts().map(|host| host.to_string()).collect();
         assert_eq!(hosts, ["10.0.0.1", "10.0.0.2"]);
         assert!(!block("10.0.0.0/30").has_host("10.0.0.3".parse().unwrap()));

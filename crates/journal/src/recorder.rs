@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_forgets_the_oldest() {
+    fn a_ring_drops_the_oldest_entries() {
         let recorder = Recorder::ring(2);
         for _ in 0..5 {
             recorder.record("a", Stage::QueueAdd, Detail::default);

@@ -209,7 +209,7 @@ mod tests {
     use coracle_meta::parse_time;
 
     #[test]
-    fn a_node_that_was_given_up_reports_again_with_new_times() {
+    fn a_lost_node_reports_again_with_new_times() {
         let (then, now) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z").map_times();
         let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", 0, then);
         assert_eq!(registered.metadata.labels["kubernetes.io/hostname"], "node-1");

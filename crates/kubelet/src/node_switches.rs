@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_one_of_two_words_and_anything_else_is_refused_by_name() {
+    fn a_power_state_is_one_of_two_values_and_others_are_refused_by_name() {
         assert_eq!(NodeSwitch::Power.is_usual(None), Ok(true));
         assert_eq!(NodeSwitch::Power.is_usual(Some("off")), Ok(false));
         assert_eq!(NodeSwitch::Kubelet.is_usual(Some("running")), Ok(true));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_differ_by_their_annotations_alone() {
+    fn switches_differ_only_by_their_annotations() {
         let mut node = Node::default();
         let before = node.clone();
         node.metadata.annotations.insert("other".to_owned(), "x".to_owned());

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_takes_no_more_than_it_has() {
+    fn a_node_admits_no_more_pods_than_it_has_resources_for() {
         let asking = |cpu: &str| pod(json!({"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}));
         let node = node(json!([]));
         assert_eq!(refused(&asking("1500m"), &node, &[&asking("500m")]), None);

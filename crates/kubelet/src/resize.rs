@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_done_waits_for_room_or_can_never_be_done() {
+    fn a_resize_is_done_deferred_or_infeasible() {
         let node = json!({"status": {"allocatable": {"cpu": "4", "memory": "1Gi", "pods": "9"}}});
         let node: Node = serde_json::from_value(node).unwrap();
         let mut taken = Taken::default();

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_is_shut_down_by_one_of_two_words() {
+    fn a_shutdown_is_requested_by_one_of_two_values() {
         let asked = |word: &str| {
             let mut node = Node::default();
             node.metadata.annotations.insert(SHUTDOWN.to_owned(), word.to_owned());

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_names_what_changed_and_takes_out_what_is_no_longer_said() {
+    fn a_status_patch_contains_changes_and_removes_missing_fields() {
         let mut pod = Pod::default();
         pod.metadata.uid = Some("u".to_owned());
         pod.status.phase = "Pending".to_owned();

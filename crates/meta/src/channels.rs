@@ -69,7 +69,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn pieces_come_out_as_they_went_in_however_they_are_cut(
+        fn pieces_round_trip_however_the_bytes_are_split(
             pieces in proptest::collection::vec((0_u8..5, proptest::collection::vec(0_u8.., 0..40)), 0..8),
             cut in 1_usize..20,
         ) {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_inside_texts_are_no_levels() {
+    fn brackets_in_strings_are_not_levels() {
         let text = json!(["{[\"{[\\".repeat(1000)]).to_string();
         assert!(!is_deeper_than(text.as_bytes(), 1));
         assert!(is_deeper_than(nested(300).as_bytes(), 299));

@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn good_names_have_nothing_wrong_with_them() {
+    fn valid_names_have_no_errors() {
         for name in ["a", "a-b", "1", "a--1--2--b", "0a"] {
             assert!(dns1123_label(name).is_empty(), "{name}");
         }
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentences_are_those_of_kubernetes() {
+    fn errors_of_names_have_kubernetes_words() {
         assert_eq!(
             dns1123_label("A"),
             [

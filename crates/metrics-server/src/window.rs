@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn beats_are_whole_quarters_of_minutes() {
+    fn samples_are_at_multiples_of_15_seconds() {
         assert_eq!(Beats::before(at(44)), Beats { before: at(15), last: at(30) });
         assert_eq!(Beats::before(at(45)), Beats { before: at(30), last: at(45) });
     }

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_kept_is_made_and_the_first_of_a_name_stays() {
+    fn only_recorded_annotations_are_built_and_the_first_of_a_name_stays() {
         let notes = AuditNotes::at(AuditLevel::Metadata);
         notes.annotate("a", "1");
         notes.annotate("a", "2");

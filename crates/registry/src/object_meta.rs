@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn no_finalizer_comes_to_an_object_that_goes() {
+    fn no_finalizer_is_added_to_a_terminating_object() {
         let old = object(json!({"name": "a", "resourceVersion": "1", "deletionTimestamp": "t", "finalizers": ["x/a"]}));
         let mut new = old.clone();
         new.set_finalizers(vec!["x/a".to_owned(), "x/c".to_owned()]);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_warnings_take_what_an_answer_carries() {
+    fn a_million_warnings_are_limited_to_the_size_of_headers() {
         let warnings = Warnings::default();
         for at in 0..1_000_000 {
             warnings.add(format!("warning {at}"));

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_are_none_are_found() {
+    fn invalid_counts_are_found() {
         let path = |name: &str| vec!["spec".to_owned(), name.to_owned()];
         let scale = Scale::at(path("wanted"), path("there"), None);
         let object = Object::from_value(json!({"spec": {"wanted": "three", "there": -1}})).unwrap();

@@ -389,7 +389,7 @@ async fn definitions_of_another_api_server_are_served_and_removed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_definition_that_cannot_be_right_is_refused_with_the_place() {
+async fn an_invalid_definition_is_refused_with_the_path() {
     let world = World::new();
     let refused = async |change: fn(&mut Value)| {
         let mut body = definition(spec());

@@ -244,7 +244,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn there_and_back_loses_nothing() {
+    fn a_round_trip_loses_nothing() {
         let event = json!({"involvedObject": {"name": "a"}, "message": "b", "count": 2, "related": {"name": "c"}});
         let mut object = Object::from_value(event.clone()).unwrap();
         from_hub(&mut object);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_was_there_already_is_let_be() {
+    fn an_existing_address_is_not_validated_again() {
         let said = |entry: Value, before: &[&str]| wrong_address(&entry, &before.iter().copied().collect(), "i").len();
         assert_eq!(said(json!({"ip": "nowhere"}), &[]), 1);
         assert_eq!(said(json!({"ip": "nowhere"}), &["nowhere"]), 0);

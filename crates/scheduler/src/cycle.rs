@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chosen_node_is_named_with_its_score_however_many_are_as_good() {
+    fn the_chosen_node_is_recorded_with_its_score_among_equal_ones() {
         let mut chosen = BTreeSet::new();
         for seed in 0..40 {
             let mut nodes: Vec<_> = (0..12).map(|at| node(&format!("n{at:02}"), 8000, 8000)).collect();
@@ -362,7 +362,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_node_is_ever_given_more_than_it_has(
+        fn no_node_is_allocated_more_than_it_has(
             seed: u64,
             nodes in proptest::collection::vec((0..4000_i64, 0..4000_i64, 0..6_i64), 1..6),
             pods in proptest::collection::vec((0..2000_i64, 0..2000_i64), 0..40),

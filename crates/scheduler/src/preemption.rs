@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn only_as_many_go_as_have_to_and_the_least_important_first() {
+    fn only_the_necessary_pods_are_preempted_the_least_important_first() {
         let full = snapshot(&[("a", vec![pod("low", 0, 1000), pod("mid", 500, 1000)])]);
         assert_eq!(tried(&pod("high", 1000, 1000), &full, &[]), Ok(("a".to_owned(), vec!["low".to_owned()])));
         let both = tried(&pod("high", 1000, 2000), &full, &[]).unwrap();

@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_removed_pod_is_in_no_place() {
+    async fn a_removed_pod_is_in_no_queue() {
         let (mut queue, now) = (SchedulingQueue::new(Backoff::default()), start());
         queue.add(key("a"), 0, now);
         queue.remove(&key("a"));

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_toleration_covers_its_key_value_and_effect_and_whatever_it_leaves_open() {
+    fn a_toleration_matches_its_key_value_and_effect_and_unset_fields_match_all() {
         let taint = Taint { key: "k".to_owned(), value: "v".to_owned(), effect: "NoExecute".to_owned() };
         let toleration = |key: &str, any_value, value: &str, effect: &str| Toleration {
             key: key.to_owned(),

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn each_revision_is_looked_at_once_and_whole() {
+    fn each_revision_is_checked_once_with_all_its_changes() {
         let mut cluster = ClusterState::default();
         let batch = WatchBatch { revision: 9, events: vec![put("a", 2), put("b", 2), delete("a", 3)] };
         let mut seen = Vec::new();

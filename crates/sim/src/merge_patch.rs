@@ -117,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_patch_makes_one_of_the_other(before in maps(), after in maps()) {
+        fn the_patch_turns_one_object_into_the_other(before in maps(), after in maps()) {
             let text = |map: &Map<String, Value>| Value::Object(map.clone()).to_string();
             match patch_of(&text(&before), &text(&after)) {
                 Some(patch) => {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_in_the_patch() {
+    fn the_patch_contains_only_differences() {
         let patch = patch_of(
             r#"{"same":{"a":[1,2]},"gone":1,"\"":"old","map":{"a":1,"b":2}}"#,
             r#"{"map":{"b":3,"a":1},"same":{"a":[1,2]},"\"":"new","new":{"a":[null]}}"#,

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_come_back_as_they_went() {
+    fn tokens_round_trip() {
         for revision in [Some(7), None] {
             let token = ContinueToken { revision, start: "ns/name\0".to_owned() };
             assert_eq!(ContinueToken::decode(&token.encode()), Ok(token));

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_objects_at_hand_are_bounded_by_their_bytes() {
+    fn the_cache_of_recent_objects_is_limited_in_bytes() {
         let object = Arc::new(Object::default());
         let mut recent = Recent::default();
         for _ in 0..10 {

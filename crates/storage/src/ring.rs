@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_go_when_they_are_old_but_a_few_always_stay() {
+    fn old_changes_are_dropped_but_a_few_always_stay() {
         let limits = HistoryLimits { min_changes: 2, ..HistoryLimits::default() };
         let mut ring = Ring::new(0, 0, limits);
         let start = Instant::now();

@@ -153,7 +153,7 @@ async fn storage_keeps_its_promises_over_the_engine_on_disk() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn storage_keeps_its_promises_over_our_etcd_face() {
+async fn storage_keeps_its_promises_over_our_etcd_server() {
     let served = serve().await;
     promises(Arc::new(connect(&served.url).await)).await;
 }

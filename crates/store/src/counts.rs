@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn other_ranges_are_not() {
+    fn ranges_without_a_prefix_are_not_counted() {
         let counts = counts(&["/pods/a/1"]);
         let others = [
             KeyRange::prefix("/pods"),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_nothing_but_slashes_costs_no_more_than_others() {
+    fn a_key_of_only_slashes_costs_no_more_than_others() {
         let counts = counts(&["/".repeat(1 << 20).as_str()]);
         assert_eq!(counts.0.len(), MOST_SLASHES);
     }

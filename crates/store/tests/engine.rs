@@ -177,7 +177,7 @@ async fn a_lease_ends_with_its_keys_in_one_revision_unless_it_is_kept_alive() {
 }
 
 #[tokio::test]
-async fn a_fork_is_the_store_as_it_was_and_goes_its_own_way() {
+async fn a_fork_starts_with_the_store_of_its_revision_and_is_independent() {
     let store = engine();
     put(&store, "a", "1").await;
     put(&store, "b", "1").await;

@@ -44,7 +44,7 @@ async fn create(cluster: &Cluster, name: &str) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_is_kept_with_who_what_why_and_both_objects() {
+async fn an_audited_write_has_user_verb_reason_and_both_objects() {
     let (cluster, lines) = audited("- {level: RequestResponse, omitManagedFields: true}").await;
     let made = create(&cluster, "m").await;
     assert_eq!(stages(&lines), ["RequestReceived", "ResponseComplete"]);

@@ -118,7 +118,7 @@ impl Harbour {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_is_passed_on_with_who_asks_and_nothing_else_says_who_that_is() {
+async fn a_forwarded_request_has_only_the_servers_identity_headers() {
     let harbour = Harbour::new().await;
     harbour.register((1000, 15)).await;
     assert_eq!(

@@ -84,7 +84,7 @@ async fn create(cluster: &Cluster, namespace: &str) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_that_means_well_lets_a_write_pass() {
+async fn a_correct_webhook_lets_a_write_pass() {
     assert_eq!(create(&cluster("/allow").await, "default").await.code, StatusCode::CREATED);
 }
 

@@ -308,7 +308,7 @@ async fn a_url_is_not_called_in_virtual_time_without_a_local_handler() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_makes_no_sense_is_an_error_that_says_why() {
+async fn an_invalid_response_is_an_error_with_a_reason() {
     let asked = Asked::default();
     let cluster = cluster(program(&asked, |_, _| patched(&json!([{"op": "remove", "path": "/absent"}])))).await;
     configure(&cluster, "mutating", &[webhook("odd", json!({}))]).await;

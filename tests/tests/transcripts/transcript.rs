@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn how_lines_end_says_nothing() {
+    fn line_endings_do_not_matter() {
         assert_eq!(Transcript::read(&TEXT.replace('\n', "\r\n")).unwrap().to_string(), TEXT);
         assert_eq!(Transcript::read("### a\nGET /\r").unwrap().to_string(), "### a\nGET /\n");
     }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_another_question_is_no_answer() {
+    fn a_response_for_another_uid_is_refused() {
         let other = || answer(json!({"uid": "b", "allowed": true}));
         assert_eq!(read("v1", true, other()), Err("expected response.uid=\"a\", got \"b\"".to_owned()));
         let former = json!({"response": {"uid": "b", "allowed": true}});

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_answers_json_alone_refuses_who_wants_something_else() {
+    fn a_json_only_endpoint_refuses_other_media_types() {
         let ask = |accept: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(http::header::ACCEPT, HeaderValue::from_static(accept));

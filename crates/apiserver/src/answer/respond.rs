@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_to_retry_is_a_header_too() {
+    fn retry_after_is_a_header_too() {
         let response = status(&Status::too_many_requests("later", 7), Negotiated::JSON);
         assert_eq!(response.headers()["retry-after"], "7");
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn made_up_paths_share_one_series() {
+    fn unknown_paths_share_one_series() {
         let metrics = Metrics::default();
         for number in 0..100 {
             let resource = GroupVersionResource::new("", "v1", format!("x{number}"));

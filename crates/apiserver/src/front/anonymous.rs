@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn health_and_version_are_no_way_to_anything_else() {
+    fn anonymous_health_and_version_give_access_to_nothing_else() {
         let lets_in = |path| Anonymous::HealthAndVersion.lets_in(path);
         assert!(["/healthz", "/readyz/ping", "/version", "/livez"].into_iter().all(lets_in));
         assert!(!["/", "/api", "/versions", "/metrics", "/apis/version", "/api/v1/secrets"].into_iter().any(lets_in));

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_say_so_in_gos_words() {
+    fn invalid_numbers_have_gos_errors() {
         let query = Query::parse("limit=x&big=99999999999999999999&n=-4");
         assert_eq!(query.number("limit").unwrap_err().message, "strconv.ParseInt: parsing \"x\": invalid syntax");
         assert!(query.number("big").unwrap_err().message.ends_with("value out of range"));

@@ -46,7 +46,7 @@ fn mutating(metrics: &Answer) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_takes_no_place_and_has_its_time() {
+async fn an_incomplete_body_takes_no_place_in_flight_and_times_out() {
     let server = Server::with_limits(Limits { writes: 2, ..Limits::default() }).await;
     let never = Arc::new(Notify::new());
     let began = tokio::time::Instant::now();
@@ -115,7 +115,7 @@ fn heavy(name: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_get_is_answered_in_its_turns_whatever_large_bodies_are_worked_on() {
+async fn a_get_is_served_while_large_bodies_are_processed() {
     let server = Server::start().await;
     server.create_config_map("a").await;
     server.registry.set_expression_pool(Arc::new(Never));
@@ -160,7 +160,7 @@ async fn write_heavy(server: &Server) -> Vec<(u16, Vec<u8>)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn large_bodies_are_answered_elsewhere_as_they_are_here() {
+async fn large_bodies_have_the_same_response_in_the_pool() {
     let here = write_heavy(&Server::start().await).await;
     let server = Server::start().await;
     server.registry.set_expression_pool(Arc::new(Thread));

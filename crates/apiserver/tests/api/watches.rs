@@ -69,7 +69,7 @@ async fn several_events_that_are_ready_share_a_frame() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_goes_ends_its_watches_cleanly_and_says_that_it_is_not_ready() {
+async fn a_server_that_shuts_down_ends_its_watches_cleanly_and_is_not_ready() {
     let server = Server::start().await;
     let answer = server.open(request(Method::GET, &format!("{CONFIG_MAPS}?watch=1"), &[], Body::empty())).await;
     let mut body = answer.into_body();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_names_a_resource_or_a_path_and_not_neither() {
+    fn a_review_names_a_resource_or_a_path() {
         let neither = AccessReview::OfOneself.check(&body(json!({})), "").unwrap_err();
         assert_eq!(
             neither.message,

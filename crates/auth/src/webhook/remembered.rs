@@ -59,7 +59,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_holds_for_its_time_and_not_longer() {
+    async fn a_cached_response_expires_after_its_time() {
         let answers = Remembered::new(8);
         answers.put("a", 1, 2 * SECOND);
         answers.put("b", 2, Duration::ZERO);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_there_is_no_room_the_one_goes_that_would_end_first() {
+    async fn a_full_cache_evicts_the_entry_that_expires_first() {
         let answers = Remembered::new(2);
         answers.put("long", 1, 9 * SECOND);
         answers.put("short", 2, SECOND);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn there_are_never_too_many_and_the_last_is_among_them() {
+    async fn a_cache_never_exceeds_its_limit_and_contains_the_last_entry() {
         let answers = Remembered::new(1024);
         for key in 0..5000 {
             answers.put(key, "b", 10 * SECOND);

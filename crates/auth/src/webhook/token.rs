@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_questions_have_one_key() {
+    fn different_requests_have_different_cache_keys() {
         let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
         assert_eq!(key("a", &texts(&["b"])), key("a", &texts(&["b"])));
         assert_ne!(key("ab", &[]), key("a", &texts(&["b"])));

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn timings_under_which_two_could_lead_are_refused() {
+    fn timings_that_permit_two_leaders_are_refused() {
         assert!(read(&["--leader-elect", "--leader-elect-lease-duration=10s"]).unwrap_err().contains("longer"));
         assert!(read(&["--leader-elect", "--leader-elect-retry-period=9s"]).unwrap_err().contains("1.2 times"));
         assert!(read(&["--leader-elect", "--leader-elect-retry-period=0s"]).unwrap_err().contains("zero"));

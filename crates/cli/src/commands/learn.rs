@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_become_lines_that_begin_alike() {
+    fn long_texts_are_wrapped_with_an_indent() {
         let text = wrapped(&format!("  1  {}", "word ".repeat(40)), "     ");
         assert_eq!(text.lines().count(), 3);
         assert!(
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_that_is_not_there_is_answered_with_the_nearest() {
+    fn an_unknown_lesson_gets_the_closest_name() {
         assert_eq!(built_in("99").map(drop), Err("the nearest is 15".to_owned()));
         let not_yet = built_in("4").unwrap_err();
         assert!(not_yet.starts_with("the nearest is 3\nNot there yet: 4, "), "{not_yet}");

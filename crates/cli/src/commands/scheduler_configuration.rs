@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_says_something_wrong_is_named_with_the_line() {
+    fn an_invalid_file_is_reported_with_the_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("s.yaml");
         let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";

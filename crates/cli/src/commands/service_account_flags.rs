@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_longest_life_is_between_an_hour_and_a_hundred_years() {
+    fn the_maximum_token_lifetime_is_between_an_hour_and_2_to_the_32_seconds() {
         let most = |text: Option<&str>| {
             let most = text.map(|text| duration(text).unwrap());
             ServiceAccountFlags { service_account_max_token_expiration: most, ..ServiceAccountFlags::default() }

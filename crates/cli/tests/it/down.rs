@@ -3,7 +3,7 @@
 use crate::program::{Folder, Running, coracle, eventually, succeed};
 
 #[test]
-fn down_says_what_becomes_of_the_objects() {
+fn down_reports_whether_the_objects_are_kept() {
     let folder = Folder::new("down");
     let state = folder.join("state");
     let stopped = |flags: &[&str]| {

@@ -38,7 +38,7 @@ fn started(folder: &Path, script: &str) -> (Running, Pid) {
 }
 
 #[test]
-fn signals_are_handed_on_the_code_is_the_programs_and_the_folder_goes() {
+fn exec_forwards_signals_returns_the_exit_code_and_removes_its_folder() {
     let folder = Folder::new("exec");
     for (signal, name, code) in
         [(Signal::INT, "INT", 41), (Signal::TERM, "TERM", 42), (Signal::HUP, "HUP", 43), (Signal::QUIT, "QUIT", 44)]
@@ -56,7 +56,7 @@ fn signals_are_handed_on_the_code_is_the_programs_and_the_folder_goes() {
 }
 
 #[test]
-fn a_program_that_a_signal_ends_gives_its_code_as_shells_do() {
+fn a_program_ended_by_a_signal_has_a_shells_exit_code() {
     let folder = Folder::new("exec-killed");
     for (script, code) in [("kill -TERM $$", 143), ("kill -KILL $$", 137), ("exit 7", 7), ("true", 0)] {
         let output = exec(folder.path(), script).output().unwrap();

@@ -90,7 +90,7 @@ fn store_folder(data: &std::path::Path) {
 }
 
 #[test]
-fn a_reader_that_goes_ends_a_command_quietly_and_a_full_disk_with_an_error() {
+fn a_closed_pipe_ends_a_command_silently_and_a_full_disk_with_an_error() {
     let folder = Folder::new("full-output");
     for mut command in commands(&folder) {
         let gone = command.stdout(broken_pipe()).stderr(Stdio::piped()).output().unwrap();

@@ -19,7 +19,7 @@ fn every_scenario_in_the_repository_passes_and_none_of_its_checks_is_vacuous() {
 }
 
 #[test]
-fn a_disturbance_that_never_strikes_ends_with_the_code_of_what_matched_nothing() {
+fn an_unused_disturbance_exits_with_the_code_for_no_match() {
     let mut run = coracle();
     let run = run.args(["run", "--disturb", "kill@100000"]).arg(repository().join("scenarios/delete-a-pod.yaml"));
     let output = run.output().unwrap();

@@ -112,7 +112,7 @@ fn nodes_in_another_process_serve_logs_exec_and_usage() {
 }
 
 #[test]
-fn every_part_may_be_killed_and_the_pods_come_back_all_the_same() {
+fn pods_are_replaced_after_any_component_was_killed() {
     if !there_is("kubectl") {
         return;
     }

@@ -15,7 +15,7 @@ fn log(folder: &Folder, name: &str, more: &[&str]) -> PathBuf {
 }
 
 #[test]
-fn two_files_of_one_seed_are_the_same_and_two_seeds_part_where_they_first_differ() {
+fn runs_of_one_seed_are_equal_and_runs_of_two_seeds_differ_at_the_reported_event() {
     let folder = Folder::new("diff");
     let (one, again) = (log(&folder, "one.jsonl", &[]), log(&folder, "again.jsonl.gz", &[]));
     let said = succeed(coracle().arg("diff").args([&one, &again]));
@@ -45,7 +45,7 @@ fn two_files_of_one_seed_are_the_same_and_two_seeds_part_where_they_first_differ
 }
 
 #[test]
-fn a_step_goes_into_a_run_and_what_became_of_it_is_said() {
+fn a_step_is_added_to_a_run_and_its_effect_is_reported() {
     let folder = Folder::new("change");
     let (step, page, events) = (folder.join("step.yaml"), folder.join("changed.html"), folder.join("changed.jsonl"));
     let run = |at: &str, put: &str, more: &[&str]| {

@@ -344,7 +344,7 @@ async fn every_waiting_request_gets_the_error_of_a_failed_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_accepts_and_says_nothing_is_given_up() {
+async fn a_silent_server_times_out() {
     let silent: Arc<Mutex<Vec<DuplexStream>>> = Arc::default();
     let client = Connections::new({
         let silent = silent.clone();

@@ -67,7 +67,7 @@ async fn events(cluster: &Cluster) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_is_given_other_resources_as_far_as_there_is_room() {
+async fn a_pod_is_resized_while_the_node_has_room() {
     let cluster = cluster().await;
     run(&cluster, "a", asking("1")).await;
     run(&cluster, "b", asking("2")).await;

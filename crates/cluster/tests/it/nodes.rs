@@ -151,7 +151,7 @@ async fn a_node_that_is_stopped_falls_silent_and_finds_its_pods_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_without_power_restarts_its_pods_and_reports_a_reboot() {
+async fn a_node_restarts_its_pods_after_a_power_loss_and_reports_a_reboot() {
     let cluster = Cluster::builder().nodes(2).start().await.unwrap();
     let ann = client(&cluster);
     let web = pod_on(&ann, "node-1", "web").await;

@@ -31,7 +31,7 @@ fn store_after(builder: Builder) -> Weak<dyn Store> {
 }
 
 #[test]
-fn a_cluster_that_was_shut_down_is_forgotten_whole() {
+fn a_cluster_leaves_nothing_in_memory_after_shutdown() {
     for (name, builder) in [
         ("an API server alone", Cluster::builder().api_server_only()),
         ("one without nodes", Cluster::builder()),

@@ -87,7 +87,7 @@ async fn types(client: &mut DuplexStream, text: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_says_what_it_says_when_it_says_it_and_how_it_ended() {
+async fn exec_streams_output_as_it_is_written_and_the_exit_code() {
     let cluster = cluster(&["/server"]).await;
     let (client, head) = connect(
         &cluster,
@@ -108,7 +108,7 @@ async fn a_command_says_what_it_says_when_it_says_it_and_how_it_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shell_runs_what_is_typed_until_it_is_left() {
+async fn a_shell_runs_typed_commands_until_exit() {
     let cluster = cluster(&["/server"]).await;
     let (mut client, _) = connect(&cluster, "exec?command=sh&stdin=1&stdout=1").await;
     types(&mut client, "x=3; echo $((x*").await;

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_says_that_it_is_one() {
+    fn a_client_certificate_request_has_client_usage() {
         assert_eq!(check_client_usages(&usages(&["client auth", "key encipherment"])), Ok(()));
         let none = check_client_usages(&usages(&["digital signature"])).unwrap_err();
         assert_eq!(none, "missing required usage for client certificate: client auth");

@@ -177,7 +177,7 @@ fn a_paused_deployment_follows_its_number_but_not_its_template() {
 }
 
 #[test]
-fn born_paused_it_makes_no_set() {
+fn a_deployment_created_paused_makes_no_replica_set() {
     let mut paused = deployment(2, rolling(1, 0));
     paused.spec.paused = true;
     let mut world = World::new(paused);
@@ -216,7 +216,7 @@ fn old_sets_beyond_the_history_go() {
 }
 
 #[test]
-fn without_progress_for_too_long_it_says_so() {
+fn a_deployment_reports_exceeded_progress_deadline() {
     let mut world = World::new(deployment(1, rolling(1, 0)));
     world.broken = "one";
     world.settle();

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_of_a_cluster_takes_little_room() {
+    fn a_node_of_the_graph_uses_little_memory() {
         assert!(size_of::<Node>() <= 144, "{} bytes", size_of::<Node>());
     }
 }

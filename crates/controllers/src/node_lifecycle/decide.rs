@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_never_spoke_has_longer() {
+    fn a_node_without_any_heartbeat_has_a_longer_grace_period() {
         let mut node = node("True", 0);
         node.status.conditions.clear();
         let health = Health::observe(None, &node, None, at(30), at(30));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_node_is_said_to_be_unknown_once() {
+    fn a_silent_node_gets_status_unknown_once() {
         let mut node = node("True", 0);
         node.status.conditions = unknown_conditions(&node, at(60)).unwrap();
         assert_eq!(node.condition("Ready").unwrap().reason, "NodeStatusUnknown");

@@ -115,7 +115,7 @@ async fn a_target_grows_with_what_its_pods_use() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_that_is_not_there_is_said_so_and_one_of_nothing_is_left_alone() {
+async fn a_missing_target_is_reported_and_a_target_of_zero_is_not_scaled() {
     let world = World::start().await;
     web(&world, 1).await;
     let target = Patch::Merge(json!({"spec": {"scaleTargetRef": {"name": "none"}}}));

@@ -308,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_believed_from_the_versions_that_kubernetes_believes() {
+    fn progress_is_trusted_from_the_etcd_versions_that_kubernetes_trusts() {
         let sound = ["3.4.31", "3.5.13", "3.6.0", "3.6.0-rc.1", "4.0.0"];
         assert!(sound.into_iter().all(progress_is_sound));
         let unsound = ["3.4.23", "3.5.12", "3.3.99", "", "unknown"];

@@ -232,7 +232,7 @@ async fn the_engine_on_disk_is_linearizable_and_its_watches_are_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_face_is_linearizable_and_its_watches_are_complete() {
+async fn the_etcd_server_is_linearizable_and_its_watches_are_complete() {
     let served = serve().await;
     run(Arc::new(connect(&served.url).await)).await;
 }

@@ -19,7 +19,7 @@ fn put(number: u32) -> Txn {
 }
 
 #[tokio::test]
-async fn members_that_are_gone_are_passed_over_by_every_request() {
+async fn every_request_skips_unavailable_members() {
     let served = serve().await;
     let endpoints = vec![nowhere(), served.url.clone(), nowhere()];
     let began = Instant::now();

@@ -100,7 +100,7 @@ async fn transactions_nested_too_deeply_are_refused() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_protocol_at_all_end_their_connection_alone() {
+async fn invalid_protocol_bytes_end_only_their_connection() {
     let served = serve().await;
     let address = served.url.trim_start_matches("http://").to_owned();
     let random = Random::from_seed(5);

@@ -190,7 +190,7 @@ async fn the_engine_keeps_the_promises_of_a_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_engine_behind_the_face_keeps_the_promises_of_a_store() {
+async fn the_engine_behind_the_etcd_server_keeps_the_promises_of_a_store() {
     let served = serve().await;
     promises(&connect(&served.url).await, &connect(&served.url).await).await;
 }

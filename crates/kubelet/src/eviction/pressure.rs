@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_says_so_for_five_minutes_after_it_was_last_short() {
+    fn a_pressure_condition_lasts_five_minutes_after_the_last_shortage() {
         let (mut pressure, short) =
             (Pressure::default(), [Signal { scarce: Scarce::Memory, available: 1, threshold: 2 }]);
         pressure.observe(&short, at(0));

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_is_short_of_what_is_left_below_its_threshold() {
+    fn a_node_is_under_pressure_below_its_threshold() {
         let capacity = json!({"memory": "1Gi", "ephemeral-storage": "100"});
         let node: Node = serde_json::from_value(json!({"status": {"capacity": capacity}})).unwrap();
         let at = Timestamp::UNIX_EPOCH;

@@ -154,7 +154,7 @@ fn the_restart_policy_decides_whether_an_end_is_for_good() {
 }
 
 #[test]
-fn a_container_may_say_for_itself_when_it_is_started_again() {
+fn a_container_can_have_its_own_restart_policy() {
     let rules = json!([{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]);
     let restarts = |code: &str, own: Value| {
         let mut container = json!({"name": "c", "image": "i"});
@@ -205,7 +205,7 @@ fn a_sidecar_starts_before_the_others_outlives_them_and_stops_last() {
 }
 
 #[test]
-fn probes_ask_in_their_rhythm_and_count() {
+fn probes_run_at_their_period_and_count_results() {
     let probe = json!({"httpGet": {"port": 80}, "periodSeconds": 2, "failureThreshold": 3});
     let container = |name: &str| json!({"containers": [{"name": "c", "image": "i", name: probe.clone()}]});
     // Begins at 2, is asked at once and at 4 and 6, and is then started again.
@@ -220,7 +220,7 @@ fn probes_ask_in_their_rhythm_and_count() {
 }
 
 #[test]
-fn a_deadline_ends_a_pod_whatever_it_does() {
+fn an_active_deadline_ends_a_pod_in_any_state() {
     let mut pod = pod(&[("start", "false")]);
     pod.spec.active_deadline_seconds = Some(20);
     let mut runtime = None;
@@ -252,7 +252,7 @@ fn an_object_that_finalizers_hold_is_removed_once() {
 }
 
 #[test]
-fn an_image_that_is_nowhere_is_asked_for_again_after_pauses_and_found_when_it_is_there() {
+fn a_missing_image_is_pulled_again_with_backoff_until_it_exists() {
     let mut runtime = None;
     live(&pod(&[("image", "missing")]), &mut runtime, 100);
     let held = runtime.as_ref().unwrap();

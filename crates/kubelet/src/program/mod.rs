@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_beyond_this_shell_ends_with_2_and_says_so() {
+    fn an_unsupported_script_exits_with_2_and_an_error() {
         for text in ["echo a | cat", "echo a > /tmp/b", "sleep 1 &", "echo 'a", "if true; then echo", "f() { echo; }"] {
             let (lines, end) = script(text);
             assert_eq!(end, Some((0, 2)), "{text}");
@@ -282,7 +282,7 @@ mod tests {
         }
 
         #[test]
-        fn nor_one_of_known_words(words in proptest::collection::vec(proptest::sample::select(vec![
+        fn no_script_of_known_words_panics_or_runs_for_long(words in proptest::collection::vec(proptest::sample::select(vec![
             "while", "do", "done", "if", "then", "else", "fi", "for", "in", "x", "true", "false", ";", "&&", "||", "echo",
             "$x", "$((1+2))", "$(echo a)", "'a'", "\"b\"", "sleep", "1", "until", "!", "exit", "\n", "elif", "[", "]",
         ]), 0..30)) {

@@ -83,7 +83,7 @@ fn a_restored_node_equals_the_saved_one() {
 
 /// The layout of version 1: whoever changes it makes another version.
 #[test]
-fn version_1_is_laid_out_so() {
+fn the_layout_of_version_1_does_not_change() {
     let written: Value = serde_json::from_slice(&saved().to_bytes()).unwrap();
     let (node, machine) = (&written["nodes"]["node-1"], &written["nodes"]["node-1"]["machine"]);
     let running = &machine["pods"][0]["running"];

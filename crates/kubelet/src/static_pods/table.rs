@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_new_once() {
+    fn an_error_is_reported_as_new_once() {
         let table = StaticPods::default();
         let told = |faults: &[&str]| table.new_faults(faults.iter().map(|fault| (*fault).to_owned()).collect());
         assert_eq!(

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_a_container_uses_a_tenth_of_what_it_requests_or_next_to_nothing() {
+    fn by_default_a_container_uses_a_tenth_of_its_requests_or_almost_nothing() {
         let pod = pod(json!({}));
         assert_eq!((of(&pod, 0, false), of(&pod, 1, false)), ((100, 10), (1, 16)));
     }

@@ -55,7 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn spans_read_as_go_reads_them() {
+    fn durations_are_parsed_like_go() {
         for (text, nanos) in [
             ("0", 0),
             ("+0", 0),

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_read_as_in_kubectl() {
+    fn durations_are_printed_like_kubectl() {
         for (seconds, text) in [
             (-2, "<invalid>"),
             (-1, "0s"),

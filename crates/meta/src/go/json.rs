@@ -27,7 +27,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn space_goes_from_between_values_and_never_from_strings() {
+    fn whitespace_is_removed_between_values_and_never_in_strings() {
         assert_eq!(go_json("{ \"b\" : [1, 2.0],\n\"a\":\" x\\\" \\\\\" }"), r#"{"b":[1,2.0],"a":" x\" \\"}"#);
         assert_eq!(go_json("\"<a & b>\u{2028}\""), r#""\u003ca \u0026 b\u003e\u2028""#);
     }

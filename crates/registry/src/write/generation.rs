@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_parts_say_the_same_if_they_are_equal_without_what_is_empty(new in value(), old in value()) {
+        fn parts_are_equal_without_their_empty_values(new in value(), old in value()) {
             prop_assert_eq!(is_same(Some(&new), Some(&old)), pruned(&new) == pruned(&old));
         }
     }

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_says_where_it_is_and_what_it_speaks() {
+    fn a_webhook_has_an_address_and_versions() {
         let object = Object::from_value(json!({"webhooks": [{}]})).unwrap();
         let said = messages(wrong_webhooks(&object));
         assert_eq!(

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indexes_rise() {
+    fn indexes_are_ascending() {
         assert_eq!(wrong_intervals("", 5), Ok(()));
         assert_eq!(wrong_intervals("0,2-4", 5), Ok(()));
         for (text, expected) in [

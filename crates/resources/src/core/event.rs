@@ -177,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_event_stands_where_what_it_is_about_stands() {
+    fn an_event_is_in_the_namespace_of_its_object() {
         let event = |about: &str, own: &str| {
             let event = json!({"metadata": {"namespace": own}, "involvedObject": {"namespace": about}});
             wrong(&Object::from_value(event).unwrap()).len()

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_and_a_key_that_are_none_are_warned_of() {
+    fn an_invalid_certificate_and_key_return_warnings() {
         let warnings = |certificate: &str, key: &str| {
             key_pair_warnings(&secret("kubernetes.io/tls", &[("tls.crt", certificate), ("tls.key", key)]))
         };

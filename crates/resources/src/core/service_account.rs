@@ -43,7 +43,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn of_a_reference_to_a_secret_only_the_name_stays() {
+    fn a_secret_reference_keeps_only_the_name() {
         let mut object = Object::from_value(json!({"secrets": [{"name": "a", "namespace": "b"}]})).unwrap();
         clean_secret_references(&mut object);
         assert_eq!(object.at("secrets"), &json!([{"name": "a"}]));

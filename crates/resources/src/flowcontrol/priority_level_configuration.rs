@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_is_dealt_from_a_hash() {
+    fn shuffle_sharding_uses_a_hash() {
         assert!(wrong_queues(&json!({"queueLengthLimit": 50, "queues": 64, "handSize": 8}), "q").is_empty());
         let said = messages(wrong_queues(&json!({"queueLengthLimit": 50, "queues": 65536, "handSize": 8}), "q"));
         let want = "required entropy bits of deckSize 65536 and handSize 8 should not be greater than 60";

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_is_of_a_pool_of_a_driver() {
+    fn a_slice_names_a_pool_and_a_driver() {
         assert_eq!(
             said(json!({"driver": "", "pool": {"generation": -1}, "devices": [{"name": "g"}, {"name": "g"}]})),
             [

@@ -77,7 +77,7 @@ fn plug_ins_are_turned_off_and_on_by_point_and_everywhere() {
 }
 
 #[test]
-fn sets_that_do_not_work_are_refused() {
+fn invalid_sets_of_plugins_are_refused() {
     for (plugins, why) in [
         ("{bind: {disabled: [{name: DefaultBinder}]}}", "at least one bind plugin is needed"),
         ("{queueSort: {disabled: [{name: '*'}]}}", "one queue sort plugin is required, and there are 0"),

@@ -56,7 +56,7 @@ async fn a_pod_counts_where_it_goes_until_its_binding_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn room_that_is_made_is_kept_for_who_waits_for_it() {
+async fn freed_resources_are_reserved_for_the_waiting_pod() {
     let now = Instant::now();
     let mut state = state(now);
     let mut low = pod("low", 0, "600m").as_ref().clone();

@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_is_the_same_as_itself_and_turned_round_the_words_change_places(one in drawn(), other in drawn()) {
+    fn a_run_equals_itself_and_swapped_runs_swap_the_text(one in drawn(), other in drawn()) {
         prop_assert!(Divergence::of(&one, &one).is_same());
         let (there, back) = (Divergence::of(&one, &other), Divergence::of(&other, &one));
         prop_assert_eq!(there.same, back.same);
@@ -127,7 +127,7 @@ fn a_comparison_names_the_event_its_text_its_causes_and_the_busier_actors() {
 }
 
 #[test]
-fn another_seed_is_said_apart_and_is_no_difference_of_events() {
+fn another_seed_is_reported_separately_from_event_differences() {
     let (one, other) = (run(1, 7), run(1, 8));
     assert!(Divergence::of(&one, &other).is_same());
     let said = differ(&RunPair::of(&one, &other, ["first", "second"]));

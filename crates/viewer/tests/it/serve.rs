@@ -114,7 +114,7 @@ async fn the_link_returns_the_page_with_a_policy_that_permits_only_events() {
 }
 
 #[tokio::test]
-async fn a_wrong_secret_host_or_origin_is_answered_403_and_no_word_more() {
+async fn a_wrong_secret_host_or_origin_gets_403_without_a_body() {
     let recorder = Recorder::ring(10);
     say(&recorder, "web-1");
     let address = served(cluster(&recorder)).await;

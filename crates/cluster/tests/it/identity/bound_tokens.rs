@@ -101,7 +101,7 @@ async fn a_token_bound_to_a_secret_ends_with_the_secret() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_is_bound_to_nothing_that_is_not_there_or_is_another() {
+async fn a_token_cannot_be_bound_to_a_missing_or_replaced_object() {
     let cluster = with_robot().await;
     create(&cluster, "pods", pod()).await;
     create(&cluster, "serviceaccounts", json!({"metadata": {"name": "other"}})).await;

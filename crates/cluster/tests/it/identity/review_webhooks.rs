@@ -113,7 +113,7 @@ async fn ask(cluster: &Cluster, path: &str) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_is_whose_the_webhook_says_and_its_answer_holds_for_its_time() {
+async fn the_webhook_authenticates_tokens_and_its_response_is_cached() {
     for (version, name) in [(ReviewVersion::V1, "v1"), (ReviewVersion::V1beta1, "v1beta1")] {
         let asked = Asked::default();
         let cluster = asks_of_tokens(version, &asked, ann).await;
@@ -365,7 +365,7 @@ async fn a_hostile_authorization_webhook_allows_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_and_its_mode_go_together() {
+async fn a_webhook_requires_its_mode_and_the_mode_its_webhook() {
     let start = |modes: &str, webhook: Option<AccessWebhookSpec>| {
         let spec = ApiServerSpec {
             authorization_mode: modes.to_owned(),

@@ -113,7 +113,7 @@ async fn volumes_are_made_in_the_zone_of_their_pod() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_wants_more_gets_it_from_driver_and_node() {
+async fn a_claim_is_expanded_by_driver_and_node() {
     let world = World::with_nodes(1).await;
     world.claim("data", json!({})).await;
     world.pod_with_claim("web", "data").await;

@@ -133,7 +133,7 @@ async fn a_node_that_comes_back_mounts_what_its_pods_want_and_lets_the_rest_go()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_takes_back_what_was_said_in_its_name_of_volumes_that_it_does_not_have() {
+async fn a_node_removes_volumes_that_it_does_not_have_from_its_status() {
     let world = World::with_nodes(1).await;
     world.cluster.kubelet().stop_node("node-1");
     let node = coracle_meta::ObjectKey::cluster("node-1");

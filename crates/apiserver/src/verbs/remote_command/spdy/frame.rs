@@ -165,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_come_out_as_they_went_in_however_they_are_cut(frames in vec(frames(), 0..8), cut in 1_usize..20) {
+        fn frames_round_trip_however_the_bytes_are_split(frames in vec(frames(), 0..8), cut in 1_usize..20) {
             let mut bytes = Vec::new();
             frames.iter().for_each(|frame| frame.write(&mut bytes));
             let (mut reader, mut read) = (Frames::default(), Vec::new());

@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_come_out_as_they_went_in(blocks in vec(vec(("[a-z-]{1,12}", ".{0,300}"), 0..12), 1..5)) {
+        fn blocks_round_trip(blocks in vec(vec(("[a-z-]{1,12}", ".{0,300}"), 0..12), 1..5)) {
             let (mut packer, mut unpacker) = (Packer::new(), Unpacker::new());
             for block in &blocks {
                 let headers: Vec<_> = block.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
