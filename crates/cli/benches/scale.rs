@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use coracle_ambient::Ambient;
 use coracle_client::{Api, Client, ListParams};
-use coracle_cluster::kubelet::stages::read_stages;
+use coracle_cluster::stages::read_stages;
 use coracle_cluster::{Body, Builder, Cluster, Component, Delays, Transport, User};
 use coracle_meta::{GroupVersionResource, Object};
 use coracle_sim::{ClockMode, run_in};

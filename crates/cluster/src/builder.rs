@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_kubelet::stages::{Stage, StageSet};
 use coracle_kubelet::{NodeSpec, SavedNodes};
+use coracle_stages::{Stage, StageSet};
 
 use crate::kept_store::KeptStore;
 use crate::{ApiServerSpec, Audit, ServiceRoutes, StoreSpec, Transport};

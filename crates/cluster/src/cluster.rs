@@ -5,11 +5,13 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_controllers::{Identities, TokenKey};
+use coracle_csi_driver::CsiNodeService;
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_kubelet::Kubelet;
-use coracle_kubelet::stages::{StageRunner, StageSet};
+use coracle_kubelet_api::{DriversStore, StagedKinds};
 use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
+use coracle_stages::{StageRunner, StageSet};
 use coracle_store::Store;
 use futures_util::FutureExt;
 use futures_util::future::{OptionFuture, select};
@@ -106,7 +108,7 @@ impl Cluster {
         let kubelet = Arc::new(simulated_kubelet(&mut builder, &control_plane, &ambient));
         nodes.served_by(&kubelet);
         if builder.csi_driver {
-            bootstrap::install(control_plane.registry(), coracle_kubelet::csi::manifests()).await?;
+            bootstrap::install(control_plane.registry(), coracle_csi_driver::manifests()).await?;
         }
         let config = Config {
             controllers: controllers_config(builder.controllers, &builder.api_server, &control_plane),
@@ -262,7 +264,7 @@ impl Cluster {
             }
             Component::CsiDriver => Running::start(tasks, name, move |stop| {
                 restarts.note();
-                coracle_kubelet::csi::run(client.clone(), ambient.clone(), recorder.clone(), stop.asked())
+                coracle_csi_driver::run(client.clone(), ambient.clone(), recorder.clone(), stop.asked())
             }),
         }
     }
@@ -413,11 +415,13 @@ fn controllers_config(
 
 /// The simulated nodes of the builder. They write as `system:node:NAME` each, and share a client that reads.
 fn simulated_kubelet(builder: &mut Builder, control_plane: &ControlPlane, ambient: &Ambient) -> Kubelet {
+    let csi_drivers = DriversStore::default();
+    let csi_drivers = if builder.csi_driver { csi_drivers.with(Arc::new(CsiNodeService)) } else { csi_drivers };
     let config = coracle_kubelet::Config {
         nodes: std::mem::take(&mut builder.nodes),
         delays: builder.delays.clone(),
-        csi_driver: builder.csi_driver,
-        stages: builder.stages.clone(),
+        csi_drivers,
+        stages: builder.stages.clone().map(|stages| stages as Arc<dyn StagedKinds>),
         ..coracle_kubelet::Config::default()
     };
     let kubelet_ambient = ambient.split(Component::Kubelet.word());

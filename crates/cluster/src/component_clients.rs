@@ -3,8 +3,8 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_controllers::Identities;
+use coracle_csi_driver as csi;
 use coracle_journal::Recorder;
-use coracle_kubelet::csi;
 use coracle_registry::User;
 
 use crate::Transport;

@@ -70,6 +70,7 @@ pub use coracle_kubelet::{
 };
 pub use coracle_registry::{Callee, Caller, Trust, UnreadableValue, User};
 pub use coracle_schema::openapi::Descriptions;
+pub use coracle_stages as stages;
 pub use error::Error;
 pub use kept_store::KeptStore;
 pub use kinds::built_in_kinds;

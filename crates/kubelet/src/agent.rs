@@ -6,13 +6,13 @@ use coracle_api::core_v1::{Node, ObjectReference};
 use coracle_client::Client;
 use coracle_controller_runtime::{EventRecorder, EventType, Process, Speaker};
 use coracle_meta::KUBERNETES_VERSION;
+use coracle_volume_manager::VolumeManager;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::NodeSpec;
 use crate::machine::Machine;
 use crate::pod_view::PodView;
-use crate::volumes::VolumeManager;
 
 /// The kubelet process of one machine: it has the identity of the node, and knows how far its registration is.
 ///

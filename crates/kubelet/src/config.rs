@@ -3,7 +3,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::stages::StageSet;
+use coracle_kubelet_api::{DriversStore, StagedKinds};
+
 use crate::static_pods::ManifestFolder;
 
 /// How long the actions of a node take.
@@ -109,23 +110,22 @@ impl NodeSpec {
 }
 
 /// The configuration of the kubelets of one process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// The nodes.
     pub nodes: Vec<NodeSpec>,
     /// How long things take.
     pub delays: Delays,
-    /// The Stages that set the status of nodes and pods, if there are any. A
-    /// [`StageRunner`](crate::stages::StageRunner) runs them.
-    pub stages: Option<Arc<StageSet>>,
+    /// The Stages that set the status of nodes and pods, if there are any. The caller runs them.
+    pub stages: Option<Arc<dyn StagedKinds>>,
     /// How often a node renews its Lease. In Kubernetes: a quarter of `nodeLeaseDurationSeconds`.
     pub lease_renewal: Duration,
     /// How long a Lease is valid.
     pub lease_duration: Duration,
     /// How often a node reports its status if it does not change. In Kubernetes: `nodeStatusReportFrequency`.
     pub status_report: Duration,
-    /// Whether the simulated CSI driver runs on each node.
-    pub csi_driver: bool,
+    /// The CSI drivers that run on each node.
+    pub csi_drivers: DriversStore,
     /// The address at which other processes reach the kubelet API of all these nodes. Each Node publishes it as its
     /// `ExternalIP` and as the port in its `daemonEndpoints`. None if the nodes and the API server share one process.
     pub endpoint: Option<SocketAddr>,
@@ -147,7 +147,7 @@ impl Default for Config {
             lease_renewal: Duration::from_secs(10),
             lease_duration: Duration::from_secs(40),
             status_report: Duration::from_secs(300),
-            csi_driver: false,
+            csi_drivers: DriversStore::default(),
             endpoint: None,
         }
     }

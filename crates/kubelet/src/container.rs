@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::core_v1::{Container, Pod, Probe};
+use coracle_kubelet_api::save_format;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use crate::Delays;
 use crate::behaviour::Behaviour;
 use crate::image;
 use crate::probes::{Heard, next_at, verdict};
-use crate::save_format;
 use crate::waiting_reason::WaitingReason;
 
 /// The first pause before a restart. It doubles with each restart up to [`LONGEST_BACKOFF`]. The first restart does not

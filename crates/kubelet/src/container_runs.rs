@@ -3,12 +3,12 @@
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{Container, Pod};
 use coracle_meta::{ObjectKey, parse_time};
+use coracle_node_usage::{Meters, Run};
 
 use crate::container::State;
 use crate::container_place::ContainerPlace;
 use crate::lifecycle::{PodStage, Runtime};
 use crate::pod_context::PodContext;
-use crate::usage::{Meters, Run};
 use crate::{NodeApi, NodeReading, PodReading};
 
 /// The runs of a pod's containers, as its meters need them.

@@ -4,7 +4,7 @@ use coracle_api::core_v1::{ConfigMap, Secret};
 use coracle_client::{Api, Error};
 use coracle_meta::ObjectKey;
 
-use crate::sources::{Reference, Sort, Sources, text_of};
+use coracle_container_programs::{Reference, SourceKind, Sources, text_of};
 
 /// Fetches the ConfigMaps and Secrets that a pod refers to.
 ///
@@ -20,10 +20,10 @@ pub(crate) async fn fetch(
     for reference in wanted {
         let key = ObjectKey::new(namespace, reference.1.as_str());
         let data = match reference.0 {
-            Sort::ConfigMap => {
+            SourceKind::ConfigMap => {
                 maps.find(&key).await?.map(|map| map.data.into_iter().map(|(key, value)| (key, value.into())).collect())
             }
-            Sort::Secret => secrets
+            SourceKind::Secret => secrets
                 .find(&key)
                 .await?
                 .map(|secret| secret.data.into_iter().map(|(key, value)| (key, text_of(&value).into())).collect()),

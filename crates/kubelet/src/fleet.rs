@@ -6,6 +6,7 @@ use coracle_api::core_v1::{Node, Pod};
 use coracle_client::Client;
 use coracle_controller_runtime::{Controller, EventRecorder, EventType, Process};
 use coracle_informer::{Lister, Notification, Selection, SharedInformer};
+use coracle_kubelet_api::is_simulated;
 use coracle_meta::{ObjectKey, Resource};
 use coracle_workqueue::{RateLimiter, WorkQueue};
 use futures_util::StreamExt;
@@ -15,7 +16,7 @@ use tokio::time::Instant;
 use crate::agent::Agent;
 use crate::exec_context::ExecContext;
 use crate::heartbeat::send_heartbeat;
-use crate::node::{is_simulated, spec_of};
+use crate::node::spec_of;
 use crate::node_switches::differ;
 use crate::nodes::Nodes;
 use crate::pod_key::PodKey;
@@ -72,7 +73,7 @@ impl Fleet {
             node_objects: nodes.lister(),
             delays: self.config.delays.clone(),
             stages: self.config.stages.clone(),
-            has_csi_driver: self.config.csi_driver,
+            csi_drivers: self.config.csi_drivers.clone(),
             recorder: self.process.recorder.clone(),
             clock: self.process.ambient.clock.clone(),
             queue: queue.clone(),
@@ -162,7 +163,7 @@ impl Fleet {
     async fn follow_usages(&self, caches: &Caches) {
         let Some(stages) = &self.config.stages else { return };
         loop {
-            let mut changed = pin!(stages.usages.changed.notified());
+            let mut changed = pin!(stages.usage_changed().notified());
             changed.as_mut().enable();
             let agents = self.nodes.names().into_iter().filter_map(|name| self.nodes.agent(&name));
             agents.filter(|agent| self.is_own(&agent.spec)).for_each(|agent| self.enqueue_pods(&agent, caches));

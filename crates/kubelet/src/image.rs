@@ -1,12 +1,9 @@
-//! Container images: whether a reference is valid, and which images start a shell.
+//! Container images: whether a reference is valid, and whether the node has the image.
 
 use coracle_api::core_v1::Container;
 
 use crate::behaviour::Behaviour;
 use crate::waiting_reason::WaitingReason;
-
-/// Images whose entrypoint is a shell: the arguments of such a container are its command.
-const SHELLS: [&str; 4] = ["busybox", "alpine", "debian", "ubuntu"];
 
 /// Why the node cannot get the image of a container.
 pub(crate) fn problem(container: &Container, behaviour: &Behaviour) -> Option<WaitingReason> {
@@ -18,13 +15,6 @@ pub(crate) fn problem(container: &Container, behaviour: &Behaviour) -> Option<Wa
         (true, "Never") => Some(WaitingReason::ErrImageNeverPull),
         (true, _) => Some(WaitingReason::ErrImagePull),
     }
-}
-
-/// Whether an image runs the first argument of a container as its program.
-pub(crate) fn is_shell(image: &str) -> bool {
-    let name = image.rsplit('/').next().unwrap_or(image);
-    let name = name.split(['@', ':']).next().unwrap_or(name);
-    SHELLS.contains(&name)
 }
 
 /// Whether a text is an image reference: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
@@ -85,11 +75,5 @@ mod tests {
         for bad in ["", "App", "a b", "a:", "a:-1", "/a", "a/", "a//b", "-a", "a@sha256:12", "a:b c", "ä"] {
             assert!(!is_reference(bad), "{bad}");
         }
-    }
-
-    #[test]
-    fn images_that_are_shells_are_known_by_the_last_of_their_path() {
-        assert!(is_shell("busybox") && is_shell("docker.io/library/busybox:1.36"));
-        assert!(!is_shell("busybox-extras") && !is_shell("nginx"));
     }
 }

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::core_v1::{Container, Pod};
+use coracle_kubelet_api::save_format;
 use coracle_meta::parse_time;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,6 @@ use crate::Delays;
 use crate::container::{Change, ContainerRuntime, Exit, KILLED, Part, State, signed};
 use crate::container_place::{ContainerPlace, is_sidecar, part};
 use crate::pod_context::PodContext;
-use crate::save_format;
 
 /// The grace period of a container that sets none, in seconds.
 const DEFAULT_GRACE: i64 = 30;

@@ -3,7 +3,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Node;
+use coracle_container_programs::Transcript;
+use coracle_kubelet_api::save_format;
 use coracle_meta::ObjectKey;
+use coracle_node_usage::{Meters, has_usage_annotations};
+use coracle_volume_manager::Disk;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -14,13 +18,9 @@ use crate::container_place::ContainerPlace;
 use crate::eviction::Shortage;
 use crate::exec_context::ExecContext;
 use crate::lifecycle::{PodStage, Runtime};
-use crate::program::Transcript;
 use crate::refusal::{Share, Taken};
-use crate::save_format;
 use crate::shutdown::SHUTDOWN;
 use crate::static_pods::StaticPods;
-use crate::usage::{Meters, is_told};
-use crate::volumes::Disk;
 
 mod saved;
 
@@ -207,7 +207,7 @@ impl Machine {
 
     /// Whether a change of its Node may begin or end a shortage.
     pub(crate) fn may_be_short(&self, node: &Node) -> bool {
-        is_told(node)
+        has_usage_annotations(node)
             || node.metadata.annotations.contains_key(SHUTDOWN)
             || self.meters.is_system_told()
             || !self.shortage.is_at_rest()

@@ -7,23 +7,12 @@ use coracle_api::core_v1::{
     ContainerImage, DaemonEndpoint, Node, NodeAddress, NodeCondition, NodeDaemonEndpoints, NodeStatus, NodeSystemInfo,
     Taint,
 };
+use coracle_kubelet_api::SIMULATED;
 use coracle_meta::{KUBERNETES_VERSION, Quantity, format_time, names};
 use serde_json::{Value, json};
 
 use crate::NodeSpec;
 use crate::eviction::Pressed;
-
-/// The annotation that marks a Node as registered by a simulated node, and not by another kubelet of the same name.
-const SIMULATED: &str = "coracle.dev/simulated";
-
-/// The annotation of KWOK, with its value, that asks for a Node to be simulated.
-const FAKE: (&str, &str) = ("kwok.x-k8s.io/node", "fake");
-
-/// Whether this Node belongs to a simulated node, or asks for one.
-pub(crate) fn is_simulated(node: &Node) -> bool {
-    let annotations = &node.metadata.annotations;
-    annotations.contains_key(SIMULATED) || annotations.get(FAKE.0).is_some_and(|value| value == FAKE.1)
-}
 
 /// The spec of a simulated node for a Node that a user created.
 pub(crate) fn spec_of(node: &Node) -> NodeSpec {

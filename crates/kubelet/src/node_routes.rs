@@ -5,13 +5,13 @@ use std::sync::Arc;
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Pod;
 use coracle_meta::{ApiObject, ObjectKey};
+use coracle_node_usage::{Statistics, cadvisor, kubelet_metrics, resource_metrics, summary};
 use http::StatusCode;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
 use crate::pod_view::BY_NODE;
-use crate::statistics::{Statistics, cadvisor, kubelet_metrics, resource_metrics, summary};
 
 /// A complete response.
 #[derive(Debug, PartialEq, Eq)]

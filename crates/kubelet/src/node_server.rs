@@ -266,9 +266,9 @@ mod tests {
     use crate::lifecycle::Runtime;
     use crate::machine::Talk;
     use crate::pod_context::PodContext;
-    use crate::program::{World, run};
     use coracle_ambient::Ambient;
     use coracle_api::core_v1::Pod;
+    use coracle_container_programs::{World, run};
 
     fn pod() -> Pod {
         serde_json::from_value(serde_json::json!({"spec": {"containers": [{"name": "c", "image": "i"}]}})).unwrap()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Node;
 use coracle_journal::{Detail, Recorder, Stage};
+use coracle_kubelet_api::StagedKinds;
 use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -13,14 +14,13 @@ use crate::agent::Agent;
 use crate::machine::Machine;
 use crate::node_switches::NodeSwitch;
 use crate::saved_nodes::{SavedNode, SavedNodes};
-use crate::stages::StageSet;
 
 /// The nodes that a process simulates: each has a machine, and an agent while its kubelet runs.
 #[derive(Default)]
 pub(crate) struct Nodes {
     table: Mutex<Table>,
     /// The Stages of pods and nodes, if there are any. They are woken when a node stops or comes back.
-    stages: Option<Arc<StageSet>>,
+    stages: Option<Arc<dyn StagedKinds>>,
     recorder: Recorder,
     /// Notified when a node has to be started, or can be reached again.
     pub(crate) changed: Notify,
@@ -120,7 +120,7 @@ impl SimulatedNode {
 
 impl Nodes {
     /// An empty table.
-    pub(crate) fn new(stages: Option<Arc<StageSet>>, recorder: Recorder) -> Self {
+    pub(crate) fn new(stages: Option<Arc<dyn StagedKinds>>, recorder: Recorder) -> Self {
         Self { stages, recorder, ..Self::default() }
     }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_api::core_v1::{Container, EphemeralContainer, Pod};
+use coracle_container_programs::Transcript;
 
 use crate::behaviour::Behaviour;
 use crate::container::{Part, Wanted};
 use crate::container_place::{ContainerPlace, part};
-use crate::program::Transcript;
+use crate::out_of_memory::limited;
 use crate::resize::PendingResize;
-use crate::usage::limited;
 
 /// What a node knows about a pod in addition to its object.
 #[derive(Clone, Debug, Default)]

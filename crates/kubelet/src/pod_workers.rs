@@ -7,20 +7,20 @@ use coracle_api::core_v1::Node;
 use coracle_controller_runtime::{Action, Pass, ReconcileError, Reconciler, Speaker};
 use coracle_informer::Lister;
 use coracle_journal::Recorder;
+use coracle_kubelet_api::{DriversStore, StagedKinds};
 use coracle_workqueue::WorkQueue;
 
 use crate::Delays;
 use crate::nodes::Nodes;
 use crate::pod_key::PodKey;
-use crate::stages::StageSet;
 
 /// Reconciles the pods of all nodes of a fleet, each with the identity of its node.
 pub(crate) struct PodWorkers {
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) node_objects: Lister<Node>,
     pub(crate) delays: Delays,
-    pub(crate) stages: Option<Arc<StageSet>>,
-    pub(crate) has_csi_driver: bool,
+    pub(crate) stages: Option<Arc<dyn StagedKinds>>,
+    pub(crate) csi_drivers: DriversStore,
     pub(crate) recorder: Recorder,
     pub(crate) clock: Clock,
     /// The keys to work on: pods, and the node itself when it may be short of a resource.

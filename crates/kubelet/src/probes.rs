@@ -8,10 +8,9 @@
 
 use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::core_v1::Probe;
+use coracle_kubelet_api::save_format;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
-
-use crate::save_format;
 
 /// The results of one probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,12 +2,13 @@ use coracle_ambient::Clock;
 use coracle_api::core_v1::Node;
 use coracle_client::{Api, Error, Patch};
 use coracle_controller_runtime::EventType;
+use coracle_kubelet_api::is_simulated;
 use coracle_meta::ObjectKey;
 
 use crate::Config;
 use crate::agent::Agent;
-use crate::csi;
-use crate::node::{is_simulated, lacks, node, serve_at};
+use crate::node::{lacks, node, serve_at};
+use crate::volumes::register_csi_driver;
 
 /// The result of an attempt to register a node.
 pub(crate) enum Registered {
@@ -23,8 +24,10 @@ pub(crate) enum Registered {
 /// The error of the API server; the caller retries.
 pub(crate) async fn register(agent: &Agent, config: &Config, clock: &Clock) -> Result<Registered, Error> {
     let registered = register_node(agent, config, clock).await?;
-    if let (Registered::As(node), true) = (&registered, config.csi_driver) {
-        csi::register(&agent.speaker.client, node).await?;
+    if let Registered::As(node) = &registered {
+        for driver in config.csi_drivers.iter() {
+            register_csi_driver(&agent.speaker.client, node, driver).await?;
+        }
     }
     Ok(registered)
 }

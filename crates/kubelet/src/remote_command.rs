@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coracle_ambient::{Clock, Timestamp};
 use coracle_client::Api;
+use coracle_container_programs::{PodFacts, Said, Shell, Stop, World, is_known, is_prompt, references, run};
 use coracle_meta::ObjectKey;
 use coracle_meta::channels::{CLOSE, ERROR, Pieces, STDERR, STDIN, STDOUT, piece};
 use futures_util::future::select;
@@ -19,8 +20,6 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::fetch::fetch;
 use crate::machine::Machine;
-use crate::program::{Said, Shell, Stop, World, is_known, is_prompt, run};
-use crate::sources::{Facts, references};
 
 /// The prompt of a shell.
 const PROMPT: &str = "/ # ";
@@ -310,7 +309,7 @@ impl Remote {
         let sources = fetch(&maps, &secrets, &self.key.namespace, references(&pod)).await;
         let sources = sources.map_err(|error| error.to_string())?;
         let ip = self.machine.pod(&self.key).and_then(|running| running.runtime.ip);
-        let facts = Facts { node: &exec_context.node, host_ip: &self.machine.address, pod_ip: ip.as_deref() };
+        let facts = PodFacts { node: &exec_context.node, host_ip: &self.machine.address, pod_ip: ip.as_deref() };
         let empty = coracle_api::core_v1::Container::default();
         Ok(sources.world(&pod, found.unwrap_or(&empty), &facts))
     }

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use coracle_api::core_v1::{Container, Pod};
 use coracle_client::{DeleteParams, Error};
+use coracle_container_programs::{PodFacts, Sources, transcript};
 use coracle_controller_runtime::{Action, EventType, Pass, ReconcileError};
 use coracle_journal::{Detail, Stage};
 use coracle_meta::ObjectKey;
+use coracle_volume_manager::{Progress, VolumeGoal};
 
 use crate::agent::Agent;
 use crate::container::{Change, LOOKS_AGAIN, State, signed};
@@ -19,11 +21,8 @@ use crate::machine::Talk;
 use crate::pod_context::PodContext;
 use crate::pod_events::{PodEvent, container_events, container_line, reference, stage_events, stage_lines};
 use crate::pod_workers::PodWorkers;
-use crate::program::transcript;
 use crate::refusal::{Share, refusal};
-use crate::sources::{Facts, Sources};
 use crate::static_pods::Bound;
-use crate::volumes::{Progress, VolumeGoal};
 
 /// What the stages of one sync of a pod share.
 pub(crate) struct SyncPass<'p> {
@@ -135,7 +134,8 @@ impl SyncPass<'_> {
     /// The output of the run that a container begins, if its program is known.
     fn talk(&self, container: &Container, changed: &Runtime, place: ContainerPlace) -> Option<Talk> {
         let now = self.pods.clock.now();
-        let facts = Facts { node: &self.node.name, host_ip: &self.node.machine.address, pod_ip: changed.ip.as_deref() };
+        let facts =
+            PodFacts { node: &self.node.name, host_ip: &self.node.machine.address, pod_ip: changed.ip.as_deref() };
         let world = self.sources.world(self.pod, container, &facts);
         let transcript = Arc::new(transcript(container, &world, now)?);
         let restarts = changed.container(place)?.restarts;

@@ -10,9 +10,11 @@ use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{ConfigMap, Pod, Secret};
-use coracle_client::Error;
+use coracle_container_programs::{Sources, references};
 use coracle_controller_runtime::{Action, EventType, Pass, ReconcileError};
+use coracle_kubelet_api::UsageOverrides;
 use coracle_meta::{ObjectKey, parse_time};
+use coracle_volume_manager::VolumeGoal;
 
 use crate::agent::Agent;
 use crate::container_runs::runs_from_status;
@@ -21,10 +23,7 @@ use crate::lifecycle::{PodStage, Runtime};
 use crate::pod_context::PodContext;
 use crate::pod_workers::PodWorkers;
 use crate::power_cut::after_power_cut;
-use crate::sources::{Sources, references};
 use crate::sync_pass::SyncPass;
-use crate::usage::UsageOverrides;
-use crate::volumes::{NodeContext, Progress, VolumeGoal};
 
 impl PodWorkers {
     /// Reads the static pod manifests if that is due, and runs the eviction manager.
@@ -86,39 +85,11 @@ impl PodWorkers {
         Ok(left.again.map_or(Action::Done, Action::RequeueAfter))
     }
 
-    /// Mounts or unmounts the volumes of a pod as far as possible at the moment.
-    async fn volumes(
-        &self,
-        node: &Agent,
-        pass: &Pass,
-        key: &ObjectKey,
-        goal: VolumeGoal<'_>,
-        sources: &Sources,
-    ) -> Result<Progress, ReconcileError> {
-        let context = NodeContext {
-            node: &node.name,
-            actor: &node.speaker.actor,
-            pass,
-            nodes: &self.node_objects,
-            events: &node.events,
-            recorder: &self.recorder,
-            sources,
-            has_csi_driver: self.has_csi_driver,
-        };
-        match node.volumes.sync(&context, key, goal).await {
-            // Mounted volumes stay mounted; the others wait until the API can be reached.
-            Err(ReconcileError::Call(Error::Transport { .. })) if node.machine.is_cut_off() => {
-                Ok(node.volumes.progress(key, goal))
-            }
-            progress => progress,
-        }
-    }
-
     /// What usage objects of KWOK say that the containers of a pod use.
     pub(crate) fn usage_overrides(&self, node: &Agent, pod: &Pod) -> UsageOverrides {
         let Some(stages) = &self.stages else { return Default::default() };
         let object = self.node_objects.get(&ObjectKey::cluster(&*node.name));
-        stages.usages.of(pod, object.as_deref())
+        stages.usage_of(pod, object.as_deref())
     }
 
     /// Counts the usage of a pod whose status is written by stages.

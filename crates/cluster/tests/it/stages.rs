@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle_api::core_v1::{ConfigMap, Event, Node, Pod};
 use coracle_client::{Api, Client, DeleteParams, ListParams, Patch};
 use coracle_cluster::Cluster;
-use coracle_cluster::kubelet::stages::read_stages;
+use coracle_cluster::stages::read_stages;
 use coracle_meta::{GroupVersionResource, Object, ObjectKey};
 use coracle_registry::User;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 use coracle_api::core_v1::Node;
 use coracle_meta::Quantity;
+use coracle_node_usage::MOST_PIDS;
 
 use crate::NodeReading;
-use crate::statistics::MOST_PIDS;
 
 /// The resources that a node can be short of, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

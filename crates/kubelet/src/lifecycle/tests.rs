@@ -1,7 +1,7 @@
 use super::*;
 use std::time::Duration;
 
-use crate::program::{World, run as run_program};
+use coracle_container_programs::{World, run as run_program};
 use serde_json::{Value, json};
 
 fn start() -> Timestamp {

@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use coracle_meta::ObjectKey;
+use coracle_volume_manager::{Disk, SavedVolume};
 use serde::{Deserialize, Serialize};
 
 use super::{LINES, Machine, Running};
 use crate::container::ContainerRuntime;
-use crate::volumes::{Disk, SavedVolume};
 
 /// An upper bound for counters, which grow one by one.
 const MOST: u32 = 1 << 24;

@@ -14,9 +14,9 @@ use crate::container_place::ContainerPlace;
 use crate::lifecycle::{PodStage, Runtime, Step, next};
 use crate::machine::{Line, Machine, Talk};
 use crate::pod_context::PodContext;
-use crate::program::{Said, Transcript};
 use crate::refusal::Share;
 use crate::status::pod_status;
+use coracle_container_programs::{Said, Transcript};
 
 fn at(second: i64) -> Timestamp {
     parse_time("2026-01-01T00:00:00.25Z").unwrap() + jiff::SignedDuration::from_secs(second)

@@ -1,0 +1,5 @@
+//! Finds the specs of the volumes of a pod.
+
+pub(crate) mod claimed;
+pub(crate) mod plugins;
+pub(crate) mod populator;
