@@ -1,17 +1,16 @@
-//! Addresses and blocks of addresses in the forms that older fields take. In Kubernetes: `netutils.ParseIPSloppy`,
+//! Addresses and CIDRs in the forms that older fields accept. In Kubernetes: `netutils.ParseIPSloppy`,
 //! `GetWarningsForIP`, `GetWarningsForCIDR`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-/// Reads an address; the parts of one with dots may begin with zeros, and one of IPv4 that is written as IPv6 is read
-/// as IPv4.
+/// Parses an address. Parts of an IPv4 address may have leading zeros, and an IPv4-mapped IPv6 address is read as IPv4.
 pub(crate) fn parse_ip(text: &str) -> Option<IpAddr> {
     if !text.contains(':') {
         return parse_v4(text).map(IpAddr::V4);
     }
-    // The dotted end of an IPv6 address may have such zeros, too.
+    // The dotted end of an IPv6 address may have leading zeros, too.
     let (start, end) = text.rsplit_once(':')?;
     let address: Ipv6Addr = match parse_v4(end) {
         Some(dotted) => format!("{start}:{dotted}").parse().ok()?,
@@ -33,7 +32,7 @@ fn parse_v4(text: &str) -> Option<Ipv4Addr> {
     <[u8; 4]>::try_from(parts).ok().map(Ipv4Addr::from)
 }
 
-/// What is wrong with an address in a field that takes it in one form only. In Kubernetes: `IsValidIP`.
+/// The errors of an address in a field that accepts only the canonical form. In Kubernetes: `IsValidIP`.
 pub(crate) fn wrong_canonical_ip(text: &str) -> Vec<String> {
     let Some(address) = parse_ip(text) else {
         return vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()];
@@ -47,7 +46,7 @@ pub(crate) fn wrong_canonical_ip(text: &str) -> Vec<String> {
     }
 }
 
-/// Whether an address is written in a form that Kubernetes will refuse one day.
+/// Whether an address is written in a deprecated form.
 fn is_outdated(text: &str) -> bool {
     match text.parse() {
         Ok(IpAddr::V6(address)) => address.to_ipv4_mapped().is_some(),
@@ -56,7 +55,7 @@ fn is_outdated(text: &str) -> bool {
     }
 }
 
-/// What a writer of an address should know.
+/// The warning about an address.
 pub(crate) fn ip_warning(text: &str, path: &str) -> Option<String> {
     let address = parse_ip(text)?;
     if is_outdated(text) {
@@ -70,7 +69,7 @@ pub(crate) fn ip_warning(text: &str, path: &str) -> Option<String> {
         .then(|| format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format ({canonical:?})"))
 }
 
-/// What is wrong with an address at which others are reached. In Kubernetes: `ValidateEndpointIP`.
+/// The errors of the address of an endpoint. In Kubernetes: `ValidateEndpointIP`.
 pub(crate) fn wrong_reach(text: &str) -> Vec<String> {
     let Some(address) = parse_ip(text) else { return vec!["must be a valid IP address".to_owned()] };
     let (is_local, is_local_multicast) = match address {
@@ -93,7 +92,7 @@ pub(crate) fn wrong_reach(text: &str) -> Vec<String> {
     wrong
 }
 
-/// Reads `address/length`: the address and the length.
+/// Parses `address/length`.
 pub(crate) fn parse_cidr(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = text.split_once('/')?;
     let is_number = !length.is_empty() && length.bytes().all(|sign| sign.is_ascii_digit());
@@ -104,7 +103,7 @@ pub(crate) fn parse_cidr(text: &str) -> Option<(IpAddr, u8)> {
     (is_number && length <= most).then_some((parsed, length))
 }
 
-/// What a writer of a block should know.
+/// The warnings about a CIDR.
 pub(crate) fn cidr_warnings(text: &str, path: &str) -> Vec<String> {
     let Some((address, length)) = parse_cidr(text) else { return Vec::new() };
     let is_mapped = text.contains(':') && address.is_ipv4();

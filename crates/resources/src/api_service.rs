@@ -1,4 +1,4 @@
-//! `apiservices.apiregistration.k8s.io`: which server answers for a group and version.
+//! `apiservices.apiregistration.k8s.io`: the server of a group and version.
 
 use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_meta::{FieldError, Object, names};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::field_checks::Wrong;
 
-/// `apiservices.apiregistration.k8s.io`. What they lead to is in [`crate::aggregation`].
+/// `apiservices.apiregistration.k8s.io`. Their effect is in [`crate::aggregation`].
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         store_directory: "apiregistration.k8s.io/apiservices".to_owned(),

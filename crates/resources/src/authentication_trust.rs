@@ -19,7 +19,7 @@ use crate::config_map_watch::{changes, config_maps};
 
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "extension-apiserver-authentication";
-/// How long to wait after an error.
+/// The delay after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The certificate authorities and headers that one API server trusts.
@@ -31,22 +31,22 @@ pub struct AuthenticationTrust {
 /// The certificate authority of front proxies, and the headers with which they send the user.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustedProxies<'a> {
-    /// The authority of their certificates, PEM.
+    /// The authority of their certificates (PEM).
     pub authority: &'a str,
     /// Their common names.
     pub allowed_names: &'a [String],
-    /// Where the name of a user stands.
+    /// The headers of the user name.
     pub username_headers: &'a [String],
-    /// Where the uid stands.
+    /// The headers of the uid.
     pub uid_headers: &'a [String],
-    /// Where groups stand.
+    /// The headers of groups.
     pub group_headers: &'a [String],
-    /// How headers begin that say what else is known.
+    /// The prefixes of the headers of extra attributes.
     pub extra_headers_prefix: &'a [String],
 }
 
 impl AuthenticationTrust {
-    /// Users have certificates of `clients` (PEM).
+    /// The trust of users' certificates by `clients` (PEM), and of front proxies.
     pub fn new(clients: Option<&str>, proxies: Option<TrustedProxies<'_>>) -> Self {
         let mut data = BTreeMap::new();
         if let Some(clients) = clients {
@@ -114,7 +114,7 @@ impl AuthenticationTrust {
         data
     }
 
-    /// Keeps it said, until it is dropped.
+    /// Keeps the ConfigMap up to date, until it is dropped.
     pub(crate) async fn run(&self, registry: Registry) -> Infallible {
         if self.data.is_empty() {
             return std::future::pending().await;
@@ -130,7 +130,7 @@ impl AuthenticationTrust {
     }
 }
 
-/// The names of both lists, each once. What is no list says nothing.
+/// The names of both lists, without duplicates. A value that is not a list counts as empty.
 fn both_lists(there: &str, own: &str) -> String {
     let read = |text: &str| serde_json::from_str::<Vec<String>>(text).unwrap_or_default();
     let there = read(there);
@@ -139,7 +139,7 @@ fn both_lists(there: &str, own: &str) -> String {
     json!([there, more].concat()).to_string()
 }
 
-/// The certificates of both texts, each once.
+/// The certificates of both texts, without duplicates.
 fn both_authorities(there: &str, own: &str) -> String {
     const END: &str = "-----END CERTIFICATE-----";
     let mut seen = BTreeSet::new();

@@ -8,8 +8,8 @@ use crate::built_in::object;
 use crate::config::Config;
 use crate::flowcontrol;
 
-/// The objects that an API server creates where they are missing: the range of service addresses, the priorities of what
-/// runs the cluster, and how requests are sorted into flows.
+/// The objects that an API server creates if they are missing: the ServiceCIDR, the system priority classes, and the
+/// priority levels and flow schemas.
 pub fn bootstrap(config: &Config) -> Vec<Object> {
     let mut objects = vec![
         priority(
@@ -38,7 +38,7 @@ fn service_cidr(config: &Config) -> Object {
     object("networking.k8s.io", "ServiceCIDR", "kubernetes", json!({"spec": {"cidrs": cidrs}}))
 }
 
-/// The service by which pods reach the API server on `port`. It has the first address of the range.
+/// The Service through which pods reach the API server on `port`. It has the first address of the range.
 pub fn kubernetes_service(config: &Config, port: u16) -> Object {
     let mut spec = json!({
         "type": "ClusterIP",

@@ -1,4 +1,4 @@
-//! The forms that several kinds' cells share. In Kubernetes: the small functions of `pkg/printers/internalversion`.
+//! Common formats of table cells. In Kubernetes: the small functions of `pkg/printers/internalversion`.
 
 use coracle_ambient::Timestamp;
 use coracle_meta::fields::Fields;
@@ -11,7 +11,7 @@ pub(crate) fn since(time: &Value, now: Timestamp) -> String {
     table::since(time.as_str().unwrap_or_default(), now)
 }
 
-/// A text, or a stand-in if it is missing or empty.
+/// A text, or a placeholder if it is missing or empty.
 pub(crate) fn text_or(value: &str, stand_in: &str) -> Value {
     if value.is_empty() { stand_in.into() } else { value.into() }
 }
@@ -64,12 +64,12 @@ pub(crate) fn selector_text(selector: &Value) -> Option<String> {
     Some(selector.to_string())
 }
 
-/// The first `limit` of a list, and how many more there are.
+/// The first `limit` items of a list, and the number of others.
 pub(crate) fn some_of(list: &[String], limit: usize, separator: &str, if_empty: &str) -> Value {
     some_of_so_many(list, list.len(), limit, separator, if_empty)
 }
 
-/// The same of a list of `count` texts of which the first are at hand.
+/// The same for a list of `count` texts, given its first texts.
 pub(crate) fn some_of_so_many(list: &[String], count: usize, limit: usize, separator: &str, if_empty: &str) -> Value {
     let shown = list.get(..limit).unwrap_or(list).join(separator);
     match count {
@@ -94,7 +94,7 @@ pub(crate) fn has_condition(object: &Object, kind: &str, status: &str) -> bool {
     conditions.iter().any(|condition| condition.text("type") == kind && condition.text("status") == status)
 }
 
-/// The addresses of a load balancer, sorted, without doubles.
+/// The addresses of a load balancer, sorted, without duplicates.
 pub(crate) fn load_balancer_addresses(object: &Object) -> Vec<String> {
     let mut addresses: Vec<String> = object
         .list("status.loadBalancer.ingress")

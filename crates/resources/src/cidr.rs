@@ -3,21 +3,21 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-/// A block of addresses: `10.0.0.0/16`.
+/// A CIDR: `10.0.0.0/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cidr(IpNet);
 
-/// The text is not a block of addresses.
+/// The text is not a CIDR.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a block of addresses such as 10.96.0.0/12: {0:?}")]
 pub struct NotACidr(String);
 
 impl Cidr {
-    /// Reads `address/length`. Bits beyond the length are dropped.
+    /// Parses `address/length`. Bits beyond the length are dropped.
     pub fn parse(text: &str) -> Result<Self, NotACidr> {
         let block = || {
             let (address, prefix) = text.split_once('/')?;
-            // `IpNet` would read an address with leading zeros, which is refused here as in Go.
+            // `IpNet` accepts an address with leading zeros, which is refused here as in Go.
             IpNet::new(address.parse().ok()?, prefix.parse().ok()?).ok()
         };
         block().map(|block| Self(block.trunc())).ok_or_else(|| NotACidr(text.to_owned()))
@@ -28,24 +28,24 @@ impl Cidr {
         family(self.0.addr())
     }
 
-    /// Whether the block holds an address.
+    /// Whether the block contains an address.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address)
     }
 
-    /// Whether the block begins with an address.
+    /// Whether an address is the first one of the block.
     pub(crate) fn begins_with(&self, address: IpAddr) -> bool {
         self.0.network() == address
     }
 
-    /// Whether a service may have an address of the block: not the first one, and of IPv4 not the last one.
+    /// Whether a Service can have an address of the block: not the first one, and not the last one of IPv4.
     /// In Kubernetes: `PrefixContainsIP`.
     pub(crate) fn has_host(&self, address: IpAddr) -> bool {
         let is_broadcast = address.is_ipv4() && address == self.0.broadcast();
         self.contains(address) && address != self.0.network() && !is_broadcast
     }
 
-    /// How many addresses the block holds; at most 2^64.
+    /// The number of addresses in the block, at most 2^64.
     pub(crate) fn size(&self) -> u128 {
         1 << (self.0.max_prefix_len() - self.0.prefix_len()).min(64)
     }

@@ -12,7 +12,7 @@ const STATUSES: [&str; 3] = ["False", "True", "Unknown"];
 const LONGEST_REASON: usize = 1 << 10;
 const LONGEST_MESSAGE: usize = 32 << 10;
 
-/// What is wrong with a list of conditions.
+/// The errors of a list of conditions.
 pub(crate) fn wrong_conditions(conditions: &[Value], path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let mut seen = BTreeSet::new();

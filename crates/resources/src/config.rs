@@ -1,13 +1,13 @@
 use crate::cidr::Cidr;
 
-/// What the kinds have to know of the cluster.
+/// The configuration of the cluster that kinds need.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The ranges of service addresses, the first of which is the default. In Kubernetes: `--service-cluster-ip-range`.
     pub service_cluster_ip_ranges: Vec<Cidr>,
     /// The first and the last node port. In Kubernetes: `--service-node-port-range`.
     pub service_node_ports: (u16, u16),
-    /// After how many seconds events are dropped. In Kubernetes: `--event-ttl`.
+    /// The time to live of events, in seconds. In Kubernetes: `--event-ttl`.
     pub event_seconds: i64,
 }
 

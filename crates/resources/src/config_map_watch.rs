@@ -5,7 +5,7 @@ pub(crate) fn config_maps() -> GroupVersionResource {
     GroupVersionResource::new("", "v1", "configmaps")
 }
 
-/// The changes of one ConfigMap, which begin with what there is.
+/// A watch of one ConfigMap, which begins with the existing object.
 pub(crate) async fn changes(registry: &Registry, namespace: &str, name: &str) -> Result<ServedWatch, Status> {
     let request = Request::new(Verb::Watch, config_maps(), registry.ambient().clock.now()).object(namespace, "");
     let named = FieldRequirement { field: "metadata.name".to_owned(), value: name.to_owned(), equal: true };

@@ -1,10 +1,10 @@
-//! The defaults of the parts that several kinds share: a probe is filled in the same way wherever it stands.
+//! The defaults of types that several kinds share, such as probes.
 //!
 //! ```text
 //! object --walk along the schema table--> every part of a named type --BY_TYPE--> filled in
 //! ```
-//! A part is filled before the parts inside it, as in Kubernetes: the `SetDefaults_...` functions of `pkg/apis/*/v1`
-//! and the `+default` marks. The defaults of a kind as a whole stand in its own file.
+//! A part is defaulted before the parts inside it, as in Kubernetes: the `SetDefaults_...` functions of `pkg/apis/*/v1`
+//! and the `+default` markers. The defaults of a whole kind are in its own file.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::image::tag_of;
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 
-/// Fills in the parts of an object.
+/// Sets the defaults of the parts of an object.
 pub(crate) fn fill_parts(schema: &KindSchema, object: &mut Object) {
     object.edit(|tree| fill_struct(schema.root(), tree));
 }
@@ -61,7 +61,7 @@ fn round_up_to_milli(text: &mut String) {
     }
 }
 
-/// Fills in one part.
+/// Sets the defaults of one part.
 type Rule = fn(&mut Tree);
 
 fn rule_of(ty: TypeRef<'_>) -> Option<Rule> {
@@ -137,7 +137,7 @@ fn pod_spec(spec: &mut Tree) {
     mirror_service_account(spec);
 }
 
-/// `serviceAccount` is the old name of `serviceAccountName`: it always says the same.
+/// `serviceAccount` is the old name of `serviceAccountName`: both always have the same value.
 fn mirror_service_account(spec: &mut Tree) {
     let name = match spec.text("serviceAccountName") {
         "" => spec.text("serviceAccount").to_owned(),
@@ -149,7 +149,7 @@ fn mirror_service_account(spec: &mut Tree) {
     }
 }
 
-/// Once for containers, init containers and ephemeral containers.
+/// The same rule for containers, init containers and ephemeral containers.
 fn container(container: &mut Tree) {
     let policy = if tag_of(container.text("image")) == "latest" { "Always" } else { "IfNotPresent" };
     container.fill_text("imagePullPolicy", policy);

@@ -1,4 +1,4 @@
-//! `events.k8s.io/v1`: the same objects as `v1` events, in newer words.
+//! `events.k8s.io/v1`: the same objects as `v1` events, with other field names.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names, parse_time};
@@ -29,7 +29,7 @@ const FIELD_LABELS: &[(&str, &str)] = &[
     ("type", "type"),
 ];
 
-/// The fields in the words of core `v1`, and in the newer ones.
+/// The field names in core `v1` and in `events.k8s.io/v1`.
 const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -46,7 +46,7 @@ fn to_hub(object: &mut Object) {
 
 fn from_hub(object: &mut Object) {
     NAMES.iter().for_each(|(old, new)| rename(object, old, new));
-    // The older version prints these always, the newer only if they say something.
+    // The older version always prints these fields, the newer one only if they are not empty.
     for reporter in [REPORTER, "reportingInstance"] {
         if object.field(reporter).is_some_and(|text| text == "") {
             object.remove(reporter);
@@ -62,7 +62,7 @@ fn review(object: &Object, old: Option<&Object>, mut wrong: Wrong) -> Wrong {
         let is_name = |field: &str| field == "metadata.name" || field == "metadata.generateName";
         let of_metadata = wrong_metadata_of_new(object);
         if !of_metadata.is_empty() {
-            // What every name has to be is asked only of names that fit here.
+            // The general rules for names apply only to names that are valid here.
             wrong.retain(|error| !is_name(&error.field));
         }
         wrong.extend(of_metadata);
@@ -75,7 +75,7 @@ fn review(object: &Object, old: Option<&Object>, mut wrong: Wrong) -> Wrong {
 
 const REPORTER: &str = "reportingController";
 
-/// What of an event stays as it is where the newer version is written. In Kubernetes: `ValidateEventUpdate`.
+/// The fields of an event that are immutable in the newer version. In Kubernetes: `ValidateEventUpdate`.
 fn wrong_of_change(new: &Object, old: &Object) -> Wrong {
     const BEFORE_TIME: [(&str, Of); 9] = [
         ("involvedObject", Of::Struct(&REFERENCE)),
@@ -100,7 +100,7 @@ fn wrong_of_change(new: &Object, old: &Object) -> Wrong {
         wrong.extend(wrong_series(new));
     }
     wrong.extend(BEFORE_TIME.iter().filter_map(immutable));
-    // Clients may have cut the time off at microseconds.
+    // Clients may have truncated the time to microseconds.
     let moment = |event: &Object| parse_time(event.text("eventTime")).map(|time| time.as_microsecond());
     if moment(new) != moment(old) {
         wrong.extend(Of::Pointer.immutable(new, old, "eventTime"));
@@ -112,7 +112,7 @@ fn wrong_of_change(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// How often an event was seen again, and when last. In Kubernetes: `validateV1EventSeries`.
+/// The errors of an event's series. In Kubernetes: `validateV1EventSeries`.
 fn wrong_series(object: &Object) -> Wrong {
     let series = object.at("series");
     let mut wrong = Wrong::new();
@@ -128,7 +128,7 @@ fn wrong_series(object: &Object) -> Wrong {
     wrong
 }
 
-/// What only the newer version asks, in the words of the older. In Kubernetes: `ValidateEventCreate`.
+/// The additional errors of the newer version, with field names of the older one. In Kubernetes: `ValidateEventCreate`.
 fn wrong_of_new(object: &Object) -> Wrong {
     let mut wrong = wrong_series(object);
     if object.at("eventTime").is_null() {
@@ -152,7 +152,8 @@ fn wrong_of_new(object: &Object) -> Wrong {
     wrong
 }
 
-/// The names that the newer version takes, and the finalizers. In Kubernetes: `ValidateObjectMeta` with `NameIsDNSSubdomain`.
+/// The errors of names and finalizers in the newer version. In Kubernetes: `ValidateObjectMeta` with
+/// `NameIsDNSSubdomain`.
 fn wrong_metadata_of_new(object: &Object) -> Wrong {
     let (base, name) = (object.text("metadata.generateName"), object.name());
     let mut wrong = Wrong::new();
@@ -198,7 +199,7 @@ enum Of {
 }
 
 impl Of {
-    /// What is wrong with a field that may not change.
+    /// The errors of a field that may not change.
     fn immutable(self, new: &Object, old: &Object, field: &str) -> Option<FieldError> {
         let (new, old) = (self.value(new.at(field)), self.value(old.at(field)));
         if same(&new, &old) {

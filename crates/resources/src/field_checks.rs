@@ -87,7 +87,7 @@ pub(crate) fn one_of(holder: &(impl Fields + ?Sized), field: &str, path: &str, w
     vec![FieldError::not_supported(join(path, field), value, words)]
 }
 
-/// A text that has to be there, and to be one of some words.
+/// A required text that must be one of some values.
 pub(crate) fn required_one_of(holder: &(impl Fields + ?Sized), field: &str, path: &str, words: &[&str]) -> Wrong {
     let missing = required(holder, field, path);
     if missing.is_empty() { one_of(holder, field, path, words) } else { missing }
@@ -98,7 +98,7 @@ pub(crate) fn join(path: &str, field: &str) -> String {
     if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
 }
 
-/// A field that may not change.
+/// An immutable field.
 pub(crate) fn immutable(new: &Object, old: &Object, path: &str) -> Wrong {
     if same(new.at(path), old.at(path)) {
         return Wrong::new();
@@ -106,7 +106,7 @@ pub(crate) fn immutable(new: &Object, old: &Object, path: &str) -> Wrong {
     vec![FieldError::invalid(path, new.at(path).clone(), IMMUTABLE)]
 }
 
-/// A field with a foreign object that may not change, not even in the way in which it is written.
+/// An immutable field with a foreign object, whose original text must not change either.
 pub(crate) fn immutable_bytes(new: &Object, old: &Object, field: &str) -> Wrong {
     let text = |object: &Object| object.verbatim().get(&format!("/{field}")).map(str::to_owned);
     if same(new.at(field), old.at(field)) && text(new) == text(old) {
@@ -115,7 +115,7 @@ pub(crate) fn immutable_bytes(new: &Object, old: &Object, field: &str) -> Wrong 
     vec![FieldError::invalid(field, new.at(field).clone(), IMMUTABLE)]
 }
 
-/// The value without fields that are [the same](same) as if they were not there.
+/// The value without fields that are [the same](same) as missing ones.
 pub(crate) fn without_nothing(value: &Value) -> Value {
     match value {
         Value::Object(tree) => {
@@ -129,7 +129,7 @@ pub(crate) fn without_nothing(value: &Value) -> Value {
     }
 }
 
-/// Whether two values mean the same: amounts by value, and nothing is as good as empty.
+/// Whether two values are semantically equal: quantities by value, and a missing value equals an empty one.
 /// In Kubernetes: `apiequality.Semantic.DeepEqual`.
 pub(crate) fn same(left: &Value, right: &Value) -> bool {
     let is_nothing = |value: &Value| match value {
@@ -205,7 +205,7 @@ pub(crate) fn annotations(annotations: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// The selector of something that makes pods, and the labels of the pods that it makes.
+/// The selector and the template labels of a kind that creates pods.
 pub(crate) fn selector_and_template(spec: &Value, path: &str, kind: &str) -> Wrong {
     let selector_path = format!("{path}.selector");
     let selector = spec.at("selector");
@@ -221,7 +221,7 @@ pub(crate) fn selector_and_template(spec: &Value, path: &str, kind: &str) -> Wro
     }
     let is_readable = label_selector(selector, "").is_empty();
     match LabelSelector::from_json((!selector.is_null()).then_some(selector)) {
-        // Of a stateful set, Kubernetes does not say what is wrong.
+        // For a StatefulSet, Kubernetes' error has no details.
         _ if !is_readable => {
             let what = if kind == "statefulset" { "" } else { "invalid label selector" };
             wrong.push(FieldError::invalid(&selector_path, selector.clone(), what));
@@ -237,7 +237,7 @@ pub(crate) fn is_empty_selector(selector: &Value) -> bool {
     selector.entries("matchLabels").count() + selector.list("matchExpressions").len() == 0
 }
 
-/// A selector has to match the labels of the template.
+/// A selector must match the labels of the template.
 pub(crate) fn matches_template(selector: &LabelSelector, template: &Value, path: &str) -> Wrong {
     let labels = template.at("metadata.labels");
     if selector.is_everything() || selector.matches_by(|name| labels.field_named(name).as_str()) {
@@ -247,7 +247,7 @@ pub(crate) fn matches_template(selector: &LabelSelector, template: &Value, path:
     vec![FieldError::invalid(format!("{path}.metadata.labels"), labels.clone(), what)]
 }
 
-/// A number that is not negative, or a share such as `25%`.
+/// A non-negative number, or a percentage such as `25%`.
 pub(crate) fn count_or_share(value: &Value, path: &str) -> Wrong {
     match value {
         Value::String(text) => each_invalid(path, text, names::percent(text)),
@@ -258,7 +258,7 @@ pub(crate) fn count_or_share(value: &Value, path: &str) -> Wrong {
     }
 }
 
-/// A share may not be more than all.
+/// A percentage must not exceed 100%.
 pub(crate) fn not_more_than_all(value: &Value, path: &str) -> Wrong {
     match share(value) {
         Some(share) if share > 100 => vec![FieldError::invalid(path, value.clone(), "must not be greater than 100%")],
@@ -266,17 +266,17 @@ pub(crate) fn not_more_than_all(value: &Value, path: &str) -> Wrong {
     }
 }
 
-/// The number of a share; `None` for a plain count.
+/// The number of a percentage; `None` for a count.
 pub(crate) fn share(value: &Value) -> Option<i64> {
     value.as_str()?.strip_suffix('%')?.parse().ok()
 }
 
-/// A count, or the number of a share.
+/// A count, or the number of a percentage.
 pub(crate) fn amount_of(value: &Value) -> i64 {
     share(value).or(value.as_i64()).unwrap_or(0)
 }
 
-/// The number of a port, or the name of one.
+/// A port number or name.
 pub(crate) fn port_or_name(port: &Value, path: &str) -> Wrong {
     match port {
         Value::String(name) => each_invalid(path, name, names::port_name(name)),
@@ -287,7 +287,7 @@ pub(crate) fn port_or_name(port: &Value, path: &str) -> Wrong {
     }
 }
 
-/// A name below a domain, such as `acme.io/foo`. In Kubernetes: `IsDomainPrefixedPath`.
+/// A domain-prefixed path, such as `acme.io/foo`. In Kubernetes: `IsDomainPrefixedPath`.
 pub(crate) fn domain_prefixed_path(value: &str, path: &str) -> Wrong {
     if value.is_empty() {
         return vec![FieldError::required(path, "")];
@@ -306,7 +306,7 @@ pub(crate) fn domain_prefixed_path(value: &str, path: &str) -> Wrong {
     wrong
 }
 
-/// An address, in an older field that takes it in older forms, too. In Kubernetes: `IsValidIPForLegacyField`.
+/// An address in a legacy field, which also accepts older forms. In Kubernetes: `IsValidIPForLegacyField`.
 pub(crate) fn ip(value: &str, path: &str) -> Wrong {
     if parse_ip(value).is_some() {
         return Wrong::new();
@@ -314,7 +314,7 @@ pub(crate) fn ip(value: &str, path: &str) -> Wrong {
     vec![FieldError::invalid(path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
 }
 
-/// A block of addresses in such a field. In Kubernetes: `IsValidCIDRForLegacyField`.
+/// A CIDR in a legacy field. In Kubernetes: `IsValidCIDRForLegacyField`.
 pub(crate) fn cidr(value: &str, path: &str) -> Wrong {
     if parse_cidr(value).is_some() {
         return Wrong::new();
@@ -322,7 +322,7 @@ pub(crate) fn cidr(value: &str, path: &str) -> Wrong {
     vec![FieldError::invalid(path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
 }
 
-/// An amount that is not negative.
+/// A non-negative quantity.
 pub(crate) fn quantity_not_negative(amount: &Value, path: &str) -> Wrong {
     match amount.as_str().and_then(|text| Quantity::parse(text).ok()) {
         Some(quantity) if quantity.is_negative() => {
@@ -332,12 +332,12 @@ pub(crate) fn quantity_not_negative(amount: &Value, path: &str) -> Wrong {
     }
 }
 
-/// Whether an amount is no whole number.
+/// Whether a quantity is not an integer.
 pub(crate) fn is_fraction(amount: Quantity) -> bool {
     Quantity::of(amount.value()) != amount
 }
 
-/// What a writer of a part of a byte should know, which Kubernetes takes. `path` is that of the amounts.
+/// The warning about a fraction of a byte, which Kubernetes accepts. `path` is that of the quantities.
 pub(crate) fn fraction_warning(amounts: &Value, resource: &str, path: &str) -> Option<String> {
     let amount = Quantity::parse(amounts.field_named(resource).as_str()?).ok()?;
     is_fraction(amount).then(|| {

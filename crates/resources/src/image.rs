@@ -1,7 +1,7 @@
-//! The names of container images, as far as defaults depend on them.
+//! Parses names of container images for defaults.
 
-/// The tag of an image reference: `latest` if it names neither tag nor digest, empty if it is no reference or has a
-/// digest only. In Kubernetes: `parsers.ParseImageName`.
+/// The tag of an image reference: `latest` without tag and digest, empty for an invalid reference or only a digest.
+/// In Kubernetes: `parsers.ParseImageName`.
 pub(crate) fn tag_of(image: &str) -> &str {
     let (name, digest) = match image.split_once('@') {
         Some((name, digest)) => (name, Some(digest)),
@@ -22,7 +22,7 @@ pub(crate) fn tag_of(image: &str) -> &str {
     }
 }
 
-/// A host that may hold capitals and a port, and path parts of lower-case words.
+/// A host, which may contain capitals and a port, and path components of lower-case words.
 fn is_repository(name: &str) -> bool {
     let mut parts: Vec<&str> = name.split('/').collect();
     if let [host, _, ..] = parts.as_slice()

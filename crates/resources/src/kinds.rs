@@ -9,7 +9,7 @@ use crate::{
     networking, policy, priority_class, rbac, resource, runtime_class, storage,
 };
 
-/// All built-in kinds, in each of their versions: a line for each.
+/// All built-in kinds in all versions, one per line.
 pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
     let kinds = [
         core::binding::kind(),

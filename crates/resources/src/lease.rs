@@ -7,7 +7,7 @@ use crate::field_checks::{Wrong, not_negative, positive};
 /// `leases.coordination.k8s.io`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
-        // Coordinated leader election is behind a gate that is closed by default.
+        // The feature gate of coordinated leader election is off by default.
         prepare_create: |object, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
         prepare_update: |object, _, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
         validate: |object| {

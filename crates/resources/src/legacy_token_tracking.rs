@@ -1,4 +1,4 @@
-//! Says since when it has been noted on which day each token in a Secret was used last.
+//! Publishes the day since which the last use of tokens in Secrets is tracked.
 //!
 //! In Kubernetes: `pkg/controlplane/controller/legacytokentracking`.
 
@@ -24,18 +24,18 @@ const NAME: &str = "kube-apiserver-legacy-service-account-token-tracking";
 const SINCE: &str = "since";
 /// The delay before a deleted ConfigMap is created again.
 const PAUSE: Duration = Duration::from_secs(30 * 60);
-/// How long to wait after an error.
+/// The delay after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Keeps the ConfigMap with the day.
 #[derive(Debug, Default)]
 pub(crate) struct LegacyTokenTracking {
-    /// When it was made last.
+    /// When the ConfigMap was last created.
     made: Mutex<Option<Instant>>,
 }
 
 impl LegacyTokenTracking {
-    /// Makes the ConfigMap if it is missing, and repairs what is no day; says after how long to come again.
+    /// Creates the ConfigMap if it is missing, and repairs an invalid day. Returns the delay before the next attempt.
     pub(crate) async fn sync(&self, registry: &Registry) -> Result<Option<Duration>, Status> {
         let now = registry.ambient().clock.now();
         let request = |verb| Request::new(verb, config_maps(), now);
@@ -66,7 +66,7 @@ impl LegacyTokenTracking {
         }
     }
 
-    /// Keeps it as it should be, until it is dropped.
+    /// Keeps the ConfigMap correct, until it is dropped.
     pub(crate) async fn run(&self, registry: Registry) -> Infallible {
         loop {
             self.watch(&registry).await;
@@ -74,7 +74,7 @@ impl LegacyTokenTracking {
         }
     }
 
-    /// Looks after each change, until the watch ends.
+    /// Handles each change, until the watch ends.
     async fn watch(&self, registry: &Registry) {
         let Ok(mut changes) = changes(registry, NAMESPACE, NAME).await else { return };
         loop {

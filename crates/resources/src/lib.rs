@@ -1,12 +1,13 @@
-//! What is special about each built-in kind: a file per kind, and one list of kinds.
+//! The behaviour of each built-in kind: one file per kind, and one list of kinds.
 //!
 //! ```text
-//! kinds() --a line each--> KindSpec { defaults, rules, columns with cells, subresources, hooks } --> registry::Registry
-//!                             ^ built_in(): row and schema of the table, defaults of shared parts
+//! kinds() --one line each--> KindSpec { defaults, validation, columns, subresources, hooks } --> registry::Registry
+//!                              ^ built_in(): row and schema in the table, defaults of shared types
 //! ```
-//! Start at [`kinds`], then read one kind, [`apps::deployment`](self) say; `registry::KindSpec` lists what a kind may say.
-//! Not here: what the verbs mean (`registry`), shapes and merging (`schema`), admission plug-ins (`admission`), reviews
-//! and tokens (`auth`), custom resources (`registry::custom`).
+//! Start at [`kinds`], then read one kind, such as [`apps::deployment`](self); `registry::KindSpec` lists what a kind
+//! can define.
+//! Not here: the verbs (`registry`), types and merging (`schema`), admission plug-ins (`admission`), reviews and tokens
+//! (`auth`), custom resources (`registry::custom`).
 
 mod addresses;
 mod bootstrap;

@@ -35,7 +35,7 @@ pub(crate) fn kind() -> KindSpec {
             wrong.extend(immutable(new, old, "preemptionPolicy"));
             wrong
         },
-        // Counted at creation and never after, as in Kubernetes.
+        // Set at creation and never incremented, as in Kubernetes.
         generation: Generation::Fields(&[]),
         columns: columns(),
         ..built_in("scheduling.k8s.io", "v1", "priorityclasses")

@@ -1,4 +1,4 @@
-//! The controllers inside the API server: they report what it makes of objects about itself.
+//! The controllers inside the API server, which write the status of objects that configure it.
 //! In Kubernetes: post-start hooks of kube-apiserver and the aggregator.
 
 use std::sync::Arc;
@@ -45,11 +45,11 @@ impl ServerControllers {
         Arc::new(ByFlowTable(Arc::clone(&self.flows)))
     }
 
-    /// Brings everything up to date, once. What a stored object prevents is left as it is: no object keeps the server from
-    /// starting, and the controllers try again while they run.
+    /// Runs each controller once. An error because of a stored object is ignored, so that no object prevents the start
+    /// of the API server; the controllers retry while they run.
     ///
     /// # Errors
-    /// If the store does not answer.
+    /// If the store does not respond.
     pub async fn sync(&self) -> Result<(), Status> {
         for controller in &self.all {
             match controller.sync(&self.registry).await {
@@ -60,8 +60,8 @@ impl ServerControllers {
         Ok(())
     }
 
-    /// For each controller its name, and what begins to keep everything up to date until it is dropped; it may begin again
-    /// afterwards.
+    /// For each controller its name and a function that starts it. A controller runs until its future is dropped, and
+    /// can be started again afterwards.
     pub fn tasks(self) -> impl Iterator<Item = (&'static str, StartTask)> {
         let registry = self.registry;
         self.all.into_iter().map(move |controller| {
@@ -73,13 +73,14 @@ impl ServerControllers {
     }
 }
 
-/// Begins the work of a controller.
+/// Starts a controller.
 pub type StartTask = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// The action after a change of a value.
 type Act<T> = fn(Registry, Arc<T>) -> BoxFuture<'static, Result<(), Status>>;
 
-/// A value, and what is done whenever it is another: statuses follow from what is stored, whatever happened before.
+/// A derived value and the action after each change of it. The action is level-triggered: it depends only on stored
+/// objects.
 struct Acting<T> {
     name: &'static str,
     value: Arc<Derived<T>>,
@@ -94,7 +95,7 @@ fn acting<T: Default + Send + Sync + 'static>(
     Box::new(Acting { name, value, act })
 }
 
-/// An [`Acting`] whose type is forgotten.
+/// An [`Acting`] with an erased type.
 trait Controller: Send + Sync {
     fn name(&self) -> &'static str;
     fn sync<'a>(&'a self, registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>>;
@@ -157,7 +158,7 @@ impl Controller for AuthenticationTrust {
     }
 }
 
-/// Lets terminating definitions of custom kinds go.
+/// Removes terminating CustomResourceDefinitions.
 struct CustomKindFinalizer;
 
 impl Controller for CustomKindFinalizer {
@@ -166,7 +167,7 @@ impl Controller for CustomKindFinalizer {
     }
 
     fn sync<'a>(&'a self, _registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>> {
-        // A definition that terminates waits for the objects of others, which a start must not do.
+        // A terminating definition waits for the deletion of its objects, for which the start must not wait.
         Box::pin(std::future::ready(Ok(())))
     }
 

@@ -1,4 +1,4 @@
-//! Numbers and addresses that statuses tell.
+//! Validates numbers and addresses in statuses.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use serde_json::Value;
 
 use crate::field_checks::{Wrong, each_invalid, ip, not_negative};
 
-/// Numbers of a status that are not below zero.
+/// Non-negative numbers of a status.
 pub(crate) fn wrong_counts(object: &Object, counts: &[&str]) -> Wrong {
     let status = object.at("status");
     counts.iter().flat_map(|count| not_negative(status, count, "status")).collect()
 }
 
-/// A number of a status that another one limits.
+/// A number of a status that must not exceed another one.
 pub(crate) fn wrong_order(object: &Object, count: &str, limit: &str, what: &str) -> Option<FieldError> {
     let status = object.at("status");
     let value = status.int(count);
     (value > status.int(limit)).then(|| FieldError::invalid(format!("status.{count}"), value, what))
 }
 
-/// How often names collided does not become less. In Kubernetes: `IsDecremented`.
+/// The collision count must not decrease. In Kubernetes: `IsDecremented`.
 pub(crate) fn wrong_collisions(new: &Object, old: &Object) -> Option<FieldError> {
     const PATH: &str = "status.collisionCount";
     let before = old.int_if_set(PATH)?;
@@ -29,7 +29,7 @@ pub(crate) fn wrong_collisions(new: &Object, old: &Object) -> Option<FieldError>
     is_less.then(|| FieldError::invalid(PATH, new.int(PATH), "cannot be decremented"))
 }
 
-/// Where a load balancer is found; addresses that were there already are let be.
+/// The address of a load balancer; existing addresses are not validated.
 /// In Kubernetes: `ValidateIngressLoadBalancerStatus`.
 pub(crate) fn wrong_address(entry: &Value, before: &BTreeSet<&str>, path: &str) -> Wrong {
     let (address, host) = (entry.text("ip"), entry.text("hostname"));
@@ -41,7 +41,7 @@ pub(crate) fn wrong_address(entry: &Value, before: &BTreeSet<&str>, path: &str) 
     wrong
 }
 
-/// The name of a load balancer, if it has one.
+/// The host name of a load balancer, if it has one.
 pub(crate) fn wrong_host(host: &str, path: &str) -> Wrong {
     if host.is_empty() {
         return Wrong::new();

@@ -1,4 +1,4 @@
-//! What a volume claim asks for, in a claim, in the template of one, or in a volume of a pod. In Kubernetes:
+//! The spec of a volume claim: in a claim, in the template of one, or in a volume of a pod. In Kubernetes:
 //! `ValidatePersistentVolumeClaimSpec`.
 
 use coracle_meta::fields::Fields;
@@ -11,9 +11,9 @@ use crate::field_checks::{
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
-/// What is wrong with the template of a claim. In Kubernetes: `ValidatePersistentVolumeClaimTemplate`.
+/// The errors of the template of a claim. In Kubernetes: `ValidatePersistentVolumeClaimTemplate`.
 pub(crate) fn wrong_claim_template(template: &Value, path: &str) -> Wrong {
-    // In Go's spelling and order.
+    // Names and order are those of Go.
     const OTHERS: [(&str, &str); 13] = [
         ("name", "name"),
         ("generateName", "generateName"),
@@ -40,7 +40,7 @@ pub(crate) fn wrong_claim_template(template: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with what a claim asks for.
+/// The errors of the spec of a claim.
 pub(crate) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
     let at = |field: &str| format!("{path}.{field}");
     let mut wrong = Wrong::new();
@@ -65,7 +65,7 @@ pub(crate) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What a writer of a claim should know. In Kubernetes: `GetWarningsForPersistentVolumeClaimSpec`.
+/// The warnings about a claim. In Kubernetes: `GetWarningsForPersistentVolumeClaimSpec`.
 pub(crate) fn claim_warnings(spec: &Value, path: &str) -> Vec<String> {
     let lists = ["requests", "limits"].into_iter();
     let of_list =
@@ -80,7 +80,7 @@ fn wrong_class(spec: &Value, field: &str, path: &str) -> Wrong {
     }
 }
 
-/// `dataSource` and the newer `dataSourceRef`, which agree.
+/// `dataSource` and the newer `dataSourceRef`, which must be equal.
 fn wrong_data_sources(spec: &Value, path: &str) -> Wrong {
     let (source, reference) = (spec.at("dataSource"), spec.at("dataSourceRef"));
     let mut wrong = wrong_data_source(source, &format!("{path}.dataSource"));
@@ -90,7 +90,7 @@ fn wrong_data_sources(spec: &Value, path: &str) -> Wrong {
         let sentences = names::dns1123_label(namespace);
         wrong.extend(each_invalid(&format!("{path}.dataSourceRef.namespace"), namespace, sentences));
     }
-    // Go prints the path that Kubernetes gives as the value, which has no exported fields.
+    // Kubernetes passes the path as the value, which Go prints without exported fields.
     let mut refuse = |what: &str| wrong.push(FieldError::invalid(path, Value::Null, what).printed_as("{}"));
     let is_same = |field: &str| source.at(field) == reference.at(field);
     if source.is_null() || reference.is_null() {
@@ -122,7 +122,7 @@ fn wrong_data_source(source: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// An amount of which there has to be something.
+/// A positive quantity.
 pub(crate) fn above_zero(amount: &Value, path: &str) -> Wrong {
     match amount.as_str().and_then(|text| Quantity::parse(text).ok()) {
         Some(quantity) if quantity.is_negative() || quantity.is_zero() => {
@@ -132,7 +132,7 @@ pub(crate) fn above_zero(amount: &Value, path: &str) -> Wrong {
     }
 }
 
-/// Known modes; `ReadWriteOncePod` goes with no other.
+/// Known modes; `ReadWriteOncePod` must be the only one.
 pub(crate) fn wrong_access_modes(spec: &Value, path: &str) -> Wrong {
     let path = format!("{path}.accessModes");
     let modes = spec.list("accessModes");

@@ -1,14 +1,14 @@
-//! Times as Go parses and prints them. `jiff` stops a day before the end of the year 9999 and reads more than RFC 3339,
-//! so that neither its range nor its parser are those of the API.
+//! Parses and prints times like Go. `jiff` ends a day before the end of the year 9999 and accepts more than RFC 3339,
+//! so neither its range nor its parser match the API.
 //!
 //! In Kubernetes: `metav1.Time` and `metav1.MicroTime` with Go's `time.Parse`.
 
 use std::fmt::Write as _;
 
-/// How a time is written.
+/// The format of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// Whole seconds; a fraction is read and dropped. In Kubernetes: `metav1.Time`.
+    /// Whole seconds; a fraction is parsed and dropped. In Kubernetes: `metav1.Time`.
     Seconds,
     /// Exactly six digits of a second. In Kubernetes: `metav1.MicroTime`.
     Micros,
@@ -32,14 +32,14 @@ pub(crate) struct GoTime {
 
 /// 0001-01-01T00:00:00Z, which Go prints as null.
 const ZERO_SECONDS: i64 = -62_135_596_800;
-/// The years that can be written, far more than Go reads.
+/// The maximum year that can be printed, far beyond what Go parses.
 const MOST_YEARS: i64 = 999_999;
 const DAY: i64 = 86_400;
 /// The days of 400 years, after which the calendar repeats.
 const DAYS_OF_CYCLE: i64 = 146_097;
 
 impl GoTime {
-    /// The moment that a protobuf message names; `None` outside the years that can be written.
+    /// The time in a protobuf message; `None` outside the years that can be printed.
     pub(crate) fn new(seconds: i64, nanos: i32, layout: Layout) -> Option<Self> {
         let seconds = seconds.checked_add(i64::from(nanos.div_euclid(1_000_000_000)))?;
         let micros = match layout {
@@ -50,7 +50,7 @@ impl GoTime {
         (-most..most).contains(&seconds).then_some(Self { seconds, micros })
     }
 
-    /// Reads a text as Go does.
+    /// Parses a text like Go.
     ///
     /// # Errors
     /// The words of Go's `time.ParseError`.
@@ -58,7 +58,7 @@ impl GoTime {
         Reader { text, rest: text.as_bytes(), layout }.time()
     }
 
-    /// Reads what [`print`](Self::print) has printed, in years that Go does not read, too.
+    /// Parses the output of [`print`](Self::print), including years that Go does not parse.
     pub(crate) fn read_printed(text: &str, layout: Layout) -> Option<Self> {
         let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
         let (year, rest) = digits.split_once('-')?;
@@ -105,7 +105,7 @@ impl GoTime {
 
 /// Year, month and day of a day since 1970, in the proleptic Gregorian calendar.
 fn civil(days: i64) -> (i64, i64, i64) {
-    // Years begin in March, so that the leap day is the last of its year.
+    // Years start in March, so that the leap day is the last day of its year.
     let days = days + 719_468;
     let (cycle, day_of_cycle) = (days.div_euclid(DAYS_OF_CYCLE), days.rem_euclid(DAYS_OF_CYCLE));
     let year = (day_of_cycle - day_of_cycle / 1460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
@@ -133,15 +133,15 @@ fn days_in(month: i64, year: i64) -> i64 {
     }
 }
 
-/// Why an element of a layout cannot be read.
+/// Why an element of a layout cannot be parsed.
 enum Misfit {
-    /// It has another form.
+    /// It has another format.
     Form,
     /// Its number is too large or too small.
     Range(&'static str),
 }
 
-/// A text that is read element by element.
+/// A text that is parsed element by element.
 struct Reader<'t> {
     text: &'t str,
     rest: &'t [u8],
@@ -176,7 +176,7 @@ impl<'t> Reader<'t> {
         Ok(GoTime { seconds: days_since_1970(year, month, day) * DAY + of_day - offset, micros })
     }
 
-    /// Reads an element; the error shows the text from where it begins.
+    /// Parses an element; the error shows the text from its beginning.
     fn element<T>(&mut self, element: &str, read: impl FnOnce(&mut Self) -> Result<T, Misfit>) -> Result<T, String> {
         let before = self.rest;
         read(self).map_err(|misfit| match misfit {
@@ -231,7 +231,7 @@ impl<'t> Reader<'t> {
         if range.contains(&number) { Ok(number) } else { Err(Misfit::Range(what)) }
     }
 
-    /// Go takes a fraction after the seconds also where the layout has none.
+    /// Go accepts a fraction after the seconds even if the layout has none.
     fn any_fraction(&mut self) -> u32 {
         let [b'.' | b',', fraction @ ..] = self.rest else { return 0 };
         let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -247,7 +247,7 @@ impl<'t> Reader<'t> {
         if !matches!(point, b"." | b",") {
             return Err(Misfit::Form);
         }
-        // Go reads the digits as a number, which may have a sign.
+        // Go parses the digits as a number, which can have a sign.
         let number = match number {
             [b'-', number @ ..] if digits(number).is_some_and(|number| number > 0) => {
                 return Err(Misfit::Range("fractional second"));
@@ -258,7 +258,7 @@ impl<'t> Reader<'t> {
         u32::try_from(number).map_err(|_| Misfit::Form)
     }
 
-    /// The offset from UTC in seconds. Go takes 24 hours and 60 minutes.
+    /// The offset from UTC in seconds. Go accepts 24 hours and 60 minutes.
     fn offset(&mut self) -> Result<i64, Misfit> {
         if let Some(rest) = self.rest.strip_prefix(b"Z") {
             self.rest = rest;
@@ -284,13 +284,13 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The number that digits write.
+/// The number of some digits.
 fn digits(text: &[u8]) -> Option<i64> {
     let all = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     all.then(|| text.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
 }
 
-/// A text as Go's `time` quotes it: byte for byte where it is not ASCII.
+/// Quotes a text like Go's `time`: byte by byte where it is not ASCII.
 fn quote(text: &[u8]) -> String {
     let mut quoted = String::from("\"");
     for byte in text {

@@ -1,14 +1,14 @@
-//! Shapes of objects, and how two versions of one merge.
+//! The types of all kinds, decoding and encoding by them, and merging of two versions of an object.
 //!
 //! ```text
 //! table/*.txt (1.35) | structural (custom kinds) --> Table --KindSchema--> TypeRef, a walk from field to element
-//!     body --decode, protobuf--> Object as Kubernetes prints it, and what is strictly wrong with it --protobuf--> bytes
+//!     body --decode, protobuf--> Object as Kubernetes prints it, and the strict errors --protobuf--> bytes
 //!     two versions --patch, apply--> one
 //!     everything --openapi--> documents
 //! ```
-//! Start at [`Table::v1_35`] and [`TypeRef`], then at [`decode`](mod@decode). The types are written by
-//! `cargo xtask schema`; the resources in `table/resources.txt` by hand.
-//! Not here: what is special about one kind (`resources`), what verbs do (`registry`), I/O.
+//! Start at [`Table::v1_35`] and [`TypeRef`], then at [`decode`](mod@decode). `cargo xtask schema` generates the types;
+//! the resources in `table/resources.txt` are written by hand.
+//! Not here: the behaviour of single kinds (`resources`), the verbs (`registry`), I/O.
 
 pub mod apply;
 pub mod decode;

@@ -1,10 +1,10 @@
-//! Objects of a kind made up from a stream of choices: for property tests of whatever handles every kind.
+//! Generates objects of any kind from a stream of choices, for property tests of code that handles all kinds.
 
 use serde_json::{Map, Value, json};
 
 use crate::table::{Field, Node, Special, TypeRef};
 
-/// A stream of choices, as long as it is asked: the same seed gives the same object.
+/// An endless stream of choices: the same seed gives the same object.
 #[derive(Clone, Debug)]
 pub struct Choices(u64);
 
@@ -14,7 +14,7 @@ impl Choices {
         Self(seed)
     }
 
-    /// A number below `bound`, by SplitMix64.
+    /// A number below `bound`, from SplitMix64.
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -23,7 +23,7 @@ impl Choices {
         (mixed ^ (mixed >> 31)) % bound
     }
 
-    /// The index of one of `count` things; 0 of none.
+    /// The index of one of `count` things; 0 if `count` is 0.
     fn index(&mut self, count: usize) -> usize {
         usize::try_from(self.below(count.max(1) as u64)).unwrap_or(0)
     }
@@ -33,15 +33,15 @@ impl Choices {
     }
 }
 
-/// How deep an object nests before its lists and structs stay empty.
+/// The depth from which lists and structs stay empty.
 const MAX_DEPTH: usize = 12;
 
-/// A value that fits a place, in the form in which people write it: zeros and empty lists among it.
+/// A valid value for a place, in the form in which people write it, including zeros and empty lists.
 pub fn value(ty: TypeRef<'_>, choices: &mut Choices) -> Value {
     place(ty, choices, 0)
 }
 
-/// Puts something made up at one place of a value, in the form in which people write it: the rest stays plausible.
+/// Puts a generated value at one place of a value; the rest stays plausible.
 pub fn graft(ty: TypeRef<'_>, value: &mut Value, choices: &mut Choices) {
     match (ty.node(), value) {
         (Node::Struct(_), Value::Object(tree)) => {
@@ -92,7 +92,7 @@ fn place(ty: TypeRef<'_>, choices: &mut Choices, depth: usize) -> Value {
         Node::Struct(_) => {
             let mut out = Map::new();
             for field in ty.fields() {
-                // Deep in an object only a few fields are there, so that it ends.
+                // Deep objects have only a few fields, so that the generation ends.
                 let rarity = 2 + depth as u64;
                 if depth < MAX_DEPTH && !is_type_meta(field.field()) && choices.below(rarity) == 0 {
                     out.insert(field.name().to_owned(), place(field.ty(), choices, depth + 1));

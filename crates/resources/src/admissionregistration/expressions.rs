@@ -1,7 +1,7 @@
 use coracle_expression::{Environment, Error, Expression, Type};
 use coracle_meta::FieldError;
 
-/// What is wrong with an expression of a policy or a condition, which has to give one of some types.
+/// The errors of an expression of a policy or a condition, which must return one of some types.
 /// In Kubernetes: `validateCELCondition`.
 pub(super) fn wrong_expression(
     text: &str,

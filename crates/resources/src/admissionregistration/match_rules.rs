@@ -1,4 +1,5 @@
-//! Which requests a webhook or a policy is about. In Kubernetes: `validateRuleWithOperations`, `validateMatchResources`.
+//! The requests that a webhook or a policy matches. In Kubernetes: `validateRuleWithOperations`,
+//! `validateMatchResources`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ use crate::field_checks::{Wrong, each_invalid, label_selector, one_of};
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const MOST_CONDITIONS: usize = 64;
 
-/// What is wrong with the constraints of a policy or of its binding.
+/// The errors of the constraints of a policy or of its binding.
 pub(super) fn wrong_match(constraints: &Value, path: &str) -> Wrong {
     let mut wrong = one_of(constraints, "matchPolicy", path, &["Equivalent", "Exact"]);
     for selector in ["namespaceSelector", "objectSelector"] {
@@ -38,7 +39,7 @@ pub(super) fn wrong_match(constraints: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with a rule: operations on resources of groups and versions.
+/// The errors of a rule: operations on resources of groups and versions.
 pub(super) fn wrong_rule(rule: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for (list, what) in [
@@ -101,7 +102,7 @@ fn wrong_resources(resources: &[Value], path: &str) -> Wrong {
     if texts.len() > 1 && texts.contains(&"*/*") {
         wrong.push(FieldError::invalid(path, resources, "if '*/*' is present, must not specify other resources"));
     }
-    // As Kubernetes does it, the last resource without a part decides.
+    // As in Kubernetes, the last resource without a subresource decides.
     let last_whole = texts.iter().rfind(|text| !text.contains('/') && !text.is_empty());
     if texts.contains(&"*") && last_whole.is_some_and(|text| *text != "*") {
         let what = "if '*' is present, must not specify other resources without subresources";
@@ -110,7 +111,7 @@ fn wrong_resources(resources: &[Value], path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with conditions, but for what their expressions say.
+/// The errors of match conditions, except those of their expressions.
 pub(super) fn wrong_conditions(conditions: &[Value], path: &str, has_parameters: bool) -> Wrong {
     let mut wrong = Wrong::new();
     let environment = admission_environment(has_parameters, true, None);

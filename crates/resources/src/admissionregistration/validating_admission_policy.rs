@@ -78,7 +78,7 @@ fn wrong(object: &Object) -> Wrong {
     let path = "spec.matchConstraints";
     let is_empty = |field: &str| constraints.at(field).as_object().is_none_or(|tree| tree.is_empty());
     if constraints.list("resourceRules").is_empty() {
-        // The defaults alone are as good as nothing.
+        // Defaults alone count as empty.
         let says_nothing = is_empty("namespaceSelector") && is_empty("objectSelector");
         let missing = if says_nothing { path.to_owned() } else { format!("{path}.resourceRules") };
         wrong.push(FieldError::required(missing, ""));
@@ -123,7 +123,7 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-/// What is wrong with an expression that has to be there.
+/// The errors of a required expression.
 fn wrong_text(text: &str, environment: &Environment, types: &[Type], path: String) -> Option<FieldError> {
     if text.trim().is_empty() {
         return Some(FieldError::required(path, "expression is not specified"));

@@ -16,7 +16,7 @@ use crate::field_checks::{Wrong, each_invalid, label_selector, one_of};
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 
-/// A kind of configurations: the two differ in their names alone.
+/// A kind of webhook configurations: the two kinds differ only in their names.
 pub(super) fn configuration(plural: &str) -> KindSpec {
     KindSpec {
         generation: Generation::Fields(&["webhooks"]),

@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use super::condition::Condition;
 
-/// An APIService, and what its objects say of its server.
+/// An APIService, and what its objects determine about its server.
 #[derive(Clone, Debug)]
 pub(super) struct Checked {
     pub(super) object: Arc<Object>,
     pub(super) verdict: Verdict,
 }
 
-/// What objects say of a server.
+/// What objects determine about a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// All there is to know.
+    /// The condition is known.
     Is(Condition),
     /// The server must be probed, unless its Service has no endpoints and the configuration names no program for it.
     Ask {
-        /// What is said of endpoints that are not there.
+        /// The condition if there are no endpoints.
         lacks: Option<Condition>,
     },
 }
@@ -38,7 +38,7 @@ fn endpoint_slices() -> GroupVersionResource {
     GroupVersionResource::new("discovery.k8s.io", "v1", "endpointslices")
 }
 
-/// Each APIService with what objects say of it.
+/// Each APIService with its verdict.
 pub(super) fn checked() -> Derived<Vec<Checked>> {
     Derived::new(reads, |lists, _| {
         let check = |object: Arc<Object>| {
@@ -52,13 +52,14 @@ pub(super) fn checked() -> Derived<Vec<Checked>> {
     })
 }
 
-/// What is behind a service matters only if there is another server at all.
+/// Services and endpoints are read only if there is an extension API server.
 fn reads(lists: &Lists) -> Vec<GroupVersionResource> {
     let is_remote = lists.of(&api_services()).any(|service| service.at("spec.service").is_object());
     if is_remote { vec![api_services(), services(), endpoint_slices()] } else { vec![api_services()] }
 }
 
-/// What there is of another server. In Kubernetes: `sync` of the remote controller, up to the request to the server.
+/// The verdict about an extension API server. In Kubernetes: `sync` of the remote controller, up to the request to the
+/// server.
 fn remote(lists: &Lists, reference: &Value) -> Verdict {
     let (namespace, name, port) = (reference.text("namespace"), reference.text("name"), reference.int("port"));
     let at = format!("service/{name} in {namespace:?}");

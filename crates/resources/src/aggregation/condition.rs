@@ -1,7 +1,7 @@
 use coracle_meta::fields::Fields;
 use serde_json::{Value, json};
 
-/// The condition `Available` as it should be.
+/// The desired condition `Available`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Condition {
     pub(super) is_true: bool,
@@ -22,7 +22,7 @@ impl Condition {
         Self { is_true: false, reason, message }
     }
 
-    /// The conditions with this one; its time stays while its status does.
+    /// The conditions with this one; its transition time stays if its status does.
     pub(super) fn among(&self, conditions: &[Value], now: &str) -> Value {
         let status = if self.is_true { "True" } else { "False" };
         let is_this = |condition: &&Value| condition.text("type") == "Available";

@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 
 use super::condition::Condition;
 
-/// How long a server has for each answer.
+/// The timeout of each request to a server.
 const PATIENCE: Duration = Duration::from_secs(5);
 const JSON: &str = "application/json";
 const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                          application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-/// What is asked of the server of an APIService.
+/// A probe of the server of an APIService.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) name: String,
@@ -26,7 +26,7 @@ pub(super) struct Question {
     pub(super) known: Arc<Told>,
 }
 
-/// What came of it.
+/// The result of a probe.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) name: String,
@@ -35,7 +35,7 @@ pub(super) struct Asked {
     pub(super) told: Arc<Told>,
 }
 
-/// Asks whether a server answers for its group and version and, if it does, what it has there.
+/// Probes whether a server serves its group and version, and downloads its discovery and OpenAPI documents.
 ///
 /// In Kubernetes: the request at the end of `sync` of the remote controller, `fetchFreshDiscoveryForService`, and the
 /// downloaders of OpenAPI. Unlike Kubernetes: one request, not five at once.
@@ -56,7 +56,7 @@ fn path(version: &GroupVersion) -> String {
 }
 
 async fn available(registry: &Registry, question: &Question) -> Result<(), String> {
-    // A certificate that is not believed keeps requests from being passed on, and does not make the server absent.
+    // An untrusted certificate prevents forwarding, but does not make the server unavailable.
     let asked = coracle_registry::Question { trust: Trust::Anybody, ..get(question, path(&question.version), JSON) };
     let url = asked.url();
     let failing = |why: String| format!("failing or missing response from {url}: {why}");
@@ -110,7 +110,7 @@ fn json_of(answer: Result<Answer, String>) -> Option<Value> {
     coracle_meta::json::from_slice(&answer.body).ok()
 }
 
-/// The resources of a group and version; none if the server does not speak of it.
+/// The resources of a group and version; empty if the server does not list it.
 fn resources_of(groups: &Value, version: &GroupVersion) -> Value {
     let group = groups.list("items").iter().find(|group| group.text("metadata.name") == version.group);
     let versions = group.map_or(&[][..], |group| group.list("versions"));
@@ -125,7 +125,7 @@ fn resources_of(groups: &Value, version: &GroupVersion) -> Value {
     resources
 }
 
-/// Clients of 1.26 panic without it.
+/// Sets the kind, without which clients of 1.26 panic.
 fn set_kind(resource: &mut Value) {
     if let Some(resource) = resource.as_object_mut() {
         resource.entry("responseKind").or_insert_with(|| json!({"group": "", "version": "", "kind": ""}));
@@ -169,13 +169,14 @@ fn from_list(list: &Value) -> Value {
     resources.into()
 }
 
-/// Where a server has version 3 of its document.
+/// The path of a server's OpenAPI v3 document.
 fn v3_of(index: &Value, version: &GroupVersion) -> String {
     let name = format!("apis/{version}");
     index["paths"][name.as_str()].text("serverRelativeURL").to_owned()
 }
 
-/// What a server's document in version 2 says of a group and version: its paths, and the definitions that they lead to.
+/// The part of a server's OpenAPI v2 document about a group and version: its paths, and the definitions to which they
+/// refer.
 fn v2_of(document: &Value, version: &GroupVersion) -> Value {
     let (at, below) = (path(version), format!("{}/", path(version)));
     let all = document["paths"].as_object().cloned().unwrap_or_default();

@@ -2,10 +2,10 @@ use async_trait::async_trait;
 use coracle_meta::{GroupVersion, Status};
 use coracle_registry::{Admission, Operation, Review};
 
-/// Refuses new APIServices for groups and versions that this server answers for, built-in or of a definition.
+/// Refuses new APIServices for groups and versions that this API server serves, built-in or by a definition.
 ///
-/// In Kubernetes their APIServices are there already: `autoregister` of kube-aggregator makes one without a service for
-/// each, and makes it again as it was. Unlike Kubernetes: they are not listed.
+/// In Kubernetes: these APIServices exist already, because `autoregister` of kube-aggregator creates one without a
+/// Service for each and restores it. Unlike Kubernetes: they are not listed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalApiServices;
 

@@ -47,7 +47,7 @@ impl Default for Aggregation {
 }
 
 impl Aggregation {
-    /// Says what is known without asking anybody: requests are passed on to who was available last.
+    /// Publishes the known state without probes: requests are forwarded to servers that were available last.
     pub(crate) async fn sync(&self, registry: &Registry) -> Result<(), Status> {
         let mut servers = Servers::default();
         servers.take(&self.checked.current(registry).await?, |service| registry.is_named(service), Instant::now());
@@ -69,8 +69,8 @@ impl Aggregation {
     }
 }
 
-/// Each server is asked by itself: one that does not answer holds up no other. `changed` keeps a permit for a change that comes
-/// while this does not wait.
+/// Probes each server separately, so that an unresponsive one does not delay others. `changed` keeps a permit for a
+/// change that happens while this does not wait.
 async fn ask(registry: &Registry, latest: &Mutex<Arc<Vec<Checked>>>, changed: &Notify) -> Infallible {
     let mut servers = Servers::default();
     let mut asked = FuturesUnordered::new();
@@ -105,7 +105,7 @@ async fn ask(registry: &Registry, latest: &Mutex<Arc<Vec<Checked>>>, changed: &N
     }
 }
 
-/// Writes the conditions that are not as they should be.
+/// Writes the conditions that differ from the desired ones.
 async fn write(registry: &Registry, servers: &Servers) -> Result<(), Status> {
     for (object, condition) in servers.conditions() {
         write_one(registry, object, condition).await?;

@@ -14,36 +14,36 @@ use super::check::{Checked, Verdict};
 use super::condition::Condition;
 use super::documents::{Asked, Question};
 
-/// How soon one that answered is asked again. In Kubernetes: the resync of the remote controller.
+/// The interval of probes of an available server. In Kubernetes: the resync of the remote controller.
 const AGAIN: Duration = Duration::from_secs(30);
-/// How soon one that failed is asked again at first, and how long it may come to.
+/// The first and the maximum delay of probes after failures.
 const FAILED: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(30));
-/// How soon a condition is written again that the store did not take.
+/// The delay before a failed write of a condition is retried.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
 
-/// The servers of all APIServices, and what is known of each.
+/// The servers of all APIServices, and their state.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     by_name: BTreeMap<String, Server>,
 }
 
-/// One of them.
+/// The server of one APIService.
 #[derive(Debug)]
 struct Server {
     object: Arc<Object>,
     verdict: Verdict,
-    /// What it should be, as far as it is known.
+    /// The desired condition, if it is known.
     condition: Option<Condition>,
     told: Arc<Told>,
     /// The time of the next probe; `None` during a probe, and if there is no server to probe.
     due: Option<Instant>,
     failures: u32,
-    /// Counts what was asked, so that the answer to an older question is known as such.
+    /// Counts probes, so that results of older probes are recognized.
     asked: u64,
 }
 
 impl Servers {
-    /// Takes in what objects say now; whatever is new or other than before is due at once.
+    /// Updates the servers from the objects; new and changed servers are due at once.
     pub(super) fn take(&mut self, checked: &[Checked], is_named: impl Fn(&ServiceAddress) -> bool, now: Instant) {
         let names: BTreeSet<&str> = checked.iter().map(|checked| checked.object.name()).collect();
         self.by_name.retain(|name, _| names.contains(name.as_str()));
@@ -62,7 +62,7 @@ impl Servers {
         }
     }
 
-    /// What has to be asked now.
+    /// The probes that are due.
     pub(super) fn due(&mut self, now: Instant) -> Vec<Question> {
         let due = self.by_name.values_mut().filter(|server| server.due.is_some_and(|due| due <= now));
         due.map(Server::question).collect()
@@ -73,7 +73,7 @@ impl Servers {
         self.by_name.values().filter_map(|server| server.due).min()
     }
 
-    /// Takes in an answer, unless something else has been asked since.
+    /// Records a result, unless there is a newer probe.
     pub(super) fn answered(&mut self, asked: Asked, now: Instant) {
         let Some(server) = self.by_name.get_mut(&asked.name).filter(|server| server.asked == asked.number) else {
             return;
@@ -84,7 +84,7 @@ impl Servers {
         server.told = asked.told;
     }
 
-    /// The conditions that are known.
+    /// The known conditions.
     pub(super) fn conditions(&self) -> impl Iterator<Item = (&Arc<Object>, &Condition)> {
         self.by_name.values().filter_map(|server| Some((&server.object, server.condition.as_ref()?)))
     }
@@ -129,7 +129,7 @@ impl Server {
         self.asked += 1;
         (self.condition, self.due) = match &self.verdict {
             Verdict::Is(condition) => (Some(condition.clone()), None),
-            // Until it has answered, it stays what it was.
+            // The condition stays until the probe has a result.
             Verdict::Ask { .. } => (self.condition.take().filter(|condition| condition.is_true), Some(now)),
         };
         if !matches!(self.verdict, Verdict::Ask { .. }) {

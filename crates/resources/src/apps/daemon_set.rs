@@ -56,7 +56,7 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// In `apps/v1` the count of templates has no field and lives in an annotation.
+/// In `apps/v1` the template generation has no field and is an annotation.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 fn template_generation(object: &Object) -> i64 {

@@ -17,7 +17,7 @@ use crate::status_counts::{wrong_collisions, wrong_counts, wrong_order};
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults,
-        // A rollback used to be asked for by annotation, so annotations count, too.
+        // Rollbacks were requested by an annotation, so changes of annotations count, too.
         generation: Generation::Fields(&["spec", "metadata.annotations"]),
         reset_by_status: &["spec", "metadata.labels"],
         validate_status: wrong_status,

@@ -62,7 +62,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// The counts of a status may not contradict each other. In Kubernetes: `ValidateReplicaSetStatus`.
+/// The counts of a status must be consistent. In Kubernetes: `ValidateReplicaSetStatus`.
 pub(crate) fn wrong_counts(status: &Value) -> Wrong {
     const COUNTS: [&str; 3] = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
     let all = ["replicas", "observedGeneration", "terminatingReplicas"].into_iter().chain(COUNTS);

@@ -56,7 +56,7 @@ fn set_defaults(spec: &mut Tree) {
     }
     spec.fill("replicas", 1);
     spec.fill("revisionHistoryLimit", 10);
-    // The templates hold whole claims, whose own defaults come along.
+    // The templates are whole claims, whose own defaults apply, too.
     spec.each_in("volumeClaimTemplates", |claim| {
         claim.insert("apiVersion".to_owned(), "v1".into());
         claim.insert("kind".to_owned(), "PersistentVolumeClaim".into());
@@ -143,7 +143,7 @@ fn wrong_rolling(rolling: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// The template with what the controller adds to pods: volumes of the claims, and no host name.
+/// The template as in pods: with the volumes of the claims, and without a host name.
 fn as_of_pods(spec: &Value) -> Value {
     let mut template = spec.at("template").clone();
     let Some(pod) = template.get_mut("spec").and_then(Value::as_object_mut) else { return template };

@@ -1,5 +1,6 @@
-//! Between `autoscaling/v2`, as which autoscalers are stored, and `autoscaling/v1`, which has one field for the share of
-//! cpu and keeps everything else in annotations. In Kubernetes: `pkg/apis/autoscaling/v1/conversion.go`.
+//! Converts between `autoscaling/v2`, in which autoscalers are stored, and `autoscaling/v1`, which has one field for
+//! the CPU utilization and keeps everything else in annotations. In Kubernetes:
+//! `pkg/apis/autoscaling/v1/conversion.go`.
 
 use coracle_meta::Object;
 use coracle_meta::fields::{Fields, Tree};
@@ -10,7 +11,7 @@ const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
-/// Turns an autoscaler of v1 into one of v2.
+/// Converts an autoscaler from v1 to v2.
 pub(super) fn to_v2(object: &mut Object) {
     if object.number("status.currentReplicas") == Some(0) {
         object.remove("status.currentReplicas");
@@ -44,7 +45,7 @@ pub(super) fn to_v2(object: &mut Object) {
     }
 }
 
-/// Turns an autoscaler of v2 into one of v1.
+/// Converts an autoscaler from v2 to v1.
 pub(super) fn to_v1(object: &mut Object) {
     let metrics = list_of(object.remove("spec.metrics"));
     let statuses = list_of(object.remove("status.currentMetrics"));
@@ -71,7 +72,7 @@ pub(super) fn to_v1(object: &mut Object) {
     keep(METRICS, others);
     keep(CURRENT_METRICS, statuses.iter().map(status_to_v1).collect());
     keep(CONDITIONS, conditions);
-    // In v1 it is printed always, in v2 only if there are any.
+    // v1 always prints it, v2 only if it is not zero.
     if object.at("status.currentReplicas").is_null() {
         object.set("status.currentReplicas", 0);
     }
@@ -93,7 +94,7 @@ fn cpu_metric(share: Value) -> Value {
     json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
 }
 
-/// The source of a metric stands in the field of its type: `Pods` in `pods`.
+/// The field of a metric's source, named after its type: `pods` for `Pods`.
 fn source_field(metric: &Value) -> String {
     let kind = metric.text("type");
     let mut signs = kind.chars();
@@ -213,7 +214,7 @@ fn copy(from: &Value, to: &mut Tree, names: &[(&str, &str)]) {
     }
 }
 
-/// Kubernetes writes the behaviour with all its fields, those that are unset as null.
+/// Kubernetes writes the behaviour with all its fields, unset ones as null.
 fn with_all_rules(mut behavior: Value) -> Value {
     for direction in ["scaleUp", "scaleDown"] {
         if let Some(rules) = behavior.get_mut(direction).and_then(Value::as_object_mut) {
@@ -225,7 +226,7 @@ fn with_all_rules(mut behavior: Value) -> Value {
     behavior
 }
 
-/// The same tree with another case of the first letter of every name.
+/// The same tree with the first letter of every name in another case.
 fn recased(value: &Value, case: fn(&char) -> char) -> Value {
     let rename = |name: &String| -> String {
         let mut signs = name.chars();
@@ -240,7 +241,7 @@ fn recased(value: &Value, case: fn(&char) -> char) -> Value {
     }
 }
 
-/// JSON with names in the order in which Kubernetes declares them, so that the annotation reads the same.
+/// JSON with Kubernetes' order of fields, so that the annotation is equal to Kubernetes'.
 fn ordered(value: &Value) -> String {
     const ORDER: [&str; 24] = [
         "type",

@@ -105,7 +105,7 @@ fn metrics(object: &Object) -> Vec<String> {
     specs.map(|(at, spec)| metric(spec, statuses.get(at).unwrap_or(&Value::Null))).collect()
 }
 
-/// One metric: what is, and what should be. In Kubernetes: `formatHPAMetrics`.
+/// One metric: the current value and the target. In Kubernetes: `formatHPAMetrics`.
 fn metric(spec: &Value, status: &Value) -> String {
     let (field, named) = match spec.text("type") {
         "External" => ("external", false),

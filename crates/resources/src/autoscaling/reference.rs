@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::field_checks::{Wrong, each_invalid, required};
 
-/// What is wrong with the name of an object of any kind. In Kubernetes: `ValidateCrossVersionObjectReference`.
+/// The errors of a reference to an object of any kind. In Kubernetes: `ValidateCrossVersionObjectReference`.
 pub(super) fn wrong_reference(reference: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for field in ["kind", "name"] {

@@ -1,4 +1,4 @@
-//! By which metrics and how fast to scale. In Kubernetes: `validateMetrics`, `validateBehavior`.
+//! The metrics and the behaviour of an autoscaler. In Kubernetes: `validateMetrics`, `validateBehavior`.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Quantity, names};
@@ -12,7 +12,7 @@ use super::reference::wrong_reference;
 const LONGEST_WINDOW: i64 = 3600;
 const LONGEST_PERIOD: i64 = 1800;
 
-/// The kinds of metrics in the order in which Kubernetes looks for them, each with the member that describes it.
+/// The types of metrics in the order of Kubernetes' checks, each with its field.
 const SOURCES: [(&str, &str); 5] = [
     ("Object", "object"),
     ("External", "external"),
@@ -22,7 +22,7 @@ const SOURCES: [(&str, &str); 5] = [
 ];
 const KINDS: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
-/// What is wrong with the metrics of a specification.
+/// The errors of the metrics of a specification.
 pub(super) fn wrong_metrics(spec: &Value, path: &str) -> Wrong {
     let metrics = spec.list("metrics");
     let mut wrong = Wrong::new();
@@ -45,7 +45,7 @@ fn wrong_metric(metric: &Value, path: &str) -> Wrong {
         wrong.push(FieldError::required(&kind_path, "must specify a metric source type"));
     }
     if !KINDS.contains(&kind) {
-        // Two checks say so, each by itself.
+        // Two separate checks report this.
         let unknown = FieldError::not_supported(kind_path, kind, &KINDS);
         wrong.extend([unknown.clone(), unknown]);
     }
@@ -161,7 +161,7 @@ fn wrong_target(target: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with the rules of one direction.
+/// The errors of the rules of one direction.
 pub(super) fn wrong_rules(rules: &Value, path: &str) -> Wrong {
     if rules.is_null() {
         return Wrong::new();

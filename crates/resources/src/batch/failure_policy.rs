@@ -1,4 +1,4 @@
-//! Which failures of pods count. In Kubernetes: `validatePodFailurePolicy`.
+//! The pod failure policy of Jobs. In Kubernetes: `validatePodFailurePolicy`.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const MOST_PATTERNS: usize = 20;
 const MOST_CODES: usize = 255;
 const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
 
-/// What is wrong with the policy of a job's specification.
+/// The errors of the policy of a job's specification.
 pub(super) fn wrong_failure_policy(spec: &Value, path: &str) -> Wrong {
     let rules = spec.list("podFailurePolicy.rules");
     let mut wrong = Wrong::new();
@@ -55,7 +55,7 @@ fn wrong_rule(spec: &Value, rule: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// A word that has to be there; the answer lists the known ones as Go prints a list.
+/// A required value; the error lists the valid ones as Go prints a list.
 fn said(holder: &Value, field: &str, path: &str, known: &[&str]) -> Wrong {
     if holder.text(field).is_empty() {
         let words: Vec<String> = known.iter().map(|word| format!("{word:?}")).collect();

@@ -1,8 +1,8 @@
-//! Indexes of a job as its status lists them: `1,3-5,7`. In Kubernetes: `validateIndexesFormat`.
+//! The lists of indexes in the status of a Job: `1,3-5,7`. In Kubernetes: `validateIndexesFormat`.
 
 use coracle_meta::go_quote;
 
-/// What is wrong with a list of indexes below `completions`.
+/// The errors of a list of indexes below `completions`.
 pub(super) fn wrong_intervals(text: &str, completions: i64) -> Result<(), String> {
     let mut last: Option<i64> = None;
     for interval in text.split(',').filter(|_| !text.is_empty()) {
@@ -15,7 +15,7 @@ pub(super) fn wrong_intervals(text: &str, completions: i64) -> Result<(), String
     Ok(())
 }
 
-/// The first index that stands in both lists; what cannot be read is passed over.
+/// The first index in both lists; invalid parts are ignored.
 /// In Kubernetes: `validateFailedIndexesNotOverlapCompleted`.
 pub(super) fn overlap(completed: &str, failed: &str, completions: i64) -> Option<i64> {
     let intervals = |text: &str| -> Vec<(i64, i64)> {

@@ -47,9 +47,9 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// The labels by which the pods of a job are known, the older ones first.
+/// The labels with the name of a Job, the older one first.
 pub(super) const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
-/// The labels that carry the uid of a job.
+/// The labels with the uid of a Job.
 pub(super) const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
 
 fn set_spec_defaults(spec: &mut Tree) {
@@ -66,8 +66,8 @@ fn set_spec_defaults(spec: &mut Tree) {
     spec.fill("manualSelector", false);
 }
 
-/// A job without labels has those of its template: also those that the generated selector puts there, because in
-/// Kubernetes the stored job is filled in when it is read.
+/// A Job without labels gets those of its template, including those of the generated selector, because Kubernetes sets
+/// defaults when it reads a stored Job.
 fn take_template_labels(object: &mut Object) {
     let labels = object.at("spec.template.metadata.labels");
     let has_own = object.at("metadata.labels").as_object().is_some_and(|own| !own.is_empty());
@@ -77,7 +77,7 @@ fn take_template_labels(object: &mut Object) {
     }
 }
 
-/// Gives the pods of the job labels that no other job has, and selects by them.
+/// Adds unique labels to the pods of the Job, and selects by them.
 fn select_own_pods(object: &mut Object) {
     if object.flag("spec.manualSelector") {
         return;
@@ -100,7 +100,7 @@ fn select_own_pods(object: &mut Object) {
     });
 }
 
-/// What a writer of a job should know; `path` is that of the job's specification.
+/// The warnings about a Job; `path` is that of its spec.
 pub(super) fn warnings(new: &Object, old: Option<&Object>, path: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     let job = new.at(path);
@@ -189,7 +189,7 @@ fn wrong_job(object: &Object) -> Wrong {
     wrong
 }
 
-/// In Kubernetes: `validateJobSpec`, which is also asked about the template of a CronJob.
+/// In Kubernetes: `validateJobSpec`, which also applies to the template of a CronJob.
 pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
     const COUNTS: [&str; 7] = [
         "parallelism",
@@ -226,7 +226,7 @@ pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What only indexed jobs may say, and what they have to.
+/// The fields that only indexed Jobs can set, and those that they must set.
 fn wrong_for_completion_mode(spec: &Value, path: &str) -> Wrong {
     let at = |field: &str| format!("{path}.{field}");
     let mut wrong = Wrong::new();
@@ -253,7 +253,7 @@ fn wrong_for_completion_mode(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// The pods of a job end.
+/// The pods of a Job must not restart forever.
 fn wrong_restart_policy(spec: &Value, path: &str) -> Wrong {
     match spec.text("template.spec.restartPolicy") {
         "" | "Always" => vec![FieldError::required(path, r#"valid values: "OnFailure", "Never""#)],

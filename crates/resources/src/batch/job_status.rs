@@ -1,5 +1,5 @@
-//! What may become of a job's status. In Kubernetes: `ValidateJobUpdateStatus`, with what `getStatusValidationOptions`
-//! asks for: most checks are of what changed, so that a status that is wrong already does not stop other news.
+//! Validates updates of a Job's status. In Kubernetes: `ValidateJobUpdateStatus`, with the options of
+//! `getStatusValidationOptions`: most checks apply only to changes, so that existing errors do not block other updates.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::field_checks::{Wrong, not_negative, same};
 
 const CONDITIONS: &str = "status.conditions";
 
-/// What is wrong with a change of the status.
+/// The errors of a change of the status.
 pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     let change = Change { new, old };
     let mut wrong = wrong_counts(new);
@@ -25,7 +25,7 @@ pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// Whether a condition of a job holds.
+/// Whether a condition of a Job is true.
 fn is(job: &Object, condition: &str) -> bool {
     has_condition(job, condition, "True")
 }
@@ -38,7 +38,7 @@ fn conditions(what: impl Into<String>) -> FieldError {
     FieldError::invalid_unprinted(CONDITIONS, what)
 }
 
-/// Numbers, and the pods that are not counted yet.
+/// The counts, and the uncounted terminated pods.
 fn wrong_counts(job: &Object) -> Wrong {
     let status = job.at("status");
     let counts = ["active", "succeeded", "failed", "ready", "terminating"];
@@ -76,7 +76,7 @@ impl Change<'_> {
         is_finished(self.new) != is_finished(self.old)
     }
 
-    /// How a job ends, and when.
+    /// The end conditions and the completion time.
     fn wrong_end(&self) -> Wrong {
         const TIME: &str = "status.completionTime";
         let job = self.new;
@@ -119,7 +119,7 @@ impl Change<'_> {
         wrong
     }
 
-    /// What a job that has ended has left.
+    /// The remaining pods of a finished Job.
     fn wrong_rest(&self) -> Wrong {
         let job = self.new;
         let ends = self.of_finish();
@@ -148,7 +148,7 @@ impl Change<'_> {
         wrong
     }
 
-    /// Which indexes have ended.
+    /// The completed and failed indexes.
     fn wrong_indexes(&self) -> Wrong {
         const COMPLETED: &str = "status.completedIndexes";
         const FAILED: &str = "status.failedIndexes";
@@ -185,7 +185,7 @@ impl Change<'_> {
         wrong
     }
 
-    /// How many pods there are of a sort.
+    /// The numbers of ready and terminating pods.
     fn wrong_pods(&self) -> Wrong {
         let job = self.new;
         let mut wrong = Wrong::new();
@@ -201,7 +201,7 @@ impl Change<'_> {
         wrong
     }
 
-    /// What goes with success.
+    /// The consistency of success.
     fn wrong_success(&self) -> Wrong {
         let job = self.new;
         let mut wrong = Wrong::new();
@@ -219,7 +219,7 @@ impl Change<'_> {
         wrong
     }
 
-    /// What may not be taken back.
+    /// The changes that must not be reverted.
     fn wrong_steps(&self) -> Wrong {
         const TIME: &str = "status.completionTime";
         let Self { new, old } = *self;

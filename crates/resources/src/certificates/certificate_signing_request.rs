@@ -38,7 +38,7 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// The request says who wrote it, whatever it claims.
+/// Sets the requesting user in the request.
 fn name_requestor(object: &mut Object, request: &Request) {
     let user = request.user.clone();
     edit_spec(object, |spec| {
@@ -56,7 +56,7 @@ fn name_requestor(object: &mut Object, request: &Request) {
     });
 }
 
-/// `/status` may not approve or deny: what it says of that again stays as it was.
+/// `/status` must not approve or deny: these conditions stay as they were.
 fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
     for kind in OF_APPROVAL {
         let before: Vec<Value> = conditions(old, kind).cloned().collect();
@@ -76,7 +76,7 @@ fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
     stamp_conditions(new, old, request);
 }
 
-/// Fills in the times that conditions lack: a status that a condition had already keeps the time of its transition.
+/// Sets missing times of conditions; a condition with an unchanged status keeps its transition time.
 fn stamp_conditions(new: &mut Object, old: &Object, request: &Request) {
     let now = format_time(request.now);
     let mut known = BTreeMap::new();
@@ -94,7 +94,7 @@ fn stamp_conditions(new: &mut Object, old: &Object, request: &Request) {
     });
 }
 
-/// `certificatesigningrequests/approval`: conditions alone.
+/// `certificatesigningrequests/approval`: only conditions.
 pub(crate) struct Approval;
 
 impl View for Approval {

@@ -5,7 +5,7 @@ use x509_parser::prelude::FromDer;
 
 use super::pem_block::PemBlock;
 
-/// Why text is not a chain of certificates in PEM; no text at all is one.
+/// Why a text is not a chain of certificates in PEM; an empty text is valid.
 /// In Kubernetes: `validateCertificate`.
 pub(super) fn problem(mut text: &[u8]) -> Option<String> {
     if text.is_empty() {
@@ -39,7 +39,7 @@ fn certificates(mut der: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The words of Go's `crypto/x509`, which names the part of the certificate that it cannot read.
+/// The error of Go's `crypto/x509`, which names the invalid part of the certificate.
 fn go_error(error: &nom::Err<X509Error>) -> String {
     let what = match error {
         nom::Err::Error(error) | nom::Err::Failure(error) => match error {

@@ -9,7 +9,7 @@ const DASHES: &[u8] = b"-----";
 /// report headers. In Kubernetes: Go's `encoding/pem`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PemBlock {
-    /// What the block says that it holds, such as `CERTIFICATE`.
+    /// The type of the block, such as `CERTIFICATE`.
     pub(super) label: String,
     /// Whether lines `Key: value` precede the content.
     pub(super) has_headers: bool,

@@ -15,7 +15,7 @@ pub(super) const OF_APPROVAL: [&str; 2] = ["Approved", "Denied"];
 const CONDITIONS: &str = "status.conditions";
 const CERTIFICATE: &str = "status.certificate";
 
-/// What a certificate may be for.
+/// The valid key usages.
 const USAGES: [&str; 23] = [
     "any",
     "cert sign",
@@ -47,7 +47,7 @@ pub(super) fn conditions<'o>(object: &'o Object, kind: &'o str) -> impl Iterator
     object.list(CONDITIONS).iter().filter(move |condition| condition.text("type") == kind)
 }
 
-/// What is wrong with a new request. In Kubernetes: `ValidateCertificateSigningRequestCreate`.
+/// The errors of a new request. In Kubernetes: `ValidateCertificateSigningRequestCreate`.
 pub(super) fn wrong_create(object: &Object) -> Wrong {
     const REQUEST: &str = "spec.request";
     let spec = object.at("spec");
@@ -85,7 +85,7 @@ pub(super) fn wrong_create(object: &Object) -> Wrong {
     wrong
 }
 
-/// What is wrong with a write of `/status`. In Kubernetes: `ValidateCertificateSigningRequestStatusUpdate`.
+/// The errors of a write of `/status`. In Kubernetes: `ValidateCertificateSigningRequestStatusUpdate`.
 pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     let mut wrong = wrong_content(new, old);
     wrong.extend(removed_conditions(new, old));
@@ -101,7 +101,7 @@ pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// What is wrong with a write of `/approval`, which changes conditions alone.
+/// The errors of a write of `/approval`, which changes only conditions.
 /// In Kubernetes: `ValidateCertificateSigningRequestApprovalUpdate`.
 pub(super) fn wrong_approval(new: &Object, old: &Object) -> Wrong {
     let mut wrong = wrong_content(new, old);
@@ -116,7 +116,7 @@ fn removed_conditions(new: &Object, old: &Object) -> Wrong {
     ["Approved", "Denied", "Failed"].into_iter().filter(removed).map(forbidden).collect()
 }
 
-/// What is wrong with the status as it is, what the old one tolerates aside.
+/// The errors of the status, except those that the old status already has.
 fn wrong_content(new: &Object, old: &Object) -> Wrong {
     let mut wrong = wrong_conditions(new, old);
     let (before, after) = (old.text(CERTIFICATE), new.text(CERTIFICATE));
@@ -128,7 +128,7 @@ fn wrong_content(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// In Kubernetes: `validateConditions`; what the stored object has of these faults already stays allowed.
+/// In Kubernetes: `validateConditions`; errors that the stored object already has stay allowed.
 fn wrong_conditions(new: &Object, old: &Object) -> Wrong {
     let has_both = |object: &Object| OF_APPROVAL.iter().all(|kind| conditions(object, kind).next().is_some());
     let known = old.list(CONDITIONS);

@@ -3,10 +3,10 @@ use coracle_meta::{FieldError, names};
 use crate::field_checks::Wrong;
 
 const LONGEST_DOMAIN: usize = 253;
-/// A domain, a slash, and a path that holds a label, a dot and a subdomain.
+/// The length of a domain, a slash, and a path with a label, a dot and a subdomain.
 const LONGEST: usize = LONGEST_DOMAIN + 1 + 253 + 63 + 1;
 
-/// What is wrong with the name of a signer, `domain/path`. In Kubernetes: `ValidateSignerName`.
+/// The errors of the name of a signer, `domain/path`. In Kubernetes: `ValidateSignerName`.
 pub(super) fn wrong(name: &str, path: &str) -> Wrong {
     if name.is_empty() {
         return vec![FieldError::required(path, "")];
@@ -31,7 +31,7 @@ pub(super) fn wrong(name: &str, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with the first label that is wrong.
+/// The errors of the first invalid label.
 fn first_wrong_label(segment: &str, path: &str, check: fn(&str) -> Vec<String>) -> Wrong {
     let sentences = |label: &str| -> Wrong {
         let said = check(label).into_iter().map(|what| format!("validating label {label:?}: {what}"));

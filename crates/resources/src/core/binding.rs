@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 
-/// `pods/binding`: puts a pod on a node. In Kubernetes: `BindingREST`.
+/// `pods/binding`: binds a pod to a node. In Kubernetes: `BindingREST`.
 pub(crate) struct Binding;
 
 #[async_trait]
@@ -37,7 +37,7 @@ impl Action for Binding {
     }
 }
 
-/// `bindings`, the older path of the same: the pod is the one whose name the binding has.
+/// `bindings`, the older path of the same: the name of the binding is that of the pod.
 /// In Kubernetes: `LegacyBindingREST`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec { computed: Some(Arc::new(LegacyBindings)), ..built_in("", "v1", "bindings") }
@@ -56,7 +56,7 @@ impl Computed for LegacyBindings {
     }
 }
 
-/// Refuses a binding without a node as its target. Kubernetes hands these errors out as a plain one, without a kind.
+/// Refuses a binding whose target is not a node. Kubernetes returns these errors as a plain one, without a kind.
 fn check_target(binding: &Object) -> Result<(), Status> {
     let wrong = wrong_target(binding);
     if wrong.is_empty() {
@@ -67,7 +67,7 @@ fn check_target(binding: &Object) -> Result<(), Status> {
     Err(Status { details: None, ..Status::failure(500, "", text) })
 }
 
-/// Puts the pod that the binding names on the node that it names.
+/// Binds the pod of the binding to its node.
 async fn bind(registry: &Registry, request: &Request, binding: &Object) -> Result<Object, Status> {
     let name = binding.name().to_owned();
     let pods = GroupVersionResource::new("", "v1", "pods");
@@ -86,7 +86,7 @@ async fn bind(registry: &Registry, request: &Request, binding: &Object) -> Resul
     Ok(success())
 }
 
-/// A status of success, as an object.
+/// A success Status as an object.
 pub(crate) fn success() -> Object {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Object::from_value(status).expect("a status is a JSON object")
@@ -104,7 +104,7 @@ fn wrong_target(binding: &Object) -> Vec<FieldError> {
     wrong
 }
 
-/// Writes the node into the pod, or says why not.
+/// Sets the node of the pod, or returns why it cannot be set.
 fn assign(pod: &mut Object, binding: &Object, now: &str) -> Result<(), String> {
     let name = pod.name().to_owned();
     if pod.is_terminating() {
@@ -128,7 +128,7 @@ fn assign(pod: &mut Object, binding: &Object, now: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets a condition of a pod; the time of transition is that of the last change of its status.
+/// Sets a condition of a pod; the transition time is that of the last change of its status.
 /// In Kubernetes: `podutil.UpdatePodCondition`.
 pub(crate) fn update_condition(pod: &mut Object, condition: &Value, now: &str) {
     let mut condition = condition.clone();

@@ -21,13 +21,13 @@ pub(crate) fn kind() -> KindSpec {
 
 /// The name of the store.
 const STORE: &str = "etcd-0";
-/// The other components, and the ports at which kube-apiserver asks them on its own machine.
+/// The other components, and the ports at which kube-apiserver probes them on its own machine.
 /// In Kubernetes: `componentStatusStorage.serversToValidate`.
 const COMPONENTS: [(&str, u16); 2] = [("controller-manager", 10257), ("scheduler", 10259)];
-/// How long an answer may take. In Kubernetes: `probeTimeOut`.
+/// The timeout of a probe. In Kubernetes: `probeTimeOut`.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Says how the components are: those of the same process as they are, others as they answer at their ports.
+/// Reports the health of components: those of the same process directly, others by probes of their ports.
 pub(crate) struct ComponentStatuses;
 
 #[async_trait]
@@ -43,7 +43,7 @@ impl Computed for ComponentStatuses {
         }
         match COMPONENTS.iter().find(|(component, _)| *component == name) {
             Some((component, port)) => Ok(of_component(registry, component, *port).await),
-            // In Kubernetes the answer names the kind in the singular.
+            // In Kubernetes the error names the resource in the singular.
             None => Err(Status::not_found(&GroupResource::new("", "componentstatus"), name)),
         }
     }
@@ -67,7 +67,8 @@ async fn of_store(registry: &Registry) -> Object {
     status(STORE, &condition)
 }
 
-/// In Kubernetes: `HttpServer.DoServerCheck`, for which a program that does not answer is a failure with its reason as the message.
+/// In Kubernetes: `HttpServer.DoServerCheck`, which reports an unreachable program as unhealthy, with the reason as the
+/// message.
 async fn of_component(registry: &Registry, name: &str, port: u16) -> Object {
     let origin = format!("https://127.0.0.1:{port}");
     let answered = match registry.component_runs(name) {

@@ -27,7 +27,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// The most that the values of one object may take. In Kubernetes: `MaxSecretSize`.
+/// The maximum total size of the values of one object. In Kubernetes: `MaxSecretSize`.
 const MOST_BYTES: usize = 1 << 20;
 
 fn wrong(object: &Object) -> Wrong {
@@ -50,12 +50,12 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-/// How many bytes a base64 text stands for.
+/// The decoded length of a base64 text, in bytes.
 pub(super) fn decoded_size(text: &str) -> usize {
     text.len() / 4 * 3 - text.bytes().rev().take_while(|sign| *sign == b'=').count().min(text.len() / 4)
 }
 
-/// What an object marked as immutable keeps, the mark included.
+/// The errors of a change of an immutable object, including the marker.
 pub(super) fn wrong_immutable_data(new: &Object, old: &Object, fields: &[&str]) -> Wrong {
     if !old.flag("immutable") {
         return Wrong::new();

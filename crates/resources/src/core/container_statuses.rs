@@ -1,4 +1,4 @@
-//! What is wrong with the statuses of a pod's containers.
+//! Validates the statuses of a pod's containers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,22 @@ use serde_json::Value;
 
 use crate::field_checks::Wrong;
 
-/// Each list of statuses and the list of containers that it is about.
+/// Each list of statuses with its list of containers.
 const LISTS: [(&str, &str); 3] = [
     ("containerStatuses", "containers"),
     ("initContainerStatuses", "initContainers"),
     ("ephemeralContainerStatuses", "ephemeralContainers"),
 ];
 
-/// What is wrong, in the two parts in which Kubernetes reports it.
+/// The errors, in the two parts in which Kubernetes reports them.
 pub(super) struct WrongStatuses {
-    /// Containers that ended and may not run again.
+    /// Terminated containers that must not run again.
     pub(super) transitions: Wrong,
-    /// Users that no container can have.
+    /// Invalid users of containers.
     pub(super) users: Wrong,
 }
 
-/// Looks at the statuses of all containers of a pod.
+/// Validates the statuses of all containers of a pod.
 pub(super) fn wrong_container_statuses(new: &Object, old: &Object) -> WrongStatuses {
     let spec = new.at("spec");
     let mut transitions = Wrong::new();
@@ -44,7 +44,7 @@ fn wrong_transitions(new: &[Value], old: &[Value], spec: &Value, containers: &st
     let mut wrong = Wrong::new();
     let now = new.iter().filter(|now| !now.at("state").has("terminated"));
     let running: BTreeSet<&str> = now.map(|now| now.text("name")).collect();
-    // Of two containers of a name the first counts.
+    // The first of two containers with the same name counts.
     let of_spec = spec.list(containers).iter().rev();
     let of_spec: BTreeMap<&str, &Value> = of_spec.map(|container| (container.text("name"), container)).collect();
     for (at, before) in old.iter().enumerate() {
@@ -65,7 +65,7 @@ fn wrong_transitions(new: &[Value], old: &[Value], spec: &Value, containers: &st
     wrong
 }
 
-/// Whether a container that ended with a code is started again. In Kubernetes: `ContainerShouldRestart`.
+/// Whether a container that terminated with a code is restarted. In Kubernetes: `ContainerShouldRestart`.
 fn restarts(container: &Value, spec: &Value, code: i64) -> bool {
     let by_policy = |policy: &str| match policy {
         "Never" => false,

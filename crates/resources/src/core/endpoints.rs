@@ -20,7 +20,7 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// The addresses that are written in an older form; those of the controller are not.
+/// The warnings about addresses in an older form; objects of the controller have none.
 fn warnings(object: &Object) -> Vec<String> {
     if object.label("endpoints.kubernetes.io/managed-by") == Some("endpoint-controller") {
         return Vec::new();
@@ -49,7 +49,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// How many addresses are shown.
+/// The maximum number of shown addresses.
 const SHOWN: usize = 3;
 
 fn addresses(object: &Object) -> Value {
@@ -61,7 +61,7 @@ fn addresses(object: &Object) -> Value {
         if ports.is_empty() {
             addresses.extend(ips().take(SHOWN).map(str::to_owned));
         }
-        // Each port has an address to show, where any has.
+        // If there are addresses, each port has one to show.
         for port in ports.iter().take(SHOWN) {
             addresses.extend(ips().take(SHOWN).map(|ip| host_and_port(ip, port.int("port"))));
         }

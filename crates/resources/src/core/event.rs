@@ -12,7 +12,7 @@ use crate::field_checks::{Wrong, each_invalid};
 /// `events`. In Kubernetes: `pkg/registry/core/event`.
 pub(crate) fn kind(config: &Config) -> KindSpec {
     KindSpec {
-        // Names are not looked at, as in Kubernetes.
+        // Names are not validated, as in Kubernetes.
         name: |_| Vec::new(),
         validate: wrong,
         time_to_live: Some(config.event_seconds),
@@ -36,13 +36,13 @@ pub(crate) fn kind(config: &Config) -> KindSpec {
     }
 }
 
-/// What events of all versions have to be. In Kubernetes: `legacyValidateEvent`.
+/// The errors of events of all versions. In Kubernetes: `legacyValidateEvent`.
 fn wrong(object: &Object) -> Wrong {
     const TEXT_MOST: usize = 128;
     const MESSAGE_MOST: usize = 1024;
     let mut wrong = Wrong::new();
     let (own, about) = (object.namespace(), object.text("involvedObject.namespace"));
-    // Events in the newer style may stand elsewhere than what they are about.
+    // Events in the newer style can be in another namespace than their object.
     let is_new_style = !object.at("eventTime").is_null();
     let fits = match (about.is_empty(), is_new_style) {
         (true, true) => ["default", "kube-system"].contains(&own),
@@ -76,7 +76,7 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-/// Who reports, in the words of `v1`.
+/// The field of the reporting controller in `v1`.
 pub(crate) const CONTROLLER: &str = "reportingComponent";
 
 fn field(object: &Object, name: &str) -> Option<String> {
@@ -160,7 +160,7 @@ fn target(object: &Object) -> String {
     if about.text("name").is_empty() { kind } else { format!("{kind}/{}", about.text("name")) }
 }
 
-/// The component, and the host after a comma if there is one.
+/// The component, and after a comma the host, if there is one.
 fn source(object: &Object) -> String {
     let first_of = |old: &str, new: &str| {
         let old = object.at("source").text(old);

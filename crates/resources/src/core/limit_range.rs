@@ -82,7 +82,7 @@ impl Bounds {
         let amount = |list: &str| self.lists[list].get(name).copied();
         let [max, min, default, request, ratio] = LISTS.map(amount);
         let mut wrong = Wrong::new();
-        // The lower, the upper, which list is blamed, which value is shown, and the sentence.
+        // The lower value, the upper value, the list in the error, the shown value, and the message.
         let mut order =
             |low: Option<Quantity>, high: Option<Quantity>, list: &str, shows_low: bool, what: [&str; 2]| {
                 if let (Some(low), Some(high)) = (low, high)

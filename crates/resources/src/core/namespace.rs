@@ -53,7 +53,7 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-/// The phase follows from whether the namespace is being deleted. In Kubernetes: `ValidateNamespaceStatusUpdate`.
+/// The phase must match whether the namespace is terminating. In Kubernetes: `ValidateNamespaceStatusUpdate`.
 fn wrong_status(new: &Object, _old: &Object) -> Wrong {
     let phase = new.text("status.phase");
     let (expected, what) = match new.is_terminating() {
@@ -65,7 +65,7 @@ fn wrong_status(new: &Object, _old: &Object) -> Wrong {
 
 const KUBERNETES: &str = "kubernetes";
 
-/// Every namespace carries its name as a label, so that selectors can name namespaces.
+/// Every namespace has its name as a label, so that selectors can select namespaces by name.
 fn label_with_name(object: &mut Object) {
     let name = object.name().to_owned();
     if !name.is_empty() {

@@ -37,7 +37,7 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// Fields that a new node may not set: retired ones, and those of feature gates that are off by default.
+/// Fields that a new node cannot set: retired ones, and those of feature gates that are off by default.
 const UNSERVED: [&str; 3] = ["spec.configSource", "status.config", "status.declaredFeatures"];
 
 /// Drops the fields that the node did not have before.
@@ -150,7 +150,7 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-/// What is wrong with the amounts and the features that a node reports.
+/// The errors of the resources and the features that a node reports.
 /// In Kubernetes: `ValidateNodeResources`, `validateNodeDeclaredFeatures`.
 fn wrong_status(object: &Object) -> Wrong {
     let mut wrong = Wrong::new();
@@ -194,7 +194,7 @@ fn wrong_feature(name: &str) -> Option<String> {
     })
 }
 
-/// The taints of a node, whose messages say that taints belong to the metadata.
+/// The errors of the taints of a node, whose paths are below the metadata.
 fn wrong_taints(object: &Object) -> Wrong {
     let taints = object.list("spec.taints");
     let mut wrong = Wrong::new();
@@ -218,7 +218,7 @@ fn wrong_taints(object: &Object) -> Wrong {
     wrong
 }
 
-/// What is wrong with a write of the status: what is wrong with any change, and with what stands in it.
+/// The errors of a write of the status: those of any change, and those of the content.
 fn wrong_status_change(new: &Object, old: &Object) -> Wrong {
     let mut wrong = wrong_status(new);
     wrong.extend(wrong_change(new, old));
@@ -226,7 +226,7 @@ fn wrong_status_change(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// What of a node stays as it is once it is known. In Kubernetes: `ValidateNodeUpdate`.
+/// The immutable fields of a node. In Kubernetes: `ValidateNodeUpdate`.
 fn wrong_change(new: &Object, old: &Object) -> Wrong {
     const ADDRESSES: &str = "status.addresses";
     let mut wrong = Wrong::new();

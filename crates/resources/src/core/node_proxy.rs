@@ -1,4 +1,4 @@
-//! `nodes/proxy`: whatever a node's own API answers.
+//! `nodes/proxy`: a proxy to the kubelet API of a node.
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::pod_connect::{NoProxy, escaped};
 
-/// Passes requests on to a node. In Kubernetes: `pkg/registry/core/node/rest.ProxyREST`.
+/// Forwards requests to a node. In Kubernetes: `pkg/registry/core/node/rest.ProxyREST`.
 pub(crate) struct NodeProxy;
 
 /// The default port of a kubelet, which every simulated node has in addition to the one in its status.
 const KUBELET_PORT: &str = "10250";
 
-/// What of a kubelet's API is no request with an answer, but a stream.
+/// The streaming paths of the kubelet API.
 const STREAMS: [&str; 4] = ["attach", "exec", "portForward", "run"];
 
 #[async_trait]
@@ -65,7 +65,7 @@ fn not_supported(why: &str) -> Status {
     Status::failure(501, "NotImplemented", format!("nodes/proxy is not supported: {why}"))
 }
 
-/// Which node is meant, and at which port. In Kubernetes: `SplitSchemeNamePort`.
+/// The name of the node, and the port. In Kubernetes: `SplitSchemeNamePort`.
 fn name_and_port(name: &str) -> (&str, &str) {
     match name.split(':').collect::<Vec<_>>().as_slice() {
         [name, port] | [_, name, port] => (name, port),

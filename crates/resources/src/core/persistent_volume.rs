@@ -48,7 +48,7 @@ fn set_defaults(object: &mut Object) {
     });
 }
 
-/// The time of the last change of phase is kept for those who do not write it.
+/// Keeps the time of the last phase transition if the client does not set it.
 fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
     const TIME: &str = "status.lastPhaseTransitionTime";
     let same_phase = new.at("status.phase") == old.at("status.phase");
@@ -135,7 +135,7 @@ pub(super) fn access_modes(modes: &[Value]) -> String {
     short.collect::<Vec<_>>().join(",")
 }
 
-/// The kinds of volumes, in the order in which Kubernetes looks for them: the first one counts.
+/// The volume sources in the order of Kubernetes' checks: the first one counts.
 const SOURCES: [&str; 22] = [
     "hostPath",
     "gcePersistentDisk",
@@ -161,7 +161,7 @@ const SOURCES: [&str; 22] = [
     "csi",
 ];
 
-/// What may be expected at a path of a node.
+/// The valid types of a host path.
 const HOST_PATHS: [&str; 8] =
     ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
@@ -197,7 +197,7 @@ fn wrong_capacity(spec: &Value) -> Wrong {
     for (resource, amount) in spec.entries("capacity") {
         let path = format!("spec.capacity[{resource}]");
         if !quantity_not_negative(amount, &path).is_empty() {
-            // As Kubernetes shows it: a number among the amounts.
+            // Kubernetes shows it as a number.
             let printed = amount.as_str().unwrap_or_default();
             let what = "must be a valid resource quantity";
             wrong.push(FieldError::invalid(&path, printed, what).printed_as(printed));
@@ -207,7 +207,7 @@ fn wrong_capacity(spec: &Value) -> Wrong {
     wrong
 }
 
-/// A volume is made from one source.
+/// A volume has exactly one source.
 fn wrong_sources(spec: &Value) -> Wrong {
     let mut wrong = Wrong::new();
     let sources: Vec<&str> = SOURCES.into_iter().filter(|source| spec.has(source)).collect();

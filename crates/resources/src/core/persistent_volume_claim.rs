@@ -34,7 +34,7 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// `dataSource` and the newer `dataSourceRef` say the same unless the newer one names a namespace, which no claim may by
+/// `dataSource` and the newer `dataSourceRef` are equal unless the newer one has a namespace, which is disabled by
 /// default. In Kubernetes: `DropDisabledFields`, `EnforceDataSourceBackwardsCompatibility`, `NormalizeDataSources`.
 fn align_data_sources(spec: &mut Tree, old: Option<&Value>) {
     let uses = |field: &str| old.is_some_and(|old| old.has(field));
@@ -64,7 +64,7 @@ fn warnings(object: &Object) -> Vec<String> {
     warnings
 }
 
-/// Whether the older field may name such a source. In Kubernetes: `dataSourceIsPvcOrSnapshot`.
+/// Whether the older field can contain such a source. In Kubernetes: `dataSourceIsPvcOrSnapshot`.
 fn is_served(source: &Value) -> bool {
     let known = [("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")];
     known.contains(&(source.text("apiGroup"), source.text("kind")))
@@ -116,8 +116,8 @@ fn wrong(object: &Object) -> Wrong {
     wrong_claim_spec(object.at("spec"), "spec")
 }
 
-/// A claim stays as it is, but a bound one may ask for more, or for another class of attributes.
-/// Kubernetes shows the difference as Go would print it; here the sentence names the fields.
+/// A claim is immutable, except that a bound claim can request more storage or another VolumeAttributesClass.
+/// Unlike Kubernetes: the message names the fields instead of a difference of Go structs.
 fn validate_change(new: &Object, old: &Object) -> Wrong {
     let is_bound = old.text("status.phase") == "Bound";
     let capacity = old.at("status.capacity.storage");
@@ -158,7 +158,7 @@ fn validate_change(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// How far the driver or a node is with a claim that grows.
+/// The valid resize statuses.
 const RESIZE_STATUSES: [&str; 5] = [
     "ControllerResizeInProgress",
     "ControllerResizeInfeasible",
@@ -192,7 +192,7 @@ fn wrong_status(new: &Object, _old: &Object) -> Wrong {
     wrong
 }
 
-/// An amount that is not negative, printed as a number. In Kubernetes: `validateBasicResource`.
+/// A non-negative quantity, printed as a number. In Kubernetes: `validateBasicResource`.
 fn wrong_amount(amount: &Value, path: &str) -> Wrong {
     let negative =
         amount.as_str().and_then(|text| Quantity::parse(text).ok()).filter(|quantity| quantity.is_negative());
@@ -200,7 +200,7 @@ fn wrong_amount(amount: &Value, path: &str) -> Wrong {
     negative.map(|quantity| FieldError::invalid(path, quantity.value(), what)).into_iter().collect()
 }
 
-/// `storage`, or a resource of another domain than that of Kubernetes. In Kubernetes: `validatePersistentVolumeClaimResourceKey`.
+/// `storage`, or a resource outside of Kubernetes' domain. In Kubernetes: `validatePersistentVolumeClaimResourceKey`.
 fn wrong_resource_name(name: &str, path: &str) -> Wrong {
     let mut wrong = each_invalid(path, name, names::qualified_name(name));
     if wrong.is_empty() && is_native(name) && name != "storage" {

@@ -69,7 +69,7 @@ fn set_defaults(object: &mut Object) {
         }
         pod_resources::fill_pod_level(spec);
         spec.fill("enableServiceLinks", true);
-        // Of a pod, not of a template. In Kubernetes: `Convert_v1_Pod_To_core_Pod`.
+        // Only in a pod, not in a template. In Kubernetes: `Convert_v1_Pod_To_core_Pod`.
         if spec.int("terminationGracePeriodSeconds") < 0 {
             spec.insert("terminationGracePeriodSeconds".to_owned(), 1.into());
         }
@@ -86,7 +86,7 @@ fn set_defaults(object: &mut Object) {
     });
 }
 
-/// What is limited and not requested is requested up to its limit.
+/// A missing request defaults to the limit.
 fn requests_from_limits(resources: &mut Tree) {
     let Some(limits) = resources.at("limits").as_object().cloned() else { return };
     if let Some(requests) = resources.object_made("requests") {
@@ -99,7 +99,7 @@ fn host_port_from_container_port(port: &mut Tree) {
     port.fill_zero("hostPort", number);
 }
 
-/// The single address is the first of the list; where they differ the single one counts.
+/// The single address is the first one of the list; if they differ, the single address counts.
 fn align_addresses(status: &mut Tree, single: &str, list: &str) {
     let first = status.list(list).first().map(|address| address.text("ip").to_owned()).unwrap_or_default();
     let own = status.text(single).to_owned();
@@ -129,7 +129,7 @@ fn prepare_create(object: &mut Object, request: &Request) {
     pod_spec::align_app_armor(object).into_iter().for_each(|warning| request.warnings.add(warning));
 }
 
-/// The class of quality is never lost, and a condition keeps the generation that it was observed at.
+/// Keeps the QoS class, and the observed generations of conditions.
 fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
     for path in ["status.qosClass", "status.observedGeneration"] {
         if matches!(new.at(path), Value::Null) || new.at(path) == 0 || new.at(path) == "" {
@@ -179,7 +179,7 @@ fn field(object: &Object, name: &str) -> Option<String> {
     }
 }
 
-/// Pods go with the grace that the request or the pod asks for, unless nothing of them runs.
+/// The grace period of the request or the pod; zero if no container runs.
 fn grace_period(object: &Object, requested: Option<i64>) -> Option<i64> {
     let wanted = requested.unwrap_or_else(|| object.int("spec.terminationGracePeriodSeconds"));
     let is_placed = !object.text("spec.nodeName").is_empty();

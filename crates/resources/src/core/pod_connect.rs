@@ -1,4 +1,4 @@
-//! The subresources of a pod that lead to its node: `log`, `exec`, `attach`, `portforward` and `proxy`.
+//! The subresources of a pod that connect to its node: `log`, `exec`, `attach`, `portforward` and `proxy`.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 /// `pods/log`. In Kubernetes: `LogLocation`.
 pub(crate) struct Log;
 
-/// The flags of a stream, and what nodes call them. In Kubernetes: `streamParams`.
+/// The flags of a stream, and their names in the kubelet API. In Kubernetes: `streamParams`.
 const STREAM_FLAGS: [(&str, &str); 4] = [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")];
 
-/// The parameters of a log request that the node understands.
+/// The parameters of a log request.
 const LOG_PARAMETERS: [&str; 8] =
     ["follow", "previous", "timestamps", "sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream"];
 
@@ -102,8 +102,8 @@ impl Connect for Stream {
     }
 }
 
-/// A WebSocket is a GET, and who may get a pod may not therefore run commands in it.
-/// In Kubernetes: `ensureAuthorizedForVerb`, which `AuthorizePodWebsocketUpgradeCreatePermission` asks for.
+/// A WebSocket is a GET, but permission to get a pod must not permit running commands in it, so `create` is authorized.
+/// In Kubernetes: `ensureAuthorizedForVerb`, with `AuthorizePodWebsocketUpgradeCreatePermission`.
 async fn authorize_create(registry: &Registry, request: &Request) -> Result<(), Status> {
     if request.verb == Verb::Create {
         return Ok(());
@@ -148,7 +148,7 @@ fn options(subresource: &str, query: &[(String, String)]) -> Value {
     options
 }
 
-/// Whatever is said but a no is a yes.
+/// Every value except false means true.
 fn is_set(query: &[(String, String)], flag: &str) -> bool {
     values(query, flag).first().is_some_and(|text| !["false", "0"].contains(&text.to_lowercase().as_str()))
 }
@@ -157,7 +157,7 @@ fn values<'q>(query: &'q [(String, String)], name: &str) -> Vec<&'q str> {
     query.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str()).collect()
 }
 
-/// Unlike Kubernetes: behind a simulated object there is nothing that one could be connected to.
+/// Unlike Kubernetes: there is no program behind a simulated object to connect to.
 fn not_supported(request: &Request, why: &str) -> Status {
     let what = format!("{}/{}", request.at.resource.resource, request.at.subresource);
     Status::failure(501, "NotImplemented", format!("{what} is not supported: {why}"))
@@ -185,7 +185,7 @@ async fn node_of(registry: &Registry, request: &Request, pod: &Object) -> Result
     Ok(node.to_owned())
 }
 
-/// The container that is asked for, or the only one. In Kubernetes: `validateContainer`.
+/// The requested container, or the only one. In Kubernetes: `validateContainer`.
 fn container(pod: &Object, query: &[(String, String)]) -> Result<String, Status> {
     let asked = query.iter().find(|(name, _)| name == "container").map_or("", |(_, value)| value.as_str());
     let name = pod.name();
@@ -210,7 +210,7 @@ fn container(pod: &Object, query: &[(String, String)]) -> Result<String, Status>
     }
 }
 
-/// As part of a path or a query.
+/// Escapes a text for a path or a query.
 pub(crate) fn escaped(text: &str) -> String {
     let sign = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
@@ -219,7 +219,7 @@ pub(crate) fn escaped(text: &str) -> String {
     text.bytes().map(sign).collect()
 }
 
-/// `proxy` of pods and services: there is nothing behind it that speaks HTTP.
+/// `proxy` of pods and Services: no program serves HTTP there.
 pub(crate) struct NoProxy;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! How the placement of a pod that is gated may change: only so that fewer nodes do. In Kubernetes:
+//! Changes of the placement of a gated pod, which can only narrow the set of nodes. In Kubernetes:
 //! `validateNodeSelectorMutation`, `validateNodeAffinityMutation`.
 
 use coracle_meta::FieldError;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::field_checks::{Wrong, same};
 
-/// What is wrong with a change of the node selector.
+/// The errors of a change of the node selector.
 pub(super) fn wrong_node_selector_change(new: &Value, old: &Value) -> Option<FieldError> {
     let is_kept = |(name, value): (&String, &Value)| new.field_named(name) == value;
     if old.as_object().into_iter().flatten().all(is_kept) {
@@ -17,7 +17,7 @@ pub(super) fn wrong_node_selector_change(new: &Value, old: &Value) -> Option<Fie
     Some(FieldError::invalid("spec.nodeSelector", new.clone(), what))
 }
 
-/// What is wrong with a change of the node affinity.
+/// The errors of a change of the node affinity.
 pub(super) fn wrong_node_affinity_change(new: &Value, old: &Value) -> Wrong {
     const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
     let path = format!("spec.affinity.nodeAffinity.{REQUIRED}");
@@ -37,7 +37,7 @@ pub(super) fn wrong_node_affinity_change(new: &Value, old: &Value) -> Wrong {
         .collect()
 }
 
-/// A term that matches nothing is not given requirements.
+/// Requirements must not be added to a term that matches nothing.
 fn only_adds(new: &Value, old: &Value) -> bool {
     const LISTS: [&str; 2] = ["matchExpressions", "matchFields"];
     if LISTS.iter().all(|list| old.list(list).is_empty()) {

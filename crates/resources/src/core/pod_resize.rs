@@ -1,4 +1,4 @@
-//! What a resize of a pod may change. In Kubernetes: `dropNonResizeUpdatesForContainers`, `ValidatePodResize`.
+//! Validates a resize of a pod. In Kubernetes: `dropNonResizeUpdatesForContainers`, `ValidatePodResize`.
 
 use coracle_api::pod_resources::quality_of_service;
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::field_checks::{Wrong, same};
 use crate::pod_spec::{MIRROR, wrong_pod};
 
-/// The old containers with the new resources and resize policies; the new ones as they are if one has another name,
-/// which validation refuses.
+/// The old containers with the new resources and resize policies; the new containers if a name differs, which
+/// validation refuses.
 pub(super) fn keep_all_but_resources(new: &[Value], old: &[Value]) -> Value {
     if new.iter().zip(old).any(|(new, old)| new.text("name") != old.text("name")) {
         return new.into();
@@ -32,7 +32,7 @@ fn put(tree: &mut Tree, from: &Value, field: &str) {
     }
 }
 
-/// What is wrong with a resize.
+/// The errors of a resize.
 pub(super) fn wrong_resize(new: &Object, old: &Object) -> Wrong {
     if old.annotation(MIRROR).is_some() {
         return vec![FieldError::forbidden("[]", "static pods cannot be resized")];
@@ -46,7 +46,7 @@ pub(super) fn wrong_resize(new: &Object, old: &Object) -> Wrong {
         class => class,
     };
     if quality_of_service(new) != class_before {
-        // What the pod's status says is quoted, which is still the class before.
+        // The message quotes the pod's status, which still has the previous class.
         let what = "Pod QOS Class may not change as a result of resizing";
         wrong.push(FieldError::invalid("spec", new.text("status.qosClass"), what));
     }
@@ -124,7 +124,7 @@ fn removed_resources(new: &Value, old: &Value, path: &str) -> Wrong {
         .collect()
 }
 
-/// The new container with the old amounts of cpu and memory, and with the claims left out.
+/// The new container with the old amounts of CPU and memory, and without claims.
 fn without_cpu_and_memory(new: &Value, old: &Value) -> Value {
     let mut compared = new.clone();
     let Some(tree) = compared.as_object_mut() else { return compared };

@@ -1,4 +1,4 @@
-//! The amounts of a pod as a whole. In Kubernetes: `defaultPodRequests` and `defaultHugePagePodLimits`.
+//! Pod-level resources. In Kubernetes: `defaultPodRequests` and `defaultHugePagePodLimits`.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use coracle_api::pod_resources::{Amounts, is_pod_level, of_containers};
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 use serde_json::Value;
 
-/// Fills in the amounts of the pod as a whole where it has some.
+/// Sets defaults of pod-level resources if the pod has any.
 pub(super) fn fill_pod_level(spec: &mut Tree) {
     let given = spec.at("resources");
     let has = |list: &str| given.at(list).as_object().is_some_and(|amounts| !amounts.is_empty());

@@ -1,4 +1,4 @@
-//! What is wrong with a write of a pod's status. In Kubernetes: `ValidatePodStatusUpdate`.
+//! Validates a write of a pod's status. In Kubernetes: `ValidatePodStatusUpdate`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use crate::pod_spec::wrong_annotation_change;
 const NOT_NEGATIVE: &str = "must be a non-negative integer";
 const ANNOTATIONS: &str = "metadata.annotations";
 
-/// What is wrong with a new status, given the pod as it was.
+/// The errors of a new status, given the old pod.
 pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     let status = new.at("status");
     let mut wrong = wrong_annotation_change(new.at(ANNOTATIONS), old.at(ANNOTATIONS), ANNOTATIONS);
@@ -91,7 +91,7 @@ fn wrong_claims(status: &Value, spec: &Value) -> Wrong {
     wrong
 }
 
-/// At most one address of each family; an address that stood there before may stay as it is.
+/// At most one address of each family; an existing address can stay.
 /// In Kubernetes: `validatePodIPs`, `validateHostIPs`.
 fn wrong_addresses(status: &Value, old: &Value, list: &str) -> Wrong {
     let path = format!("status.{list}");

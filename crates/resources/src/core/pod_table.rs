@@ -50,7 +50,7 @@ pub(super) fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// A pod that has run to its end is `Completed`, so that clients can hide it.
+/// A finished pod is `Completed`, so that clients can hide it.
 pub(super) fn row_conditions(object: &Object) -> Vec<Value> {
     let (reason, message) = match object.text("status.phase") {
         "Succeeded" => ("Succeeded", "The pod has completed successfully."),
@@ -60,7 +60,7 @@ pub(super) fn row_conditions(object: &Object) -> Vec<Value> {
     vec![json!({"type": "Completed", "status": "True", "reason": reason, "message": message})]
 }
 
-/// Restarts, and when the last of them ended.
+/// The number of restarts, and the end of the last one.
 #[derive(Default)]
 struct Restarts {
     count: i64,
@@ -84,7 +84,7 @@ impl Restarts {
     }
 }
 
-/// What the containers of a pod add up to.
+/// A summary of the containers of a pod.
 struct Summary {
     reason: String,
     ready: usize,
@@ -93,7 +93,7 @@ struct Summary {
 }
 
 impl Summary {
-    /// How many are ready, of how many.
+    /// The number of ready containers and of all containers.
     fn ready(&self) -> String {
         format!("{}/{}", self.ready, self.total)
     }
@@ -120,7 +120,7 @@ impl Summary {
         summary
     }
 
-    /// Goes through the init containers up to the first that is not done; whether there is one.
+    /// Adds the init containers up to the first unfinished one; returns whether there is one.
     fn add_init_containers(&mut self, pod: &Object, sidecars: &BTreeMap<&str, bool>) -> bool {
         let total = pod.list("spec.initContainers").len();
         for (at, status) in pod.list("status.initContainerStatuses").iter().enumerate() {
@@ -146,7 +146,7 @@ impl Summary {
         false
     }
 
-    /// Goes through the containers, last to first, so that the reason of the first one stands.
+    /// Adds the containers from the last to the first, so that the reason of the first one counts.
     fn add_containers(&mut self, pod: &Object, sidecars: &BTreeMap<&str, bool>) {
         self.restarts = Restarts::default();
         let init = pod.list("status.initContainerStatuses").iter();
@@ -195,7 +195,7 @@ fn reason_of_pod(pod: &Object) -> String {
     .to_owned()
 }
 
-/// The reason of a container's end, or its signal or exit code.
+/// The reason of a container's termination, or its signal or exit code.
 fn reason_of_end(terminated: &Value) -> String {
     match (terminated.text("reason"), terminated.int("signal")) {
         ("", 0) => format!("ExitCode:{}", terminated.int("exitCode")),
@@ -204,7 +204,7 @@ fn reason_of_end(terminated: &Value) -> String {
     }
 }
 
-/// Which init containers stay running, by name.
+/// Whether init containers are sidecars, by name.
 fn sidecars(pod: &Object) -> BTreeMap<&str, bool> {
     let init = pod.list("spec.initContainers").iter();
     init.map(|container| (container.text("name"), container.text("restartPolicy") == "Always")).collect()

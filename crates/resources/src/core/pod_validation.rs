@@ -1,4 +1,4 @@
-//! What is wrong with a change of a pod. In Kubernetes: `ValidatePodUpdate`.
+//! Validates a change of a pod. In Kubernetes: `ValidatePodUpdate`.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::pod_spec::{wrong_annotation_change, wrong_tolerations};
 
 const CHANGEABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-/// What is wrong with a change of a pod's annotations and its specification.
+/// The errors of a change of a pod's annotations and its spec.
 pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
     let annotations = "metadata.annotations";
     let mut wrong = wrong_annotation_change(new.at(annotations), old.at(annotations), annotations);
@@ -50,8 +50,7 @@ pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// Unlike Kubernetes: the fields that changed are named, because a difference of its Go structs would mean nothing
-/// here.
+/// Unlike Kubernetes: the message names the changed fields instead of a difference of Go structs.
 fn changed_fields(new: &Object, old: &Object) -> String {
     let (new, old) = (new.at("spec"), old.at("spec"));
     let names: BTreeSet<&String> = [new, old].into_iter().filter_map(Value::as_object).flat_map(Tree::keys).collect();
@@ -59,7 +58,7 @@ fn changed_fields(new: &Object, old: &Object) -> String {
     changed.map(|name| format!("spec.{name}")).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with the new deadline, and whether Kubernetes looks no further.
+/// The errors of the new deadline, and whether Kubernetes ends the validation there.
 fn wrong_deadline(new: &Object, old: &Object) -> Option<(FieldError, bool)> {
     const PATH: &str = "spec.activeDeadlineSeconds";
     let (new, old) = (new.int_if_set(PATH), old.int_if_set(PATH));
@@ -104,7 +103,7 @@ fn wrong_added_gates(new: &Object, old: &Object) -> Wrong {
         .collect()
 }
 
-/// Puts the old values where a change is allowed.
+/// Restores the old values of mutable fields.
 fn forget_changeable(new: &mut Object, old: &Object) {
     let old_spec = old.at("spec").clone();
     edit_spec(new, |spec| {
@@ -121,7 +120,7 @@ fn forget_changeable(new: &mut Object, old: &Object) {
     });
 }
 
-/// Puts the old values where the change of a gated pod is judged by itself.
+/// Restores the old values of the placement of a gated pod, whose change is validated separately.
 fn forget_placement(new: &mut Object, old: &Object) {
     let old_spec = old.at("spec").clone();
     edit_spec(new, |spec| {

@@ -1,4 +1,4 @@
-//! The subresources of a pod through which parts of a running pod change: `ephemeralcontainers` and `resize`.
+//! The subresources that change parts of a running pod: `ephemeralcontainers` and `resize`.
 
 use coracle_meta::fields::{Fields, edit_spec};
 use coracle_meta::{FieldError, Object};
@@ -9,7 +9,7 @@ use super::pod_resize::{keep_all_but_resources, wrong_resize};
 use crate::field_checks::same;
 use crate::pod_spec::{MIRROR, drop_disabled, wrong_annotation_change, wrong_pod};
 
-/// `pods/ephemeralcontainers`: adds containers to look around in.
+/// `pods/ephemeralcontainers`: adds containers for debugging.
 pub(crate) struct EphemeralContainers;
 
 impl View for EphemeralContainers {
@@ -70,7 +70,7 @@ impl View for Resize {
     fn prepare_update(&self, new: &mut Object, old: &Object, _request: &Request) {
         let lists = ["containers", "initContainers"];
         let count = |object: &Object, list: &str| object.at("spec").list(list).len();
-        // Containers that were added or removed are left for validation to refuse.
+        // Validation refuses added and removed containers.
         if lists.iter().any(|list| count(new, list) != count(old, list)) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Which objects a quota is about. In Kubernetes: `validateResourceQuotaScopes` and `validateScopeSelector`.
+//! The scopes of a quota. In Kubernetes: `validateResourceQuotaScopes` and `validateScopeSelector`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ const SCOPES: [&str; 7] = [
 ];
 const PODS: [&str; 7] = ["pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"];
 
-/// What is wrong with the scopes of a quota, listed or selected.
+/// The errors of the scopes of a quota, listed or selected.
 pub(super) fn wrong_scopes(spec: &Value) -> Wrong {
     let mut wrong = wrong_list(spec);
     if spec.has("scopeSelector") {
@@ -28,7 +28,7 @@ pub(super) fn wrong_scopes(spec: &Value) -> Wrong {
     wrong
 }
 
-/// Scopes stay, in whatever order.
+/// Scopes are immutable except for their order.
 pub(super) fn scopes_changed(new: &Object, old: &Object) -> Wrong {
     const PATH: &str = "spec.scopes";
     let scopes = |quota: &Object| -> BTreeSet<String> { quota.texts(PATH).into_iter().collect() };
@@ -97,7 +97,8 @@ fn wrong_selector(spec: &Value) -> Wrong {
     wrong
 }
 
-/// Of how many resources of a quota each scope says nothing. In Kubernetes: `IsResourceQuotaScopeValidForResource`.
+/// The number of resources of a quota to which each scope does not apply. In Kubernetes:
+/// `IsResourceQuotaScopeValidForResource`.
 fn unfit_resources(spec: &Value) -> BTreeMap<&'static str, usize> {
     let fits = |scope: &str, resource: &str| match scope {
         "BestEffort" => resource == "pods",
@@ -136,7 +137,7 @@ pub(super) fn is_counted(name: &str) -> bool {
     COUNTED.contains(&name) || name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")
 }
 
-/// How many pairs of scopes there are that nothing is in both of.
+/// The number of pairs of scopes that exclude each other.
 fn conflicts<'s>(scopes: impl Iterator<Item = &'s str>) -> usize {
     let scopes: BTreeSet<&str> = scopes.collect();
     let pairs = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];

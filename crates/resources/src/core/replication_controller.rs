@@ -29,7 +29,7 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// Selector and labels come from the labels of the template.
+/// Selector and labels default to the labels of the template.
 fn set_defaults(object: &mut Object) {
     let labels = object.at("spec.template.metadata.labels").clone();
     let is_empty = |value: &Value| value.as_object().is_none_or(|map| map.is_empty());

@@ -28,7 +28,7 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// What is wrong with the amounts of a list. In Kubernetes: `ValidateResourceQuotaResourceName` and
+/// The errors of the amounts of a list. In Kubernetes: `ValidateResourceQuotaResourceName` and
 /// `ValidateResourceQuantityValue`.
 fn wrong_amounts(quota: &Object, list: &str) -> Wrong {
     let mut wrong = Wrong::new();
@@ -44,7 +44,7 @@ fn wrong_amounts(quota: &Object, list: &str) -> Wrong {
     wrong
 }
 
-/// A request that may be larger than the limit of the same resource is hardly meant.
+/// The warnings about requests above the limits of the same resource.
 fn requests_above_limits(object: &Object) -> Vec<String> {
     let hard = object.at("spec.hard");
     let mut warnings = Vec::new();
@@ -85,7 +85,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// What is used and what is the most, of the resources that are `shown`.
+/// The used and the maximum amounts of the resources that are `shown`.
 fn amounts(object: &Object, shown: fn(&str) -> bool) -> String {
     let used = object.at("status.used");
     let amount = |(resource, hard): (&String, &Value)| {

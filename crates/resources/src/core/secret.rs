@@ -34,7 +34,7 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// `stringData` is only ever written; its values replace those of `data`.
+/// `stringData` is write-only; its values replace those of `data`.
 fn merge_string_data(object: &mut Object) {
     let Some(Value::Object(texts)) = object.remove("stringData") else { return };
     object.edit(|tree| {
@@ -89,7 +89,7 @@ fn wrong(object: &Object) -> Wrong {
         }
         "kubernetes.io/dockercfg" => wrong.extend(wrong_document(data, ".dockercfg")),
         "kubernetes.io/dockerconfigjson" => wrong.extend(wrong_document(data, ".dockerconfigjson")),
-        // Either alone would do, so both are missed only together.
+        // One of them suffices, so the errors are reported only if both are missing.
         "kubernetes.io/basic-auth" if data.get("username").is_none() && data.get("password").is_none() => {
             ["username", "password"].into_iter().for_each(require);
         }
@@ -100,7 +100,7 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-/// A value that has to be there and to be JSON.
+/// A required value that must be JSON.
 fn wrong_document(data: &Value, key: &str) -> Wrong {
     let path = format!("data[{key}]");
     let Some(text) = data.get(key).and_then(Value::as_str) else { return vec![FieldError::required(path, "")] };
@@ -117,7 +117,7 @@ fn wrong_document(data: &Value, key: &str) -> Wrong {
     vec![FieldError::invalid(path, "<secret contents redacted>", why)]
 }
 
-/// What warns clients of a certificate and a key that make no pair, as far as their PEM shows it.
+/// The warnings about a certificate and a key that are not a pair, as far as their PEM shows it.
 /// In Kubernetes: `warningsForSecret`, `tls.X509KeyPair`.
 fn key_pair_warnings(secret: &Object) -> Vec<String> {
     if secret.text("type") != "kubernetes.io/tls" {
@@ -155,7 +155,7 @@ fn key_pair_warnings(secret: &Object) -> Vec<String> {
     vec![format!("tls: {why}")]
 }
 
-/// The types of the PEM blocks in a text, as far as they hold base64.
+/// The types of the PEM blocks with valid base64 in a text.
 fn block_types(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = text.lines().map(str::trim_end);

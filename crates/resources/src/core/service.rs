@@ -18,8 +18,8 @@ use crate::config::Config;
 use crate::field_checks::{Wrong, ip};
 use crate::status_counts::wrong_host;
 
-/// `services`. In Kubernetes: `pkg/registry/core/service`. Addresses and node ports are handed out by
-/// [`super::service_allocation`].
+/// `services`. In Kubernetes: `pkg/registry/core/service`. [`super::service_allocation`] allocates addresses and node
+/// ports.
 pub(crate) fn kind(config: &Config) -> KindSpec {
     KindSpec {
         set_defaults,
@@ -126,7 +126,7 @@ fn warnings(object: &Object) -> Vec<String> {
     warnings
 }
 
-/// Whether the service is reached from outside the cluster. In Kubernetes: `ExternallyAccessible`.
+/// Whether the Service is reachable from outside the cluster. In Kubernetes: `ExternallyAccessible`.
 fn is_external(spec: &Tree) -> bool {
     match spec.text("type") {
         "LoadBalancer" | "NodePort" => true,

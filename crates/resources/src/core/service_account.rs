@@ -19,7 +19,7 @@ fn columns() -> Vec<TableColumn> {
     vec![TableColumn::name(), TableColumn::age()]
 }
 
-/// Of a reference to a secret only the name counts.
+/// Drops everything except the name from references to Secrets.
 fn clean_secret_references(object: &mut Object) {
     object.edit(|tree| tree.each_in("secrets", |secret| secret.retain(|field, _| field == "name")));
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a change of a service. In Kubernetes: `ValidateServiceUpdate`.
+//! Validates a change of a Service. In Kubernetes: `ValidateServiceUpdate`.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
@@ -9,7 +9,7 @@ use crate::field_checks::{Quoting, Wrong};
 
 const ADDRESSES: &str = "spec.clusterIPs";
 
-/// What is wrong with a change.
+/// The errors of a change.
 pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
     let mut wrong = wrong_address_change(new, old);
     wrong.extend(wrong_family_change(new, old));
@@ -29,7 +29,7 @@ fn is_external_name(object: &Object) -> bool {
     object.text("spec.type") == "ExternalName"
 }
 
-/// Families stay once they are set; only a second one may come or go.
+/// Families are immutable after they are set; only a second one can be added or removed.
 /// In Kubernetes: `validateUpgradeDowngradeIPFamilies`.
 fn wrong_family_change(new: &Object, old: &Object) -> Wrong {
     const PATH: &str = "spec.ipFamilies";
@@ -62,7 +62,7 @@ fn wrong_family_change(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// Addresses stay once they are set; only a second one may come or go.
+/// Addresses are immutable after they are set; only a second one can be added or removed.
 /// In Kubernetes: `validateUpgradeDowngradeClusterIPs`.
 fn wrong_address_change(new: &Object, old: &Object) -> Wrong {
     let is = |object: &Object, path: &str, value: &str| object.at("spec").text(path) == value;

@@ -1,4 +1,4 @@
-//! What is wrong with a service. In Kubernetes: `validateService`.
+//! Validates a Service. In Kubernetes: `validateService`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -66,7 +66,7 @@ pub(super) fn wrong_service(object: &Object) -> Wrong {
     wrong
 }
 
-/// Two annotations that stand for one say the same.
+/// The old and the new annotation must be equal.
 fn wrong_topology(object: &Object) -> Wrong {
     const MODE: &str = "service.kubernetes.io/topology-mode";
     const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
@@ -104,7 +104,7 @@ fn wrong_external_traffic(spec: &Value) -> Wrong {
     wrong
 }
 
-/// What only a load balancer has.
+/// The fields that only a load balancer has.
 fn wrong_load_balancer(object: &Object) -> Wrong {
     const ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
     const RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
@@ -180,7 +180,7 @@ fn wrong_port<'s>(port: &'s Value, seen: &mut BTreeSet<&'s str>, needs_name: boo
     wrong
 }
 
-/// Node ports of a protocol, and pairs of protocol and port, may stand once.
+/// Node ports of a protocol, and pairs of protocol and port, must be unique.
 fn repeated_ports(ports: &[Value]) -> Wrong {
     let (mut known, mut known_node_ports) = (BTreeSet::new(), BTreeSet::new());
     let mut wrong = Wrong::new();
@@ -194,7 +194,7 @@ fn repeated_ports(ports: &[Value]) -> Wrong {
         let path = format!("spec.ports[{at}]");
         let (protocol, number) = (port.text("protocol"), port.int("port"));
         if !known.insert((protocol, number)) {
-            // As Go prints the fields that it compares.
+            // Go's format of the compared fields.
             let printed = format!(
                 r#"{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}"#
             );
@@ -219,7 +219,7 @@ fn wrong_affinity(spec: &Value) -> Wrong {
     }
 }
 
-/// In Kubernetes: `ValidateServiceClusterIPsRelatedFields`, which is also asked before addresses are handed out.
+/// In Kubernetes: `ValidateServiceClusterIPsRelatedFields`, which also runs before addresses are allocated.
 pub(super) fn wrong_cluster_ips(object: &Object) -> Wrong {
     let spec = object.at("spec");
     if spec.text("type") == "ExternalName" {
@@ -275,7 +275,7 @@ pub(super) fn wrong_cluster_ips(object: &Object) -> Wrong {
     wrong
 }
 
-/// Two addresses are of two families, those that are asked for.
+/// Two addresses must be of the two requested families.
 fn wrong_families(spec: &Value, all: &[Value]) -> Wrong {
     let mut wrong = Wrong::new();
     let parsed: Vec<(&str, IpAddr)> =

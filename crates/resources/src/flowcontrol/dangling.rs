@@ -1,5 +1,5 @@
-//! Says of each flow schema whether it names a priority level that is there.
-//! In Kubernetes: `configController` of `apiserver/pkg/util/flowcontrol`, as far as it writes statuses.
+//! Writes into each flow schema whether its priority level exists.
+//! In Kubernetes: the status writes of `configController` of `apiserver/pkg/util/flowcontrol`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::flow_schemas;
 /// The field manager of the conditions.
 const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
 
-/// The condition `Dangling` of a flow schema as it should be, and is not.
+/// A flow schema whose condition `Dangling` differs from the desired one.
 #[derive(Debug)]
 pub(super) struct Outdated {
     schema: Arc<Object>,
@@ -26,7 +26,7 @@ impl Outdated {
         Some(Self { schema: Arc::clone(schema), wanted: outdated(schema, is_level)? })
     }
 
-    /// Writes it as it should be.
+    /// Writes the desired condition.
     pub(super) async fn write(&self, registry: &Registry) -> Result<(), Status> {
         let [status, reason, message] = &self.wanted;
         let now = registry.ambient().clock.now();
@@ -49,7 +49,7 @@ impl Outdated {
     }
 }
 
-/// Status, reason and message of the condition as it should be, if it is not so.
+/// Status, reason and message of the desired condition, if it differs.
 fn outdated(schema: &Object, is_level: impl Fn(&str) -> bool) -> Option<[String; 3]> {
     let level = schema.text("spec.priorityLevelConfiguration.name");
     let references = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");

@@ -1,4 +1,4 @@
-//! The priority levels and flow schemas that every cluster begins with.
+//! The default priority levels and flow schemas of a cluster.
 //! In Kubernetes: `apiserver/pkg/apis/flowcontrol/bootstrap`.
 
 use coracle_meta::Object;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::GROUP;
 use crate::built_in::object;
 
-/// The mandatory ones and the suggested ones. They are what clients expect to find; requests are not queued by them.
+/// The mandatory and the suggested ones. Clients expect them; they do not queue requests.
 pub(crate) fn every_cluster_has() -> Vec<Object> {
     LEVELS.iter().map(Level::object).chain(FLOWS.iter().map(Flow::object)).collect()
 }
@@ -23,7 +23,7 @@ enum Limit {
     /// Requests of this level never wait.
     Exempt,
     Reject,
-    /// How many queues there are, and how many a flow may use.
+    /// The number of queues, and the hand size of a flow.
     Queue(u32, u32),
 }
 
@@ -195,7 +195,7 @@ impl Requests {
     }
 }
 
-/// An object with the note that a newer server may change it.
+/// An object with the annotation that lets a newer API server update it.
 fn kept_up_to_date(kind: &str, name: &str, spec: Value) -> Object {
     let mut object = object(GROUP, kind, name, json!({"spec": spec}));
     object.set(&["metadata", "annotations", "apf.kubernetes.io/autoupdate-spec"], "true");

@@ -53,7 +53,7 @@ fn dangling(object: &Object) -> &str {
     dangling.map_or("?", |condition| condition.text("status"))
 }
 
-/// What is wrong with a flow schema.
+/// The errors of a flow schema.
 fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = Wrong::new();
@@ -147,7 +147,7 @@ fn wrong_named(named: &Value, is_account: bool, path: &str) -> Wrong {
     wrong
 }
 
-/// Whether a list says `*`; then it may say nothing else.
+/// Whether a list contains `*`, which must then be its only item.
 fn wildcard(values: &[Value], path: &str, others: &str) -> Option<Wrong> {
     values.iter().any(|value| value == "*").then(|| {
         let what = format!("if '*' is present, must not specify other {others}");

@@ -1,4 +1,4 @@
-//! Which flow schema a request belongs to. In Kubernetes: `matchesFlowSchema` of `apiserver/pkg/util/flowcontrol`.
+//! The flow schema of a request. In Kubernetes: `matchesFlowSchema` of `apiserver/pkg/util/flowcontrol`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use serde_json::Value;
 use super::dangling::Outdated;
 use super::{GROUP, flow_schemas};
 
-/// The flow schemas, those that match first standing first.
+/// The flow schemas in the order of matching.
 #[derive(Debug, Default)]
 pub(crate) struct FlowTable {
     rows: Vec<Row>,
-    /// Conditions of schemas that are to be written.
+    /// The outdated conditions of schemas.
     outdated: Vec<Outdated>,
 }
 
@@ -26,7 +26,7 @@ struct Row {
     schema: Arc<Object>,
 }
 
-/// The flow table of this moment. In Kubernetes: `configController`'s `flowSchemas`.
+/// The current flow table. In Kubernetes: `configController`'s `flowSchemas`.
 pub(crate) fn flow_table() -> Derived<FlowTable> {
     let make = |lists: &Lists, _: &FlowTable| {
         FlowTable::new(lists.of(&flow_schemas()).collect(), &lists.of(&priority_levels()).collect::<Vec<_>>())
@@ -61,19 +61,19 @@ impl FlowTable {
     }
 }
 
-/// Writes the conditions of schemas that are not as they should be.
+/// Writes the outdated conditions of schemas.
 pub(crate) fn write_conditions(registry: Registry, table: Arc<FlowTable>) -> BoxFuture<'static, Result<(), Status>> {
     Box::pin(async move {
         let mut result = Ok(());
         for outdated in &table.outdated {
-            // One schema that cannot be written does not keep the others from it.
+            // A failed write of one schema does not prevent the others.
             result = result.and(outdated.write(&registry).await);
         }
         result
     })
 }
 
-/// Sorts requests by the table as it was made last.
+/// Classifies requests with the last computed table.
 pub(crate) struct ByFlowTable(pub(crate) Arc<Derived<FlowTable>>);
 
 impl Flows for ByFlowTable {
@@ -128,7 +128,7 @@ fn is_resource(rule: &Value, at: &ResourcePath) -> bool {
     in_place && is_listed
 }
 
-/// Whether a URL of a rule stands for a path: as it is, or as the beginning before a star.
+/// Whether a URL of a rule matches a path: exactly, or as the prefix before a star.
 fn covers(url: &Value, path: &str) -> bool {
     let url = url.as_str().unwrap_or("");
     url == path || url.strip_suffix('*').is_some_and(|start| path.starts_with(start))

@@ -1,4 +1,4 @@
-//! `flowcontrol.apiserver.k8s.io/v1`. Requests are sorted by the objects, and not queued.
+//! `flowcontrol.apiserver.k8s.io/v1`. Requests are classified by the objects, and not queued.
 
 mod dangling;
 mod every_cluster_has;

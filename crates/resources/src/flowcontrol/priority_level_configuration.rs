@@ -9,7 +9,7 @@ use crate::field_checks::{Wrong, one_of};
 
 const MOST_QUEUES: i64 = 10_000_000;
 
-/// How many bits a hash has to deal a hand from.
+/// The number of bits of a hash for shuffle sharding.
 const HASH_BITS: u32 = 60;
 
 /// `prioritylevelconfigurations`.
@@ -59,7 +59,7 @@ fn or_none(value: &Value) -> Value {
     if value.is_null() { "<none>".into() } else { value.clone() }
 }
 
-/// What is wrong with a priority level.
+/// The errors of a priority level.
 fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let kind = spec.text("type");
@@ -156,7 +156,7 @@ fn wrong_queues(queuing: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// How many bits it takes to deal a hand from a deck. In Kubernetes: `shufflesharding.RequiredEntropyBits`.
+/// The number of bits for a hand of this size from a deck. In Kubernetes: `shufflesharding.RequiredEntropyBits`.
 fn entropy_bits(deck: i64, hand: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a deck has at most ten million cards")]
     let bits = (deck as f64).log2() * hand as f64;

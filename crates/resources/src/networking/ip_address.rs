@@ -50,7 +50,7 @@ fn columns() -> Vec<TableColumn> {
             "ParentRef references the resource that an IPAddress is attached to. An IPAddress must reference a parent object.",
             |object| parent(object).into(),
         ),
-        // Three cells stand in two columns, as in Kubernetes.
+        // Three cells for two columns, as in Kubernetes.
         TableColumn { heading: None, ..TableColumn::age() },
     ]
 }

@@ -29,7 +29,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// A policy that does not say so is about what comes in, and about what goes out if it has rules for that.
+/// The policy types default to Ingress, and Egress if there are egress rules.
 fn set_defaults(object: &mut Object) {
     edit_spec(object, |spec| {
         if spec.list("policyTypes").is_empty() {

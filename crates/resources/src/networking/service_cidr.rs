@@ -33,7 +33,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// One block of each family, without bits beyond its prefix. In Kubernetes: `validateServiceCIDRSpec`.
+/// At most one CIDR of each family, without bits beyond its prefix. In Kubernetes: `validateServiceCIDRSpec`.
 fn wrong_cidrs(object: &Object) -> Wrong {
     const PATH: &str = "spec.cidrs";
     let cidrs = object.list(PATH);
@@ -42,7 +42,7 @@ fn wrong_cidrs(object: &Object) -> Wrong {
     }
     let mut wrong = Wrong::new();
     if cidrs.len() > 2 {
-        // In Kubernetes the internal type, whose fields have Go's names, is quoted.
+        // Kubernetes quotes the internal type, whose fields have Go's names.
         return vec![FieldError::invalid(PATH, json!({"CIDRs": cidrs}), "may only hold up to 2 values")];
     }
     let texts: Vec<&str> = cidrs.iter().filter_map(Value::as_str).collect();
@@ -60,7 +60,7 @@ fn wrong_cidrs(object: &Object) -> Wrong {
     wrong
 }
 
-/// A block in its canonical form. In Kubernetes: `IsValidCIDR`.
+/// A CIDR in its canonical form. In Kubernetes: `IsValidCIDR`.
 fn wrong_cidr(text: &str, path: &str) -> Wrong {
     let wrong = cidr(text, path);
     if !wrong.is_empty() {
@@ -88,7 +88,7 @@ fn wrong_cidr(text: &str, path: &str) -> Wrong {
     }
 }
 
-/// Blocks stay; only a second one may come. In Kubernetes: `ValidateServiceCIDRUpdate`.
+/// CIDRs are immutable; only a second one can be added. In Kubernetes: `ValidateServiceCIDRUpdate`.
 fn wrong_cidr_change(new: &Object, old: &Object) -> Wrong {
     const PATH: &str = "spec.cidrs";
     const IMMUTABLE: &str = "field is immutable";

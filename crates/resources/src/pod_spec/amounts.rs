@@ -17,7 +17,7 @@ pub(crate) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// Whether more may be limited than is requested.
+/// Whether the limit may exceed the request.
 pub(crate) fn may_overcommit(name: &str) -> bool {
     is_native(name) && !name.starts_with(HUGE_PAGES)
 }
@@ -26,7 +26,7 @@ fn is_known(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with(HUGE_PAGES)
 }
 
-/// The name of a resource that a container asks for. In Kubernetes: `validateContainerResourceName`.
+/// The name of a resource of a container. In Kubernetes: `validateContainerResourceName`.
 pub(crate) fn name_of_container(name: &str, path: &str) -> Wrong {
     let mut wrong = name_of_resource(name, path);
     if !name.contains('/') {
@@ -39,7 +39,7 @@ pub(crate) fn name_of_container(name: &str, path: &str) -> Wrong {
     wrong
 }
 
-/// The name of a resource, wherever it stands. In Kubernetes: `validateResourceName`.
+/// The name of a resource in general. In Kubernetes: `validateResourceName`.
 pub(crate) fn name_of_resource(name: &str, path: &str) -> Wrong {
     const COUNTED: [&str; 17] = [
         "requests.cpu",
@@ -69,17 +69,17 @@ pub(crate) fn name_of_resource(name: &str, path: &str) -> Wrong {
     vec![FieldError::invalid(path, name, "must be a standard resource type or fully qualified")]
 }
 
-/// What is wrong with the amounts that a class adds to each pod, which errors call limits.
+/// The errors of the overhead of a RuntimeClass, which messages call limits.
 pub(crate) fn wrong_overhead(amounts: &Value, path: &str) -> Wrong {
     wrong_resources(&serde_json::json!({"limits": amounts}), &BTreeSet::new(), path)
 }
 
-/// What is wrong with the `resources` of a container.
+/// The errors of the `resources` of a container.
 pub(super) fn wrong_resources(resources: &Value, claims: &BTreeSet<&str>, path: &str) -> Wrong {
     wrong_requirements(resources, name_of_container, claims, path)
 }
 
-/// What is wrong with requests and limits whose names `wrong_name` checks.
+/// The errors of requests and limits whose names `wrong_name` checks.
 pub(super) fn wrong_requirements(
     resources: &Value,
     wrong_name: fn(&str, &str) -> Wrong,
@@ -116,7 +116,7 @@ fn quantity(amount: &Value) -> Option<Quantity> {
     Quantity::parse(amount.as_str()?).ok()
 }
 
-/// A request is at most its limit, and equal to it where more may not be promised. `path` is that of the requests.
+/// A request must not exceed its limit, and must equal it if overcommit is not allowed. `path` is that of the requests.
 fn beyond_limit(name: &str, request: Quantity, limit: Option<&Quantity>, path: &str) -> Option<FieldError> {
     let refuse = |what: String| Some(FieldError::invalid(path, request.to_string(), what));
     match limit {
@@ -132,7 +132,7 @@ fn beyond_limit(name: &str, request: Quantity, limit: Option<&Quantity>, path: &
     }
 }
 
-/// Huge pages come whole. In Kubernetes: `IsHugePageResourceValueDivisible`.
+/// Huge pages must be a multiple of the page size. In Kubernetes: `IsHugePageResourceValueDivisible`.
 fn wrong_pages(name: &str, amount: Quantity, path: &str) -> Option<FieldError> {
     let size = Quantity::parse(name.strip_prefix(HUGE_PAGES)?).ok().filter(|size| !is_fraction(*size));
     let is_whole = size.is_some_and(|size| size.value() > 0 && amount.value() % size.value() == 0);
@@ -140,7 +140,7 @@ fn wrong_pages(name: &str, amount: Quantity, path: &str) -> Option<FieldError> {
     (!is_whole).then(|| FieldError::invalid(path, amount.to_string(), what))
 }
 
-/// Things that are counted cannot be asked for in parts.
+/// Amounts of countable resources must be integers.
 pub(crate) fn whole_if_counted(name: &str, amount: &Value, path: &str) -> Wrong {
     let is_counted = names::is_extended_resource(name)
         || matches!(

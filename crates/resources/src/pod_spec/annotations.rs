@@ -1,4 +1,4 @@
-//! Annotations that mean something for pods. In Kubernetes: `ValidatePodSpecificAnnotations`.
+//! Annotations with a meaning for pods. In Kubernetes: `ValidatePodSpecificAnnotations`.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::field_checks::Wrong;
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
-/// What is wrong with the annotations of a pod or a template. `path` is that of the annotations.
+/// The errors of the annotations of a pod or a template. `path` is that of the annotations.
 pub(crate) fn wrong_annotations(annotations: &Value, spec: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let value = |name: &str| annotations.field_named(name).as_str();
@@ -76,7 +76,7 @@ fn wrong_seccomp(profile: &str, path: &str) -> Wrong {
     }
 }
 
-/// What is wrong with a change of the annotations of a pod. In Kubernetes: `ValidatePodSpecificAnnotationUpdates`.
+/// The errors of a change of the annotations of a pod. In Kubernetes: `ValidatePodSpecificAnnotationUpdates`.
 pub(crate) fn wrong_annotation_change(new: &Value, old: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let kind = |name: &str| {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::profiles::{APP_ARMOR, app_armor_of};
 
-/// Fills the AppArmor profiles of containers from the annotations that came before the field. Returns what the writer
-/// should know. In Kubernetes: `applyAppArmorVersionSkew`.
+/// Sets the AppArmor profiles of containers from the annotations that preceded the field. Returns the warnings.
+/// In Kubernetes: `applyAppArmorVersionSkew`.
 pub(crate) fn align_app_armor(pod: &mut Object) -> Vec<String> {
     let annotations = pod.at("metadata.annotations").clone();
     let is_used = annotations.as_object().into_iter().flatten().any(|(name, _)| name.starts_with(APP_ARMOR));
@@ -28,7 +28,7 @@ fn align(container: &mut Tree, annotations: &Value, of_pod: &Value) -> Option<St
     if container.has("securityContext.appArmorProfile") {
         return None;
     }
-    // A profile that the field would not take is left in the annotation.
+    // A profile that is invalid in the field stays in the annotation.
     let file_is_padded = annotation.trim() != annotation || annotation.starts_with("localhost/ ");
     let profile = app_armor_of(annotation).filter(|_| !file_is_padded);
     if profile.as_ref() == Some(of_pod) {

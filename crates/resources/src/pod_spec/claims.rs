@@ -15,7 +15,7 @@ pub(super) fn claim_names(spec: &Value) -> BTreeSet<&str> {
     spec.list("resourceClaims").iter().map(|claim| claim.text("name")).filter(|name| !name.is_empty()).collect()
 }
 
-/// What is wrong with the claims of a pod. `metadata` is the pod's, `None` for a template.
+/// The errors of the claims of a pod. `metadata` is the pod's, `None` for a template.
 pub(super) fn wrong_pod_claims(spec: &Value, metadata: Option<&Value>, path: &str) -> Wrong {
     let claims = spec.list("resourceClaims");
     if metadata.is_some_and(|metadata| !metadata.at("annotations").field_named(MIRROR).is_null()) {
@@ -62,14 +62,14 @@ fn go_claim(claim: &Value) -> String {
     format!(r#"{{"Name":{name},"ResourceClaimName":{own},"ResourceClaimTemplateName":{template}}}"#)
 }
 
-/// How many bytes of names the errors about the claims of a container list: more than an answer has.
+/// The maximum number of bytes of names in the errors about the claims of a container: more than a response contains.
 const MOST_LISTED: usize = 16 << 20;
 
-/// What is wrong with the claims that a container uses. `known` are those of its pod.
+/// The errors of the claims that a container uses. `known` are those of its pod.
 pub(super) fn wrong_used_claims(resources: &Value, known: &BTreeSet<&str>, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
-    // Each error lists all names; after these only the first are in an answer.
+    // Each error lists all names; a response contains only the first errors.
     let mut listed_bytes = 0;
     for (at, claim) in resources.list("claims").iter().enumerate() {
         let path = format!("{path}.claims[{at}]");

@@ -16,19 +16,19 @@ use super::restart::{wrong_init_restart, wrong_resize_policy, wrong_restart};
 use super::security::{uses_host_users, wrong_container_security};
 use crate::field_checks::{Wrong, each_invalid, required, required_one_of};
 
-/// What containers are checked against.
+/// The context for the validation of containers.
 pub(super) struct Surroundings<'s> {
     volumes: Volumes<'s>,
     /// The names of the resource claims of the pod.
     claims: BTreeSet<&'s str>,
-    /// How long the pod may take to stop, in seconds.
+    /// The grace period of the pod, in seconds.
     grace: Option<i64>,
     restart_policy: &'s str,
     host_users: bool,
 }
 
 impl<'s> Surroundings<'s> {
-    /// Those of the containers of `spec`; `volumes` are the volumes that are fine.
+    /// The context of the containers of `spec`; `volumes` are the valid volumes.
     pub(super) fn new(spec: &'s Value, volumes: Volumes<'s>) -> Self {
         Self {
             volumes,
@@ -40,7 +40,7 @@ impl<'s> Surroundings<'s> {
     }
 }
 
-/// What is wrong with all containers of a specification.
+/// The errors of all containers of a specification.
 pub(super) fn wrong_containers(spec: &Value, around: &Surroundings<'_>, path: &str) -> Wrong {
     let mut wrong = wrong_main_containers(spec, around, path);
     let mut seen: BTreeSet<&str> = spec.list("containers").iter().map(|container| container.text("name")).collect();
@@ -92,7 +92,7 @@ fn wrong_init_containers<'s>(
         } else if !name.is_empty() {
             seen.insert(name);
         }
-        // Kubernetes checks the containers one by one, so that each is the first.
+        // Kubernetes validates the containers separately, so that each one is the first.
         wrong.extend(doubled_host_ports(container, &mut BTreeSet::new(), &format!("{all}[0]")));
         if container.text("restartPolicy") == "Always" {
             wrong.extend(wrong_lifecycle(container, around.grace, &path));
@@ -161,14 +161,14 @@ fn wrong_ephemeral_containers<'s>(
     wrong
 }
 
-/// The image of a container of a pod, as opposed to one of a template. In Kubernetes: `validateContainerOnlyForPod`.
+/// The image of a container in a pod, as opposed to a template. In Kubernetes: `validateContainerOnlyForPod`.
 pub(super) fn padded_image(container: &Value, path: &str) -> Option<FieldError> {
     let image = container.text("image");
     let what = "must not have leading or trailing whitespace";
     (image.trim() != image).then(|| FieldError::invalid(format!("{path}.image"), image, what))
 }
 
-/// What is wrong with a container of any kind. In Kubernetes: `validateContainerCommon`.
+/// The errors of a container of any kind. In Kubernetes: `validateContainerCommon`.
 fn wrong_container(container: &Value, around: &Surroundings<'_>, path: &str) -> Wrong {
     let name = container.text("name");
     let mut wrong = required(container, "name", path);

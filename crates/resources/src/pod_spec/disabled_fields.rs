@@ -2,15 +2,15 @@ use coracle_meta::Object;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_at};
 use serde_json::Value;
 
-/// Drops what depends on features that are off by default, unless the old object uses it already. `path` is that of
-/// the specification of the pod. In Kubernetes: `DropDisabledPodFields`, `DropDisabledTemplateFields`.
+/// Drops fields of features that are disabled by default, unless the old object already uses them. `path` is that of
+/// the pod spec. In Kubernetes: `DropDisabledPodFields`, `DropDisabledTemplateFields`.
 pub(crate) fn drop_disabled(new: &mut Object, old: Option<&Object>, path: &str) {
     let used = old.map(|old| Used::by(old.at(path))).unwrap_or_default();
     edit_at(new, path, |spec| drop_unused(spec, used));
 }
 
-/// The features that a specification uses: `ContainerStopSignals`, `ClusterTrustBundleProjection`,
-/// `PodCertificateRequest` and `GenericWorkload`.
+/// The features that a spec uses: `ContainerStopSignals`, `ClusterTrustBundleProjection`, `PodCertificateRequest` and
+/// `GenericWorkload`.
 #[derive(Clone, Copy, Default)]
 struct Used {
     stop_signals: bool,

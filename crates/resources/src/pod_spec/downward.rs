@@ -1,4 +1,4 @@
-//! Fields of the pod and resources of its containers that variables and files hold.
+//! The downward API: fields of the pod and resources of its containers in variables and files.
 //! In Kubernetes: `validateObjectFieldSelector`, `validateContainerResourceFieldSelector`.
 
 use coracle_meta::fields::Fields;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::field_checks::{Wrong, each_invalid, required};
 
-/// The fields of a pod that an environment variable can hold.
+/// The fields of a pod for environment variables.
 pub(super) const VARIABLE_FIELDS: [&str; 9] = [
     "metadata.name",
     "metadata.namespace",
@@ -20,11 +20,11 @@ pub(super) const VARIABLE_FIELDS: [&str; 9] = [
     "status.podIPs",
 ];
 
-/// The fields of a pod that a file can hold.
+/// The fields of a pod for files.
 pub(super) const FILE_FIELDS: [&str; 5] =
     ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 
-/// The fields that convert to the internal version and that neither can hold.
+/// The fields that convert to the internal version, but are for neither.
 const OTHER_FIELDS: [&str; 3] = ["spec.restartPolicy", "spec.schedulerName", "status.phase"];
 
 const RESOURCES: [&str; 6] = [
@@ -38,7 +38,7 @@ const RESOURCES: [&str; 6] = [
 
 const BYTE_DIVISORS: [&str; 13] = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-/// What is wrong with a reference to a field of the pod.
+/// The errors of a reference to a field of the pod.
 pub(super) fn wrong_field(reference: &Value, known: &[&str], path: &str) -> Wrong {
     for field in ["apiVersion", "fieldPath"] {
         let missing = required(reference, field, path);
@@ -74,7 +74,7 @@ pub(super) fn wrong_field(reference: &Value, known: &[&str], path: &str) -> Wron
     not_convertible(format!("field label not supported: {field}"))
 }
 
-/// What is wrong with a reference to a resource of a container, which a file has to name.
+/// The errors of a reference to a resource of a container, which a file must name.
 pub(super) fn wrong_resource_field(reference: &Value, is_file: bool, path: &str) -> Wrong {
     let resource = reference.text("resource");
     let is_huge = resource.starts_with("limits.hugepages-") || resource.starts_with("requests.hugepages-");

@@ -8,7 +8,7 @@ use super::downward::{VARIABLE_FIELDS, wrong_field, wrong_resource_field};
 use super::paths::without_backsteps;
 use crate::field_checks::{Wrong, each_invalid, required};
 
-/// What is wrong with the variables of a container.
+/// The errors of the variables of a container.
 pub(super) fn wrong_variables(container: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for (at, variable) in container.list("env").iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn wrong_variables(container: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// A name that may end in a dash, as one to which a suffix is added. In Kubernetes: `maskTrailingDash`.
+/// A name that may end in a dash, because a suffix is added. In Kubernetes: `maskTrailingDash`.
 fn as_prefix(name: &str) -> String {
     match name.strip_suffix('-') {
         Some(rest) if !rest.is_empty() => {
@@ -124,7 +124,7 @@ fn wrong_file_key(reference: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// The volumes whose files hold variables are empty directories. In Kubernetes: `validateFileKeyRefVolumes`.
+/// The volumes of files with variables must be empty directories. In Kubernetes: `validateFileKeyRefVolumes`.
 pub(super) fn wrong_variable_volumes(spec: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for (path, container) in super::all_containers(spec, path) {

@@ -1,4 +1,4 @@
-//! Files that a volume makes of keys, fields and resources. In Kubernetes: `validateKeyToPath`,
+//! Files of volumes from keys, fields and resources. In Kubernetes: `validateKeyToPath`,
 //! `validateDownwardAPIVolumeFile`.
 
 use coracle_meta::FieldError;
@@ -9,7 +9,7 @@ use super::downward::{FILE_FIELDS, wrong_field, wrong_resource_field};
 use super::paths::{unreserved_path, wrong_mode};
 use crate::field_checks::{Wrong, required};
 
-/// What is wrong with the file that a key becomes.
+/// The errors of the file of a key.
 pub(super) fn wrong_key_file(item: &Value, path: &str) -> Wrong {
     let mut wrong = required(item, "key", path);
     wrong.extend(required(item, "path", path));
@@ -18,7 +18,7 @@ pub(super) fn wrong_key_file(item: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with a source whose keys become files.
+/// The errors of a source whose keys become files.
 pub(super) fn wrong_key_files(source: &Value, path: &str) -> Wrong {
     let mut wrong = wrong_mode(source, "defaultMode", path);
     for (at, item) in source.list("items").iter().enumerate() {
@@ -27,8 +27,8 @@ pub(super) fn wrong_key_files(source: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with the file of a field or a resource. `path` is that of the source: the errors do not say which
-/// of its files is wrong.
+/// The errors of the file of a field or a resource. `path` is that of the source: the errors do not name the invalid
+/// file.
 pub(super) fn wrong_downward_file(file: &Value, path: &str) -> Wrong {
     let mut wrong = required(file, "path", path);
     wrong.extend(unreserved_path(file.text("path"), &format!("{path}.path")));
@@ -48,7 +48,7 @@ pub(super) fn wrong_downward_file(file: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with a source of such files.
+/// The errors of a source of such files.
 pub(super) fn wrong_downward_files(source: &Value, path: &str) -> Wrong {
     let mut wrong = wrong_mode(source, "defaultMode", path);
     wrong.extend(source.list("items").iter().flat_map(|file| wrong_downward_file(file, path)));

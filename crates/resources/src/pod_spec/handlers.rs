@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::field_checks::{Wrong, each_invalid, not_negative, one_of, port_or_name, required};
 
-/// How long a pod may take to stop, in seconds.
+/// The grace period of a pod, in seconds.
 type Grace = Option<i64>;
 
-/// What is wrong with the probes of a container.
+/// The errors of the probes of a container.
 pub(super) fn wrong_probes(container: &Value, grace: Grace, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
@@ -43,7 +43,7 @@ pub(super) fn wrong_probes(container: &Value, grace: Grace, path: &str) -> Wrong
     wrong
 }
 
-/// What is wrong with the handlers of a container's lifecycle.
+/// The errors of the handlers of a container's lifecycle.
 pub(super) fn wrong_lifecycle(container: &Value, grace: Grace, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for name in ["postStart", "preStop"] {

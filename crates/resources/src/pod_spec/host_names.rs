@@ -1,4 +1,4 @@
-//! Names of hosts and where pods look them up. In Kubernetes: `validatePodDNSConfig`, `ValidateHostAliases`,
+//! The DNS configuration and host names of pods. In Kubernetes: `validatePodDNSConfig`, `ValidateHostAliases`,
 //! `validatePodHostName`.
 
 use coracle_meta::fields::Fields;
@@ -11,7 +11,7 @@ const MOST_SERVERS: usize = 3;
 const MOST_SEARCHES: usize = 32;
 const LONGEST_SEARCH_LIST: usize = 2048;
 
-/// What is wrong with the resolver's configuration.
+/// The errors of the resolver's configuration.
 pub(super) fn wrong_dns(spec: &Value, path: &str) -> Wrong {
     let config = spec.at("dnsConfig");
     let path = format!("{path}.dnsConfig");
@@ -60,7 +60,7 @@ pub(super) fn wrong_dns(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with the entries of the hosts file.
+/// The errors of the entries of the hosts file.
 pub(super) fn wrong_aliases(spec: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for (at, alias) in spec.list("hostAliases").iter().enumerate() {
@@ -73,7 +73,7 @@ pub(super) fn wrong_aliases(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with the name that replaces the one made of `hostname` and `subdomain`.
+/// The errors of `hostnameOverride`, which replaces the name from `hostname` and `subdomain`.
 pub(super) fn wrong_override(spec: &Value, path: &str) -> Wrong {
     let Some(name) = spec.at("hostnameOverride").as_str() else { return Wrong::new() };
     let path = format!("{path}.hostnameOverride");

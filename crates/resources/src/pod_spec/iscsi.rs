@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::field_checks::{Wrong, required};
 
-/// What is wrong with a volume that iSCSI provides. In Kubernetes: `validateISCSIVolumeSource`.
+/// The errors of a volume that iSCSI provides. In Kubernetes: `validateISCSIVolumeSource`.
 pub(super) fn wrong_iscsi(source: &Value, path: &str) -> Wrong {
     let mut wrong = required(source, "targetPortal", path);
     let name = source.text("iqn");
@@ -30,7 +30,7 @@ pub(super) fn wrong_iscsi(source: &Value, path: &str) -> Wrong {
 fn wrong_qualified_name(name: &str, path: &str) -> Wrong {
     let is_alphanumeric =
         |text: &str, length: usize| text.len() == length && text.bytes().all(|sign| sign.is_ascii_alphanumeric());
-    // One sign of any kind stands between the prefix and the rest.
+    // Any one character is between the prefix and the rest.
     let rest = || name.char_indices().nth(4).map_or("", |(at, _)| &name[at..]);
     let is_well_formed = match name.get(..3) {
         Some("iqn") => is_iqn(name),

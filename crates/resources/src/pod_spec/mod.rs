@@ -1,4 +1,4 @@
-//! The specification of a pod, wherever it stands: in a pod, or in the template of something that makes pods.
+//! The spec of a pod: in a pod, or in the template of a kind that creates pods.
 
 mod amounts;
 mod annotations;
@@ -45,10 +45,10 @@ use serde_json::Value;
 
 use coracle_meta::fields::Fields;
 
-/// The annotation of a pod that a node runs by itself, and whose copy the API server holds.
+/// The annotation of mirror pods.
 pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// All containers, with their paths below the specification.
+/// All containers, with their paths below the spec.
 pub(crate) fn all_containers<'s>(spec: &'s Value, path: &str) -> Vec<(String, &'s Value)> {
     let lists = ["initContainers", "containers", "ephemeralContainers"].into_iter();
     lists
@@ -60,7 +60,7 @@ pub(crate) fn all_containers<'s>(spec: &'s Value, path: &str) -> Vec<(String, &'
         .collect()
 }
 
-/// What a writer of a kind with a template should know; said again only where the specification changed.
+/// The warnings about a kind with a template; for an update only if the spec changed.
 pub(crate) fn warnings_of_kind(new: &Object, old: Option<&Object>, template: &str) -> Vec<String> {
     match old {
         Some(old) if old.at("spec") == new.at("spec") => Vec::new(),
@@ -68,7 +68,7 @@ pub(crate) fn warnings_of_kind(new: &Object, old: Option<&Object>, template: &st
     }
 }
 
-/// The same of a kind whose name becomes part of the names of pods, and of their hosts.
+/// The same for a kind whose name becomes part of the names of pods, and of their hosts.
 pub(crate) fn warnings_of_named_kind(new: &Object, old: Option<&Object>, template: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     if old.is_none() {
@@ -78,7 +78,7 @@ pub(crate) fn warnings_of_named_kind(new: &Object, old: Option<&Object>, templat
     warnings
 }
 
-/// A name that does not do for everything that it is used for.
+/// The warning about a name that is invalid for some of its uses.
 pub(crate) fn name_warning(name: &str, used_in: &str) -> Option<String> {
     let wrong = names::dns1123_label(name);
     (!wrong.is_empty()).then(|| {

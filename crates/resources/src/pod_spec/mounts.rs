@@ -1,4 +1,4 @@
-//! Where containers see volumes. In Kubernetes: `ValidateVolumeMounts`, `ValidateVolumeDevices`.
+//! Volume mounts and devices of containers. In Kubernetes: `ValidateVolumeMounts`, `ValidateVolumeDevices`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::field_checks::{Wrong, required};
 /// The volumes that containers can mount, by name.
 pub(super) type Volumes<'s> = BTreeMap<&'s str, &'s Value>;
 
-/// What is wrong with the mounts and the devices of a container.
+/// The errors of the mounts and the devices of a container.
 pub(super) fn wrong_mounts(container: &Value, volumes: &Volumes<'_>, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let mut paths = BTreeSet::new();
@@ -53,7 +53,7 @@ pub(super) fn wrong_mounts(container: &Value, volumes: &Volumes<'_>, path: &str)
     wrong
 }
 
-/// The paths of mounts or devices by the names of their volumes; of one name the last counts.
+/// The paths of mounts or devices by the names of their volumes; the last one with a name counts.
 fn by_name<'c>(list: &'c [Value], path: &str) -> BTreeMap<&'c str, &'c str> {
     list.iter().map(|item| (item.text("name"), item.text(path))).collect()
 }

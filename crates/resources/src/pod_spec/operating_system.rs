@@ -1,4 +1,5 @@
-//! What pods of an operating system may not set. In Kubernetes: `validateOS`, `validateLinux`, `validateWindows`.
+//! The fields that pods of an operating system must not set. In Kubernetes: `validateOS`, `validateLinux`,
+//! `validateWindows`.
 
 use coracle_meta::FieldError;
 use coracle_meta::fields::Fields;
@@ -6,8 +7,7 @@ use serde_json::Value;
 
 use crate::field_checks::Wrong;
 
-/// The fields of a pod that only Linux has, in the order of Kubernetes: those of the security context, and of the
-/// specification.
+/// The fields of a pod that only Linux has, in Kubernetes' order: those of the security context, and of the spec.
 const POD_FIELDS: [&str; 15] = [
     "securityContext.appArmorProfile",
     "securityContext.seLinuxOptions",
@@ -40,7 +40,7 @@ const CONTAINER_FIELDS: [&str; 10] = [
     "runAsGroup",
 ];
 
-/// What is wrong with the operating system of a pod, and with what the pod sets for another one.
+/// The errors of the operating system of a pod, and of fields that are only for another one.
 pub(super) fn wrong_operating_system(spec: &Value, path: &str) -> Wrong {
     if !spec.has("os") {
         return Wrong::new();
@@ -68,7 +68,7 @@ fn wrong_windows(spec: &Value, path: &str) -> Wrong {
         Value::Array(items) => !items.is_empty(),
         _ => true,
     };
-    // These are plain flags in Go: false is as good as unset.
+    // These are plain booleans in Go: false equals unset.
     let is_plain_flag = |field: &str| matches!(field, "hostPID" | "hostIPC");
     let set = POD_FIELDS.into_iter().filter(|field| match is_plain_flag(field) {
         true => spec.flag(field),

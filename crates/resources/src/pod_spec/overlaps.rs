@@ -4,7 +4,7 @@ use std::ops::Bound;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
 
-/// A file of a volume, and what it comes from where that is worth saying.
+/// A file of a volume, and its source if messages name it.
 struct File {
     path: String,
     source: String,
@@ -20,7 +20,7 @@ impl File {
     }
 }
 
-/// Files of one volume of which one would stand in the place of another, or inside it.
+/// Files of one volume with the same path, or of which one is inside the other.
 /// In Kubernetes: `warningsForOverlappingVirtualPaths`.
 pub(super) fn overlapping_paths(spec: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -63,13 +63,13 @@ fn projected_files(source: &Value) -> Vec<File> {
     }
 }
 
-/// How many warnings there are of the files of one source: each is different and has signs, so that no answer carries more.
+/// The maximum number of warnings about the files of one source; a response does not contain more.
 const MOST_OVERLAPS: usize = 4096;
 
 fn of_files(volume: &str, title: &str, files: Vec<File>) -> Vec<String> {
     let mut earlier = Earlier::default();
     let (mut seen, mut warnings) = (BTreeSet::new(), Vec::new());
-    // Up to which file a path and source were compared: of the same once more only the files since then are new.
+    // The index up to which a path and source were compared: for a duplicate, only later files are new.
     let mut compared: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.path.is_empty()) {
         let since = compared.insert((&file.path, &file.source), at).unwrap_or(0);
@@ -91,7 +91,8 @@ fn of_files(volume: &str, title: &str, files: Vec<File>) -> Vec<String> {
     warnings
 }
 
-/// The files before one, by their paths. Of those with one path and source, about which the same is said, it has the first.
+/// The earlier files, by their paths. Only the first of several files with one path and source is kept, because their
+/// warnings are equal.
 #[derive(Default)]
 struct Earlier<'f> {
     by_path: BTreeMap<String, BTreeMap<&'f str, usize>>,
@@ -109,7 +110,7 @@ impl<'f> Earlier<'f> {
         });
     }
 
-    /// Those from `since` on whose path is that of a file, or above or below it, in order.
+    /// The files from `since` on whose path equals that of a file, or is above or below it, in order.
     fn overlapping(&self, file: &File, since: usize) -> Vec<usize> {
         let path = format!("{}/", file.path);
         let above = self.lengths.iter().take_while(|length| **length < path.len());

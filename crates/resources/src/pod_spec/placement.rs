@@ -1,4 +1,4 @@
-//! Where a pod may run: affinity, tolerations, spreading.
+//! The scheduling constraints of a pod: affinity, tolerations, topology spread.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::field_checks::{Wrong, each_invalid, label_selector, one_of};
 /// The effects of taints.
 pub(crate) const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// What is wrong with `affinity`. In Kubernetes: `validateAffinity`.
+/// The errors of `affinity`. In Kubernetes: `validateAffinity`.
 pub(super) fn wrong_affinity(affinity: &Value, path: &str) -> Wrong {
     const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
     const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -47,7 +47,7 @@ fn wrong_weight(term: &Value, path: &str) -> Wrong {
     vec![FieldError::invalid(format!("{path}.weight"), weight, "must be in the range 1-100")]
 }
 
-/// What is wrong with a node selector. In Kubernetes: `ValidateNodeSelector`.
+/// The errors of a node selector. In Kubernetes: `ValidateNodeSelector`.
 pub(crate) fn node_selector(selector: &Value, path: &str) -> Wrong {
     let path = format!("{path}.nodeSelectorTerms");
     let terms = selector.list("nodeSelectorTerms");
@@ -57,7 +57,7 @@ pub(crate) fn node_selector(selector: &Value, path: &str) -> Wrong {
     terms.iter().enumerate().flat_map(|(at, term)| wrong_node_term(term, true, &format!("{path}[{at}]"))).collect()
 }
 
-/// Values that no label has are refused where `checks_values`, in a requirement as opposed to a preference.
+/// Invalid label values are refused if `checks_values`: in a requirement as opposed to a preference.
 fn wrong_node_term(term: &Value, checks_values: bool, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for (at, requirement) in term.list("matchExpressions").iter().enumerate() {
@@ -127,7 +127,7 @@ fn wrong_pod_term(term: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with tolerations. In Kubernetes: `ValidateTolerations`.
+/// The errors of tolerations. In Kubernetes: `ValidateTolerations`.
 pub(crate) fn wrong_tolerations(tolerations: &[Value], path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for (at, toleration) in tolerations.iter().enumerate() {
@@ -170,7 +170,7 @@ pub(crate) fn wrong_tolerations(tolerations: &[Value], path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with `topologySpreadConstraints`. In Kubernetes: `validateTopologySpreadConstraints`.
+/// The errors of `topologySpreadConstraints`. In Kubernetes: `validateTopologySpreadConstraints`.
 pub(super) fn wrong_spread(spec: &Value, path: &str) -> Wrong {
     let constraints = spec.list("topologySpreadConstraints");
     let mut wrong = Wrong::new();
@@ -216,7 +216,7 @@ pub(super) fn wrong_spread(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// The keys whose values the pod's own labels give. By now the selector has a requirement for each of them.
+/// The keys whose values come from the pod's own labels. The selector already has a requirement for each of them.
 /// In Kubernetes: `ValidateMatchLabelKeysAndMismatchLabelKeys`.
 fn wrong_label_keys(term: &Value, path: &str) -> Wrong {
     let selector = term.at("labelSelector");
@@ -233,7 +233,7 @@ fn wrong_label_keys(term: &Value, path: &str) -> Wrong {
             wrong.extend(each_invalid(&format!("{path}[{at}]"), key, names::qualified_name(key)));
         }
     }
-    // Of a key that is there twice the last counts.
+    // The last one of duplicate keys counts.
     let places: BTreeMap<&str, usize> = matched.iter().enumerate().map(|(at, key)| (*key, at)).collect();
     let mut selected: BTreeSet<&str> = selector.entries("matchLabels").map(|(key, _)| key.as_str()).collect();
     for requirement in selector.list("matchExpressions") {

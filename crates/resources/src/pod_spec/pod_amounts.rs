@@ -1,4 +1,4 @@
-//! Requests and limits of a pod as a whole. In Kubernetes: `validatePodResources`.
+//! Pod-level requests and limits. In Kubernetes: `validatePodResources`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::amounts::{name_of_resource, wrong_requirements};
 use crate::field_checks::Wrong;
 
-/// What is wrong with the `resources` of a pod.
+/// The errors of the `resources` of a pod.
 pub(super) fn wrong_pod_resources(spec: &Value, claims: &BTreeSet<&str>, path: &str) -> Wrong {
     let resources = spec.at("resources");
     let path = format!("{path}.resources");
@@ -39,7 +39,7 @@ fn name_of_pod(name: &str, path: &str) -> Wrong {
     vec![FieldError::not_supported(path, name, &["cpu", "hugepages-", "memory"])]
 }
 
-/// A pod has at least what its containers have together. In Kubernetes: `validatePodResourceConsistency`.
+/// A pod must have at least the sum of its containers. In Kubernetes: `validatePodResourceConsistency`.
 fn less_than_containers(spec: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for list in ["requests", "limits"] {

@@ -1,4 +1,4 @@
-//! Profiles of seccomp and AppArmor in fields, and in the annotations that came before the fields.
+//! Profiles of seccomp and AppArmor in fields, and in the annotations that preceded the fields.
 
 use coracle_meta::FieldError;
 use coracle_meta::fields::Fields;
@@ -9,7 +9,7 @@ use crate::field_checks::Wrong;
 
 const KINDS: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
 
-/// What is wrong with a seccomp profile. In Kubernetes: `validateSeccompProfileField`.
+/// The errors of a seccomp profile. In Kubernetes: `validateSeccompProfileField`.
 pub(super) fn wrong_seccomp(security: &Value, path: &str) -> Wrong {
     let profile = security.at("seccompProfile");
     if profile.is_null() {
@@ -43,7 +43,7 @@ fn wrong_type(kind: &str, field: &str, path: &str) -> Wrong {
     }
 }
 
-/// What is wrong with an AppArmor profile. In Kubernetes: `ValidateAppArmorProfileField`.
+/// The errors of an AppArmor profile. In Kubernetes: `ValidateAppArmorProfileField`.
 pub(super) fn wrong_app_armor(security: &Value, path: &str) -> Wrong {
     const LONGEST_PATH: usize = 4095;
     let profile = security.at("appArmorProfile");
@@ -74,14 +74,14 @@ pub(super) fn wrong_app_armor(security: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// The prefix of the annotation that names the AppArmor profile of a container.
+/// The prefix of the annotation with the AppArmor profile of a container.
 pub(super) const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
-/// The annotation that names the seccomp profile of a pod.
+/// The annotation with the seccomp profile of a pod.
 pub(super) const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-/// The prefix of the annotation that names the seccomp profile of a container.
+/// The prefix of the annotation with the seccomp profile of a container.
 pub(super) const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 
-/// The profile that an AppArmor annotation names. In Kubernetes: `ApparmorFieldForAnnotation`.
+/// The profile in an AppArmor annotation. In Kubernetes: `ApparmorFieldForAnnotation`.
 pub(super) fn app_armor_of(annotation: &str) -> Option<Value> {
     match annotation {
         "unconfined" => Some(json!({"type": "Unconfined"})),
@@ -93,7 +93,7 @@ pub(super) fn app_armor_of(annotation: &str) -> Option<Value> {
     }
 }
 
-/// Whether a profile says what its annotation says. In Kubernetes: `validateSeccompAnnotationsAndFieldsMatch`,
+/// The errors of a profile that differs from its annotation. In Kubernetes: `validateSeccompAnnotationsAndFieldsMatch`,
 /// `validateAppArmorAnnotationsAndFieldsMatchOnCreate`.
 fn wrong_pair(annotation: &str, profile: &Value, kind: &str, path: &str) -> Wrong {
     let refuse = |field: &str, what: &str| {
@@ -115,7 +115,7 @@ fn wrong_pair(annotation: &str, profile: &Value, kind: &str, path: &str) -> Wron
     }
 }
 
-/// What is wrong with profiles that are given in an annotation and in a field.
+/// The errors of profiles in both an annotation and a field.
 pub(super) fn wrong_pairs(metadata: &Value, spec: &Value, path: &str) -> Wrong {
     let annotation = |name: &str| metadata.at("annotations").field_named(name).as_str();
     let mut wrong = Wrong::new();

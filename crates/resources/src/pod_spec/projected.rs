@@ -8,8 +8,8 @@ use super::files::{wrong_downward_file, wrong_key_file};
 use super::paths::{unreserved_path, wrong_mode};
 use crate::field_checks::{Wrong, required};
 
-/// What is wrong with a volume that shows files of several sources. Sources that depend on a feature which is off by
-/// default, `clusterTrustBundle` and `podCertificate`, are dropped before. In Kubernetes: `validateProjectionSources`.
+/// The errors of a projected volume. Sources of features that are disabled by default, `clusterTrustBundle` and
+/// `podCertificate`, are dropped before. In Kubernetes: `validateProjectionSources`.
 pub(super) fn wrong_projection(volume: &Value, path: &str) -> Wrong {
     let mut wrong = wrong_mode(volume, "defaultMode", path);
     let mut paths = BTreeSet::new();
@@ -48,7 +48,7 @@ pub(super) fn wrong_projection(volume: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// `volume_path` is that of the volume, on which Kubernetes blames a wrong path.
+/// `volume_path` is that of the volume, which Kubernetes reports for an invalid path.
 fn wrong_token(token: &Value, volume_path: &str, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let seconds = token.int("expirationSeconds");

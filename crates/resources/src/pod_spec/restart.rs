@@ -1,4 +1,4 @@
-//! When containers start again. In Kubernetes: `validateContainerRestartPolicy`, `validateResizePolicy`.
+//! Restarts of containers. In Kubernetes: `validateContainerRestartPolicy`, `validateResizePolicy`.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::field_checks::{Wrong, required_one_of};
 
-/// What is wrong with the restart policy and the restart rules of a container.
+/// The errors of the restart policy and the restart rules of a container.
 pub(super) fn wrong_restart(container: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let rules = container.list("restartPolicyRules");
@@ -51,7 +51,7 @@ fn needs_policy(path: &str) -> FieldError {
     FieldError::required(format!("{path}.restartPolicy"), "must specify restartPolicy when restart rules are used")
 }
 
-/// The same of an init container. In Kubernetes: `validateInitContainerRestartPolicy`.
+/// The same for an init container. In Kubernetes: `validateInitContainerRestartPolicy`.
 pub(super) fn wrong_init_restart(container: &Value, path: &str) -> Wrong {
     let has_rules = !container.list("restartPolicyRules").is_empty();
     match container.at("restartPolicy").as_str() {
@@ -65,7 +65,7 @@ pub(super) fn wrong_init_restart(container: &Value, path: &str) -> Wrong {
     }
 }
 
-/// What is wrong with the resize policy of a container in a pod with the restart policy `of_pod`.
+/// The errors of the resize policy of a container in a pod with the restart policy `of_pod`.
 pub(super) fn wrong_resize_policy(container: &Value, of_pod: &str, path: &str) -> Wrong {
     let path = format!("{path}.resizePolicy");
     let mut wrong = Wrong::new();

@@ -21,7 +21,7 @@ fn wrong_ids(security: &Value, fields: &[&str], path: &str) -> Wrong {
     set.flat_map(|(field, id)| wrong_id(id, &format!("{path}.{field}"))).collect()
 }
 
-/// What is wrong with the security context of a container. `host_users` says whether the pod uses those of the host.
+/// The errors of the security context of a container. `host_users` is whether the pod uses the host's user namespace.
 pub(super) fn wrong_container_security(security: &Value, host_users: bool, path: &str) -> Wrong {
     let mut wrong = wrong_ids(security, &["runAsUser", "runAsGroup"], path);
     if let Some(kind) = security.at("procMount").as_str() {
@@ -52,8 +52,7 @@ pub(super) fn wrong_container_security(security: &Value, host_users: bool, path:
     wrong
 }
 
-/// A struct as Go prints one of an internal type: the fields with Go's names in Go's order, `null` or a zero value where
-/// nothing is set.
+/// A struct as Go prints an internal type: the fields with Go's names and order, unset ones as `null` or a zero value.
 fn go_struct(value: &Value, fields: &[(&str, &str)], zero: &str) -> String {
     if value.is_null() {
         return "null".to_owned();
@@ -94,7 +93,7 @@ fn go_security_context(security: &Value) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// What is wrong with the security context of a pod.
+/// The errors of the security context of a pod.
 pub(super) fn wrong_pod_security(spec: &Value, path: &str) -> Wrong {
     let security = spec.at("securityContext");
     let path = format!("{path}.securityContext");
@@ -150,7 +149,7 @@ fn wrong_sysctls(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// Words of letters, digits and, inside them, `-` and `_`, between dots or slashes. In Kubernetes: `IsValidSysctlName`.
+/// Words of letters, digits and inner `-` and `_`, separated by dots or slashes. In Kubernetes: `IsValidSysctlName`.
 fn is_sysctl(name: &str) -> bool {
     let is_plain = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit();
     name.len() <= 253
@@ -161,10 +160,10 @@ fn is_sysctl(name: &str) -> bool {
         })
 }
 
-/// The flag of a pod that shares the host's namespace to which a sysctl belongs. In Kubernetes: `sysctl.GetNamespace`.
+/// The field of a pod that shares the host namespace of a sysctl. In Kubernetes: `sysctl.GetNamespace`.
 fn namespace_of_sysctl(name: &str) -> Option<&'static str> {
     let first = name.find(['.', '/']).map(|at| name.as_bytes()[at]);
-    // Where slashes stand between the words, dots stand inside them.
+    // If slashes separate the words, dots are part of them.
     let dotted = if first == Some(b'/') { name.replace('/', ".") } else { name.to_owned() };
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| dotted.starts_with(prefix));
     match () {
@@ -174,13 +173,13 @@ fn namespace_of_sysctl(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What a pod whose users are not those of the host may not share with it.
+/// The host namespaces that a pod with its own user namespace must not share.
 pub(super) fn wrong_host_users(spec: &Value, path: &str) -> Wrong {
     if uses_host_users(spec) {
         return Wrong::new();
     }
     let mut wrong = Wrong::new();
-    // Kubernetes spells two of the paths so.
+    // These are Kubernetes' spellings of the paths.
     for (flag, name) in [("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
         if spec.flag(flag) {
             wrong.push(FieldError::forbidden(format!("{path}.{name}"), "when `hostUsers` is false"));
@@ -194,7 +193,7 @@ pub(super) fn wrong_host_users(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// Whether the users of a pod are those of the host, which is the default.
+/// Whether a pod uses the host's user namespace, which is the default.
 pub(super) fn uses_host_users(spec: &Value) -> bool {
     spec.at("hostUsers").as_bool() != Some(false)
 }

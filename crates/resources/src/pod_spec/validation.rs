@@ -1,4 +1,4 @@
-//! What is wrong with the specification of a pod, in a pod or in a template. In Kubernetes: `ValidatePodSpec`.
+//! Validates the spec of a pod, in a pod or in a template. In Kubernetes: `ValidatePodSpec`.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const PREEMPTION_POLICIES: [&str; 2] = ["PreemptLowerPriority", "Never"];
 
-/// What is wrong with a specification. `metadata` is the pod's, `None` for a template.
+/// The errors of a spec. `metadata` is the pod's, `None` for a template.
 fn wrong_spec(spec: &Value, metadata: Option<&Value>, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     if spec.int_if_set("terminationGracePeriodSeconds").is_none() {
@@ -74,7 +74,7 @@ fn wrong_spec(spec: &Value, metadata: Option<&Value>, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with the metadata, as far as it means something for pods, and with the specification of a pod.
+/// The errors of the pod-specific metadata and of the spec of a pod.
 /// In Kubernetes: `validatePodMetadataAndSpec`.
 pub(crate) fn wrong_pod(metadata: &Value, spec: &Value) -> Wrong {
     let mut wrong = wrong_annotations(metadata.at("annotations"), spec, "metadata.annotations");
@@ -97,7 +97,7 @@ pub(crate) fn wrong_pod(metadata: &Value, spec: &Value) -> Wrong {
     wrong
 }
 
-/// What is wrong with a new pod besides. In Kubernetes: `ValidatePodCreate`.
+/// The additional errors of a new pod. In Kubernetes: `ValidatePodCreate`.
 pub(crate) fn wrong_new_pod(metadata: &Value, spec: &Value) -> Wrong {
     let mut wrong = Wrong::new();
     if !spec.list("ephemeralContainers").is_empty() {
@@ -111,7 +111,7 @@ pub(crate) fn wrong_new_pod(metadata: &Value, spec: &Value) -> Wrong {
     wrong
 }
 
-/// What is wrong with a template. In Kubernetes: `ValidatePodTemplateSpec`.
+/// The errors of a template. In Kubernetes: `ValidatePodTemplateSpec`.
 pub(crate) fn wrong_template(template: &Value, path: &str) -> Wrong {
     let (metadata, spec) = (template.at("metadata"), template.at("spec"));
     let spec_path = format!("{path}.spec");
@@ -127,7 +127,7 @@ pub(crate) fn wrong_template(template: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with the template of something whose pods run for ever.
+/// The errors of the template of a kind whose pods run forever.
 pub(crate) fn wrong_lasting_template(template: &Value, path: &str, kind: &str) -> Wrong {
     let mut wrong = wrong_template(template, path);
     let policy = template.text("spec.restartPolicy");
@@ -141,7 +141,7 @@ pub(crate) fn wrong_lasting_template(template: &Value, path: &str, kind: &str) -
     wrong
 }
 
-/// In the network of the host, a port of a container is one of the host; a template may leave that out.
+/// In the host network, a container port must equal its host port; a template can omit the host port.
 fn wrong_host_ports(spec: &Value, is_pod: bool, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     if !spec.flag("hostNetwork") {
@@ -178,7 +178,7 @@ fn wrong_gates(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// A name that may be missing.
+/// An optional name.
 fn wrong_name(spec: &Value, field: &str, rule: fn(&str) -> Vec<String>, path: &str) -> Wrong {
     match spec.text(field) {
         "" => Wrong::new(),

@@ -1,4 +1,4 @@
-//! What each kind of volume is made of. In Kubernetes: `validateVolumeSource` and the functions that it calls.
+//! The sources of volumes. In Kubernetes: `validateVolumeSource` and the functions that it calls.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Quantity, names};
@@ -11,8 +11,7 @@ use super::projected::wrong_projection;
 use crate::field_checks::{Wrong, each_invalid, one_of, required, required_one_of};
 use crate::volume_claim_spec::wrong_claim_template;
 
-/// The sources of a volume, in the order in which Kubernetes looks at them, with the name under which it refuses a
-/// second one.
+/// The sources of a volume in the order of Kubernetes' checks, with the name in the error about a second source.
 const SOURCES: [(&str, &str); 30] = [
     ("emptyDir", ""),
     ("hostPath", "hostPath"),
@@ -46,8 +45,8 @@ const SOURCES: [(&str, &str); 30] = [
     ("image", "image"),
 ];
 
-/// What is wrong with the source of a volume. `pod` is the name of the pod, empty if it is not known; `is_pod` is false
-/// in a template.
+/// The errors of the source of a volume. `pod` is the name of the pod, empty if it is unknown; `is_pod` is false in a
+/// template.
 pub(super) fn wrong_sources(volume: &Value, pod: &str, is_pod: bool, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let mut has_one = false;
@@ -77,7 +76,7 @@ pub(super) fn wrong_sources(volume: &Value, pod: &str, is_pod: bool, path: &str)
     wrong
 }
 
-/// The claim of an ephemeral volume is called as pod and volume are.
+/// The name of the claim of an ephemeral volume consists of the names of pod and volume.
 fn wrong_claim_name(volume: &str, pod: &str, path: &str) -> Wrong {
     let claim = format!("{pod}-{volume}");
     let sentences = names::dns1123_subdomain(&claim).into_iter();
@@ -102,7 +101,7 @@ fn wrong_source(kind: &str, source: &Value, is_pod: bool, path: &str) -> Wrong {
         "hostPath" => wrong_host_path(source, path),
         "gitRepo" => with(need(&["repository"]), relative_path(source.text("directory"), &format!("{path}.directory"))),
         "gcePersistentDisk" => {
-            // Kubernetes names the field so in its errors.
+            // This is the name of the field in Kubernetes' errors.
             let path = path.replace("gcePersistentDisk", "persistentDisk");
             with(required(source, "pdName", &path), wrong_number(source, "partition", 1, &path))
         }
@@ -148,7 +147,7 @@ fn wrong_source(kind: &str, source: &Value, is_pod: bool, path: &str) -> Wrong {
     }
 }
 
-/// A number up to 255 that the sentence says to begin at `low`; 0 passes.
+/// A number up to 255, whose error names `low` as the minimum; 0 is valid.
 fn wrong_number(source: &Value, field: &str, low: i64, path: &str) -> Wrong {
     let number = source.int(field);
     if (0..=255).contains(&number) {

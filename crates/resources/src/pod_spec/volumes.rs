@@ -10,7 +10,7 @@ use super::mounts::Volumes;
 use super::volume_sources::wrong_sources;
 use crate::field_checks::{Wrong, each_invalid};
 
-/// The volumes that are fine, and what is wrong with the others. `metadata` is the pod's, `None` for a template.
+/// The valid volumes, and the errors of the others. `metadata` is the pod's, `None` for a template.
 pub(super) fn volumes<'s>(spec: &'s Value, metadata: Option<&Value>, path: &str) -> (Volumes<'s>, Wrong) {
     let all = spec.list("volumes");
     let pod = metadata.map_or("", |metadata| metadata.text("name"));

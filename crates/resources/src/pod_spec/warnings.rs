@@ -50,7 +50,7 @@ fn of_addresses(spec: &Value, path: &str) -> Vec<String> {
     servers.chain(aliases).collect()
 }
 
-/// What became of a label of nodes.
+/// The replacement of a deprecated node label.
 pub(crate) fn deprecated_node_label(label: &str) -> Option<&'static str> {
     Some(match label {
         "beta.kubernetes.io/arch" => "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
@@ -101,7 +101,7 @@ fn of_node_labels(spec: &Value, path: &str) -> Vec<String> {
     warnings
 }
 
-/// Where `checks_values`, values that no label has are named: of a preference they are not refused.
+/// With `checks_values`, the warnings name invalid label values, which are not refused in a preference.
 fn of_node_term(term: &Value, checks_values: bool, path: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     for (at, expression) in term.list("matchExpressions").iter().enumerate() {
@@ -152,7 +152,7 @@ fn of_volumes(spec: &Value, path: &str) -> Vec<String> {
     for (at, volume) in spec.list("volumes").iter().enumerate() {
         for (source, what) in DEPRECATED {
             if volume.has(source) {
-                // The message names the Go field, which is spelled in another way than the JSON one.
+                // The message names the Go field, whose spelling differs from the JSON field.
                 let source = if source == "storageos" { "storageOS" } else { source };
                 warnings.push(format!("{path}[{at}].{source}: {what}"));
             }
@@ -222,7 +222,7 @@ fn of_containers(metadata: &Value, spec: &Value, is_template: bool, path: &str, 
     warnings
 }
 
-/// A variable that is set twice is fine only if the second value builds on the first.
+/// A duplicate variable is valid only if its second value refers to the first.
 fn hidden_variables(container: &Value, path: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut warnings = Vec::new();
@@ -281,7 +281,7 @@ fn of_ports(spec: &Value, path: &str) -> Vec<String> {
     warnings
 }
 
-/// How many pairs of ports are named. Each warning about one is different and has signs, so that no answer carries more.
+/// The maximum number of reported pairs of ports; a response does not contain more warnings.
 const MOST_CLASHES: usize = 4096;
 
 /// The ports of a pod with the same number and protocol, grouped by the fields that decide whether they [clash].
@@ -305,7 +305,7 @@ impl<'s> SamePort<'s> {
         }
     }
 
-    /// The first `most` of those before that clash with a port.
+    /// The first `most` earlier ports that clash with a port.
     fn clashing_with(&self, port: &Value, most: usize) -> Vec<usize> {
         let (ip, number) = (port.text("hostIP"), port.int("hostPort"));
         let none = Vec::new();

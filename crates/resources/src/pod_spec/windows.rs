@@ -1,4 +1,4 @@
-//! What only pods on Windows have. In Kubernetes: `validateWindowsSecurityContextOptions`,
+//! Windows options of pods. In Kubernetes: `validateWindowsSecurityContextOptions`,
 //! `validateWindowsHostProcessPod`.
 
 use coracle_meta::fields::Fields;
@@ -11,7 +11,7 @@ const LONGEST_CREDENTIAL_KIB: usize = 64;
 const DOMAIN_LENGTH: usize = 256;
 const LONGEST_USER: usize = 104;
 
-/// What is wrong with the Windows options of a pod or a container.
+/// The errors of the Windows options of a pod or a container.
 pub(super) fn wrong_options(security: &Value, path: &str) -> Wrong {
     let options = security.at("windowsOptions");
     let path = format!("{path}.windowsOptions");
@@ -36,7 +36,7 @@ pub(super) fn wrong_options(security: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with `user` or `domain\user`: what follows the name of the field.
+/// The errors of `user` or `domain\user`, without the name of the field.
 fn wrong_user_name(name: &str) -> Vec<String> {
     let plain = |what: &str| vec![what.to_owned()];
     if name.is_empty() {
@@ -89,7 +89,7 @@ fn is_dns_name(domain: &str) -> bool {
     })
 }
 
-/// Containers that run as processes of the host: all of a pod or none, and in the network of the host.
+/// HostProcess containers: all containers of a pod or none, and in the host network.
 pub(super) fn wrong_host_process(spec: &Value, path: &str) -> Wrong {
     const FLAG: &str = "securityContext.windowsOptions.hostProcess";
     let of_pod = spec.at(FLAG).as_bool();

@@ -15,14 +15,14 @@ use crate::cells::has_condition;
 use crate::core::binding::{success, update_condition};
 use coracle_meta::fields::Fields;
 
-/// `pods/eviction`: deletes a pod if its disruption budget allows. In Kubernetes: `EvictionREST`.
+/// `pods/eviction`: deletes a pod if its disruption budget allows it. In Kubernetes: `EvictionREST`.
 pub(crate) struct Eviction;
 
 /// The maximum number of attempts to count a disruption after conflicts with other writes of the budget. In Kubernetes:
 /// `EvictionsRetry`.
 const MAX_TRIES: u32 = 20;
 
-/// How many evictions a budget may have under way.
+/// The maximum number of pending evictions of a budget.
 const MAX_DISRUPTED_PODS: usize = 2000;
 
 #[async_trait]
@@ -73,7 +73,7 @@ impl Action for Eviction {
     }
 }
 
-/// Refuses an eviction that is not about the pod of the URL, or whose options do not go with the request.
+/// Refuses an eviction for another pod than that of the URL, or with options that contradict the request.
 fn check(request: &Request, body: &Object) -> Result<(), Status> {
     if body.name() != request.at.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
@@ -93,7 +93,7 @@ fn check(request: &Request, body: &Object) -> Result<(), Status> {
     Ok(())
 }
 
-/// Refuses options that no delete takes. In Kubernetes: `metav1/validation.ValidateDeleteOptions`.
+/// Refuses invalid delete options. In Kubernetes: `metav1/validation.ValidateDeleteOptions`.
 fn check_delete_options(options: &Value) -> Result<(), Status> {
     let mut errors = Vec::new();
     if let Some(policy) = options.at("propagationPolicy").as_str() {
@@ -158,7 +158,7 @@ fn needs_no_budget(pod: &Object) -> bool {
     has_ended(pod) || pod.text("status.phase") == "Pending" || pod.is_terminating()
 }
 
-/// An unhealthy pod that the budget does not count on.
+/// Whether the pod is unhealthy and the budget does not depend on it.
 fn is_spare(pod: &Object, budget: &Object) -> bool {
     if has_condition(pod, "Ready", "True") {
         return false;
@@ -181,7 +181,7 @@ async fn budgets_of(registry: &Registry, request: &Request, pod: &Object) -> Res
     Ok(all.items.iter().map(|stored| Object::clone(&stored.object())).filter(matches).collect())
 }
 
-/// Counts one disruption, or says why there may be none now. It is the server's own write, not that of who evicts.
+/// Counts one disruption, or returns why none is allowed. The API server writes this itself, not the evicting user.
 async fn take_from_budget(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
     let (pod, now) = (&request.at.name, format_time(request.now));
     let about = |verb| Request {
@@ -267,7 +267,7 @@ fn too_many(retry_after_seconds: u32, cause: String) -> Status {
     status
 }
 
-/// Marks the pod and deletes it; `only_if` names the state that it has to be in.
+/// Sets the condition of the pod and deletes it; `only_if` are the preconditions.
 async fn evict(
     registry: &Registry,
     request: &Request,
@@ -296,7 +296,7 @@ async fn evict(
         }
     }
     let about = request.about(Verb::Delete, pods(), &request.at.namespace, &request.at.name);
-    // Plug-ins have seen the eviction, and are not asked about the deletion.
+    // Plug-ins have admitted the eviction, and are not called for the deletion.
     registry.delete_as_admitted(&about, &options).await?;
     Ok(success())
 }

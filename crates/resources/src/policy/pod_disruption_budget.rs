@@ -11,7 +11,7 @@ use crate::status_counts::wrong_counts;
 /// `poddisruptionbudgets.policy`. In Kubernetes: `pkg/registry/policy/poddisruptionbudget`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
-        // Names are not looked at, as in Kubernetes.
+        // Names are not validated, as in Kubernetes.
         name: |_| Vec::new(),
         validate: wrong,
         validate_status: |new, _| {
@@ -57,7 +57,7 @@ fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = Wrong::new();
     if spec.has("minAvailable") && spec.has("maxUnavailable") {
-        // As Go prints the whole spec.
+        // Go's format of the whole spec.
         let printed = format!(
             r#"{{"MinAvailable":{},"Selector":{},"MaxUnavailable":{},"UnhealthyPodEvictionPolicy":{}}}"#,
             spec.at("minAvailable"),

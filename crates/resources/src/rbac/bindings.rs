@@ -1,4 +1,4 @@
-//! What the two kinds of bindings have in common.
+//! The common parts of the two kinds of bindings.
 
 use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 use coracle_meta::{FieldError, Object, names};
@@ -15,7 +15,7 @@ pub(super) fn bound_role(object: &Object) -> String {
     format!("{}/{}", object.text("roleRef.kind"), object.text("roleRef.name"))
 }
 
-/// The subjects of a kind, by name.
+/// The names of the subjects of a kind.
 pub(super) fn subjects(object: &Object, kind: &str) -> String {
     let of_kind = object.list("subjects").iter().filter(|subject| subject.text("kind") == kind);
     let names = of_kind.map(|subject| match subject.text("namespace") {
@@ -73,7 +73,7 @@ fn wrong_subject(subject: &Value, path: &str, is_namespaced: bool) -> Wrong {
     wrong
 }
 
-/// Who has a role may change, the role of a binding may not.
+/// The subjects of a binding are mutable, its role is not.
 pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
     let (new, old) = (new.at("roleRef"), old.at("roleRef"));
     if same(new, old) {

@@ -1,4 +1,4 @@
-//! `rbac.authorization.k8s.io/v1`. Who may write roles that allow more than the writer may do is `auth`'s to say.
+//! `rbac.authorization.k8s.io/v1`. Not here: the escalation check (`auth`).
 
 mod bindings;
 pub(crate) mod cluster_role;

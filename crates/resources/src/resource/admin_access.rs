@@ -1,4 +1,4 @@
-//! Access to devices that others use, for which the namespace has to be marked.
+//! Admin access to devices in use, which needs a label of the namespace.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 const LABEL: &str = "resource.kubernetes.io/admin-access";
 
-/// Refuses claims that ask for what their namespace does not let them have.
+/// Refuses claims with admin access if the namespace does not permit it.
 ///
-/// In Kubernetes: `AuthorizedForAdmin`. Unlike Kubernetes: it is the only thing said, because it is found before the
-/// rest is looked at.
+/// In Kubernetes: `AuthorizedForAdmin`. Unlike Kubernetes: it is the only reported error, because the check runs before
+/// validation.
 pub(super) struct AdminAccess {
-    /// Where the requests of a claim stand.
+    /// The path of the requests of a claim.
     pub(super) requests: &'static str,
 }
 

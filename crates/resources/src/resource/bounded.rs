@@ -1,4 +1,4 @@
-//! Lists that may only be so long. In Kubernetes: `validateSlice` and `validateSet`.
+//! Lists with a maximum length. In Kubernetes: `validateSlice` and `validateSet`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::field_checks::Wrong;
 
-/// What is wrong with a list; of one that is too long, only that.
+/// The errors of a list; a list that is too long has only that error.
 pub(super) fn wrong_list(items: &[Value], most: usize, path: &str, check: impl Fn(&Value, &str) -> Wrong) -> Wrong {
     if items.len() > most {
         return vec![FieldError::too_many(path, items.len(), most)];
@@ -15,7 +15,7 @@ pub(super) fn wrong_list(items: &[Value], most: usize, path: &str, check: impl F
     items.iter().enumerate().flat_map(|(at, item)| check(item, &format!("{path}[{at}]"))).collect()
 }
 
-/// The same of a list in which no two items have the same key.
+/// The same for a list with unique keys.
 pub(super) fn wrong_set(
     items: &[Value],
     most: usize,
@@ -30,7 +30,7 @@ pub(super) fn wrong_set(
     wrong
 }
 
-/// The items whose keys earlier ones have already.
+/// The items with the keys of earlier ones.
 pub(super) fn duplicates(items: &[Value], key: impl Fn(&Value) -> String) -> impl Iterator<Item = (usize, String)> {
     let keys: Vec<String> = items.iter().map(key).collect();
     let mut seen = BTreeSet::new();

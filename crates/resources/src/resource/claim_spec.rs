@@ -1,4 +1,4 @@
-//! What a claim asks for, in a claim or in a template of claims. In Kubernetes: `validateResourceClaimSpec`.
+//! The spec of a resource claim, in a claim or in a template. In Kubernetes: `validateResourceClaimSpec`.
 
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 use coracle_meta::{FieldError, names};
@@ -10,12 +10,12 @@ use super::naming::{wrong_fully_qualified_name, wrong_label, wrong_request_refer
 use super::selector::wrong_selectors;
 use crate::field_checks::{Wrong, each_invalid};
 
-/// How many devices a claim asks for, by name.
+/// The maximum number of requests in a claim.
 pub(super) const MOST_REQUESTS: usize = 32;
 const MOST_ALTERNATIVES: usize = 8;
 const MOST_CONSTRAINTS: usize = 32;
 
-/// Drops what belongs to features that are off by default: shares of devices, tolerations of their taints.
+/// Drops fields of features that are disabled by default: consumable capacity and device taints.
 /// In Kubernetes: `resourceclaimspec.DropDisabledFields`.
 pub(super) fn drop_disabled(spec: &mut Tree) {
     const DISABLED: [&str; 2] = ["tolerations", "capacity"];
@@ -29,7 +29,7 @@ pub(super) fn drop_disabled(spec: &mut Tree) {
     });
 }
 
-/// What is wrong with what a claim asks for.
+/// The errors of the spec of a claim.
 pub(super) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
     let devices = spec.at("devices");
     let path = format!("{path}.devices");
@@ -51,7 +51,7 @@ pub(super) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// The requests that something is about.
+/// The errors of references to requests.
 pub(super) fn wrong_references(holder: &Value, path: &str, requests: &[Value]) -> Wrong {
     let text = |name: &Value| name.as_str().unwrap_or_default().to_owned();
     let check = |name: &Value, path: &str| wrong_request_reference(&text(name), path, requests);
@@ -85,7 +85,7 @@ fn wrong_alternative(alternative: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// Which devices, and how many. In Kubernetes: `validateExactDeviceRequest`.
+/// The errors of an exact device request. In Kubernetes: `validateExactDeviceRequest`.
 fn wrong_demand(demand: &Value, path: &str) -> Wrong {
     let class = demand.text("deviceClassName");
     let class_path = format!("{path}.deviceClassName");

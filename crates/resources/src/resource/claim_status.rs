@@ -1,4 +1,4 @@
-//! What was allocated to a claim, and who has it. In Kubernetes: `validateResourceClaimStatusUpdate`.
+//! The allocation and the consumers of a claim. In Kubernetes: `validateResourceClaimStatusUpdate`.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ pub(super) fn prepare(new: &mut Object, old: &Object) {
     });
 }
 
-/// What is wrong with a change of the status.
+/// The errors of a change of the status.
 pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     let status = new.at("status");
     let consumers = status.list("reservedFor");
@@ -75,12 +75,12 @@ pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// The devices that are allocated.
+/// The allocated devices.
 fn allocated(claim: &Object) -> Vec<Value> {
     claim.list("status.allocation.devices.results").iter().map(identity).collect()
 }
 
-/// Which device something is about.
+/// The identity of a device.
 fn identity(device: &Value) -> Value {
     json!({"Driver": device.text("driver"), "Pool": device.text("pool"), "Device": device.text("device"), "ShareID": ""})
 }

@@ -7,16 +7,16 @@ use serde_json::Value;
 use crate::field_checks::Wrong;
 use crate::storage::csi_driver::wrong_driver_name;
 
-/// How many configurations a class or a claim has.
+/// The maximum number of configurations of a class or a claim.
 pub(super) const MOST_CONFIGURATIONS: usize = 32;
 const LONGEST_PARAMETERS: usize = 10 << 10;
 
-/// Whether what is looked at was let in before.
+/// Whether a validated value is already stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is written now.
+    /// The value is new.
     New,
-    /// It is as it was; limits that came later do not hold for it.
+    /// The value is unchanged; limits of later versions do not apply to it.
     Stored,
 }
 

@@ -11,8 +11,8 @@ const MOST_ATTRIBUTES: usize = 32;
 const LONGEST_VALUE: usize = 64;
 const LONGEST_KEY: usize = 63 + 1 + 32;
 
-/// Drops what belongs to features that are off by default: taints, counters, nodes of single devices, conditions of
-/// binding, devices that several have.
+/// Drops fields of features that are disabled by default: taints, counters, per-device nodes, binding conditions, and
+/// devices with multiple allocations.
 pub(super) fn drop_disabled(device: &mut Tree) {
     device.drop_fields(&[
         "taints",
@@ -32,7 +32,7 @@ pub(super) fn drop_disabled(device: &mut Tree) {
     }
 }
 
-/// What is wrong with a device.
+/// The errors of a device.
 pub(super) fn wrong_device(device: &Value, path: &str) -> Wrong {
     let mut wrong = wrong_label(device.text("name"), &format!("{path}.name"));
     let count = device.entries("attributes").count() + device.entries("capacity").count();
@@ -51,7 +51,7 @@ pub(super) fn wrong_device(device: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// A key that is too long loses its middle. In Kubernetes: `truncateIfTooLong`.
+/// Removes the middle of a key that is too long. In Kubernetes: `truncateIfTooLong`.
 fn shortened(key: &str) -> String {
     if key.len() <= LONGEST_KEY {
         return key.to_owned();
@@ -98,7 +98,7 @@ fn wrong_attribute(attribute: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// Whether a text is a version as semver.org has it.
+/// Whether a text is a semantic version (semver.org).
 fn is_semantic_version(text: &str) -> bool {
     let (text, build) = text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
     let (core, before) = text.split_once('-').map_or((text, None), |(core, before)| (core, Some(before)));

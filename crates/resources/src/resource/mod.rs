@@ -1,4 +1,4 @@
-//! `resource.k8s.io/v1`: devices that are claimed.
+//! `resource.k8s.io/v1`: dynamic resource allocation.
 
 mod admin_access;
 mod bounded;

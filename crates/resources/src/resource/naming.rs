@@ -23,12 +23,12 @@ pub(super) fn wrong_pool_name(name: &str, path: &str) -> Wrong {
     wrong
 }
 
-/// The name of a request, a device or the like.
+/// The name of a request or a device.
 pub(super) fn wrong_label(name: &str, path: &str) -> Wrong {
     each_invalid(path, name, names::dns1123_label(name))
 }
 
-/// The name of an attribute or a capacity, with a domain or without. More than one slash passes, as in Kubernetes.
+/// The name of an attribute or a capacity, with or without a domain. More than one slash is valid, as in Kubernetes.
 /// In Kubernetes: `validateQualifiedName`.
 pub(super) fn wrong_qualified_name(name: &str, path: &str) -> Wrong {
     let parts: Vec<&str> = name.split('/').collect();
@@ -49,7 +49,7 @@ pub(super) fn wrong_qualified_name(name: &str, path: &str) -> Wrong {
     }
 }
 
-/// The same where there has to be a domain. In Kubernetes: `validateFullyQualifiedName`.
+/// The same with a required domain. In Kubernetes: `validateFullyQualifiedName`.
 pub(super) fn wrong_fully_qualified_name(name: &str, path: &str) -> Wrong {
     let mut wrong = wrong_qualified_name(name, path);
     if !name.contains('/') {
@@ -68,7 +68,7 @@ fn wrong_identifier(name: &str, path: &str) -> Wrong {
     wrong
 }
 
-/// What names a request of a claim, or one of the requests of which the first that is available is taken.
+/// A reference to a request of a claim, or to one of its alternatives (`firstAvailable`).
 /// In Kubernetes: `validateRequestNameRef`.
 pub(super) fn wrong_request_reference(name: &str, path: &str, requests: &[Value]) -> Wrong {
     let what = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
@@ -84,7 +84,7 @@ pub(super) fn wrong_request_reference(name: &str, path: &str, requests: &[Value]
 }
 
 fn names_request(segments: &[&str], requests: &[Value]) -> bool {
-    // Of requests that have one name, Kubernetes remembers the last.
+    // Kubernetes keeps the last of several requests with one name.
     let request = |name: &str| requests.iter().rfind(|request| request.text("name") == name);
     match *segments {
         [name] => request(name).is_some(),

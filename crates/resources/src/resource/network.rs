@@ -11,7 +11,7 @@ use crate::field_checks::Wrong;
 
 const MOST_ADDRESSES: usize = 16;
 
-/// What is wrong with it.
+/// The errors of the network data.
 pub(super) fn wrong_network(data: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for (field, most) in [("interfaceName", 256), ("hardwareAddress", 128)] {

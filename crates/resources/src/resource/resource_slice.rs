@@ -50,7 +50,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// Drops what belongs to features that are off by default.
+/// Drops fields of features that are disabled by default.
 fn drop_disabled(slice: &mut Object) {
     edit_spec(slice, |spec| {
         spec.drop_fields(&["sharedCounters", "perDeviceNodeSelection"]);
@@ -77,7 +77,7 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-/// Where the devices are: on one node, on some or on all.
+/// The nodes of the devices: one, some or all.
 fn wrong_nodes(spec: &Value) -> Wrong {
     const ONE: &str = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
     let mut wrong = Wrong::new();

@@ -1,4 +1,4 @@
-//! Expressions that select devices.
+//! CEL expressions that select devices.
 
 use coracle_expression::{Error, Expression, Type, device_environment, device_schema};
 use coracle_meta::FieldError;
@@ -12,7 +12,7 @@ const MOST_SELECTORS: usize = 32;
 const LONGEST_EXPRESSION: usize = 10 << 10;
 const GREATEST_COST: u64 = 1_000_000;
 
-/// What is wrong with a list of selectors. In Kubernetes: `validateSelectorSlice`.
+/// The errors of a list of selectors. In Kubernetes: `validateSelectorSlice`.
 pub(super) fn wrong_selectors(selectors: &[Value], path: &str) -> Wrong {
     wrong_list(selectors, MOST_SELECTORS, path, |selector, path| match selector.at("cel") {
         Value::Null => vec![FieldError::required(format!("{path}.cel"), "")],

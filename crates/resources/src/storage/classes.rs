@@ -1,4 +1,4 @@
-//! What the two kinds of classes have in common: a provisioner, and parameters for it.
+//! The common parts of the two kinds of classes: a provisioner and its parameters.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};

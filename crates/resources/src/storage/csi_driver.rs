@@ -136,7 +136,7 @@ fn wrong_token_requests(requests: &[Value]) -> Wrong {
     wrong
 }
 
-/// The field is called `attachRequired`; the message of Kubernetes names another.
+/// The field is `attachRequired`; Kubernetes' message names another one.
 fn wrong_change(new: &Object, old: &Object) -> Wrong {
     let mut wrong = immutable(new, old, "spec.attachRequired");
     wrong.iter_mut().for_each(|error| "spec.attachedRequired".clone_into(&mut error.field));
@@ -144,7 +144,7 @@ fn wrong_change(new: &Object, old: &Object) -> Wrong {
     wrong
 }
 
-/// What is wrong with the name of a driver, where another object names one.
+/// The errors of a reference to a driver.
 pub(crate) fn wrong_driver_name(name: &str, path: &str) -> Wrong {
     if name.is_empty() {
         return vec![FieldError::required(path, "")];

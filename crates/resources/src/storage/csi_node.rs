@@ -8,7 +8,7 @@ use super::csi_driver::wrong_driver_name;
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, not_negative};
 
-/// Of the identity that a driver gives a node.
+/// The maximum length of the node ID of a driver.
 const LONGEST_NODE_ID: usize = 256;
 
 /// `csinodes`.

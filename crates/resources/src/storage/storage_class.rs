@@ -50,7 +50,7 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// The name, and whether it is the class of claims that name none.
+/// The name, and whether it is the default class.
 fn shown_name(object: &Object) -> String {
     const DEFAULT: [&str; 2] =
         ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
@@ -58,7 +58,7 @@ fn shown_name(object: &Object) -> String {
     if is_default { format!("{} (default)", object.name()) } else { object.name().to_owned() }
 }
 
-/// A storage class. What may not change is wrong in an update only.
+/// The errors of a storage class. Changes of immutable fields are errors only in an update.
 fn wrong(object: &Object) -> Wrong {
     let mut wrong = provisioner(object, "provisioner");
     wrong.extend(parameters(object));

@@ -51,7 +51,7 @@ fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let attacher = spec.text("attacher");
     let mut wrong = wrong_driver_name(attacher, "spec.attacher");
-    // Two checks say so, each by itself.
+    // Two separate checks report this.
     if attacher.is_empty() {
         wrong.push(FieldError::required("spec.attacher", ""));
     }
@@ -89,7 +89,7 @@ fn wrong_status(status: &Value) -> Wrong {
     for name in ["attachError", "detachError"] {
         let error = status.at(name);
         if error.text("message").len() > LONGEST_MESSAGE {
-            // Kubernetes names the limit of the metadata here.
+            // Kubernetes reports the limit of the metadata here.
             wrong.push(FieldError::too_long(format!("status.{name}.message"), MOST_METADATA));
         }
         let code = error.int("errorCode");

@@ -7,14 +7,14 @@ use super::place::{Form, ListForm, MapForm, Place};
 use super::set::Set;
 use super::typed::{as_list, as_map, element_of, forms_of_both, place_below, place_of_items, value_below};
 
-/// How an object changed. No field is in two of the sets. In Kubernetes: `typed.Comparison`.
+/// The difference between two versions of an object. The sets are disjoint. In Kubernetes: `typed.Comparison`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The fields that are gone.
+    /// The removed fields.
     pub removed: Set,
-    /// The fields that have another value.
+    /// The fields with another value.
     pub modified: Set,
-    /// The fields that are new.
+    /// The new fields.
     pub added: Set,
 }
 
@@ -23,7 +23,7 @@ pub fn compare<P: Place>(place: P, old: &Value, new: &Value) -> Comparison {
     change(place, Some(old), Some(new)).below
 }
 
-/// How one place changed.
+/// The change of one place.
 #[derive(Default)]
 struct Change {
     removed: bool,
@@ -41,7 +41,7 @@ impl Change {
         }
     }
 
-    /// Compares in one form; says whether the value was a leaf.
+    /// Compares in one form; returns whether the value was a leaf.
     fn treat<P: Place>(&mut self, form: Form, place: P, old: Option<&Value>, new: Option<&Value>) -> bool {
         let is_empty = match form {
             Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => true,
@@ -81,7 +81,7 @@ fn change<P: Place>(place: P, old: Option<&Value>, new: Option<&Value>) -> Chang
     change
 }
 
-/// Compares the items of one name; several of one name are owned together.
+/// Compares the items with one name; several items with one name are owned together.
 fn change_of_items<P: Place>(place: P, old: &[&Value], new: &[&Value]) -> Change {
     match (old, new) {
         ([] | [_], [] | [_]) => change(place, old.first().copied(), new.first().copied()),

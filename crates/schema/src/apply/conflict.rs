@@ -7,7 +7,7 @@ use super::set::Set;
 /// Fields that an apply would change and that other managers own. In Kubernetes: `merge.Conflicts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflicts {
-    /// Who owns which of the fields; never empty.
+    /// The owners and their fields in conflict; never empty.
     pub owners: Vec<(Manager, Set)>,
 }
 
@@ -24,8 +24,8 @@ impl Conflicts {
         (!owners.is_empty()).then_some(Self { owners })
     }
 
-    /// The fields of each manager as texts, as many as an answer lists, and how many others there
-    /// are. A path may have the key of an item, which may be as long as a body.
+    /// The fields of each manager as texts, up to the limit of a response, and the number of others. The limit exists
+    /// because a path may contain the key of an item, which may be as long as a body.
     fn listed(&self) -> (Vec<(&Manager, Vec<String>)>, usize) {
         let (mut bytes, mut others) = (0, 0);
         let mut listed = Vec::new();
@@ -45,13 +45,13 @@ impl Conflicts {
         (listed, others)
     }
 
-    /// The sentence that the client sees. Of fields whose texts have more than 8 MiB together, the first are listed.
+    /// The message for the client. It lists the first fields up to 8 MiB of text.
     pub fn message(&self) -> String {
         let (paths, others) = self.listed();
         message(&paths, others)
     }
 
-    /// The answer to the client: 409 with a cause for each field.
+    /// The response to the client: 409 with a cause for each field.
     pub fn status(&self) -> Status {
         let (paths, others) = self.listed();
         let message = message(&paths, others);

@@ -13,9 +13,9 @@ pub fn field_set<P: Place>(place: P, value: &Value) -> Set {
     named(place, value).below
 }
 
-/// What a value names at a place.
+/// The fields that a value contains at a place.
 struct Named {
-    /// Whether it names the place itself.
+    /// Whether the place itself is one of them.
     itself: bool,
     below: Set,
 }
@@ -53,7 +53,7 @@ fn named_items<P: Place>(place: P, form: ListForm, items: &[Value]) -> Set {
     }
     let mut set = Set::new();
     for (element, item) in &elements {
-        // Items of one name can only be owned together, and none of their fields.
+        // Items with the same name can only be owned together, without their fields.
         let item_place = place_of_items(place).filter(|_| !doubled.contains(element));
         let below = item_place.map_or_else(Set::new, |place| named(place, item).below);
         set.put(true, below, || element.clone());

@@ -1,12 +1,12 @@
-//! Field sets as `fieldsV1` writes them: an object whose keys are path elements and whose `.` says that the place itself
-//! is in the set. An empty object says the same.
+//! The format `fieldsV1` of field sets: an object whose keys are path elements. The key `.` means that the place itself
+//! is in the set, and so does an empty object.
 
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
 use super::set::{Set, Step};
 
-/// Reads a field set. Kinds of elements that we do not know are skipped.
+/// Decodes a field set. Unknown types of elements are skipped.
 pub fn from_json(fields: &Value) -> Result<Set, String> {
     match fields {
         Value::Null => Ok(Set::new()),
@@ -15,7 +15,7 @@ pub fn from_json(fields: &Value) -> Result<Set, String> {
     }
 }
 
-/// Deeper than any object that the server takes.
+/// The maximum depth, which exceeds that of any accepted object.
 const MAX_DEPTH: usize = 1000;
 
 /// The set below a place, and whether the place itself is a member.
@@ -41,7 +41,7 @@ fn read(fields: &Map<String, Value>, depth: usize) -> Result<(Set, bool), String
     Ok((set, is_member))
 }
 
-/// Writes a field set.
+/// Encodes a field set.
 pub fn to_json(set: &Set) -> Value {
     Value::Object(write(set))
 }

@@ -1,32 +1,33 @@
 use super::path::PathElement;
 use super::set::Set;
 
-/// Which fields a request may own at all. In Kubernetes: `fieldpath.Filter`, from a strategy's `GetResetFields`.
+/// The fields that a request may own. In Kubernetes: `fieldpath.Filter`, from a strategy's `GetResetFields`.
 ///
-/// What an endpoint resets, its caller never owns: `status` on the main endpoint, `spec` on `/status`.
+/// The client never owns the fields that an endpoint resets: `status` on the main endpoint, `spec` on `/status`.
 #[derive(Clone, Debug, Default)]
 pub enum Filter {
     /// Every field.
     #[default]
     All,
-    /// Every field but these and what lies below them.
+    /// Every field except these and the fields below them.
     Except(Set),
-    /// Only what begins with one of these patterns, in which `*` stands for any step.
+    /// Only fields whose path begins with one of these patterns, in which `*` matches any step.
     Only(Vec<Vec<String>>),
 }
 
 impl Filter {
-    /// Every field but those given by the names on the way to them: `Filter::except(&[&["status"]])`.
+    /// Every field except these, given by the names in their paths: `Filter::except(&[&["status"]])`.
     pub fn except(paths: &[&[&str]]) -> Self {
         Self::Except(Set::of_fields(paths))
     }
 
-    /// Only fields that begin with one of the patterns: `Filter::only(&[&["spec", "containers", "*", "resources"]])`.
+    /// Only fields whose path begins with one of the patterns: `Filter::only(&[&["spec", "containers", "*",
+    /// "resources"]])`.
     pub fn only(patterns: &[&[&str]]) -> Self {
         Self::Only(patterns.iter().map(|pattern| pattern.iter().map(|step| (*step).to_owned()).collect()).collect())
     }
 
-    /// The fields of the set that pass.
+    /// The fields of the set that pass the filter.
     pub fn apply(&self, set: Set) -> Set {
         match self {
             Self::All => set,

@@ -1,4 +1,4 @@
-//! The bridge from client-side apply, which keeps what it applied in an annotation.
+//! The migration from client-side apply, which stores the applied configuration in an annotation.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::typed::{Duplicates, validate};
 pub(super) const MANAGER: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// How large all annotations of an object may be together, in bytes.
+/// The maximum total size of an object's annotations, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 
 fn annotation(object: &Value) -> Option<&str> {
@@ -33,7 +33,7 @@ pub(super) fn owned_fields<P: Place>(place: P, api_version: &str, live: &Value) 
     Some(fields.difference(&since.modified).difference(&since.added).difference(&since.removed))
 }
 
-/// Brings the annotation of an object that has one up to what was applied now.
+/// Updates an existing annotation to the configuration that is applied now.
 pub(super) fn refresh(manager: &str, object: &mut Value, config: &Value) {
     if manager != MANAGER || annotation(object).is_none() {
         return;
@@ -51,7 +51,7 @@ pub(super) fn refresh(manager: &str, object: &mut Value, config: &Value) {
     }
 }
 
-/// One line of JSON as Go's encoder writes it: with what HTML treats specially escaped.
+/// One line of JSON like Go's encoder: the special characters of HTML are escaped.
 fn go_json(value: &Value) -> String {
     let mut text = String::new();
     for sign in value.to_string().chars() {

@@ -1,7 +1,7 @@
-//! The book-keeping of `metadata.managedFields` around every write.
+//! Updates `metadata.managedFields` in every write.
 //!
-//! In Kubernetes: the chain of managers in `apimachinery/pkg/util/managedfields/internal`, of which each function here is
-//! one link.
+//! In Kubernetes: the chain of managers in `apimachinery/pkg/util/managedfields/internal`; each function here is one
+//! link.
 
 use std::sync::LazyLock;
 
@@ -17,34 +17,34 @@ use super::set::Set;
 use super::typed::{Duplicates, fits, validate};
 use super::updater::{self, Versions};
 
-/// The manager of the fields that an object had before it was applied for the first time.
+/// The manager of the fields that an object had before its first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// One write of one object, as the book-keeping sees it.
+/// The input for the managed fields of one write.
 #[derive(Debug)]
 pub struct Booking<'a, V> {
     /// The versions of the kind.
     pub versions: V,
-    /// The version of the request, in which the objects handed over are.
+    /// The version of the request, which the passed objects have.
     pub api_version: &'a str,
     /// The field manager's name.
     pub manager: &'a str,
-    /// The subresource that is written through; empty for the object itself.
+    /// The subresource of the write; empty for the object itself.
     pub subresource: &'a str,
-    /// Now, as the API prints it.
+    /// The current time in the format of the API.
     pub time: String,
 }
 
 /// Why an apply failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ApplyError {
-    /// Other managers own what would change: apply with force, or leave it to them.
+    /// Other managers own the fields that would change.
     #[error("{}", .0.message())]
     Conflicts(Conflicts),
-    /// The request cannot be right.
+    /// The request is invalid.
     #[error("{0}")]
     BadRequest(String),
-    /// The configuration does not fit the kind, or the object's book-keeping cannot be read.
+    /// The configuration does not match the kind, or the object's managed fields cannot be decoded.
     #[error("{0}")]
     Failed(String),
 }
@@ -59,9 +59,9 @@ impl From<ApplyError> for Status {
     }
 }
 
-/// Books a create, an update or a patch: returns `new` with its `metadata.managedFields`.
+/// The managed fields of a create, an update or a patch: returns `new` with its `metadata.managedFields`.
 ///
-/// For a create, `live` is an object without fields. What cannot be booked keeps the live object's entries.
+/// For a create, `live` is an object without fields. On failure, `new` gets the live object's entries.
 pub fn update<V: Versions>(booking: &Booking<'_, V>, live: &Value, mut new: Value) -> Value {
     let managers = starting_point(booking, entries(live), entries(&new));
     clear(&mut new);
@@ -81,7 +81,7 @@ pub fn update<V: Versions>(booking: &Booking<'_, V>, live: &Value, mut new: Valu
     new
 }
 
-/// The entries to begin with: the request's if they make sense and may be written here, else the live object's.
+/// The initial entries: the request's if they are valid and can be written here, otherwise the live object's.
 fn starting_point<V>(booking: &Booking<'_, V>, live: Option<&Value>, new: Option<&Value>) -> Managers {
     if booking.subresource.is_empty() {
         if new.is_some_and(is_reset) {
@@ -96,7 +96,7 @@ fn starting_point<V>(booking: &Booking<'_, V>, live: Option<&Value>, new: Option
     decode(live).unwrap_or_default()
 }
 
-/// Whether the entries ask to forget all entries: an empty list, or one empty entry.
+/// Whether the entries request a reset: an empty list, or one empty entry.
 fn is_reset(entries: &Value) -> bool {
     match entries.as_array().map(Vec::as_slice) {
         Some([]) => true,
@@ -125,13 +125,13 @@ fn book_update<V: Versions>(
     managers
 }
 
-/// Books and merges an apply: returns the object with its `metadata.managedFields`, not defaulted yet.
+/// Merges an apply: returns the object with its `metadata.managedFields`, before defaulting.
 ///
-/// For a create, `live` is an object without fields. The object equals `live` but for `metadata.managedFields` if the
-/// configuration says nothing new.
+/// For a create, `live` is an object without fields. The object equals `live` except for `metadata.managedFields` if
+/// the configuration changes nothing.
 ///
 /// # Errors
-/// See [`ApplyError`]; it turns into the [`Status`] that the client gets.
+/// See [`ApplyError`]; it converts to the [`Status`] for the client.
 pub fn apply<V: Versions>(
     booking: &Booking<'_, V>,
     live: &Value,
@@ -158,7 +158,7 @@ pub fn apply<V: Versions>(
     Ok(object)
 }
 
-/// Lets `kubectl apply --server-side` take what `kubectl apply` had applied before.
+/// Transfers the fields of an earlier `kubectl apply` to `kubectl apply --server-side`.
 fn take_over<V: Versions>(
     booking: &Booking<'_, V>,
     live: &Value,
@@ -201,7 +201,7 @@ fn book_apply<V: Versions>(
     Ok((merged.unwrap_or_else(|| live.clone()), managers))
 }
 
-/// The place to merge by, once configuration and object are known to fit it.
+/// The place for the merge, after validation of the configuration and the object.
 fn checked_place<V: Versions>(booking: &Booking<'_, V>, live: &Value, config: &Value) -> Result<V::Place, ApplyError> {
     let version = config.get("apiVersion").and_then(Value::as_str).unwrap_or("");
     let kind = config.get("kind").and_then(Value::as_str).unwrap_or("");
@@ -230,7 +230,7 @@ fn checked_place<V: Versions>(booking: &Booking<'_, V>, live: &Value, config: &V
     Ok(place)
 }
 
-/// `namespace/name; group/version, Kind=kind`, as Kubernetes' messages name an object.
+/// `namespace/name; group/version, Kind=kind`: an object in Kubernetes' messages.
 pub fn object_text(object: &Value) -> String {
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or("");
     let version = text("/apiVersion");
@@ -256,7 +256,7 @@ static NEVER_OWNED: LazyLock<Set> = LazyLock::new(|| {
     ])
 });
 
-/// Whether two versions of an object differ in nothing but the times of their entries; such a write changes nothing.
+/// Whether two versions of an object differ only in the times of their entries; such a write changes nothing.
 /// In Kubernetes: `IgnoreManagedFieldsTimestampsTransformer`.
 pub fn differ_in_times_only(old: &Value, new: &Value) -> bool {
     let same_entries = match (entries(old).and_then(Value::as_array), entries(new).and_then(Value::as_array)) {
@@ -269,7 +269,7 @@ pub fn differ_in_times_only(old: &Value, new: &Value) -> bool {
     same_entries && equal_without_entries(old, new)
 }
 
-/// Whether two objects are equal but for `metadata.managedFields`.
+/// Whether two objects are equal except for `metadata.managedFields`.
 fn equal_without_entries(old: &Value, new: &Value) -> bool {
     let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return old == new };
     let same_metadata = match (old.get("metadata"), new.get("metadata")) {
@@ -292,7 +292,7 @@ fn same_but_time(old: &Value, new: &Value) -> bool {
     })
 }
 
-/// What a manager applied last: the part of the object that it owns. In Kubernetes: `ExtractInto`, as Go clients use it.
+/// The part of the object that a manager owns by its last apply. In Kubernetes: `ExtractInto` of Go clients.
 pub fn extract<P: Place>(place: P, object: &Value, manager: &str, subresource: &str) -> Option<Value> {
     let managers = decode(entries(object)).ok()?;
     let owned = managers.get(&Manager::new(manager, Operation::Apply, "", subresource))?;
@@ -304,7 +304,7 @@ fn entries(object: &Value) -> Option<&Value> {
     object.get("metadata")?.get("managedFields").filter(|entries| !entries.is_null())
 }
 
-/// Removes `metadata.managedFields`. An object that is too large for the store is tried again without them.
+/// Removes `metadata.managedFields`. An object that is too large for the store is written again without them.
 pub fn clear(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");

@@ -9,9 +9,9 @@ use super::set::Set;
 /// How a manager came to own fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// By server-side apply: what it owns is what it applied last.
+    /// By server-side apply: it owns the fields of its last apply.
     Apply,
-    /// By any other write: what it owns is what it changed.
+    /// By any other write: it owns the fields that it changed.
     Update,
 }
 
@@ -30,9 +30,9 @@ impl Operation {
 pub struct Manager {
     /// The field manager's name.
     pub name: String,
-    /// How it owns.
+    /// How it came to own fields.
     pub operation: Operation,
-    /// The version that it wrote in; empty for [`Operation::Apply`], which has one entry for all versions.
+    /// The version of its writes; empty for [`Operation::Apply`], which has one entry for all versions.
     pub api_version: String,
     /// The subresource through which it wrote; empty for the object itself.
     pub subresource: String,
@@ -54,7 +54,7 @@ impl Manager {
         }
     }
 
-    /// How conflicts name it: `"kubectl" with subresource "status" using apps/v1`.
+    /// The manager in conflicts: `"kubectl" with subresource "status" using apps/v1`.
     pub fn text(&self) -> String {
         let mut text = format!("{:?}", self.name);
         if !self.subresource.is_empty() {
@@ -67,21 +67,22 @@ impl Manager {
     }
 }
 
-/// What a manager owns.
+/// The fields of a manager.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Owned {
     /// The fields.
     pub set: Set,
-    /// The version that the fields speak of.
+    /// The version of the fields.
     pub api_version: String,
     /// When fields were last added or changed, RFC 3339.
     pub time: Option<String>,
 }
 
-/// Who owns what of one object: `metadata.managedFields`, decoded. In Kubernetes: `fieldpath.ManagedFields`.
+/// The managers of one object and their fields: `metadata.managedFields`, decoded. In Kubernetes:
+/// `fieldpath.ManagedFields`.
 pub type Managers = BTreeMap<Manager, Owned>;
 
-/// Reads `metadata.managedFields`. The texts are Kubernetes'.
+/// Decodes `metadata.managedFields`. Errors have Kubernetes' words.
 pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
     let mut managers = Managers::new();
     for (index, entry) in entries.and_then(Value::as_array).into_iter().flatten().enumerate() {
@@ -109,7 +110,7 @@ pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
     Ok(managers)
 }
 
-/// Writes `metadata.managedFields`: applies before updates, then by time, name, version and subresource.
+/// Encodes `metadata.managedFields`: applies before updates, then by time, name, version and subresource.
 pub fn encode(managers: &Managers) -> Vec<Value> {
     let seconds = |owned: &Owned| owned.time.as_deref().and_then(parse_time).map_or(0, |time| time.as_second());
     let mut sorted: Vec<_> = managers.iter().collect();
@@ -142,10 +143,10 @@ fn encode_entry(manager: &Manager, owned: &Owned) -> Value {
     Value::Object(entry)
 }
 
-/// How many managers that update an entry of their own is kept for.
+/// The maximum number of updating managers with their own entry.
 const MAX_UPDATE_MANAGERS: usize = 10;
 
-/// Puts the oldest updaters together under `ancient-changes` until few enough are left.
+/// Merges the oldest updaters into `ancient-changes` until the limit is met.
 pub(super) fn cap_updaters(managers: &mut Managers) {
     let mut updaters: Vec<_> =
         managers.keys().filter(|manager| manager.operation == Operation::Update).cloned().collect();

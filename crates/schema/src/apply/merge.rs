@@ -6,8 +6,8 @@ use super::path::PathElement;
 use super::place::{Form, ListForm, MapForm, Place};
 use super::typed::{as_list, as_map, element_of, form_of, place_below, place_of_items};
 
-/// Lays an applied configuration over an object: leaves are the configuration's, nothing is removed, and lists are in the
-/// configuration's order as far as it names their items. In Kubernetes: `TypedValue.Merge`.
+/// Merges an applied configuration into an object: leaves are the configuration's, nothing is removed, and items of
+/// lists that the configuration contains have its order. In Kubernetes: `TypedValue.Merge`.
 pub fn merge<P: Place>(place: P, live: &Value, config: &Value) -> Value {
     merged(place, Some(live), Some(config)).unwrap_or(Value::Null)
 }
@@ -78,7 +78,7 @@ fn merged_items<P: Place>(place: P, form: ListForm, live: &[Value], config: &[Va
                 next_shared = shared.pop_front();
                 continue;
             }
-            // The configuration wants another item here first; this one comes when its turn is.
+            // The configuration has another item here first; this item follows at its place in the configuration.
             if config.items.contains_key(ours) && next_shared.is_some_and(|next| next != ours) {
                 left += 1;
                 continue;
@@ -110,7 +110,7 @@ fn merged_items<P: Place>(place: P, form: ListForm, live: &[Value], config: &[Va
 struct Indexed<'v> {
     order: Vec<PathElement>,
     all: Vec<&'v Value>,
-    /// `None` for a name that several items have.
+    /// `None` for a name of several items.
     items: BTreeMap<PathElement, Option<&'v Value>>,
 }
 

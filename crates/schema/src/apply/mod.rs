@@ -1,4 +1,4 @@
-//! Server-side apply, and who owns which field.
+//! Server-side apply, and the ownership of fields.
 //!
 //! ```text
 //! live + applied --validate--> merge --> prune what is no longer applied --> compare --> conflicts | object
@@ -6,9 +6,9 @@
 //! live + new     ----------------------------------------------------compare--> field sets --> metadata.managedFields
 //! ```
 //! Start at [`managed_fields`]: [`managed_fields::apply`] for an apply, [`managed_fields::update`] for every other write.
-//! Schemas are read through the trait [`Place`], versions of a kind through [`Versions`].
+//! Schemas are accessed through the trait [`Place`], versions of a kind through [`Versions`].
 //! In Kubernetes: structured-merge-diff and `apimachinery/pkg/util/managedfields`.
-//! Not here: decoding and defaulting, which go before and after.
+//! Not here: decoding before and defaulting afterwards.
 
 mod compare;
 mod conflict;

@@ -8,18 +8,18 @@ use serde_json::Value;
 pub enum PathElement {
     /// A field of a struct or a name in a map.
     Field(String),
-    /// The item of a list that has these values in its key fields, sorted by field name.
+    /// The item of a list with these values in its key fields, sorted by field name.
     Key(Vec<(String, Value)>),
-    /// The item of a set that has this value.
+    /// The item of a set with this value.
     Value(Value),
-    /// The item at this place.
+    /// The item at this index.
     Index(i64),
 }
 
 /// A place in an object.
 pub type Path = [PathElement];
 
-/// Prints a path as conflicts name it: `.spec.containers[name="web"].image`.
+/// Prints a path as in conflicts: `.spec.containers[name="web"].image`.
 pub fn path_text(path: &Path) -> String {
     path.iter().map(PathElement::to_string).collect()
 }
@@ -32,7 +32,7 @@ impl PathElement {
 
     /// Reads `f:name`, `k:{"name":"web"}`, `v:"a"` or `i:3`.
     ///
-    /// `Ok(None)` for a kind of element that we do not know, which readers have to skip.
+    /// `Ok(None)` for an unknown type of element, which callers must skip.
     pub fn parse(text: &str) -> Result<Option<Self>, String> {
         let mut signs = text.chars();
         let (Some(kind), Some(separator)) = (signs.next(), signs.next()) else {
@@ -57,14 +57,14 @@ impl PathElement {
         }
     }
 
-    /// The item of a list that has these values in its key fields.
+    /// The item of a list with these values in its key fields.
     pub fn key(fields: impl IntoIterator<Item = (String, Value)>) -> Self {
         let mut fields: Vec<_> = fields.into_iter().collect();
         fields.sort_by(|a, b| a.0.cmp(&b.0));
         Self::Key(fields)
     }
 
-    /// The form in which `fieldsV1` names it.
+    /// The element in `fieldsV1`.
     pub fn serialized(&self) -> String {
         match self {
             Self::Field(name) => ["f:", name].concat(),
@@ -170,7 +170,7 @@ pub fn compare_values(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Whether two values are the same to the one who owns them.
+/// Whether two values are equal with respect to ownership.
 pub fn values_equal(a: &Value, b: &Value) -> bool {
     a == b || compare_values(a, b).is_eq()
 }

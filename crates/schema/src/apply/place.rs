@@ -2,30 +2,30 @@ use serde_json::Value;
 
 use crate::table::PatchStrategy;
 
-/// One place in a schema: what merging has to know about the values that may stand there.
+/// One place in a schema: what a merge must know about the values at this place.
 ///
 /// A cursor, cheap to copy: the table of the built-in types and the schemas of custom resources both implement it.
 /// In Kubernetes: `schema.TypeRef` with its `schema.Schema` in structured-merge-diff, and the struct tags
 /// `patchStrategy` and `patchMergeKey` for strategic merge patches.
 pub trait Place: Copy {
-    /// Which form of value is declared here.
+    /// The declared form of values.
     fn form(self) -> Form;
 
     /// The declared field `name` of a struct.
     fn field(self, name: &str) -> Option<Self>;
 
-    /// What a map holds under names that are not declared as fields; `None` if other names are not allowed.
+    /// The place of map entries that are not declared as fields; `None` if other names are not allowed.
     fn entry(self) -> Option<Self>;
 
-    /// What a list holds.
+    /// The place of list items.
     fn item(self) -> Option<Self>;
 
-    /// The names of the fields that tell the items of a [`ListForm::Map`] apart, in declared order.
+    /// The names of the fields that identify the items of a [`ListForm::Map`], in declared order.
     fn list_map_keys<'p>(self) -> &'p [String]
     where
         Self: 'p;
 
-    /// The default of this field, which stands in for a missing key of a list's item.
+    /// The default of this field, which replaces a missing key of a list's item.
     fn default(self) -> Option<Value>;
 
     /// The zero value of a field that is always present. In Kubernetes: fields of Go structs without `omitempty`, and
@@ -39,16 +39,16 @@ pub trait Place: Copy {
 /// The forms of value that a schema can declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A text, a number or a truth value.
+    /// A string, a number or a boolean.
     Scalar(ScalarForm),
     /// A struct, or a map from names to values of one type.
     Map(MapForm),
     /// A list.
     List(ListForm),
-    /// Anything: scalars are leaves, maps are owned name by name, lists as a whole.
+    /// Any value: scalars are leaves, maps are owned name by name, lists as a whole.
     /// Declared by `x-kubernetes-preserve-unknown-fields` and by objects without properties.
     Any,
-    /// Anything, owned as a whole.
+    /// Any value, owned as a whole.
     Opaque,
 }
 
@@ -59,7 +59,7 @@ pub enum ScalarForm {
     Text,
     /// A number.
     Number,
-    /// A truth value.
+    /// A boolean.
     Boolean,
     /// Any of them, as quantities and int-or-strings are.
     Any,

@@ -2,8 +2,8 @@ use super::path::PathElement;
 use super::place::{Form, ListForm, MapForm, Place};
 use super::set::Set;
 
-/// Brings a field set up to a schema that has changed since: what was owned field by field and is atomic now, is owned as
-/// a whole. In Kubernetes: `typed.ReconcileFieldSetWithSchema`.
+/// Adapts a field set to a changed schema: fields below a place that became atomic are replaced by the place.
+/// In Kubernetes: `typed.ReconcileFieldSetWithSchema`.
 pub(super) fn reconcile<P: Place>(place: P, set: Set) -> Set {
     let atomics = atomics(place, &set).below;
     if atomics.is_empty() {
@@ -12,10 +12,10 @@ pub(super) fn reconcile<P: Place>(place: P, set: Set) -> Set {
     set.recursive_difference(&atomics).union(&atomics)
 }
 
-/// The atomic places below which a set has fields.
+/// The atomic places with fields of a set below them.
 #[derive(Default)]
 struct Atomics {
-    /// Whether the place itself is one.
+    /// Whether the place itself is atomic.
     is_one: bool,
     below: Set,
 }

@@ -7,7 +7,7 @@ use super::typed::{element_of, form_of, place_below, place_of_items};
 
 /// The object without some of its fields and items. In Kubernetes: `TypedValue.RemoveItems`.
 ///
-/// A field stays as null where nothing is left below it: what is empty is not absent, and the checks that follow see it.
+/// A field stays as null if nothing is left below it: an empty value is not an absent one, and later checks see it.
 pub fn remove<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
     match removed(place, value, fields) {
         Value::Null => Value::Object(Map::new()),
@@ -15,7 +15,7 @@ pub fn remove<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
     }
 }
 
-/// Null where nothing is left.
+/// Null if nothing is left.
 fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
     match (form_of(place, Some(value)), value) {
         (Form::Map(MapForm::Granular) | Form::Any, Value::Object(map)) if !map.is_empty() => {
@@ -48,12 +48,12 @@ fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
             if out.is_empty() { Value::Null } else { Value::Array(out) }
         }
         (Form::Scalar(_), value) => value.clone(),
-        // What is owned as a whole goes as a whole when something in it goes.
+        // A value that is owned as a whole is removed as a whole when a part of it is removed.
         _ => Value::Null,
     }
 }
 
-/// The object with nothing but some of its fields and items. In Kubernetes: `TypedValue.ExtractItems`.
+/// The object with only some of its fields and items. In Kubernetes: `TypedValue.ExtractItems`.
 pub fn extract<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
     extracted(place, value, fields).unwrap_or_else(|| Value::Object(Map::new()))
 }

@@ -1,4 +1,4 @@
-//! Who owns `replicas` when it is written through `/scale`.
+//! The ownership of `replicas` in writes through `/scale`.
 //!
 //! In Kubernetes: `managedfields.ScaleHandler`.
 
@@ -13,8 +13,7 @@ use super::set::Set;
 /// The version of `Scale`.
 const SCALE_VERSION: &str = "autoscaling/v1";
 
-/// Where each version of a kind has its replicas, as names on the way to them: `["spec", "replicas"]`.
-/// `None` for a version without `/scale`.
+/// The path of the replicas in each version of a kind: `["spec", "replicas"]`. `None` for a version without `/scale`.
 pub type ReplicasPaths = BTreeMap<String, Option<Vec<String>>>;
 
 fn replicas_in_scale() -> Vec<PathElement> {
@@ -31,10 +30,10 @@ fn set_of(path: &[PathElement]) -> Set {
     set
 }
 
-/// The entries that the `Scale` of an object has: of the owners of its replicas, in the version of `Scale`.
+/// The managed fields of an object's `Scale`: the entries of the owners of its replicas, in the version of `Scale`.
 ///
 /// # Errors
-/// The entries cannot be read.
+/// The entries cannot be decoded.
 pub fn to_scale(parent: Option<&Value>, paths: &ReplicasPaths) -> Result<Vec<Value>, String> {
     let mut managers = Managers::new();
     for (manager, owned) in decode(parent)? {
@@ -47,11 +46,11 @@ pub fn to_scale(parent: Option<&Value>, paths: &ReplicasPaths) -> Result<Vec<Val
     Ok(encode(&managers))
 }
 
-/// The entries of an object after its `Scale` was written: who lost the replicas there loses them here, who got them
-/// there gets them here, in the object's version.
+/// The managed fields of an object after a write of its `Scale`: changes of the ownership of the replicas are applied
+/// to the object, in the object's version.
 ///
 /// # Errors
-/// The entries cannot be read.
+/// The entries cannot be decoded.
 pub fn to_parent(
     parent: Option<&Value>,
     scale: Option<&Value>,
@@ -81,7 +80,7 @@ pub fn to_parent(
         if !owned.set.has(&replicas_in_scale()) {
             continue;
         }
-        // As in Kubernetes, an update is known by the version that its entry has in `Scale`: the manager's entry for the
+        // As in Kubernetes, an update is identified by the version of its entry in `Scale`: the manager's entry for the
         // rest of the object stays, and the time is lost.
         let time = times.get(&manager).cloned().flatten();
         let set = set_of(&path(replicas));

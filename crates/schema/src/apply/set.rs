@@ -4,19 +4,19 @@ use super::place::Place;
 /// A set of fields, as a tree. In Kubernetes: `fieldpath.Set`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
-    /// Sorted by their elements, none twice.
+    /// Sorted by their elements, without duplicates.
     steps: Vec<Step>,
 }
 
 /// One step down from a place of a [`Set`].
 ///
-/// Invariant: the field is in the set, or something below it is.
+/// Invariant: the field or a field below it is in the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) element: PathElement,
     /// Whether the field itself is in the set.
     pub(super) is_member: bool,
-    /// What is in the set below it.
+    /// The fields of the set below it.
     pub(super) below: Set,
 }
 
@@ -26,7 +26,7 @@ impl Set {
         Self::default()
     }
 
-    /// A set of fields given by the names on the way to them.
+    /// A set of fields, given by the names in their paths.
     pub fn of_fields(paths: &[&[&str]]) -> Self {
         let mut set = Self::new();
         for path in paths {
@@ -49,13 +49,13 @@ impl Set {
         }
     }
 
-    /// Adds the field of `element`, if it `is_member`, and what is `below` it.
+    /// Adds the field of `element` if it `is_member`, and the fields `below` it.
     pub(super) fn put(&mut self, is_member: bool, below: Self, element: impl FnOnce() -> PathElement) {
         if !is_member && below.is_empty() {
             return;
         }
         let step = Step { element: element(), is_member, below };
-        // Most sets are made in order.
+        // Most sets are built in order.
         match self.steps.last() {
             Some(last) if last.element >= step.element => self.add_step(step),
             _ => self.steps.push(step),
@@ -86,7 +86,7 @@ impl Set {
         &self.steps
     }
 
-    /// Whether there is nothing in the set.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -103,7 +103,7 @@ impl Set {
         self.step(element).is_some_and(|step| step.is_member)
     }
 
-    /// What the set holds below a field, if it holds anything there.
+    /// The fields of the set below a field, if there are any.
     pub fn below(&self, element: &PathElement) -> Option<&Self> {
         self.step(element).map(|step| &step.below).filter(|set| !set.is_empty())
     }
@@ -120,7 +120,7 @@ impl Set {
     /// The fields of both sets.
     pub fn intersection(&self, other: &Self) -> Self {
         let mut both = Self::new();
-        // The fewer are looked up among the more.
+        // The smaller set is looked up in the larger one.
         let (few, many) = if self.steps.len() < other.steps.len() { (self, other) } else { (other, self) };
         for step in &few.steps {
             if let Some(found) = many.step(&step.element) {
@@ -131,7 +131,7 @@ impl Set {
         both
     }
 
-    /// The fields of this set that are not in the other; what lies below a field of the other stays.
+    /// The fields of this set that are not in the other; fields below a field of the other stay.
     pub fn difference(self, other: &Self) -> Self {
         self.without(other, |below, theirs| below.difference(&theirs.below))
     }
@@ -157,7 +157,7 @@ impl Set {
         self
     }
 
-    /// The fields that have none of their own fields in the set.
+    /// The fields without fields below them in the set.
     pub fn leaves(&self) -> Self {
         let leaf = |step: &Step| Step {
             element: step.element.clone(),
@@ -167,7 +167,7 @@ impl Set {
         Self { steps: self.steps.iter().map(leaf).collect() }
     }
 
-    /// The set with the declared fields of structs on the way to its fields, which are not tracked otherwise.
+    /// The set with the declared struct fields on the paths of its fields, which are not tracked otherwise.
     pub fn with_declared_parents<P: Place>(&self, place: Option<P>) -> Self {
         let with_parent = |step: &Step| {
             let declared = match &step.element {
@@ -187,7 +187,7 @@ impl Set {
         Self { steps: self.steps.iter().map(with_parent).collect() }
     }
 
-    /// Calls `visit` for each field: those at one place first, then what lies below them.
+    /// Calls `visit` for each field: first those at one place, then those below them.
     pub fn for_each(&self, mut visit: impl FnMut(&Path)) {
         self.walk(&mut Vec::new(), &mut visit);
     }

@@ -8,11 +8,11 @@ use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
 use super::updater::Versions;
 use crate::table::{Field, KindSchema, ListKind, Node, PatchStrategy, Presence, Special, TypeRef};
 
-/// A place in the schema of a kind, built-in or custom, as merging sees it.
+/// A place in the schema of a built-in or custom kind, for merging.
 #[derive(Clone, Copy, Debug)]
 pub struct TablePlace<'t> {
     at: At<'t>,
-    /// What is known of the field, where the place is one.
+    /// The field, if the place is one.
     field: Option<&'t Field>,
 }
 
@@ -78,7 +78,7 @@ impl Place for TablePlace<'_> {
             Node::Special(special) => match special {
                 Special::Quantity | Special::Time | Special::MicroTime => Form::Scalar(ScalarForm::Any),
                 Special::RawExtension => Form::Opaque,
-                // That it is an int or a string is found out when the object is read.
+                // The decoder checks that it is an int or a string.
                 Special::IntOrString
                 | Special::FieldsV1
                 | Special::Json
@@ -145,14 +145,14 @@ impl Place for TablePlace<'_> {
     }
 }
 
-/// A kind that has one version.
+/// A kind with one version.
 #[derive(Clone, Debug)]
 pub struct OneVersion<'t> {
     /// The version, such as `apps/v1`.
     pub api_version: &'t str,
-    /// What its objects look like.
+    /// The schema.
     pub schema: &'t KindSchema,
-    /// Which fields the endpoint lets its callers own.
+    /// The fields that clients of the endpoint may own.
     pub filter: Filter,
 }
 

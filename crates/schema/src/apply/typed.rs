@@ -1,4 +1,5 @@
-//! What all walks over a value with a place share: the form to treat a value in, its children, its place in a list.
+//! The common parts of all walks over a value with a place: the form of a value, its children, and the names of list
+//! items.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use super::path::PathElement;
 use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
 use crate::patch::{go_syntax, go_text, go_type};
 
-/// The form in which one value is treated; what is declared as anything takes the form of its value.
+/// The form of one value; a place declared as any value takes the form of its value.
 /// In Kubernetes: `deduceAtom`.
 pub(super) fn form_of<P: Place>(place: P, value: Option<&Value>) -> Form {
     match (place.form(), value) {
@@ -20,7 +21,7 @@ pub(super) fn form_of<P: Place>(place: P, value: Option<&Value>) -> Form {
     }
 }
 
-/// The forms in which two versions of a value are treated, one after the other where they differ.
+/// The forms of two versions of a value, one after the other if they differ.
 pub(super) fn forms_of_both<P: Place>(place: P, left: Option<&Value>, right: Option<&Value>) -> (Option<Form>, Form) {
     let (left_form, right_form) = (form_of(place, left), form_of(place, right));
     match (left, right) {
@@ -60,7 +61,7 @@ pub(super) fn as_list(value: Option<&Value>) -> Option<&[Value]> {
     value.and_then(Value::as_array).map(Vec::as_slice)
 }
 
-/// The value of a field, where one that is always written has its zero value instead of missing.
+/// The value of a field; a missing field that is always written has its zero value.
 pub(super) fn value_below<'v, P: Place>(
     map: Option<&'v Map<String, Value>>,
     name: &str,
@@ -72,7 +73,7 @@ pub(super) fn value_below<'v, P: Place>(
     }
 }
 
-/// Names the item of a set or of a list with keys. In Kubernetes: `listItemToPathElement`.
+/// The path element of an item of a set or of a list with keys. In Kubernetes: `listItemToPathElement`.
 pub(super) fn element_of<P: Place>(list: P, form: ListForm, item: &Value) -> Result<PathElement, String> {
     match form {
         ListForm::Atomic => Err("invalid indexing of non-associative list".to_owned()),
@@ -107,7 +108,7 @@ fn keyed_element<P: Place>(list: P, item: &Value) -> Result<PathElement, String>
     Ok(PathElement::key(key))
 }
 
-/// The value of one of an item's key fields; the default of one that is missing.
+/// The value of a key field of an item, or its default if it is missing.
 fn key_value<'v, P: Place>(list: P, fields: &'v Map<String, Value>, name: &str) -> Option<Cow<'v, Value>> {
     match fields.get(name) {
         Some(value) => Some(Cow::Borrowed(value)),
@@ -115,7 +116,7 @@ fn key_value<'v, P: Place>(list: P, fields: &'v Map<String, Value>, name: &str) 
     }
 }
 
-/// Whether [`element_of`] names the item.
+/// Whether [`element_of`] returns an element for the item.
 fn has_name<P: Place>(list: P, form: ListForm, item: &Value) -> bool {
     match (form, item) {
         (ListForm::Map, Value::Object(fields)) => {
@@ -125,8 +126,8 @@ fn has_name<P: Place>(list: P, form: ListForm, item: &Value) -> bool {
     }
 }
 
-/// The values that do not fit their places, a line each, as many as an answer lists; the others are counted. A path may
-/// be as long as the body, and there may be as many misfits below it as the body has fields.
+/// The values that do not match their places, one line each, up to the limit of a response; the others are counted. The
+/// limit exists because a path may be as long as the body, with as many misfits below it as the body has fields.
 #[derive(Default)]
 struct Misfits {
     lines: Vec<String>,
@@ -145,7 +146,7 @@ impl Misfits {
         self.lines.push(line);
     }
 
-    /// Prints them as structured-merge-diff does: one in a line, several below `errors:`; `None` if there are no misfits.
+    /// Prints them like structured-merge-diff: one in a line, several below `errors:`; `None` if there are no misfits.
     fn text(mut self) -> Option<String> {
         match (self.lines.len(), self.others) {
             (0, _) => None,
@@ -156,22 +157,22 @@ impl Misfits {
     }
 }
 
-/// Whether a list may name an item twice: what is stored may, what is applied may not.
+/// Whether a list may contain an item twice: a stored object may, an applied one may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Duplicates {
     Allowed,
     Refused,
 }
 
-/// Holds a value against its place. In Kubernetes: `TypedValue.Validate`.
+/// Validates a value against its place. In Kubernetes: `TypedValue.Validate`.
 pub(super) fn validate<P: Place>(place: P, value: &Value, duplicates: Duplicates) -> Result<(), String> {
     let mut misfits = Misfits::default();
     visit(place, value, duplicates, &mut String::new(), &mut misfits);
     misfits.text().map_or(Ok(()), Err)
 }
 
-/// Whether a value fits its place, as what is stored does: without saying where not. What equals a part of `fitting`,
-/// which is known to fit, is not looked at.
+/// Whether a value matches its place, without a description of the misfits. Parts that equal those of `fitting`, which
+/// is known to match, are not checked.
 pub(super) fn fits<P: Place>(place: P, value: &Value, fitting: Option<&Value>) -> bool {
     if fitting == Some(value) {
         return true;
@@ -267,7 +268,7 @@ fn fits_scalar(form: ScalarForm, value: &Value) -> bool {
     }
 }
 
-/// Why a value is not of a scalar's form. Each form quotes values in a way of its own.
+/// Why a value does not have the form of a scalar. Each form quotes values differently.
 fn scalar_misfit(form: ScalarForm, value: &Value) -> String {
     match form {
         ScalarForm::Text => format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value)),
@@ -277,7 +278,7 @@ fn scalar_misfit(form: ScalarForm, value: &Value) -> String {
     }
 }
 
-/// Prints a value as structured-merge-diff's `%v` does: what Go prints of the struct that holds it.
+/// Prints a value like structured-merge-diff's `%v`: as Go prints the struct that contains it.
 fn go_any(value: &Value) -> String {
     format!("&{{{}}}", go_text(value))
 }

@@ -15,27 +15,27 @@ use super::reconcile::reconcile;
 use super::remove::remove;
 use super::set::Set;
 
-/// The versions of one kind: their schemas, and how an object changes from one to another.
+/// The versions of one kind: their schemas, and the conversion between them.
 ///
 /// In Kubernetes: `merge.Converter` and the reset fields of a strategy.
 pub trait Versions {
     /// A place in the kind's schema.
     type Place: Place;
 
-    /// The place of the whole object in a version; `None` for a version that the kind does not have (any more).
+    /// The place of the whole object in a version; `None` for a version that the kind does not have.
     fn place(&self, api_version: &str) -> Option<Self::Place>;
 
     /// The object in another version; `None` for a version that the kind does not have, or if it cannot be converted.
     /// An object that already has the version must be returned as borrowed.
     fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>>;
 
-    /// Which fields the endpoint lets its callers own, in a version.
+    /// The fields that clients of the endpoint may own, in a version.
     fn filter(&self, api_version: &str) -> Filter;
 }
 
-/// What an update does to the owners: they lose what changed and what is gone; owners in other versions too.
+/// Removes changed and removed fields from their owners, also from owners in other versions.
 ///
-/// With `Err`, other managers own what `force` would take.
+/// `Err` if other managers own fields that only `force` would take.
 fn disown<V: Versions>(
     versions: &V,
     old: &Value,
@@ -83,7 +83,7 @@ fn disown<V: Versions>(
     Ok(comparisons.remove(version).unwrap_or_default())
 }
 
-/// How the object changed, seen in one version, as far as the endpoint lets anybody own it.
+/// The change of the object in one version, limited to the fields that clients of the endpoint may own.
 fn compare_in<V: Versions>(versions: &V, old: &Value, new: &Value, version: &str) -> Option<Comparison> {
     let place = versions.place(version)?;
     let (old, new) = (versions.convert(old, version)?, versions.convert(new, version)?);
@@ -96,7 +96,7 @@ fn compare_in<V: Versions>(versions: &V, old: &Value, new: &Value, version: &str
     })
 }
 
-/// Takes what changed away from its owners and returns it: what the writer owns from now on.
+/// Removes the changed fields from their owners, and returns them: the writer owns them.
 /// In Kubernetes: `merge.Updater.Update`.
 pub(super) fn update<V: Versions>(
     versions: &V,
@@ -112,7 +112,8 @@ pub(super) fn update<V: Versions>(
     versions.filter(version).apply(comparison.added.union(&comparison.modified))
 }
 
-/// Merges an applied configuration. The object, or `None` if it stays as it is. In Kubernetes: `merge.Updater.Apply`.
+/// Merges an applied configuration. Returns the object, or `None` if it is unchanged. In Kubernetes:
+/// `merge.Updater.Apply`.
 pub(super) fn apply<V: Versions>(
     versions: &V,
     live: &Value,
@@ -178,7 +179,7 @@ fn add_back_owned<V: Versions>(
     pruned
 }
 
-/// Adds back what the manager did not own last time.
+/// Adds back the fields that the manager did not own last time.
 fn add_back_dangling<V: Versions>(
     versions: &V,
     place: V::Place,
@@ -193,7 +194,7 @@ fn add_back_dangling<V: Versions>(
     remove(place, merged, &gone)
 }
 
-/// Brings the sets up to the schema; a set in a version that is gone is dropped.
+/// Adapts the sets to the schema; a set in an unknown version is dropped.
 fn reconcile_all<V: Versions>(versions: &V, managers: &mut Managers) {
     managers.retain(|_, owned| match versions.place(&owned.api_version) {
         Some(place) => {

@@ -1,4 +1,4 @@
-//! Foreign objects (`runtime.RawExtension`) as they were written.
+//! The original texts of foreign objects (`runtime.RawExtension`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::table::{KindSchema, Node, Special, TypeRef};
 
-/// The texts of the foreign objects in a JSON body. Most kinds have none, and then the body is not looked at.
+/// The texts of the foreign objects in a JSON body. Most kinds have none; then the body is not read.
 pub(super) fn texts(body: &[u8], schema: &KindSchema) -> Verbatim {
     let mut found = Verbatim::default();
     if schema.root().holds_foreign()

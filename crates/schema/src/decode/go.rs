@@ -1,9 +1,9 @@
-//! What Go calls types.
+//! Go's names of types.
 
 use crate::table::{Node, TypeRef};
 use crate::{Shape, Special};
 
-/// The Go type of a place: `int32`, `map[string]string`, `v1.PodSpec`; a named one for the scalar in it.
+/// The Go type of a place: `int32`, `map[string]string`, `v1.PodSpec`; with the named type of its scalar, if any.
 pub(crate) fn type_name(ty: TypeRef<'_>, scalar: Option<&str>) -> String {
     let element = || ty.element().map(|element| type_name(element, scalar)).unwrap_or_default();
     match ty.node() {

@@ -1,15 +1,15 @@
-//! JSON text to [`Raw`], with the errors that Go's `encoding/json` gives.
+//! Parses JSON to [`Raw`], with the errors of Go's `encoding/json`.
 
 use coracle_meta::json::{DEEPEST_READ, DEEPEST_WRITTEN};
 
 use super::raw::Raw;
 
-/// Reads one JSON value of a request and nothing after it. Go allows 10,000 levels.
+/// Parses one JSON value of a request, without trailing data. Go allows 10,000 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
     parse_up_to(DEEPEST_WRITTEN, text)
 }
 
-/// The same for a value of the store, which may be as deep as can be read.
+/// The same for a value of the store, which may have the maximum depth for reads.
 pub(crate) fn parse_stored(text: &[u8]) -> Result<Raw, String> {
     parse_up_to(DEEPEST_READ, text)
 }
@@ -187,7 +187,7 @@ impl Parser<'_> {
         Ok(Raw::Number(String::from_utf8_lossy(&self.text[start..self.at]).into_owned()))
     }
 
-    /// The rest of a string, after its opening quote. Bytes that are no UTF-8 become U+FFFD, as in Go.
+    /// The rest of a string, after its opening quote. Invalid UTF-8 becomes U+FFFD, as in Go.
     fn string(&mut self) -> Parsed<String> {
         let mut out = Vec::new();
         loop {

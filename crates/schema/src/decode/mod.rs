@@ -1,15 +1,15 @@
-//! Bodies to objects, as strictly as Kubernetes reads them.
+//! Decodes bodies to objects, with Kubernetes' strict errors.
 //!
 //! ```text
 //! JSON --json--+
 //! YAML --yaml--+--> Raw (ordered, duplicates kept) --typed--> Object as Kubernetes prints it + strict errors
-//! protobuf ----+                         a tree of before --^
+//! protobuf ----+                         an existing tree --^
 //! ```
-//! The pass against the type does what a decode into a Go struct and an encode out of it does: unknown fields go,
-//! zeros are left out or printed as the type says, times and quantities take their canonical form.
-//! Start at [`decode`] (a body), [`decode_value`] (what a patch has made), [`from_unstructured`] (before it, where a patch
-//! was merged as a map) and [`normalize`] (before a write); [`decode_stored`] reads
-//! what kube-apiserver has stored.
+//! The typed pass has the effect of decoding into a Go struct and encoding it again: unknown fields are dropped, zero
+//! values are omitted or printed as the type defines, times and quantities get their canonical form.
+//! Start at [`decode`] (a body), [`decode_value`] (the result of a patch), [`from_unstructured`] (before it, if a patch
+//! was merged as a map) and [`normalize`] (before a write); [`decode_stored`] decodes values that kube-apiserver
+//! stored.
 
 mod foreign;
 mod go;

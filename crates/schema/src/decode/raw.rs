@@ -1,6 +1,6 @@
 use serde_json::{Number, Value};
 
-/// JSON as it was written: fields in order, also those that are there twice.
+/// JSON as it was written: fields in order, including duplicate ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Raw {
     Null,
@@ -13,7 +13,7 @@ pub(crate) enum Raw {
 }
 
 impl Raw {
-    /// The last field of a name: the one that counts.
+    /// The last field with a name, which is the one that counts.
     pub(crate) fn get(&self, name: &str) -> Option<&Raw> {
         match self {
             Raw::Object(fields) => fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value),
@@ -21,7 +21,7 @@ impl Raw {
         }
     }
 
-    /// What Go calls the kind of value in its messages.
+    /// Go's name of the type of value in messages.
     pub(crate) fn kind_name(&self) -> &'static str {
         match self {
             Raw::Null => "null",
@@ -34,27 +34,27 @@ impl Raw {
     }
 }
 
-/// A number as near to what was written as JSON trees hold: whole if it fits 64 bits.
+/// The closest number that a JSON tree can represent: an integer if it fits in 64 bits.
 pub(crate) fn number(text: &str) -> Number {
     let whole = text.parse::<i64>().map(Number::from).ok().or_else(|| text.parse::<u64>().map(Number::from).ok());
     let number = whole.or_else(|| Number::from_f64(text.parse().ok()?));
     number.unwrap_or_else(|| Number::from(0))
 }
 
-/// A value as a pass takes it apart: one that was read ([`Raw`]), or a tree of before ([`Value`]).
+/// An input of a pass: a parsed value ([`Raw`]), or an existing tree ([`Value`]).
 pub(crate) trait Source: Sized {
     /// The elements of a list.
     type Elements: ExactSizeIterator<Item = Self>;
-    /// The fields of an object, also those that are there twice.
+    /// The fields of an object, including duplicate ones.
     type Fields: Iterator<Item = (String, Self)>;
 
     fn open(self) -> Opened<Self>;
 
-    /// The value as it is, if no field in it can be there twice.
+    /// The value itself, if it cannot contain duplicate fields.
     fn into_tree(self) -> Result<Value, Self>;
 }
 
-/// A value, taken apart by one level.
+/// A value, opened by one level.
 pub(crate) enum Opened<S: Source> {
     Null,
     Bool(bool),
@@ -64,14 +64,14 @@ pub(crate) enum Opened<S: Source> {
     Object(S::Fields),
 }
 
-/// A number as it came.
+/// A number in its original form.
 pub(crate) enum Digits {
     Written(String),
     Read(Number),
 }
 
 impl<S: Source> Opened<S> {
-    /// What Go calls the kind of value in its messages.
+    /// Go's name of the type of value in messages.
     pub(crate) fn kind_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -85,7 +85,7 @@ impl<S: Source> Opened<S> {
 }
 
 impl Digits {
-    /// The number, if it is written as a whole one of 64 bits.
+    /// The number, if it is written as an integer of 64 bits.
     pub(crate) fn whole(&self) -> Option<i64> {
         match self {
             Self::Written(text) => text.parse().ok(),
@@ -93,7 +93,7 @@ impl Digits {
         }
     }
 
-    /// As near to what was written as JSON trees hold.
+    /// The closest number that a JSON tree can represent.
     pub(crate) fn number(self) -> Number {
         match self {
             Self::Written(text) => number(&text),
@@ -101,7 +101,7 @@ impl Digits {
         }
     }
 
-    /// As Go prints a `float64` that holds it: without a point where it is whole.
+    /// The number as Go prints a `float64`: without a decimal point if it is an integer.
     pub(crate) fn double(self) -> Number {
         let read = self.number();
         match read.as_f64() {

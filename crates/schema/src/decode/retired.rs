@@ -1,10 +1,10 @@
-//! Versions that Kubernetes no longer serves, and still knows when it reads bodies.
+//! Versions that Kubernetes does not serve, but recognizes in bodies.
 
 use coracle_meta::GroupVersionKind;
 
-/// The retired versions of a group, and the kinds that it has in them and that live on in a served version.
+/// The retired versions of a group, and their kinds that exist in a served version.
 ///
-/// In Kubernetes: what `legacyscheme.Scheme` knows and the API server of 1.35 does not serve.
+/// In Kubernetes: the versions in `legacyscheme.Scheme` that the API server of 1.35 does not serve.
 const RETIRED: [(&str, &[&str], &[&str]); 29] = [
     (
         "admissionregistration.k8s.io",
@@ -77,20 +77,20 @@ const RETIRED: [(&str, &[&str], &[&str]); 29] = [
     ),
 ];
 
-/// Whether a kind is known in a version that is not served.
+/// Whether a kind is registered in a version that is not served.
 pub(super) fn is_registered(kind: &GroupVersionKind) -> bool {
     RETIRED.iter().any(|(group, versions, kinds)| {
         *group == kind.group && versions.contains(&kind.version.as_str()) && kinds.contains(&kind.kind.as_str())
     })
 }
 
-/// Whether one kind is a retired version of another: some have moved to another group, and no two groups have different
-/// kinds of one name.
+/// Whether one kind is a retired version of another. Some kinds have moved to another group; kinds with the same name
+/// in two groups are the same kind.
 pub(super) fn is_former_version(found: &GroupVersionKind, expected: &GroupVersionKind) -> bool {
     found.kind == expected.kind && is_registered(found)
 }
 
-/// Whether a body of one kind is taken where another is expected, although its version is retired.
+/// Whether a body in a retired version is accepted for the expected kind.
 /// In Kubernetes: `AcceptsGroupVersion`, which only `EvictionREST` has.
 pub fn is_accepted(found: &GroupVersionKind, expected: &GroupVersionKind) -> bool {
     let eviction = |version: &str| GroupVersionKind::new("policy", version, "Eviction");

@@ -1,4 +1,4 @@
-//! Whether a tree has the shape of its kind: what can be read as the Rust type of the kind.
+//! Checks whether a tree has the types of its kind, so that it can be decoded as the kind's Rust type.
 
 use coracle_meta::{Object, Quantity};
 use serde_json::Value;
@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::typed::schema_type;
 use crate::table::{KindSchema, Node, Special, TypeRef};
 
-/// Whether every value of an object that is laid out already is of the type that its kind says; of a custom object, whether
-/// its metadata is. Fields that the kind does not know are passed over.
+/// Whether every value of an object has the type that its kind declares; for a custom object, whether its metadata has.
+/// Unknown fields are ignored.
 pub fn has_shape(object: &Object, schema: &KindSchema) -> bool {
     match schema.structural() {
         None => fits(object.as_value(), schema.root()),

@@ -1,24 +1,24 @@
-//! How much a body may make of itself. An empty object takes two bytes in a body and kilobytes once it is read, has its
-//! defaults, is validated and is copied for those who look at it.
+//! Limits the memory of a decoded body. An empty object takes two bytes in a body, and kilobytes after it is decoded,
+//! defaulted, validated and copied.
 
 use coracle_meta::FieldError;
 use serde_json::Value;
 
 use super::raw::Raw;
 
-/// What the values of a body may weigh together. About 40,000 objects or 200,000 entries of maps, which take 250 MB.
+/// The maximum weight of a body: about 40,000 objects or 200,000 entries of maps, which take 250 MB.
 const MOST: usize = 400_000;
-/// What an object weighs, besides its fields.
+/// The weight of an object without its fields.
 const OBJECT: usize = 8;
-/// What a field of an object or an entry of a map weighs, besides its value.
+/// The weight of a field or a map entry without its value.
 const ENTRY: usize = 2;
-/// What an item of a list weighs, besides its fields.
+/// The weight of a list item without its fields.
 const ITEM: usize = 1;
 
-/// How deep the list is looked for that has too many elements.
+/// The depth up to which the error names the list with too many elements.
 const DEEPEST_NAMED: usize = 12;
 
-/// A value of lists and objects.
+/// A tree of lists and objects.
 pub(crate) trait Nested: Sized {
     /// The items of a list.
     fn items(&self) -> Option<&[Self]>;
@@ -55,7 +55,7 @@ fn weight(tree: &impl Nested) -> usize {
     tree.fields().map_or(0, |fields| OBJECT + fields.map(|(_, value)| ENTRY + weight(value)).sum::<usize>())
 }
 
-/// Says that a body makes too much of itself, and which list or map of it does most.
+/// The error of a body that exceeds the limit, with its largest list or map.
 pub(crate) fn too_many(body: &impl Nested) -> Option<FieldError> {
     let whole = weight(body);
     if whole <= MOST {
@@ -66,7 +66,7 @@ pub(crate) fn too_many(body: &impl Nested) -> Option<FieldError> {
     Some(FieldError::too_many(path, count, usize::try_from(most).unwrap_or(MOST)))
 }
 
-/// The list or the map in which most stands, and how many elements it has. It is looked for so many levels deep.
+/// The path and the number of elements of the largest list or map, up to a number of levels.
 fn heaviest<T: Nested>(tree: &T, path: String, levels: usize) -> (String, usize) {
     let whole = weight(tree);
     if let Some(items) = tree.items() {

@@ -1,4 +1,4 @@
-//! Values of a store as kube-apiserver leaves them there: messages in their envelope, or JSON.
+//! Values in the store as kube-apiserver writes them: protobuf messages in their envelope, or JSON.
 
 use coracle_meta::{GroupVersion, GroupVersionKind, Object};
 use serde::Deserialize;
@@ -16,10 +16,10 @@ struct TypeMeta {
     kind: String,
 }
 
-/// What a value of a store says that it is.
+/// The kind of a stored value.
 ///
 /// # Errors
-/// It is neither a message nor JSON, or does not say.
+/// The value is neither a message nor JSON, or has no kind.
 pub fn kind_of_stored(value: &[u8]) -> Result<GroupVersionKind, String> {
     let TypeMeta { api_version, kind } = match protobuf::stored_type(value) {
         Some(said) => said.map(|(api_version, kind)| TypeMeta { api_version, kind })?,

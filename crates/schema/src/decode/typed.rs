@@ -1,4 +1,4 @@
-//! A [`Source`] against a type: what a decode into Go's struct and an encode out of it would leave.
+//! Decodes a [`Source`] by a type, with the effect of decoding into a Go struct and encoding it again.
 
 use std::fmt::Write as _;
 
@@ -32,29 +32,28 @@ pub fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Which form of an object a pass leaves.
+/// The form of an object after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As it came: an empty list that is always printed is still empty.
+    /// As received: an empty list that is always printed stays empty.
     Received,
-    /// As it is stored: such a list is `null`, because protobuf, in which Kubernetes stores, does not know the
-    /// difference.
+    /// As stored: such a list is `null`, because Kubernetes stores protobuf, which does not distinguish them.
     Stored,
 }
 
-/// A decode under way.
+/// The state of a decode.
 pub(crate) struct Pass<'t> {
     form: Form,
     /// The first error of a value that does not match its type; decoding continues, as in Go.
     pub(crate) error: Option<String>,
     /// Unknown and duplicate fields, in the order of the text.
     pub(crate) strict: Vec<String>,
-    /// Where we are, as strict errors name it: `spec.containers[0].ports`.
+    /// The current path in strict errors: `spec.containers[0].ports`.
     path: String,
-    /// Where we are, as type errors name it: the Go struct and the fields from the root.
+    /// The current place in type errors: the Go struct and the fields from the root.
     go_struct: &'t str,
     go_fields: Vec<&'t str>,
-    /// The named scalar type of the field that we are in, or of its elements.
+    /// The named scalar type of the current field, or of its elements.
     go_type: Option<&'t str>,
 }
 
@@ -71,7 +70,7 @@ impl<'t> Pass<'t> {
         }
     }
 
-    /// A whole object: typed if the kind is built in, pruned by its schema and with typed metadata if it is custom.
+    /// A whole object: typed for a built-in kind; pruned by its schema and with typed metadata for a custom kind.
     pub(crate) fn resource<S: Source>(&mut self, source: S, schema: &'t KindSchema) -> Option<Value> {
         match (schema.structural(), source.open()) {
             (Some(structural), Opened::Object(fields)) => Some(self.custom::<S>(fields, structural, schema)),
@@ -103,11 +102,11 @@ impl<'t> Pass<'t> {
         out
     }
 
-    /// Reads the metadata of a resource that stands within another as the API's own.
+    /// Decodes the metadata of an embedded resource as ObjectMeta.
     fn metadata_within(&mut self, resource: &mut Map<String, Value>, path: &str, ty: TypeRef<'t>) {
         let Some(slot) = resource.get_mut("metadata") else { return };
         let outer = std::mem::replace(&mut self.path, format!("{path}.metadata"));
-        // In Kubernetes it is decoded and encoded again, which leaves out what is empty.
+        // Kubernetes decodes and encodes it again, which omits empty values.
         let form = std::mem::replace(&mut self.form, Form::Stored);
         let read = self.value(slot.take(), ty);
         (self.path, self.form) = (outer, form);
@@ -117,7 +116,7 @@ impl<'t> Pass<'t> {
         }
     }
 
-    /// The value as Kubernetes prints it; `None` for one that is absent (`null`, or not of the type).
+    /// The value as Kubernetes prints it; `None` for an absent value (`null`, or of another type).
     pub(crate) fn value<S: Source>(&mut self, source: S, ty: TypeRef<'t>) -> Option<Value> {
         self.opened(source.open(), ty)
     }
@@ -142,7 +141,7 @@ impl<'t> Pass<'t> {
         }
     }
 
-    /// Notes the first value that is not of its type.
+    /// Records the first value with a wrong type.
     fn wrong_type(&mut self, what: &str, ty: TypeRef<'t>) -> Option<Value> {
         self.not_of_type(what, &go::type_name(ty, self.go_type))
     }
@@ -171,7 +170,7 @@ impl<'t> Pass<'t> {
         }
     }
 
-    /// Runs a step into a list.
+    /// Runs `run` at an index of a list.
     fn at<T>(&mut self, index: usize, run: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.path.len();
         let _ = write!(self.path, "[{index}]");
@@ -180,7 +179,7 @@ impl<'t> Pass<'t> {
         result
     }
 
-    /// Runs a step into an object.
+    /// Runs `run` at a field of an object.
     fn within<T>(&mut self, step: &str, run: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.path.len();
         if !self.path.is_empty() {
@@ -304,8 +303,8 @@ impl<'t> Pass<'t> {
         }
     }
 
-    /// Bytes as a list of numbers, as clients write them whose language has no other form. In Go: `encoding/json` decodes a
-    /// `[]byte` from both, and `null` is a zero.
+    /// Bytes as a list of numbers, which some clients send. In Go: `encoding/json` decodes a `[]byte` from both forms,
+    /// and `null` is zero.
     fn listed_bytes<S: Source>(&mut self, elements: S::Elements) -> Value {
         let bytes: Vec<u8> = elements.map(|source| self.byte(source.open())).collect();
         Value::String(STANDARD.encode(bytes))
@@ -351,13 +350,13 @@ impl<'t> Pass<'t> {
             (Special::SchemaOrStrings, Opened::List(elements)) => {
                 list_or_nothing(elements.filter_map(|source| self.text(source)).collect())
             }
-            // Go's readers of these take anything else for nothing.
+            // Go's decoders of these types ignore any other value.
             (Special::SchemaOrArray | Special::SchemaOrStrings, _) => None,
             (_, opened) => Some(self.free_opened(opened)),
         }
     }
 
-    /// An element of a list of strings that is read by itself.
+    /// An element of a list of strings that is decoded separately.
     fn text<S: Source>(&mut self, source: S) -> Option<Value> {
         match source.open() {
             Opened::Null => Some(Value::String(String::new())),
@@ -393,18 +392,18 @@ fn is_int32(digits: &Digits) -> bool {
     digits.whole().is_some_and(|number| i32::try_from(number).is_ok())
 }
 
-/// A list, unless it is empty: Go prints that as it prints nothing.
+/// A list, or `None` if it is empty: Go omits both.
 fn list_or_nothing(list: Vec<Value>) -> Option<Value> {
     (!list.is_empty()).then_some(Value::Array(list))
 }
 
-/// The type of a schema, from a place that holds a schema or something else.
+/// The type of a schema, for a place with a schema or another value.
 pub(crate) fn schema_type(ty: TypeRef<'_>) -> Option<TypeRef<'_>> {
     let package = ty.named()?.name.rsplit_once('.')?.0;
     ty.table().type_ref(&format!("{package}.JSONSchemaProps"))
 }
 
-/// A field that is there twice: Go decodes the second into what the first has left.
+/// The value of a duplicate field: Go decodes the second value into the first.
 fn overlaid(first: Value, second: Value, ty: TypeRef<'_>) -> Value {
     match (ty.node(), first, second) {
         (Node::Struct(_), Value::Object(mut first), Value::Object(second)) => {
@@ -425,8 +424,8 @@ fn overlaid(first: Value, second: Value, ty: TypeRef<'_>) -> Value {
     }
 }
 
-/// Whether Go leaves a value out that has `omitempty` and no pointer. Types of their own are behind pointers, and
-/// structs are never left out.
+/// Whether Go omits a value with `omitempty` and without a pointer. Special types are behind pointers, and structs are
+/// never omitted.
 pub(crate) fn is_zero(value: &Value, ty: TypeRef<'_>) -> bool {
     match ty.node() {
         Node::Bool => value == false,
@@ -455,7 +454,7 @@ pub(crate) fn zero(ty: TypeRef<'_>) -> Value {
     }
 }
 
-/// Adds what Go prints whether it is set or not.
+/// Adds the fields that Go always prints.
 fn print_always(body: &Struct, ty: TypeRef<'_>, out: &mut Map<String, Value>, form: Form) {
     for field in body.fields.iter().filter(|field| matches!(field.presence, Presence::Always | Presence::OrNull)) {
         let field_type = TypeRef::new(ty.table(), &field.shape);
@@ -465,7 +464,7 @@ fn print_always(body: &Struct, ty: TypeRef<'_>, out: &mut Map<String, Value>, fo
         if out.get(&field.name).is_none_or(is_empty) {
             let unset = match field.presence {
                 Presence::OrNull => Value::Null,
-                // The servers' lists of objects are never null.
+                // The `items` of lists from API servers are never null.
                 _ if field.name == "items" => Value::Array(Vec::new()),
                 _ => zero(field_type),
             };

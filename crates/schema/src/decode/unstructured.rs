@@ -1,4 +1,4 @@
-//! Documents that were merged as maps, on their way into Go's structs.
+//! Converts documents that were merged as maps to the form of Go structs.
 
 use serde_json::{Number, Value};
 
@@ -6,10 +6,10 @@ use super::go;
 use super::typed::{Form, Pass};
 use crate::table::{KindSchema, Node, Special, TypeRef};
 
-/// What becomes of a document of a built-in kind where it is not read as JSON: whole numbers may be written with a
-/// point, those too large for their field wrap around, and bytes may be a list. Custom kinds stay as they are.
+/// Converts a document of a built-in kind that is not decoded from JSON: integers may have a decimal point, integers
+/// that are too large for their field wrap around, and bytes may be a list. Custom kinds are unchanged.
 ///
-/// An error says what does not fit its type, in Go's words and without its place.
+/// The error names a value with a wrong type, in Go's words and without its path.
 ///
 /// In Kubernetes: `DefaultUnstructuredConverter.FromUnstructured`, after a strategic merge patch and an apply.
 pub fn from_unstructured(document: Value, schema: &KindSchema) -> Result<Value, String> {
@@ -22,7 +22,7 @@ fn convert(value: Value, ty: TypeRef<'_>, scalar: Option<&str>) -> Result<Value,
     match (ty.node(), value) {
         (_, Value::Null) => Ok(Value::Null),
         (Node::String, value @ Value::String(_)) | (Node::Bool, value @ Value::Bool(_)) => Ok(value),
-        // Go would make a character of the number.
+        // Go would convert the number to a character.
         (Node::String, Value::Number(number)) if !number.is_f64() => {
             Err(format!("cannot convert int64 to {}", go::type_name(ty, scalar)))
         }
@@ -65,7 +65,7 @@ fn convert(value: Value, ty: TypeRef<'_>, scalar: Option<&str>) -> Result<Value,
     }
 }
 
-/// What Go calls the kinds of values in a map.
+/// Go's names of the types of values in a map.
 fn kind_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "invalid",
@@ -105,7 +105,7 @@ fn bytes(items: Vec<Value>) -> Result<Value, String> {
     Ok(Value::String(base64::engine::general_purpose::STANDARD.encode(bytes)))
 }
 
-/// Types with a reader of their own get the value as JSON.
+/// Types with their own decoder get the value as JSON.
 fn read_as_json(value: Value, ty: TypeRef<'_>) -> Result<Value, String> {
     let mut pass = Pass::new(Form::Received);
     let read = pass.value(value, ty);

@@ -1,4 +1,4 @@
-//! YAML text to [`Raw`], as Kubernetes reads YAML: the words of YAML 1.1 for bools, octal numbers.
+//! Parses YAML to [`Raw`] like Kubernetes: with the booleans of YAML 1.1 and octal numbers.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use super::json;
 use super::raw::Raw;
 
-/// Reads the first document: JSON as deep as objects may be written, other YAML up to 64 levels.
+/// Parses the first document: JSON up to the maximum depth of written objects, other YAML up to 64 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
     let text = first_document(text);
     if text.trim_ascii_start().starts_with(b"{")
@@ -24,7 +24,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
         .map_err(|error| format!("yaml: {}", go_text(first_line(&error.to_string()))))
 }
 
-/// What Go says of a text that is no YAML: the line, if it is not the first, and what is wrong there.
+/// Go's error for invalid YAML: the line, if it is not the first, and the reason.
 /// In Kubernetes: `yaml.parser.fail`.
 fn go_text(text: &str) -> String {
     let Some(rest) = text.strip_prefix("error: line ") else { return text.to_owned() };
@@ -36,7 +36,7 @@ fn go_text(text: &str) -> String {
     }
 }
 
-/// The text up to the mark that ends its first document.
+/// The text up to the end marker of its first document.
 pub(crate) fn first_document(text: &[u8]) -> &[u8] {
     let (mut at, mut begun) = (0, false);
     for line in text.split_inclusive(|byte| *byte == b'\n') {

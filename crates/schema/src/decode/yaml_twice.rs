@@ -8,8 +8,8 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use super::raw::Raw;
 use super::yaml::first_document;
 
-/// What go-yaml says of the keys that are there twice, if any is.
-/// In Kubernetes: `yaml.UnmarshalStrict`, which passes on what it says.
+/// The errors of go-yaml about duplicate keys, if there are any.
+/// In Kubernetes: `yaml.UnmarshalStrict`, which returns them unchanged.
 pub(crate) fn keys_that_are_there_twice(text: &[u8]) -> Option<String> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
@@ -19,7 +19,7 @@ pub(crate) fn keys_that_are_there_twice(text: &[u8]) -> Option<String> {
     if found.is_empty() { None } else { Some(format!("yaml: unmarshal errors:\n  {}", found.join("\n  "))) }
 }
 
-/// A sentence for each key that is there twice below a node: first of those further below.
+/// An error for each duplicate key below a node, deeper ones first.
 struct Twice(Vec<String>);
 
 impl<'de> Deserialize<'de> for Twice {
@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for Node {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Twice, A::Error> {
         let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
         while let Some((key, value)) = fields.next_entry::<Raw, Spanned<Twice>>()? {
-            // Go-yaml names the line on which the value begins.
+            // go-yaml reports the line of the value.
             let line = value.defined.line();
             found.extend(value.value.0);
             if seen.contains(&key) {

@@ -1,4 +1,4 @@
-//! What custom kinds look like: their schemas as both versions publish them.
+//! The published schemas of custom kinds, in both versions of OpenAPI.
 
 use serde_json::{Map, Value, json};
 
@@ -6,13 +6,13 @@ use super::dialect::Dialect;
 use super::structural::structural;
 use super::{Descriptions, META, Published, type_name};
 
-/// The types that custom kinds refer to.
+/// The types to which custom kinds refer.
 pub(super) const REFERRED: [&str; 2] =
     ["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"];
 
-/// What all objects have is described as it is of the definitions themselves.
+/// The kind whose descriptions of `apiVersion`, `kind` and `metadata` are used.
 const DEFINITION: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition";
-/// Its metadata is that of lists.
+/// The kind whose metadata has the type of list metadata.
 const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 const API_VERSION: &str = "the group and version that the object is written in";
 const KIND: &str = "the kind of the object";
@@ -21,7 +21,7 @@ const METADATA: &str = "standard metadata";
 const UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
 const GROUP_VERSION_KIND: &str = "x-kubernetes-group-version-kind";
 
-/// Groups that the server of custom kinds does not know: it knows those that have a client in Go.
+/// Groups without a Go client, which Kubernetes' server of custom kinds does not know.
 const UNKNOWN_GROUPS: [&str; 4] =
     ["admission.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "imagepolicy.k8s.io"];
 
@@ -57,8 +57,7 @@ pub(super) fn add_kind(
     out.insert(list_name, list);
 }
 
-/// Leaves out of the kinds of a type (there is a `DeleteOptions` in every group) those that stand in no document of
-/// custom kinds.
+/// Removes kinds of a type that are not in documents of custom kinds (there is a `DeleteOptions` in every group).
 pub(super) fn forget_unknown_groups(schema: &mut Value) {
     let is_known = |kind: &Value| !kind["group"].as_str().is_some_and(|group| UNKNOWN_GROUPS.contains(&group));
     if let Some(Value::Array(kinds)) = schema.get_mut(GROUP_VERSION_KIND) {
@@ -66,15 +65,15 @@ pub(super) fn forget_unknown_groups(schema: &mut Value) {
     }
 }
 
-/// Where the words about what all objects have come from.
+/// The source of the descriptions of common fields.
 struct Words<'a> {
     descriptions: &'a dyn Descriptions,
     dialect: Dialect,
 }
 
 impl Words<'_> {
-    /// A kind that takes any field is an object of which nothing else is said in version 2: kubectl would refuse what
-    /// is not named.
+    /// In v2, a kind that accepts any field is published as an object without further schema, because kubectl would
+    /// refuse fields that are not listed.
     fn object(&self, schema: &Value) -> Value {
         let Some(schema) = schema.as_object().filter(|schema| !schema.is_empty()) else {
             return json!({"type": "object"});
@@ -111,7 +110,7 @@ impl Words<'_> {
         object["properties"]["kind"] = json!({"type": "string", "description": kind});
     }
 
-    /// Objects inside of objects have what all objects have, unless kubectl would then refuse their other fields.
+    /// Embedded resources have the common fields, unless kubectl would then refuse their other fields.
     fn embed(&self, schema: &mut Value) {
         let Some(fields) = schema.as_object_mut() else { return };
         if let Some(Value::Object(properties)) = fields.get_mut("properties") {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Descriptions;
 
-/// Descriptions in a text: a line each, sorted by type and field.
+/// Descriptions in a text: one line each, sorted by type and field.
 ///
 /// ```text
 /// io.k8s.api.core.v1.Pod⇥Pod is a collection of containers ...
@@ -15,11 +15,11 @@ use super::Descriptions;
 #[derive(Debug)]
 pub struct Described {
     text: String,
-    /// Where each line lies.
+    /// The range of each line.
     lines: Vec<Range<usize>>,
 }
 
-/// What a text of descriptions cannot say.
+/// An invalid line of a text of descriptions.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("line {line} of the descriptions {why}")]
 pub struct NotDescribed {
@@ -32,10 +32,10 @@ pub struct NotDescribed {
 type Key<'a> = (&'a str, Option<&'a str>);
 
 impl Described {
-    /// Reads a text; its lines are copied out only when they are asked for.
+    /// Parses a text; lines are copied only when they are requested.
     ///
     /// # Errors
-    /// If a line has no description, a backslash stands before anything else than `n` or `\`, or lines are out of order.
+    /// If a line has no description, a backslash is followed by anything except `n` or `\`, or lines are out of order.
     pub fn read(text: String) -> Result<Self, NotDescribed> {
         let mut lines = Vec::new();
         let mut before: Option<Key<'_>> = None;
@@ -56,13 +56,13 @@ impl Described {
         Ok(Self { text, lines })
     }
 
-    /// The text that says of each type and field what it is for.
+    /// Writes a text with these descriptions of types and fields.
     pub fn write(descriptions: &BTreeMap<(String, Option<String>), String>) -> String {
         let mut text = String::new();
         for ((ty, field), description) in descriptions {
             text.push_str(ty);
             if let Some(field) = field {
-                // A string takes whatever is written to it.
+                // Writing to a String does not fail.
                 let _ = write!(text, " {field}");
             }
             let _ = writeln!(text, "\t{}", description.replace('\\', "\\\\").replace('\n', "\\n"));
@@ -70,7 +70,7 @@ impl Described {
         text
     }
 
-    /// A line that was found good.
+    /// A valid line.
     fn line(&self, range: &Range<usize>) -> (Key<'_>, &str) {
         parts(&self.text[range.clone()]).unwrap_or_default()
     }

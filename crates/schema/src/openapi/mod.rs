@@ -31,18 +31,18 @@ pub use described::{Described, NotDescribed};
 pub use v2::v2;
 pub use v3::v3;
 
-/// A resource that the documents speak of.
+/// A published resource.
 #[derive(Clone, Debug)]
 pub struct Published<'a> {
     /// The resource.
     pub row: &'a ResourceRow,
     /// The `openAPIV3Schema` of a custom kind; built-in kinds have a type in the table.
     pub schema: Option<&'a Value>,
-    /// The fields by which custom objects can be chosen.
+    /// The selectable fields of a custom kind.
     pub selectable: Vec<&'a str>,
 }
 
-/// Where descriptions come from: of a type (`io.k8s.api.core.v1.Pod`), or of one of its fields.
+/// A source of descriptions of types (`io.k8s.api.core.v1.Pod`) and their fields.
 pub trait Descriptions {
     /// The description; empty if it is missing.
     fn describe(&self, ty: &str, field: Option<&str>) -> String;
@@ -60,7 +60,7 @@ impl Descriptions for Undescribed {
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/// The names of all documents, as the index at `/openapi/v3` lists them: `api/v1`, `apis/apps`, `apis/apps/v1`.
+/// The names of all documents in the index at `/openapi/v3`: `api/v1`, `apis/apps`, `apis/apps/v1`.
 pub fn v3_paths(resources: &[Published<'_>]) -> BTreeSet<String> {
     let mut paths: BTreeSet<String> = [".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version"]
         .into_iter()
@@ -116,7 +116,7 @@ fn routes_of<'a>(
     Some((routes, here))
 }
 
-/// Who says all this of which release.
+/// The `info` of a document: the title and the version.
 fn info() -> Value {
     let (major, minor) = kubernetes_major_minor();
     json!({"title": "Kubernetes", "version": format!("{major}.{minor}")})
@@ -137,7 +137,7 @@ fn prefix(version: &GroupVersion) -> String {
     }
 }
 
-/// The name under which a kind is published: of a built-in one its type's, of a custom one its group's, reversed.
+/// The published name of a kind: that of its type for a built-in kind, and the reversed group for a custom kind.
 fn type_name(row: &ResourceRow, kind: &str) -> String {
     let kind = row.kind.group_version().kind(kind);
     match Table::v1_35().type_of_kind(&kind) {

@@ -1,14 +1,14 @@
-/// The words that the names of operations begin with.
+/// The first words of operation ids.
 const VERBS: [&str; 9] = ["connect", "create", "delete", "get", "list", "patch", "read", "replace", "watch"];
 
-/// How an operation is called, and under which word it is filed.
+/// The id and the tag of an operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub id: String,
     pub tag: String,
 }
 
-/// The name of an operation: that of its route, with group and version behind the verb, because names are unique.
+/// The operation id of a route, with group and version after the verb, because ids are unique.
 ///
 /// In Kubernetes: `GetOperationIDAndTags`.
 pub(super) fn of_path(path: &str, route: &str) -> Named {
@@ -36,7 +36,7 @@ pub(super) fn of_path(path: &str, route: &str) -> Named {
     Named { id, tag }
 }
 
-/// The words of a text in one, each but the first with a capital letter. In Kubernetes: `ToValidOperationID`.
+/// Joins the words of a text in camel case. In Kubernetes: `ToValidOperationID`.
 fn joined(text: &str, mut capital: bool) -> String {
     let mut out = String::new();
     for (at, sign) in text.char_indices() {
@@ -53,7 +53,7 @@ fn joined(text: &str, mut capital: bool) -> String {
     out
 }
 
-/// `Status`, `Ephemeralcontainers`: a subresource as names of operations have it.
+/// `Status`, `Ephemeralcontainers`: a subresource in operation ids.
 pub(super) fn titled(subresource: &str) -> String {
     let mut letters = subresource.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());

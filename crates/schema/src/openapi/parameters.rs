@@ -3,7 +3,7 @@ use coracle_meta::GroupVersionKind;
 use super::{Descriptions, META};
 use crate::table::{Node, Table};
 
-/// A parameter of a path or a query. They are in order by name.
+/// A parameter in a path or a query. Parameters are ordered by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Parameter {
     pub name: String,
@@ -50,7 +50,7 @@ pub(super) const DELETE_COLLECTION: [&str; 13] = [
 pub(super) const WRITE: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 pub(super) const PATCH: [&str; 4] = ["dryRun", "fieldManager", "fieldValidation", "force"];
 
-/// What parameters of the generic verbs are, where they are no text.
+/// The boolean parameters of the generic verbs.
 const BOOLEANS: [&str; 6] = [
     "allowWatchBookmarks",
     "force",
@@ -61,12 +61,12 @@ const BOOLEANS: [&str; 6] = [
 ];
 const INTEGERS: [&str; 3] = ["gracePeriodSeconds", "limit", "timeoutSeconds"];
 
-/// The options by whose fields parameters are described.
+/// The options whose fields describe parameters.
 pub(super) const LIST_OPTIONS: &str = "ListOptions";
 pub(super) const DELETE_OPTIONS: &str = "DeleteOptions";
 
 impl Parameter {
-    /// One of those that the generic verbs have, a field of this kind of options of `meta/v1`.
+    /// A parameter of the generic verbs: a field of this kind of options of `meta/v1`.
     pub(super) fn in_query(name: &str, options: &str, descriptions: &dyn Descriptions) -> Self {
         let ty = if BOOLEANS.contains(&name) {
             "boolean"
@@ -79,14 +79,14 @@ impl Parameter {
         Self { name: name.to_owned(), location: "query", ty, description }
     }
 
-    /// Whether the answer is written for people, which every verb may be asked.
+    /// The parameter `pretty` of every verb.
     pub(super) fn pretty() -> Self {
         let description = "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a \
                            browser or command-line HTTP tool (curl and wget).";
         Self { name: "pretty".to_owned(), location: "query", ty: "string", description: description.to_owned() }
     }
 
-    /// Those that stand in braces in the path of a `kind`.
+    /// The parameters in braces in the path of a `kind`.
     pub(super) fn in_path(path: &str, kind: &str) -> impl Iterator<Item = Self> {
         let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
         names.map(move |name| {
@@ -99,7 +99,7 @@ impl Parameter {
         })
     }
 
-    /// Those that a kind of options has. Times are not among them.
+    /// The parameters of a kind of options, without times.
     pub(super) fn of_options(options: &GroupVersionKind, descriptions: &dyn Descriptions) -> Vec<Self> {
         let table = Table::v1_35();
         let Some(schema) = table.kind(options) else { return Vec::new() };

@@ -29,16 +29,16 @@ pub(super) const CUSTOM_PATCHES: &[&str] =
 pub(super) const JSON: &[&str] = &["application/json"];
 pub(super) const KEYS: &[&str] = &["application/jwk-set+json"];
 
-/// What a body or an answer holds.
+/// The content of a body or a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Model {
     /// Text.
     Text,
-    /// A value of the type of this name.
+    /// A value of the type with this name.
     Named(String),
 }
 
-/// What a client sends.
+/// The body of a request.
 #[derive(Clone, Debug)]
 pub(super) struct RequestBody {
     pub model: Model,
@@ -55,20 +55,20 @@ pub(super) struct Route {
     pub id: String,
     pub tag: String,
     pub description: String,
-    /// The verb and what it is about, where the path is that of a resource.
+    /// The verb and the kind, if the path is that of a resource.
     pub about: Option<(&'static str, GroupVersionKind)>,
     pub consumes: &'static [&'static str],
     pub produces: &'static [&'static str],
-    /// Those of the path among them.
+    /// The parameters, including those in the path.
     pub parameters: Vec<Parameter>,
     pub body: Option<RequestBody>,
-    /// With which codes the answer comes.
+    /// The codes of the response.
     pub codes: &'static [u16],
     pub answer: Model,
 }
 
 impl Route {
-    /// A path that is no resource.
+    /// A path that is not a resource.
     pub(super) fn single(path: &str, word: &str, answer: Model) -> Self {
         let (consumes, produces): (&[&str], &[&str]) = match path {
             "/openid/v1/jwks/" => (&[], KEYS),
@@ -104,7 +104,7 @@ impl Route {
         answers.chain([refused]).collect()
     }
 
-    /// The extensions that say what the operation does with which kind.
+    /// The extensions with the action and the kind of the operation.
     pub(super) fn extensions(&self) -> Map<String, Value> {
         let Some((action, kind)) = &self.about else { return Map::new() };
         let kind = json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
@@ -115,7 +115,7 @@ impl Route {
     }
 }
 
-/// What a path that is no resource is for.
+/// The description of a path that is not a resource.
 fn purpose(path: &str) -> &'static str {
     match path {
         "/openid/v1/jwks/" => {
@@ -131,7 +131,7 @@ fn purpose(path: &str) -> &'static str {
     }
 }
 
-/// What the code of an answer means.
+/// The description of the code of a response.
 fn meaning(code: u16) -> &'static str {
     match code {
         200 => "OK",
@@ -141,13 +141,13 @@ fn meaning(code: u16) -> &'static str {
     }
 }
 
-/// The routes of one path, and the parameters that all of them have, which stand at the path.
+/// The routes of one path, and their common parameters, which are listed at the path.
 pub(super) struct PathRoutes {
     pub shared: Vec<Parameter>,
     pub routes: Vec<Route>,
 }
 
-/// Brings routes together by their paths. In Kubernetes: `groupRoutesByPath`, `findCommonParameters`.
+/// Groups routes by path. In Kubernetes: `groupRoutesByPath`, `findCommonParameters`.
 pub(super) fn by_path(routes: Vec<Route>) -> BTreeMap<String, PathRoutes> {
     let mut grouped: BTreeMap<String, Vec<Route>> = BTreeMap::new();
     for route in routes {

@@ -7,18 +7,18 @@ use super::route::{ANY, CUSTOM, CUSTOM_PATCHES, LOG, Model, OBJECT, PATCHES, Req
 use super::{Descriptions, META, operation_id, type_name};
 use crate::table::{ResourceRow, SubresourceRow, Table, Trait};
 
-/// The routes of a resource. Built-in and custom kinds differ in formats, and in what is said of deleting.
+/// The routes of a resource. Built-in and custom kinds differ in formats, and in the documentation of deletions.
 ///
 /// In Kubernetes: `registerResourceHandlers`, and `generateBuilder` for custom kinds.
 pub(super) fn of_resource(row: &ResourceRow, is_custom: bool, descriptions: &dyn Descriptions) -> Vec<Route> {
     Routes { row, is_custom, descriptions, out: Vec::new() }.all()
 }
 
-/// One method on its way to a route.
+/// One method of a route.
 struct Call<'a> {
     method: &'static str,
     action: &'static str,
-    /// The word that the name of the operation begins with.
+    /// The first word of the operation id.
     word: &'a str,
     subresource: &'a str,
     suffix: &'a str,
@@ -62,7 +62,7 @@ impl Routes<'_> {
         self.row.verbs.iter().any(|known| known == verb)
     }
 
-    /// A route without parameters of its own, a body, and with an answer of this kind.
+    /// A route with a response of this kind, without its own parameters and without a body.
     fn route(&self, path: &str, call: &Call<'_>, kind: &GroupVersionKind, answer: Model) -> Route {
         let is_of_namespace = self.row.scope == Scope::Namespaced && !call.suffix.ends_with("ForAllNamespaces");
         let namespaced = if is_of_namespace { "Namespaced" } else { "" };
@@ -86,7 +86,7 @@ impl Routes<'_> {
         }
     }
 
-    /// What a method is for. In Kubernetes: what `registerResourceHandlers` says with `Doc`.
+    /// The description of a method. In Kubernetes: `Doc` in `registerResourceHandlers`.
     fn purpose(&self, call: &Call<'_>) -> String {
         let kind = &self.row.kind.kind;
         let part = |word: &str, end: &str| match call.subresource {
@@ -115,7 +115,7 @@ impl Routes<'_> {
         }
     }
 
-    /// Gives a route those parameters of the generic verbs, which are fields of these options.
+    /// Adds parameters of the generic verbs to a route; they are fields of these options.
     fn give(&self, route: &mut Route, parameters: &[&str], options: &str) {
         let parameters = parameters.iter().map(|name| Parameter::in_query(name, options, self.descriptions));
         route.parameters.extend(parameters);
@@ -137,7 +137,7 @@ impl Routes<'_> {
                 suffix: "",
             };
             let mut route = self.route(path, &call, &self.row.kind, meta("Status"));
-            // Custom kinds publish that a list is chosen, and not how each object is deleted.
+            // Custom kinds publish list options, but not delete options, for a deletion of a collection.
             if self.is_custom {
                 self.give(&mut route, &LIST, LIST_OPTIONS);
             } else {
@@ -196,7 +196,7 @@ impl Routes<'_> {
     fn get(&mut self, path: &str, kind: &GroupVersionKind, subresource: &str) {
         let call = Call { method: "get", action: "get", word: "read", subresource, suffix: "" };
         let mut route = self.route(path, &call, kind, self.object(kind));
-        // A single custom object is read with a resource version, which built-in ones do not publish.
+        // A get of a custom object publishes `resourceVersion`, which built-in kinds do not.
         if self.is_custom {
             self.give(&mut route, &["resourceVersion"], LIST_OPTIONS);
         }

@@ -1,4 +1,4 @@
-//! What objects look like.
+//! The schemas of built-in types.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::table::{
 
 const REFERENCE: &str = "#/components/schemas/";
 
-/// Adds the built-in types among these, and those that they refer to.
+/// Adds the built-in types among these, and the types to which they refer.
 pub(super) fn add_referenced(
     table: &Table,
     mut open: Vec<String>,
@@ -27,7 +27,7 @@ pub(super) fn add_referenced(
     }
 }
 
-/// Finds what `$ref` names. A property may be called `$ref`, too: then its value is no text.
+/// Finds the targets of `$ref`. A property may be called `$ref`, too: then its value is not a text.
 fn references(value: &Value, out: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -170,7 +170,7 @@ fn of_shape(ty: TypeRef<'_>) -> Value {
     }
 }
 
-/// An element of a list or a value of a map, with the default that Go's zero gives it.
+/// An element of a list or a value of a map, with Go's zero value as its default.
 fn of_element(ty: TypeRef<'_>) -> Value {
     let mut out = of_shape(ty);
     if let Some(zero) = zero(ty) {
@@ -179,7 +179,7 @@ fn of_element(ty: TypeRef<'_>) -> Value {
     with_reference_in_all_of(out)
 }
 
-/// The zero that OpenAPI publishes for a value that Go does not hold by a pointer.
+/// The published zero value of a type that Go does not hold by a pointer.
 fn zero(ty: TypeRef<'_>) -> Option<Value> {
     Some(match ty.node() {
         Node::String => "".into(),

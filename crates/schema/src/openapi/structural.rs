@@ -2,7 +2,7 @@ use serde_json::{Map, Value, json};
 
 use super::dialect::Dialect;
 
-/// What is said of a value whatever its place, and left out where it is empty.
+/// The keywords that are copied unless they are empty.
 const WORDS: [&str; 6] = ["type", "description", "title", "format", "pattern", "default"];
 const NUMBERS: [&str; 9] = [
     "maximum",
@@ -28,7 +28,7 @@ const LISTS: [&str; 4] = ["enum", "required", "x-kubernetes-list-map-keys", "x-k
 const STATED: [&str; 2] = ["x-kubernetes-list-type", "x-kubernetes-map-type"];
 const JUNCTORS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// The schema of a custom kind as it is published.
+/// The published schema of a custom kind.
 ///
 /// In Kubernetes: `NewStructural`, `Unfold`, `ToStructuralOpenAPIV2` and `ToKubeOpenAPI`.
 pub(super) fn structural(schema: &Map<String, Value>, dialect: Dialect) -> Value {
@@ -60,7 +60,7 @@ fn below(schema: &Value, dialect: Dialect) -> Value {
     schema.as_object().map_or_else(|| json!({}), |schema| structural(schema, dialect))
 }
 
-/// What is said of the value itself.
+/// The keywords about the value itself.
 fn said(schema: &Map<String, Value>) -> Map<String, Value> {
     let keeps = |name: &str, value: &Value| {
         WORDS.contains(&name) && !value.is_null() && (name == "default" || value != "")
@@ -86,7 +86,7 @@ fn add_junctors(schema: &Map<String, Value>, out: &mut Map<String, Value>) {
     }
 }
 
-/// A schema below `allOf` and its like. What is said of other fields there is checked, and not published.
+/// A schema below `allOf`, `anyOf`, `oneOf` or `not`. Its keywords about other fields are validated and not published.
 /// In Kubernetes: `NestedValueValidation.toKubeOpenAPI`.
 fn nested(schema: &Value) -> Value {
     let Some(schema) = schema.as_object() else { return json!({}) };
@@ -104,7 +104,7 @@ fn nested(schema: &Value) -> Value {
     Value::Object(out)
 }
 
-/// A number or a text says so in words that those know who do not know the extension.
+/// Expresses an int-or-string with standard keywords, for clients that do not know the extension.
 fn unfold(out: &mut Map<String, Value>) {
     if out.get("x-kubernetes-int-or-string") != Some(&Value::Bool(true)) {
         return;

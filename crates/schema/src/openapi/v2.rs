@@ -14,12 +14,12 @@ use super::v3::models;
 use super::{Descriptions, Published, routes_of, schemas, v3_paths};
 use crate::table::Table;
 
-/// Parameters that stand where they are used: the names of objects, and those by which old clients see what a server
-/// can do. In Kubernetes: `collectSharedParameters`.
+/// Parameters that are not shared: the names of objects, and those with which old clients detect features of a server.
+/// In Kubernetes: `collectSharedParameters`.
 const IN_PLACE: [&str; 3] = ["name", "fieldValidation", "dryRun"];
 
-/// One document for everything. Swagger 2 cannot say all that version 3 can: unions and `nullable` are left out, and
-/// so are defaults, which Kubernetes publishes in version 3 alone.
+/// One document for everything. Swagger 2 has no unions and no `nullable`, so these are left out. Defaults are left
+/// out, too, because Kubernetes publishes them only in v3.
 pub fn v2(resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Value {
     let mut routes = Vec::new();
     for path in v3_paths(resources) {
@@ -107,7 +107,7 @@ fn of_parameter(parameter: &Parameter, shared: &mut BTreeMap<String, Value>) -> 
     if IN_PLACE.contains(&parameter.name.as_str()) { out } else { share(&parameter.name, out, shared) }
 }
 
-/// A parameter that many operations have is said once, under its name and the hash of what it says.
+/// Shares a parameter of many operations under its name and its hash.
 fn share(name: &str, parameter: Value, shared: &mut BTreeMap<String, Value>) -> Value {
     let hash = fnv(parameter.to_string().as_bytes()).to_be_bytes();
     let name = format!("{name}-{}", URL_SAFE.encode(&hash[..6]));
@@ -122,7 +122,7 @@ fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// What version 2 knows of the schema of a built-in kind.
+/// The part of the schema of a built-in kind that v2 supports.
 fn of_schema(schema: &Value) -> Value {
     let Some(fields) = schema.as_object() else { return schema.clone() };
     let mut out = Map::new();
@@ -142,7 +142,7 @@ fn of_schema(schema: &Value) -> Value {
                 out.insert(name.clone(), properties.collect());
             }
             "items" | "additionalProperties" => drop(out.insert(name.clone(), of_schema(value))),
-            // Kubernetes publishes quantities and int-or-strings as texts here.
+            // Kubernetes publishes quantities and int-or-strings as strings here.
             "oneOf" => drop(out.insert("type".to_owned(), "string".into())),
             "default" => {}
             _ => drop(out.insert(name.clone(), value.clone())),

@@ -33,7 +33,7 @@ pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptio
     if !is_custom {
         components["securitySchemes"] = json!({"BearerToken": super::bearer_token()});
     }
-    // Custom kinds are published by a server of their own in Kubernetes, which says so.
+    // In Kubernetes, another server publishes custom kinds, with its own title.
     let info = match is_custom {
         true => json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}),
         false => super::info(),
@@ -41,7 +41,7 @@ pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptio
     Some(json!({"openapi": "3.0.0", "info": info, "paths": paths, "components": components}))
 }
 
-/// The types that a route speaks of.
+/// The types to which a route refers.
 pub(super) fn models(route: &Route) -> impl Iterator<Item = String> {
     let body = route.body.iter().map(|body| &body.model);
     body.chain([&route.answer]).filter_map(|model| match model {

@@ -5,21 +5,21 @@ use serde_json::Value;
 
 use crate::table::{Node, TypeRef};
 
-/// The parts of a document that a patch has taken apart, by the steps from the root.
+/// The parts of a document that a patch has opened, by the steps from the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
     below: BTreeMap<String, Touched>,
-    /// The patch brought this part along.
+    /// Whether the patch has added this part.
     is_new: bool,
 }
 
 impl Touched {
-    /// The part one step further.
+    /// The part one step below.
     pub(super) fn below(&mut self, step: &str) -> &mut Self {
         self.below.entry(step.to_owned()).or_default()
     }
 
-    /// What a merge patch takes apart: the objects that it has in common with the document.
+    /// The parts that a merge patch opens: the objects that it has in common with the document.
     pub fn by_merge(document: &Value, patch: &Value) -> Self {
         let mut touched = Self::default();
         for (name, part) in patch.as_object().into_iter().flatten() {
@@ -33,10 +33,10 @@ impl Touched {
     }
 }
 
-/// A patched document as messages quote it: what the patch has taken apart is put together in the order of the names,
-/// and all else stands in the order in which Go writes its structs.
+/// A patched document as messages quote it: opened parts have their members sorted by name, and all other parts have
+/// the order of Go structs.
 ///
-/// In Kubernetes: what `evanphx/json-patch` makes of the object as encoded.
+/// In Kubernetes: the result of `evanphx/json-patch` for the encoded object.
 pub fn document_text(root: Option<TypeRef<'_>>, document: &Value, touched: &Touched) -> String {
     let mut text = String::new();
     print(root, document, Some(touched), &mut text);
@@ -46,7 +46,7 @@ pub fn document_text(root: Option<TypeRef<'_>>, document: &Value, touched: &Touc
 fn print(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Touched>, text: &mut String) {
     match value {
         Value::Object(fields) => {
-            // What a patch brought along has lost its order.
+            // Parts that a patch has added have lost their order.
             let structure = match (touched, ty.map(TypeRef::node)) {
                 (None, Some(Node::Struct(structure))) => Some(structure),
                 _ => None,

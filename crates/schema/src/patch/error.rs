@@ -1,26 +1,26 @@
 use coracle_meta::{Status, StatusDetails, reason};
 
-/// Why a patch was not applied. Turns into the [`Status`] that the client gets.
+/// Why a patch was not applied. Converts to the [`Status`] for the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The patch is not one: 400.
+    /// The patch is invalid: 400.
     #[error("{0}")]
     Malformed(String),
-    /// The patch has more operations than the server performs: 413.
+    /// The patch has too many operations: 413.
     #[error("The allowed maximum operations in a JSON patch is {limit}, got {actual}")]
     TooManyOperations {
-        /// How many are performed.
+        /// The limit.
         limit: usize,
-        /// How many there are.
+        /// The number of operations.
         actual: usize,
     },
-    /// The patch merges lists so often that their items are more than the server looks at: 413.
+    /// The patch merges too many items of lists: 413.
     #[error("a strategic merge patch may look at {limit} items of lists, counting each as often as its list is merged")]
     TooManyItems {
-        /// How many are looked at.
+        /// The limit.
         limit: usize,
     },
-    /// The patch does not apply to this document: 422, with a message that does not say why.
+    /// The patch does not apply to this document: 422, with a message without the reason.
     #[error("{0}")]
     DoesNotApply(String),
     /// The patch contradicts the kind's schema or itself: 500, as in Kubernetes.

@@ -1,7 +1,7 @@
 use coracle_meta::go_quote;
 use serde_json::{Number, Value};
 
-/// Prints a value as Go's `%v` does: `map[image:nginx name:web]`, `[a b]`, `<nil>`. Messages of the API quote values so.
+/// Prints a value like Go's `%v`: `map[image:nginx name:web]`, `[a b]`, `<nil>`. Messages of the API quote values so.
 pub fn go_text(value: &Value) -> String {
     let mut out = String::new();
     print(value, &mut out);
@@ -39,7 +39,7 @@ fn print(value: &Value, out: &mut String) {
     }
 }
 
-/// Prints a value as Go's `%#v` does: `map[string]interface {}{"a":1}`, `[]interface {}{"x"}`.
+/// Prints a value like Go's `%#v`: `map[string]interface {}{"a":1}`, `[]interface {}{"x"}`.
 pub(crate) fn go_syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
@@ -58,7 +58,7 @@ pub(crate) fn go_syntax(value: &Value) -> String {
     }
 }
 
-/// What Go's `%T` calls a value of a map.
+/// The type of a map's value as Go's `%T` prints it.
 pub fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -71,7 +71,7 @@ pub fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// Floats are written with an exponent where it is less than -4 or at least 21.
+/// Floats have an exponent if it is less than -4 or at least 21.
 fn number_text(number: &Number) -> String {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
     let scientific = format!("{float:e}");

@@ -8,7 +8,7 @@ use super::Error;
 /// dropped.
 ///
 /// # Errors
-/// [`Error::Malformed`] if the patch is no object.
+/// [`Error::Malformed`] if the patch is not an object.
 pub fn merge_patch(document: Value, patch: Value) -> Result<Value, Error> {
     let type_name = match &patch {
         Value::Object(_) => return Ok(merged(document, patch)),

@@ -3,12 +3,12 @@ use serde_json::{Map, Value};
 
 use super::{Error, Touched};
 
-/// How many operations a patch may have.
+/// The maximum number of operations in a patch.
 const MAX_OPERATIONS: usize = 10_000;
-/// How many bytes of JSON the `copy` operations of a patch may add together: as much as a request may have.
+/// The maximum number of bytes of JSON that all `copy` operations of a patch may add: the limit of a request.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
-/// How deeply a document may be nested on the way: what can be read. A result that is deeper than may be written is refused
-/// when it is written, with the limit.
+/// The maximum depth of intermediate documents: that of reads. A result beyond the maximum depth of writes is refused
+/// by the write, with the limit.
 const MAX_DEPTH: usize = coracle_meta::json::DEEPEST_READ;
 
 /// A JSON patch (RFC 6902) with the semantics of Go's `evanphx/json-patch` v4, which Kubernetes uses.
@@ -21,7 +21,7 @@ pub struct JsonPatch {
 }
 
 impl JsonPatch {
-    /// Takes a patch, and lists what a strict reader objects to: fields that no operation has.
+    /// Parses a patch, and lists the strict errors: fields that no operation has.
     ///
     /// # Errors
     /// [`Error::Malformed`] and [`Error::TooManyOperations`].
@@ -33,10 +33,10 @@ impl JsonPatch {
         Ok((Self { operations }, objections))
     }
 
-    /// Takes a patch as a webhook sends it: of operations only what is performed is looked at.
+    /// Parses a patch of a webhook. Operations are validated only when they are performed.
     ///
     /// # Errors
-    /// What Go says of a text that is no patch. In Kubernetes: `jsonpatch.DecodePatch`.
+    /// Go's error for an invalid patch. In Kubernetes: `jsonpatch.DecodePatch`.
     pub fn decode(text: &[u8]) -> Result<Self, String> {
         let (patch, _) = crate::decode::parse(text, crate::decode::Format::Json)?;
         let wrong = |value: &Value, expected: &str| {
@@ -60,7 +60,7 @@ impl JsonPatch {
         self.operations.is_empty()
     }
 
-    /// The containers that the operations go through, from the root; see [`document_text`](super::document_text).
+    /// The parts on the paths of the operations, from the root; see [`document_text`](super::document_text).
     pub fn touched(&self) -> Touched {
         let mut touched = Touched::default();
         let paths = self.operations.iter().flat_map(|operation| [operation.get("path"), operation.get("from")]);
@@ -87,10 +87,10 @@ impl JsonPatch {
     }
 }
 
-/// The operations of a patch, and the fields in it that are there twice or unknown.
+/// The operations of a patch, and its duplicate and unknown fields.
 type Operations = (Vec<Map<String, Value>>, Vec<String>);
 
-/// The operations of a patch, and what a strict reader objects to.
+/// The operations of a patch, and the strict errors.
 fn read(patch: Value) -> Result<Operations, Error> {
     let items = match patch {
         Value::Array(items) => items,
@@ -137,11 +137,11 @@ fn kind_name(value: &Value) -> &'static str {
 struct Run {
     document: Value,
     copied_bytes: usize,
-    /// At least as deep as the document is nested.
+    /// An upper bound of the document's depth.
     depth: usize,
 }
 
-/// What Go says of a field that an operation does not have.
+/// Go's error for a missing field of an operation.
 const NO_PATH: &str = "operation missing path field: missing value";
 const NO_FROM: &str = "operation, missing from field: missing value";
 
@@ -180,12 +180,12 @@ impl Run {
         }
     }
 
-    /// An upper bound of how deep a value at the path is nested.
+    /// An upper bound of the depth of a value at the path.
     fn depth_below(&self, path: &str) -> usize {
         self.depth.saturating_sub(path.matches('/').count())
     }
 
-    /// Keeps the bound of the document's depth; looks closer when the bound says that it could be too deep.
+    /// Updates the bound of the document's depth; computes the exact depth if the bound exceeds the limit.
     fn deepen(&mut self, path: &str, value: &Value, bound: usize) -> Result<(), String> {
         let steps = path.matches('/').count();
         let mut deepest = steps + bound;
@@ -286,7 +286,7 @@ impl Run {
     }
 }
 
-/// What Go says of what is not there.
+/// Go's error for a missing value.
 const MISSING: &str = "missing value";
 
 fn add(parent: &mut Value, key: String, value: Value) -> Result<(), String> {
@@ -327,12 +327,12 @@ fn item<'v>(list: &'v mut Value, key: &str) -> Result<&'v mut Value, String> {
     Ok(&mut items[at])
 }
 
-/// A number as Go's `strconv.Atoi` reads it.
+/// Parses a number like Go's `strconv.Atoi`.
 fn number(key: &str) -> Result<i64, String> {
     key.parse().map_err(|_| format!("strconv.Atoi: parsing {}: invalid syntax", go_quote(key)))
 }
 
-/// A place in a list of `length`; below zero from the end.
+/// An index in a list of `length`; a negative number counts from the end.
 fn place(number: i64, length: usize) -> Result<usize, String> {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let place = if number < 0 { number + length } else { number };
@@ -342,7 +342,7 @@ fn place(number: i64, length: usize) -> Result<usize, String> {
     }
 }
 
-/// How deeply a value is nested; a scalar is 0 deep.
+/// The depth of a value; a scalar has depth 0.
 fn depth_of(value: &Value) -> usize {
     let deepest = match value {
         Value::Object(fields) => fields.values().map(depth_of).max(),

@@ -4,7 +4,7 @@
 //! document + patch --JsonPatch::apply | merge_patch | strategic_merge_patch--> patched document | Error --> Status
 //! ```
 //! All are functions from JSON values to JSON values. Server-side apply, the fourth, is in [`crate::apply`].
-//! Not here: decoding what was patched, and telling unknown fields.
+//! Not here: decoding the result, and reporting unknown fields.
 
 mod document_text;
 mod error;

@@ -11,11 +11,11 @@ const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
-/// How many items of lists are looked at for one patch. A patch that merges each list once looks at no more than a few times
-/// those that two bodies can hold; one that names an item again and again merges the lists in it each time.
+/// The maximum number of merged items of lists in one patch. A patch that merges each list once stays below a few times
+/// the number of items in two bodies. A patch that contains an item repeatedly merges the item's lists each time.
 const MOST_ITEMS: usize = 1_000_000;
 
-/// How many items may still be looked at.
+/// The remaining number of items.
 struct Left(Cell<usize>);
 
 impl Left {
@@ -26,8 +26,8 @@ impl Left {
     }
 }
 
-/// Applies a strategic merge patch: objects merge, lists merge by key or as sets where the kind says so, and directives
-/// (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`) say otherwise.
+/// Applies a strategic merge patch: objects merge, lists merge by key or as sets if the kind declares it, and
+/// directives (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`) override this.
 ///
 /// In Kubernetes: `strategicpatch.StrategicMergeMapPatch`.
 ///
@@ -117,7 +117,7 @@ fn merge_field<P: Place>(
     Ok(())
 }
 
-/// What the schema says of a field; a patch cannot merge what the kind does not have.
+/// The place of a field; a patch cannot merge a field that the kind does not have.
 fn place_of_field<P: Place>(place: P, name: &str) -> Result<P, Error> {
     let below = match place.form() {
         crate::apply::Form::Any | crate::apply::Form::Opaque => Some(place),
@@ -126,7 +126,7 @@ fn place_of_field<P: Place>(place: P, name: &str) -> Result<P, Error> {
     below.ok_or_else(|| Error::Contradictory(format!("unable to find api field in struct for the json field {name:?}")))
 }
 
-/// The field that a directive such as `$setElementOrder/ports` is about; `None` if the name is no such directive.
+/// The field of a directive such as `$setElementOrder/ports`; `None` if the name is not such a directive.
 fn directive_target<'n>(name: &'n str, prefix: &str, complaint: &str) -> Result<Option<&'n str>, Error> {
     let Some(rest) = name.strip_prefix(prefix) else { return Ok(None) };
     match rest.strip_prefix('/') {
@@ -135,7 +135,7 @@ fn directive_target<'n>(name: &'n str, prefix: &str, complaint: &str) -> Result<
     }
 }
 
-/// Clears what `$retainKeys` does not list.
+/// Removes the fields that `$retainKeys` does not list.
 fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Error> {
     let malformed = || Error::Malformed("invalid patch format of retainKeys".to_owned());
     let Some(directive) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
@@ -167,7 +167,7 @@ fn delete_from_list(original: &mut Map<String, Value>, name: &str, value: Value)
     Ok(())
 }
 
-/// Merges the lists that `$setElementOrder` is about, puts them in order, and takes them out of the patch.
+/// Merges the lists of `$setElementOrder`, sorts them, and removes them from the patch.
 fn order_lists<P: Place>(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
@@ -285,7 +285,7 @@ fn merge_list<P: Place>(original: Vec<Value>, patch: Vec<Value>, place: P, left:
     in_order(merged, &patch, &original, Some(merge_key))
 }
 
-/// Obeys `$patch` in the items of a list: what is left of the list and of the patch.
+/// Applies `$patch` in the items of a list; returns the rest of the list and of the patch.
 fn obey_directives(
     mut original: Vec<Value>,
     patch: Vec<Value>,
@@ -336,7 +336,7 @@ fn merge_items<P: Place>(
                 let own = &mut original[at];
                 let fields_of_own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
                 *own = Value::Object(merge_map(fields_of_own, fields.clone(), below, left)?);
-                // A patch that says null takes the key away.
+                // A null in a patch removes the key.
                 if own.get(merge_key) != Some(key) {
                     let has_key = |own: &Value| own.get(merge_key) == Some(key);
                     *place_of_own = original[at..].iter().position(has_key).map(|after| at + after);
@@ -351,7 +351,7 @@ fn merge_items<P: Place>(
     Ok(original)
 }
 
-/// Where in a list the first item stands that has the key of an item of the patch.
+/// The index of the first item in a list with the key of an item of the patch.
 struct Places<'p> {
     numbers: BTreeMap<JsonKey<'p>, usize>,
     places: Vec<Option<usize>>,
@@ -380,8 +380,8 @@ impl<'p> Places<'p> {
     }
 }
 
-/// Puts merged items in order: those that `order` names as it does, the others as the list had them, interleaved by the
-/// places that the list gives both. In Kubernetes: `normalizeElementOrder`.
+/// Sorts merged items: those in `order` by it, the others as in the list, interleaved by their positions in the list.
+/// In Kubernetes: `normalizeElementOrder`.
 fn in_order(merged: Vec<Value>, order: &[Value], list: &[Value], merge_key: Option<&str>) -> Result<Vec<Value>, Error> {
     for item in merged.iter().chain(order).chain(list) {
         key_of(item, merge_key)?;
@@ -416,7 +416,7 @@ fn key_in<'v>(item: &'v Value, merge_key: Option<&str>) -> Option<JsonKey<'v>> {
     merge_key.map_or(Some(item), |merge_key| item.get(merge_key)).map(JsonKey)
 }
 
-/// Where each key stands first.
+/// The first index of each key.
 fn first_places<'v>(items: &'v [Value], merge_key: Option<&str>) -> BTreeMap<Option<JsonKey<'v>>, usize> {
     let mut places = BTreeMap::new();
     for (at, item) in items.iter().enumerate() {
@@ -431,7 +431,7 @@ enum ElementKind {
     Scalar,
 }
 
-/// The one type that all items of the lists have.
+/// The common type of all items of the lists.
 fn element_kind(lists: &[&[Value]]) -> Result<ElementKind, Error> {
     let mut items = lists.iter().flat_map(|list| list.iter());
     let Some(first) = items.next() else {
@@ -447,7 +447,7 @@ fn element_kind(lists: &[&[Value]]) -> Result<ElementKind, Error> {
     Ok(if first.is_object() { ElementKind::Object } else { ElementKind::Scalar })
 }
 
-/// What a new value is without its directives; `None` if it is one itself.
+/// A new value without its directives; `None` if it is a directive itself.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,

@@ -1,4 +1,4 @@
-//! A message to [`Raw`]. What the table does not know is skipped, as in Go.
+//! Decodes a message to [`Raw`]. Unknown fields are skipped, as in Go.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,12 +10,12 @@ use crate::decode::raw::Raw;
 use crate::go_time::{GoTime, Layout};
 use crate::table::{Field, Node, Special, Struct, Table, TypeRef};
 
-/// How deep messages may nest.
+/// The maximum depth of messages.
 const MAX_DEPTH: usize = 200;
 
 type Read<T> = Result<T, WireError>;
 
-/// Reads a message of a type.
+/// Decodes a message of a type.
 pub(crate) fn message(bytes: &[u8], ty: TypeRef<'_>) -> Read<Raw> {
     read_message(bytes, ty, 0)
 }
@@ -31,7 +31,7 @@ fn read_message(bytes: &[u8], ty: TypeRef<'_>, depth: usize) -> Read<Raw> {
             Ok(Raw::Object(fields))
         }
         Node::Special(special) => read_special(bytes, special, ty, depth),
-        // A list as the value of a map is a message of its own, with the elements under 1.
+        // A list as the value of a map is a message, with the elements in field 1.
         Node::List => {
             let element = ty.element().ok_or(WireError::Depth)?;
             let mut elements = Vec::new();
@@ -47,7 +47,7 @@ fn read_message(bytes: &[u8], ty: TypeRef<'_>, depth: usize) -> Read<Raw> {
     }
 }
 
-/// Reads the fields below `path`; messages whose fields JSON hoists are read into the same object.
+/// Decodes the fields below `path`; messages whose fields JSON inlines are decoded into the same object.
 fn read_struct(
     bytes: &[u8],
     body: &Struct,
@@ -89,7 +89,7 @@ fn read_field(
         (Node::Map, Some(element)) => {
             let entry = read_entry(wire.bytes(tag)?, element, depth + 1)?;
             match slot.map(|slot| &mut out[slot].1) {
-                // A key that comes twice counts once, with its last value.
+                // The last value of a duplicate key counts.
                 Some(Raw::Object(entries)) => entries.push(entry),
                 _ => out.push((field.name.clone(), Raw::Object(vec![entry]))),
             }

@@ -1,4 +1,4 @@
-//! A JSON tree to a message. What the table does not know, and what is `null`, is left out.
+//! Encodes a JSON tree as a message. Unknown fields and `null` are left out.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use super::wire::{put_bytes, put_double, put_int};
 use crate::go_time::{GoTime, Layout};
 use crate::table::{Field, Node, Special, TypeRef};
 
-/// Writes an object as a message of its type. Values that are not of their type are left out.
+/// Encodes an object as a message of its type. Values of another type are left out.
 pub(crate) fn object(tree: &Map<String, Value>, ty: TypeRef<'_>, out: &mut Vec<u8>) {
     let Some(body) = ty.as_struct() else { return };
     let is_present =
@@ -30,7 +30,7 @@ pub(crate) fn message(value: &Value, ty: TypeRef<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes fields sorted by their tags, of which the first `depth` are already written.
+/// Encodes fields sorted by their tags, of which the first `depth` are already written.
 fn put_struct(fields: &[&Field], depth: usize, tree: &Map<String, Value>, ty: TypeRef<'_>, out: &mut Vec<u8>) {
     for together in fields.chunk_by(|a, b| a.tags[depth] == b.tags[depth]) {
         let tag = together[0].tags[depth];

@@ -1,4 +1,4 @@
-//! Lists whose items are messages already: a head, the items one by one, a tail.
+//! Lists of already encoded items: a head, the items one by one, a tail.
 
 use serde_json::{Map, Value};
 
@@ -6,13 +6,13 @@ use super::wire::{put_bytes, put_varint, varint_length};
 use super::{MAGIC, encode, type_meta_of};
 use crate::table::KindSchema;
 
-/// The field of every list that holds its items.
+/// The field number of the items of every list.
 const ITEMS: u32 = 2;
 
-/// What a list ends with: `contentEncoding` and `contentType` of its envelope, both empty.
+/// The end of a list: `contentEncoding` and `contentType` of its envelope, both empty.
 pub const LIST_TAIL: &[u8] = &[3 << 3 | 2, 0, 4 << 3 | 2, 0];
 
-/// What a list begins with: its envelope and all but its items, which follow and take `items` bytes together
+/// The beginning of a list: its envelope and all fields except its items, which follow and have `items` bytes in total
 /// (the sum of [`list_item_length`]).
 pub fn list_head(head: &Map<String, Value>, schema: &KindSchema, items: u64) -> Vec<u8> {
     let mut raw = Vec::new();
@@ -25,7 +25,7 @@ pub fn list_head(head: &Map<String, Value>, schema: &KindSchema, items: u64) -> 
     out
 }
 
-/// How many bytes an item takes in a list, if it is a message of so many.
+/// The number of bytes of an item in a list, for a message of this length.
 pub fn list_item_length(message: usize) -> u64 {
     (1 + varint_length(message as u64) + message) as u64
 }

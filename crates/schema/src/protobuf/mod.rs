@@ -5,7 +5,7 @@
 //! Object --encode--> "k8s\0" Unknown { TypeMeta, raw }
 //! JSON text --transcode--> message --seal, list--> "k8s\0" Unknown { TypeMeta, raw }
 //! ```
-//! Custom kinds have no protobuf. Bytes of strangers cost no more memory than a constant times their length.
+//! Custom kinds have no protobuf. Decoding uses at most a constant times the length of the input.
 
 mod decode;
 mod encode;
@@ -22,10 +22,10 @@ use crate::decode::raw::Raw;
 use crate::table::KindSchema;
 use wire::{Reader, WireError, put_bytes};
 
-/// What every message to and from the API begins with.
+/// The first bytes of every message to and from the API.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// `runtime.Unknown`: a message and what it is.
+/// `runtime.Unknown`: a message with its type.
 struct Envelope<'a> {
     api_version: String,
     kind: String,
@@ -55,7 +55,7 @@ impl<'a> Envelope<'a> {
         Ok(envelope)
     }
 
-    /// Writes `apiVersion` and `kind`, which no message holds, into an object.
+    /// Sets `apiVersion` and `kind` of an object, which are not in messages.
     fn name(&self, object: &mut Raw) {
         if let Raw::Object(fields) = object {
             fields.push(("apiVersion".to_owned(), Raw::String(self.api_version.clone())));
@@ -64,7 +64,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Reads a body; an envelope without a kind holds the expected one.
+/// Decodes a body; an envelope without a kind has the expected kind.
 pub(crate) fn decode_raw(body: &[u8], expected: &GroupVersionKind, schema: &KindSchema) -> Result<Raw, String> {
     if body.is_empty() {
         return Err("empty data".to_owned());
@@ -82,7 +82,7 @@ pub(crate) fn decode_raw(body: &[u8], expected: &GroupVersionKind, schema: &Kind
     if envelope.api_version.is_empty() {
         envelope.api_version = expected.api_version();
     }
-    // Another kind's fields would be nonsense under this one's names; that it is another one is said by the caller.
+    // The fields of another kind would be wrong under these names; the caller reports the other kind.
     let mut raw = if envelope.kind == expected.kind {
         decode::message(envelope.raw, schema.root()).map_err(|error| error.to_string())?
     } else {
@@ -92,13 +92,13 @@ pub(crate) fn decode_raw(body: &[u8], expected: &GroupVersionKind, schema: &Kind
     Ok(raw)
 }
 
-/// The version and the kind that a message in its envelope says it is of; `None` if this is no message.
+/// The version and the kind in the envelope of a message; `None` if this is not a message.
 pub(crate) fn stored_type(value: &[u8]) -> Option<Result<(String, String), String>> {
     let envelope = Envelope::read(value.strip_prefix(MAGIC)?).map_err(|error| error.to_string());
     Some(envelope.map(|envelope| (envelope.api_version, envelope.kind)))
 }
 
-/// Reads a message in its envelope, of whatever version it says that it is; `None` if this is no message.
+/// Decodes a message in its envelope, in any version; `None` if this is not a message.
 pub(crate) fn stored_raw(value: &[u8], schema: &KindSchema) -> Option<Result<Raw, String>> {
     let envelope = value.strip_prefix(MAGIC)?;
     let read = || {
@@ -110,7 +110,7 @@ pub(crate) fn stored_raw(value: &[u8], schema: &KindSchema) -> Option<Result<Raw
     Some(read().map_err(|error: WireError| error.to_string()))
 }
 
-/// Writes an object (or a list of them) of a built-in kind with its envelope.
+/// Encodes an object (or a list of them) of a built-in kind with its envelope.
 pub fn encode(tree: &Map<String, Value>, schema: &KindSchema) -> Vec<u8> {
     let type_meta = type_meta_of(tree);
     let mut raw = Vec::new();
@@ -118,10 +118,10 @@ pub fn encode(tree: &Map<String, Value>, schema: &KindSchema) -> Vec<u8> {
     sealed(&type_meta, &raw)
 }
 
-/// An object's JSON, as this server writes it, as a message without an envelope. It never becomes a tree on the way.
+/// Converts an object's JSON, as this server writes it, to a message without an envelope, without an intermediate tree.
 ///
 /// # Errors
-/// If it is no JSON.
+/// If the JSON is invalid.
 pub fn transcode(json: &[u8], schema: &KindSchema) -> Result<Vec<u8>, serde_json::Error> {
     let mut out = Vec::with_capacity(json.len());
     transcode::object(json, schema.root(), &mut out)?;

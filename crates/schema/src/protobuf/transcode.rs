@@ -1,4 +1,4 @@
-//! JSON text to a message, without a tree between them: what a list of many objects is made of.
+//! Converts JSON to a message without an intermediate tree, for lists of many objects.
 
 use std::fmt;
 
@@ -12,16 +12,16 @@ use super::encode;
 use super::wire::{put_bytes, put_double, put_int, put_message};
 use crate::table::{Field, Node, Special, TypeRef};
 
-/// Writes the object that `json` holds as a message of its type. `json` is as the server itself writes it.
+/// Encodes the object in `json` as a message of its type. The server itself has written `json`.
 pub(crate) fn object(json: &[u8], ty: TypeRef<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(json);
-    // How deep objects may be was looked at when they were read.
+    // The depth was checked when the object was decoded.
     reader.disable_recursion_limit();
     Content { ty, out }.deserialize(&mut reader)?;
     reader.end()
 }
 
-/// The inside of a message: the fields of an object, or the elements of a list that stands where a message does.
+/// The content of a message: the fields of an object, or the elements of a list in place of a message.
 struct Content<'t, 'o> {
     ty: TypeRef<'t>,
     out: &'o mut Vec<u8>,
@@ -31,12 +31,12 @@ struct Content<'t, 'o> {
 struct Put<'t, 'o> {
     tag: u32,
     ty: TypeRef<'t>,
-    /// Whether this is a field as a whole: then lists and maps are written element by element, and `null` not at all.
+    /// Whether this is a whole field: then lists and maps are written element by element, and `null` is not written.
     is_field: bool,
     out: &'o mut Vec<u8>,
 }
 
-/// A field that was written: where its bytes are.
+/// The range of the bytes of a written field.
 struct Segment<'t> {
     field: &'t Field,
     start: usize,
@@ -95,8 +95,8 @@ impl<'de> Visitor<'de> for Content<'_, '_> {
     }
 }
 
-/// Brings the fields that were written from `base` on into the order of their tags, and puts those of embedded structs
-/// into theirs.
+/// Sorts the fields that were written from `base` on by their tags, and moves those of embedded structs into their
+/// messages.
 fn arrange(mut segments: Vec<Segment<'_>>, base: usize, out: &mut Vec<u8>) {
     let is_flat = segments.iter().all(|segment| segment.field.tags.len() == 1);
     if is_flat && segments.is_sorted_by(|a, b| a.field.tags <= b.field.tags) {

@@ -1,6 +1,6 @@
 //! The wire format: tags, varints, lengths.
 
-/// Why bytes cannot be read.
+/// Why bytes cannot be decoded.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum WireError {
     #[error("unexpected EOF")]
@@ -30,7 +30,7 @@ pub(crate) enum Wire<'a> {
     Fixed32,
 }
 
-/// Reads the fields of a message one after another. Borrows; allocates nothing.
+/// Decodes the fields of a message one after another, without allocation.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -136,7 +136,7 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, tag: u32, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Writes a field that is a message, whose inside `write` appends.
+/// Writes a field that is a message, whose content `write` appends.
 pub(crate) fn put_message<R>(out: &mut Vec<u8>, tag: u32, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     put_varint(out, u64::from(tag) << 3 | 2);
     let at = out.len();
@@ -154,7 +154,7 @@ pub(crate) fn put_message<R>(out: &mut Vec<u8>, tag: u32, write: impl FnOnce(&mu
     result
 }
 
-/// How many bytes a varint takes.
+/// The length of a varint in bytes.
 pub(crate) fn varint_length(value: u64) -> usize {
     (value | 1).ilog2() as usize / 7 + 1
 }

@@ -7,7 +7,7 @@ use super::pattern::Pattern;
 use super::raw_schema::{self as raw, Raw};
 use super::{completeness, keywords};
 
-/// Where in a schema a node stands, which decides what it must not leave out.
+/// The position of a node in a schema, which decides the required keywords.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -25,18 +25,18 @@ impl Level {
     }
 }
 
-/// What is wrong with the schema of a kind, in the order in which Kubernetes reports it.
+/// The errors of the schema of a kind, in the order of Kubernetes.
 #[derive(Debug, Default)]
 pub struct SchemaErrors {
-    /// What keeps the schema from being structural, or else what is wrong with its defaults.
+    /// Why the schema is not structural, or the errors of its defaults if it is.
     pub structural: Vec<FieldError>,
-    /// Keywords that are not supported, or not together.
+    /// Unsupported keywords and combinations of keywords.
     pub keywords: Vec<FieldError>,
 }
 
 impl SchemaErrors {
-    /// Checks the schema `openAPIV3Schema`, which stands at `path` in a definition. `wrong_defaults` gives what is wrong
-    /// with defaults besides, such as what rules say of them; it is asked of structural schemas only.
+    /// Validates the schema `openAPIV3Schema`, which is at `path` in a definition. `wrong_defaults` returns further
+    /// errors of defaults, such as those of rules; it is called only for structural schemas.
     ///
     /// In Kubernetes: `validateCustomResourceDefinitionValidation`.
     pub fn of(schema: &Value, path: &str, wrong_defaults: impl FnOnce(&Structural, &str) -> Vec<FieldError>) -> Self {
@@ -56,7 +56,7 @@ impl SchemaErrors {
     }
 }
 
-/// What keeps a schema from being structural, sorted. In Kubernetes: `ValidateStructural`.
+/// Why a schema is not structural, sorted. In Kubernetes: `ValidateStructural`.
 fn invariants(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_node(schema, Level::Root, path, &mut errors);
@@ -129,7 +129,7 @@ fn check_type(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldEr
     }
 }
 
-/// The validations of a node; `skips` says whether its `anyOf`, and that of its first `allOf`, only describe an
+/// The validations of a node; `skips` is whether its `anyOf`, and that of its first `allOf`, only describe an
 /// int-or-string.
 fn check_validations(schema: &Value, skips: (bool, bool), path: &str, errors: &mut Vec<FieldError>) {
     for (name, below, at) in raw::nested(schema) {
@@ -151,7 +151,7 @@ fn check_validations(schema: &Value, skips: (bool, bool), path: &str, errors: &m
     }
 }
 
-/// Checks a schema that only restricts: it must not say what the value is.
+/// Validates a schema that only restricts: it must not define the type of the value.
 fn check_nested(schema: &Value, of_int_or_string: bool, path: &str, errors: &mut Vec<FieldError>) {
     const EMPTY: &str = "must be empty to be structural";
     const UNDEFINED: &str = "must be undefined to be structural";
@@ -224,9 +224,9 @@ fn has_other_names(properties: &Map<String, Value>) -> bool {
 }
 
 impl Structural {
-    /// What is wrong with the defaults of a structural schema, as far as no rule is needed to tell: they have to fit the
-    /// place that they fill in, and to survive pruning. `more` gives what else is wrong with the default of a node, and gets
-    /// whether the node is a resource. In Kubernetes: `defaulting.ValidateDefaults`.
+    /// The errors of the defaults of a structural schema, without rules: defaults must be valid for their node, and
+    /// must not be pruned. `more` returns further errors of the default of a node, and gets whether the node is a
+    /// resource. In Kubernetes: `defaulting.ValidateDefaults`.
     pub fn wrong_defaults(
         &self,
         path: &str,
@@ -241,7 +241,7 @@ impl Structural {
 
 type More<'m> = &'m mut dyn FnMut(&Structural, &Value, bool) -> Vec<FieldError>;
 
-/// `is_root` and `is_meta` say whether the node is a resource, or type or metadata of one.
+/// `is_root` and `is_meta`: whether the node is a resource, or the type or metadata of one.
 fn check_defaults(
     schema: &Structural,
     path: &str,
@@ -285,7 +285,7 @@ fn check_defaults(
     }
 }
 
-/// The schema to which Kubernetes holds defaults, in which an int-or-string may be anything.
+/// The schema with which Kubernetes validates defaults, in which an int-or-string accepts any value.
 fn without_int_or_string(schema: &Structural) -> Structural {
     let without = |schema: &Structural| without_int_or_string(schema);
     let properties = schema.properties.iter().map(|(name, below)| (name.clone(), without(below))).collect();
@@ -295,7 +295,7 @@ fn without_int_or_string(schema: &Structural) -> Structural {
 
 const UNKNOWN: &str = "must not have unknown fields";
 
-/// Fields that would be pruned, and resources without type.
+/// Fields that would be pruned, and embedded resources without a type.
 fn wrong_shape(schema: &Structural, default: &Value) -> Vec<FieldError> {
     let mut pruned = json!({"default": default});
     let root = Structural {

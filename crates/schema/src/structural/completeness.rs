@@ -4,10 +4,10 @@ use serde_json::Value;
 use super::path::path_below;
 use super::raw_schema::{self as raw, Raw};
 
-/// Whatever a validation restricts has to be declared outside of validations, too.
+/// Every value that a validation restricts must also be declared outside of validations.
 /// In Kubernetes: `validateStructuralCompleteness`.
 ///
-/// `validation` stands at `path` and restricts `schema`, which stands at `declared`.
+/// `validation` is at `path` and restricts `schema`, which is at `declared`.
 pub(super) fn check(validation: &Value, schema: &Value, path: &str, declared: &str, errors: &mut Vec<FieldError>) {
     if let Some(not) = validation.key("not").filter(|not| not.is_object()) {
         check_nested(not, Some(schema), &format!("{path}.not"), declared, errors);

@@ -1,4 +1,4 @@
-//! What of a value was there before, and whether it is as it was.
+//! Correlates the parts of a value with its previous version.
 //! In Kubernetes: `CorrelatedObject` of `apiserver/pkg/cel/common`.
 
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::node::Structural;
 
 impl Structural {
-    /// Whether a value is as it was. Lists of type `map` may have their items in another order; what the schema does not
-    /// describe is never taken to be as it was. In Kubernetes: `CachedDeepEqual`.
+    /// Whether a value is unchanged. Lists of type `map` may have their items in another order; a value without a
+    /// schema never counts as unchanged. In Kubernetes: `CachedDeepEqual`.
     pub fn is_same(&self, new: &Value, old: &Value) -> bool {
         match (new, old) {
             (Value::Array(items), Value::Array(before)) if self.list_type == "map" => {
@@ -31,7 +31,7 @@ impl Structural {
         }
     }
 
-    /// The items that were there before, to be found by their keys: those of lists of type `map`, and no others.
+    /// The previous items of a list of type `map`, by their keys; empty for other lists.
     pub fn items_before<'v>(&'v self, old: Option<&'v Value>) -> ItemsBefore<'v> {
         let keys = self.list_map_keys.as_slice();
         let items = old.and_then(Value::as_array).filter(|_| self.list_type == "map" && !keys.is_empty());
@@ -42,7 +42,7 @@ impl Structural {
         before
     }
 
-    /// What was there in place of a field; nothing where the schema does not describe it.
+    /// The previous value of a field; `None` if the schema does not describe it.
     pub(super) fn field_before<'v>(&self, name: &str, old: &'v Map<String, Value>) -> Option<&'v Value> {
         self.below(name).and(old.get(name))
     }
@@ -52,7 +52,7 @@ impl Structural {
     }
 }
 
-/// The items of a list as it was, by their keys. Of items with the same keys it has the first.
+/// The previous items of a list, by their keys. The first of several items with the same keys counts.
 #[derive(Debug)]
 pub struct ItemsBefore<'v> {
     keys: &'v [String],
@@ -60,7 +60,7 @@ pub struct ItemsBefore<'v> {
 }
 
 impl<'v> ItemsBefore<'v> {
-    /// What was there in place of an item.
+    /// The previous version of an item.
     pub fn of(&self, item: &Value) -> Option<&'v Value> {
         if self.items.is_empty() { None } else { self.items.get(keys_of(item, self.keys).as_slice()).copied() }
     }

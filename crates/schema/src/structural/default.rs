@@ -3,13 +3,13 @@ use serde_json::{Map, Value};
 use super::node::{Additional, Structural};
 
 impl Structural {
-    /// Fills in defaults, for what is missing and for null where null is no value. Other nulls stay.
+    /// Sets the defaults of missing fields, and of null fields that are not nullable. Other nulls stay.
     /// In Kubernetes: `defaulting.Default`.
     pub fn default_fields(&self, fields: &mut Map<String, Value>) {
         fill_in(fields, self);
     }
 
-    /// Drops the nulls that are no values and that no default replaces: what a decoder does, and an apply does not.
+    /// Drops the nulls that are not nullable and have no default. A decoder does this, and an apply does not.
     /// In Kubernetes: `defaulting.PruneNonNullableNullsWithoutDefaults`.
     pub fn drop_nulls(&self, fields: &mut Map<String, Value>) {
         drop_nulls(fields, Some(self));

@@ -1,5 +1,5 @@
-//! Resources within a resource (`x-kubernetes-embedded-resource`): their type and metadata are those of the API, whatever
-//! the schema says of them. In Kubernetes: `apiserver/schema/objectmeta`.
+//! Embedded resources (`x-kubernetes-embedded-resource`): their type and metadata are those of the API, independently
+//! of the schema. In Kubernetes: `apiserver/schema/objectmeta`.
 
 use coracle_meta::{FieldError, names};
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use super::node::Structural;
 use super::path::push_below;
 
 impl Structural {
-    /// Shows every resource within a value to `visit`, with the path to it: `spec.template`, `spec.list[0]`.
+    /// Calls `visit` for every embedded resource in a value, with its path: `spec.template`, `spec.list[0]`.
     pub(crate) fn each_embedded(
         &self,
         value: &mut Value,
@@ -39,7 +39,7 @@ impl Structural {
         }
     }
 
-    /// What is wrong with the types of the resources within a resource.
+    /// The errors in the types of embedded resources.
     pub fn embedded_errors(&self, resource: &Map<String, Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
         if self.holds_embedded {
@@ -82,7 +82,7 @@ impl Structural {
     }
 }
 
-/// Goes a step further down a path, and back.
+/// Runs `run` with the path extended by one step.
 fn within(path: &mut String, before: &str, name: &str, after: &str, run: impl FnOnce(&mut String)) {
     let length = push_below(path, before, name, after);
     run(path);

@@ -1,13 +1,13 @@
 use coracle_meta::JsonKey;
 use serde_json::Value;
 
-/// The values that a schema lists (`enum`), in an order in which one is looked up and not compared with all.
+/// The values of an `enum`, sorted for fast lookup.
 #[derive(Clone, Debug, Default)]
 pub struct Enumeration {
     listed: Vec<Value>,
-    /// The places of the values in `listed`, sorted by value.
+    /// The indices of the values in `listed`, sorted by value.
     sorted: Vec<usize>,
-    /// The numbers among them, sorted: a whole number is equal to one with a fraction of zero.
+    /// The numbers among them, sorted: an integer equals a number with a fraction of zero.
     numbers: Vec<f64>,
     length: usize,
 }
@@ -22,12 +22,12 @@ impl Enumeration {
         Self { listed, sorted, numbers, length }
     }
 
-    /// The values as the schema lists them.
+    /// The values in the order of the schema.
     pub fn listed(&self) -> &[Value] {
         &self.listed
     }
 
-    /// How many bytes the values have as JSON.
+    /// The length of the values as JSON, in bytes.
     pub fn length(&self) -> usize {
         self.length
     }

@@ -1,11 +1,12 @@
-//! The formats of texts that custom resources are held to. In Kubernetes: `strfmt`, as `apiextensions` lets it through.
+//! The validated string formats of custom resources. In Kubernetes: the formats of `strfmt` that `apiextensions`
+//! supports.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use coracle_meta::{names, parse_time};
 use serde_json::Value;
 
-/// Whether a format is one that values are held to; all others say nothing.
+/// Whether a format is validated; all others are ignored.
 pub(super) fn is_known(format: &str) -> bool {
     let plain = format.replace('-', "");
     let known = [
@@ -39,7 +40,7 @@ pub(super) fn is_known(format: &str) -> bool {
     known.contains(&plain.as_str())
 }
 
-/// The formats of strings in a schema that values are not held to, one for each place.
+/// The string formats in a schema that are not validated, one for each place.
 /// In Kubernetes: `getUnrecognizedFormatsInSchema`.
 pub fn unrecognized_formats(schema: &Value) -> Vec<String> {
     let Some(fields) = schema.as_object() else { return Vec::new() };

@@ -1,15 +1,15 @@
-//! Regular expressions as Go reads them, as ones that mean the same to the `regex` crate: that crate refuses other texts
-//! in other words, gives `\d`, `\w` and `\b` their Unicode meaning, and has operators within classes.
+//! Translates Go's regular expressions to equivalent ones of the `regex` crate: that crate refuses other patterns with
+//! other errors, gives `\d`, `\w` and `\b` their Unicode meaning, and has operators in classes.
 //!
 //! In Kubernetes: Go's `regexp/syntax` with the flags of Perl.
 
-/// How often a part may be repeated by count, nested counts multiplied.
+/// The maximum number of repetitions of a part, with nested counts multiplied.
 const MOST_REPEATED: i64 = 1000;
 
 /// The expression for the `regex` crate.
 ///
 /// # Errors
-/// The words of Go behind `error parsing regexp: `.
+/// Go's error after `error parsing regexp: `.
 pub(super) fn translated(pattern: &str) -> Result<String, String> {
     Parser { whole: pattern, rest: pattern, out: String::with_capacity(pattern.len()), ..Parser::default() }.run()
 }
@@ -27,13 +27,13 @@ struct Parser<'p> {
     whole: &'p str,
     rest: &'p str,
     out: String,
-    /// For each open group how often what stands in it is repeated at most.
+    /// For each open group, the maximum number of repetitions of its content.
     groups: Vec<i64>,
-    /// The same of what stands in the present group.
+    /// The same for the content of the current group.
     repeated: i64,
-    /// The same of the last part, which an operator may repeat; none at the beginning of an alternative.
+    /// The same for the last part, which an operator can repeat; `None` at the beginning of an alternative.
     last: Option<i64>,
-    /// The text from the last operator on, if the last part is one.
+    /// The text from the last operator, if the last part is an operator.
     operator: Option<&'p str>,
 }
 
@@ -69,14 +69,14 @@ impl<'p> Parser<'p> {
         if self.groups.is_empty() { Ok(self.out) } else { error("missing closing )", self.whole) }
     }
 
-    /// Takes over some bytes as they are.
+    /// Copies some bytes unchanged.
     fn bump(&mut self, length: usize) {
         let (taken, rest) = self.rest.split_at(length);
         self.out.push_str(taken);
         self.rest = rest;
     }
 
-    /// Notes a part that an operator may repeat.
+    /// Records a part that an operator can repeat.
     fn part(&mut self, repeated: i64) {
         self.last = Some(repeated);
         self.repeated = self.repeated.max(repeated);
@@ -102,7 +102,7 @@ impl<'p> Parser<'p> {
             if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
                 return error("invalid named capture", &text[..=end]);
             }
-            // Go lets two groups share a name, which plays no part in matching.
+            // Go allows two groups with the same name, which does not affect matching.
             self.out.push('(');
             self.rest = &text[end + 1..];
             self.enter();
@@ -125,7 +125,7 @@ impl<'p> Parser<'p> {
                 'i' | 'm' | 's' | 'U' => has_flag = true,
                 '-' if !is_negative => (is_negative, has_flag) = (true, false),
                 ':' | ')' if !is_negative || has_flag => {
-                    // An empty list of flags is a group of its own to Go, and nothing to the other.
+                    // For Go, an empty list of flags is a group; the `regex` crate refuses it.
                     if &text[..end] != "(?)" {
                         self.out.push_str(&text[..end]);
                     }
@@ -150,7 +150,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Ends an operator that begins at `before`, and repeats the last part `count` times at most.
+    /// Ends an operator that begins at `before`, and repeats the last part at most `count` times.
     fn repeat(&mut self, before: &'p str, operator: Option<&'p str>, count: i64) -> Result<(), String> {
         if let Some(rest) = self.rest.strip_prefix('?') {
             self.rest = rest;
@@ -171,7 +171,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// `{2}`, `{2,}`, `{2,3}`; anything else in braces is itself.
+    /// `{2}`, `{2,}`, `{2,3}`; anything else in braces is literal.
     fn braces(&mut self, operator: Option<&'p str>) -> Result<(), String> {
         let before = self.rest;
         let Some((least, most, rest)) = counts(before) else {
@@ -279,7 +279,7 @@ fn count(text: &str) -> Option<(i64, &str)> {
     (!digits.is_empty() && !has_zeros).then(|| (digits.parse().unwrap_or(i64::MAX), rest))
 }
 
-/// One sign of a class.
+/// One character of a class.
 fn sign_of_class<'p>(text: &'p str, whole: &str) -> Result<(char, &'p str), String> {
     match text.chars().next() {
         None => error("missing closing ]", whole),
@@ -300,7 +300,7 @@ fn posix_class(text: &str) -> Result<Option<(&str, &str)>, String> {
     if NAMES.contains(&name) { Ok(Some((class, rest))) } else { error(RANGE, class) }
 }
 
-/// What stands in a class for `\d`, `\pL` and the like; the first three are ASCII in Go.
+/// The translation of `\d`, `\pL` and others in a class; `\d`, `\s` and `\w` are ASCII in Go.
 fn named_class(text: &str) -> Result<Option<(String, &str)>, String> {
     let plain = match text.as_bytes() {
         [b'\\', b'd', ..] => "0-9",
@@ -331,7 +331,7 @@ fn unicode_class(text: &str) -> Result<(String, &str), String> {
     if is_known { Ok((class, &text[end..])) } else { error(RANGE, &text[..end]) }
 }
 
-/// The sign that an escape stands for, and the text after it.
+/// The character of an escape, and the text after it.
 fn escaped(text: &str) -> Result<(char, &str), String> {
     let mut signs = text[1..].char_indices().map(|(at, sign)| (at + 1 + sign.len_utf8(), sign));
     let Some((mut end, sign)) = signs.next() else { return Err("trailing backslash at end of expression: ``".into()) };

@@ -1,5 +1,5 @@
-//! Keywords of a schema that are not supported, or not together.
-//! In Kubernetes: `ValidateCustomResourceDefinitionOpenAPISchema`, as far as it is not about rules.
+//! Unsupported keywords and combinations of keywords in a schema.
+//! In Kubernetes: `ValidateCustomResourceDefinitionOpenAPISchema`, except for rules.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use super::path::path_below;
 use super::raw_schema::Raw;
 
-/// What surrounds a node.
+/// The context of a node.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     is_root: bool,
-    /// Why no default may stand here.
+    /// Why a default is not allowed here.
     without_defaults: Option<&'a str>,
     is_meta: bool,
 }
 
-/// What is wrong with the keywords of a schema, which stands at `path` in a definition.
+/// The errors of the keywords of a schema, which is at `path` in a definition.
 pub(super) fn errors(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     visit(schema, path, Around { is_root: true, without_defaults: None, is_meta: false }, &mut errors);
@@ -55,7 +55,7 @@ fn visit(schema: &Value, path: &str, around: Around<'_>, errors: &mut Vec<FieldE
     }
 }
 
-/// The schemas within.
+/// The schemas below.
 fn below(schema: &Value, path: &str, around: Around<'_>, errors: &mut Vec<FieldError>) {
     let inner = Around { is_root: false, ..around };
     if let Some(additional) = schema.key("additionalProperties") {
@@ -233,7 +233,7 @@ fn map_list(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Items of sets and maps are never null, and the keys of maps are always there.
+/// Items of sets and maps must not be nullable, and the keys of maps must be required or have defaults.
 /// In Kubernetes: `validateMapListKeysMapSet`.
 fn nulls(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let list_type = schema.text("x-kubernetes-list-type");

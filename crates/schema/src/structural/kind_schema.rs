@@ -9,11 +9,11 @@ use crate::table::{
     TypeId,
 };
 
-/// The type of every object's metadata, as the table calls it.
+/// The name of the type of metadata in the table.
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 impl Structural {
-    /// The schema of a kind whose objects this schema describes, in a table of its own.
+    /// The schema of the kind that this structural schema describes, in its own table.
     pub fn kind_schema(self: &Arc<Self>, kind: &GroupVersionKind) -> KindSchema {
         let mut build = Build { table: Table::default(), imported: BTreeMap::new(), inherits_unknown: false };
         let reversed: Vec<_> = kind.group.split('.').rev().collect();
@@ -35,9 +35,9 @@ impl Structural {
 
 struct Build {
     table: Table,
-    /// Types of the built-in table that are in ours already.
+    /// Types of the built-in table that are already imported.
     imported: BTreeMap<String, TypeId>,
-    /// Whether a node above keeps unknown fields, which server-side apply takes to hold for all below.
+    /// Whether a node above preserves unknown fields, which server-side apply applies to all nodes below.
     inherits_unknown: bool,
 }
 
@@ -133,7 +133,7 @@ impl Build {
         body
     }
 
-    /// Declares the fields that every resource has, also one that stands within another.
+    /// Declares the fields of every resource, including embedded ones.
     fn add_fields_of_a_resource(&mut self, body: &mut Struct) {
         let metadata = self.import(OBJECT_META).map_or(Shape::Any, Shape::Named);
         for (name, shape) in [("apiVersion", Shape::String), ("kind", Shape::String), ("metadata", metadata)] {
@@ -158,7 +158,7 @@ impl Build {
         })
     }
 
-    /// Copies a type of the built-in table, and the types that it is made of.
+    /// Copies a type of the built-in table, and the types to which it refers.
     fn import(&mut self, name: &str) -> Option<TypeId> {
         if let Some(id) = self.imported.get(name) {
             return Some(*id);

@@ -8,7 +8,7 @@ use super::path::{MOST_TEXT, path_below};
 use crate::table::ListKind;
 
 impl Structural {
-    /// The items that lists of type `set` and `map` hold twice. In Kubernetes: `listtype.ValidateListSetsAndMaps`.
+    /// The duplicate items in lists of type `set` and `map`. In Kubernetes: `listtype.ValidateListSetsAndMaps`.
     pub fn doubled_items(&self, resource: &Map<String, Value>) -> Vec<FieldError> {
         let mut doubled = Doubled::default();
         visit_fields(self, resource, "", &mut doubled);
@@ -64,7 +64,7 @@ fn visit(schema: &Structural, value: &Value, path: &str, errors: &mut Doubled) {
     }
 }
 
-/// Names the second of equal items, and not the third.
+/// Reports the second of equal items, and not the third.
 fn doubled(items: &[Value], path: &str, errors: &mut Doubled) {
     let mut seen: BTreeMap<JsonKey<'_>, usize> = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {

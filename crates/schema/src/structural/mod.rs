@@ -1,4 +1,4 @@
-//! The schemas of custom resources: what they let in, fill in, prune and refuse.
+//! Structural schemas of custom resources: defaulting, pruning and validation.
 //!
 //! ```text
 //! openAPIV3Schema --Structural::from_json--> Structural --kind_schema--> KindSchema (decoding, apply)
@@ -7,7 +7,7 @@
 //! ```
 //! Start at [`Structural`].
 //! In Kubernetes: `apiextensions-apiserver/pkg/apiserver/{schema,validation}` and kube-openapi's validator.
-//! Not here: rules in CEL (`registry` runs them), the definition's other fields.
+//! Not here: rules in CEL (`registry` runs them), other fields of the definition.
 
 mod check;
 mod completeness;

@@ -6,36 +6,36 @@ use super::enumeration::Enumeration;
 use super::pattern::Pattern;
 use crate::table::ListKind;
 
-/// One node of a structural schema: what one place in a custom resource may hold.
+/// One node of a structural schema: the valid values at one place in a custom resource.
 #[derive(Clone, Debug, Default)]
 pub struct Structural {
-    /// The JSON type, where the schema says one.
+    /// The JSON type, if the schema has one.
     pub value_type: Option<ValueType>,
-    /// Whether the value is a whole number or a text (`x-kubernetes-int-or-string`).
+    /// Whether the value is an integer or a string (`x-kubernetes-int-or-string`).
     pub int_or_string: bool,
-    /// Whether null is a value.
+    /// Whether null is valid.
     pub nullable: bool,
-    /// Whether fields that are not declared are kept (`x-kubernetes-preserve-unknown-fields`).
+    /// Whether unknown fields are preserved (`x-kubernetes-preserve-unknown-fields`).
     pub preserves_unknown: bool,
-    /// Whether the object is one of the API itself (`x-kubernetes-embedded-resource`).
+    /// Whether the object is a resource (`x-kubernetes-embedded-resource`).
     pub embedded_resource: bool,
-    /// Whether there may be such an object here or below.
+    /// Whether there may be an embedded resource here or below.
     pub holds_embedded: bool,
     /// The declared fields.
     pub properties: BTreeMap<String, Structural>,
-    /// What fields of other names hold.
+    /// The values of undeclared fields.
     pub additional: Additional,
-    /// What a list holds.
+    /// The items of a list.
     pub items: Option<Box<Structural>>,
-    /// What is filled in.
+    /// The default.
     pub default: Option<Value>,
-    /// `x-kubernetes-list-type` as it is written; empty for none.
+    /// `x-kubernetes-list-type`; empty if it is missing.
     pub list_type: String,
     /// `x-kubernetes-list-map-keys`.
     pub list_map_keys: Vec<String>,
-    /// `x-kubernetes-map-type` as it is written; empty for none.
+    /// `x-kubernetes-map-type`; empty if it is missing.
     pub map_type: String,
-    /// What else the value has to be.
+    /// The constraints of the value.
     pub constraints: Box<Constraints>,
     /// `x-kubernetes-validations`.
     pub rules: Vec<Rule>,
@@ -58,26 +58,26 @@ pub enum ValueType {
     Boolean,
 }
 
-/// What an object holds under names that are not declared.
+/// The undeclared fields of an object.
 #[derive(Clone, Debug, Default)]
 pub enum Additional {
-    /// Nothing is said.
+    /// The schema does not mention them.
     #[default]
     Unsaid,
-    /// Anything, or nothing (`additionalProperties: true` or `false`).
+    /// Any value is allowed or none (`additionalProperties: true` or `false`).
     Allowed(bool),
     /// Values of this schema.
     Schema(Box<Structural>),
 }
 
-/// What a value has to be besides being of its type.
+/// The constraints of a value in addition to its type.
 #[derive(Clone, Debug, Default)]
 pub struct Constraints {
-    /// One of these.
+    /// The value is one of these.
     pub values: Option<Enumeration>,
-    /// Of this form; empty for none.
+    /// The format; empty if it is missing.
     pub format: String,
-    /// Matching this.
+    /// The pattern.
     pub pattern: Option<Pattern>,
     /// `minLength`
     pub min_length: Option<u64>,
@@ -103,7 +103,7 @@ pub struct Constraints {
     pub min_properties: Option<u64>,
     /// `maxProperties`
     pub max_properties: Option<u64>,
-    /// The fields that have to be there.
+    /// The required fields.
     pub required: Vec<String>,
     /// All of these schemas.
     pub all_of: Vec<Structural>,
@@ -120,20 +120,20 @@ pub struct Constraints {
 pub struct Rule {
     /// The expression.
     pub rule: String,
-    /// What to say when it does not hold; empty for a sentence about the rule.
+    /// The message of a violation; empty for a generated one.
     pub message: String,
-    /// An expression that gives the message.
+    /// An expression for the message.
     pub message_expression: String,
     /// `FieldValueInvalid`, `FieldValueForbidden`, `FieldValueRequired`, `FieldValueDuplicate`; empty for the first.
     pub reason: String,
-    /// Which field below is to blame; empty for the place of the rule.
+    /// The path of the field in the error; empty for the place of the rule.
     pub field_path: String,
-    /// Whether `oldSelf` is an optional, so that the rule holds for creation, too.
+    /// Whether `oldSelf` is optional, so that the rule also applies to creation.
     pub optional_old_self: Option<bool>,
 }
 
 impl ValueType {
-    /// The type of a name.
+    /// The type with a name.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "object" => Self::Object,
@@ -160,7 +160,7 @@ impl ValueType {
 }
 
 impl Structural {
-    /// Reads an `openAPIV3Schema` that has been decoded as one: what does not fit is left out.
+    /// Reads a decoded `openAPIV3Schema`; invalid parts are left out.
     pub fn from_json(schema: &Value) -> Self {
         match schema {
             Value::Object(fields) => read(fields),
@@ -168,12 +168,12 @@ impl Structural {
         }
     }
 
-    /// What the field of a name holds.
+    /// The schema of a field.
     pub fn field(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or_else(|| self.additional.schema())
     }
 
-    /// How server-side apply and uniqueness see the list.
+    /// The list type for server-side apply and uniqueness.
     pub fn list_kind(&self) -> ListKind {
         match self.list_type.as_str() {
             "set" => ListKind::Set,
@@ -184,12 +184,12 @@ impl Structural {
 }
 
 impl Additional {
-    /// Whether the schema says anything about names that are not declared, if only that they are refused.
+    /// Whether the schema mentions undeclared fields, even if only to refuse them.
     pub fn is_said(&self) -> bool {
         !matches!(self, Self::Unsaid)
     }
 
-    /// The schema, if there is one.
+    /// The schema of undeclared fields, if there is one.
     pub fn schema(&self) -> Option<&Structural> {
         match self {
             Self::Schema(schema) => Some(schema),

@@ -1,15 +1,15 @@
 use coracle_meta::Status;
 
-/// How many bytes the names of a path in a message have at most. A name may be as long as a body, and stand in the path of
-/// each field below it.
+/// The maximum length of a path in messages, in bytes. A name may be as long as a body, and is in the path of each
+/// field below it.
 const LONGEST: usize = 4 << 10;
 
-/// How many bytes the texts of findings in one object have at most: more than an answer lists. Findings after these are
-/// counted alone, or left out.
+/// The maximum length of the texts of errors in one object, in bytes: more than a response lists. Further errors are
+/// only counted, or left out.
 pub(super) const MOST_TEXT: usize = 2 * Status::LISTED_BYTES;
 
-/// The path of a field below another, with what stands before and after its name: `[` and `]`, or `.` and nothing. Of a
-/// name that makes the path longer than 4 KiB the first part is shown, and what lies below has the path of that field.
+/// The path of a field below another, with the text before and after its name: `[` and `]`, or `.` and nothing. A name
+/// that makes the path longer than 4 KiB is truncated, and the fields below have the path of that field.
 pub fn path_below(path: &str, before: &str, name: &str, after: &str) -> String {
     let mut below = String::with_capacity(path.len() + before.len() + name.len().min(LONGEST) + after.len());
     below.push_str(path);
@@ -17,7 +17,7 @@ pub fn path_below(path: &str, before: &str, name: &str, after: &str) -> String {
     below
 }
 
-/// Extends a path as [`path_below`] does. Gives the length that it had, for [`String::truncate`] on the way back.
+/// Extends a path like [`path_below`]. Returns its previous length, for [`String::truncate`] afterwards.
 pub(super) fn push_below(path: &mut String, before: &str, name: &str, after: &str) -> usize {
     let length = path.len();
     let Some(room) = LONGEST.checked_sub(length).filter(|room| *room > 0) else { return length };

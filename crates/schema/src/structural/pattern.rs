@@ -8,16 +8,16 @@ use regex_syntax::hir::Hir;
 use super::go_pattern;
 use super::pattern_program::{LARGEST_PROGRAM, Program, weight};
 
-/// From which weight on a pattern is matched by a [`Program`]. The `regex` crate makes automata over bytes of it, which
-/// take about a thousand times the memory of the text where classes of Unicode are repeated.
+/// The weight from which a pattern is matched by a [`Program`]. The automata over bytes of the `regex` crate take about
+/// a thousand times the memory of the pattern if it repeats Unicode classes.
 const LARGEST_AUTOMATON: u64 = 2_000;
-/// From which product of weight and text on a [`Program`] matches, because it counts its steps.
+/// The product of weight and text from which a [`Program`] matches, because it counts its steps.
 const MOST_UNCOUNTED: u64 = 50_000_000;
-/// How many bytes all compiled patterns of the process take about.
+/// The approximate maximum size of all compiled patterns of the process, in bytes.
 const MOST_KEPT: usize = 32 << 20;
 
-/// A regular expression of a schema. It is compiled when a text is first matched against it, and forgotten when those of
-/// all schemas together take too much memory, so that what a definition holds is its text alone.
+/// A regular expression of a schema. It is compiled on first use, and evicted when the compiled patterns of all schemas
+/// take too much memory. A definition therefore holds only the text.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     /// The text.
@@ -31,7 +31,7 @@ impl Pattern {
         Self { text: text.to_owned(), translated: translated(text) }
     }
 
-    /// The reason why the text is no expression; `None` if it is one.
+    /// Why the text is not a regular expression; `None` if it is one.
     pub fn error(&self) -> Option<&str> {
         self.translated.as_ref().err().map(String::as_str)
     }
@@ -39,7 +39,7 @@ impl Pattern {
     /// Whether the text has a match.
     ///
     /// # Errors
-    /// Why the pattern is no expression, or that the match takes too many steps.
+    /// If the pattern is invalid, or the match takes too many steps.
     pub fn is_match(&self, text: &str) -> Result<bool, String> {
         let (translated, weight) = self.translated.as_ref().map_err(Clone::clone)?;
         let is_counted = *weight > LARGEST_AUTOMATON || weight.saturating_mul(text.len() as u64 + 1) > MOST_UNCOUNTED;
@@ -51,8 +51,8 @@ impl Pattern {
 }
 
 fn translated(text: &str) -> Result<(Arc<str>, u64), String> {
-    // The parser takes about 300 bytes for each sign before the weight is known. A text of so many signs is as heavy, but
-    // for comments and groups.
+    // The parser uses about 300 bytes for each character before the weight is known. The weight of a text is about its
+    // length, except for comments and groups.
     if text.len() as u64 > LARGEST_PROGRAM {
         return Err("error parsing regexp: expression too large".to_owned());
     }
@@ -74,7 +74,7 @@ enum Compiled {
     Program(Program),
 }
 
-/// The patterns that were matched of late.
+/// The recently used compiled patterns.
 #[derive(Default)]
 struct Kept {
     patterns: BTreeMap<(bool, Arc<str>), Arc<Compiled>>,

@@ -1,16 +1,16 @@
-//! Regular expressions as programs over signs: a class is one instruction, however many signs it has. Each sign of the
-//! text passes each instruction at most once. In Kubernetes: the machine of Go's `regexp`.
+//! Regular expressions as programs over characters: a class is one instruction, however many characters it has. Each
+//! character of the text passes each instruction at most once. In Kubernetes: the machine of Go's `regexp`.
 
 use std::sync::Arc;
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// The weight up to which an expression is compiled. In Go: `maxSize` of `regexp/syntax`, which lets more in.
+/// The maximum weight of a compiled expression. In Go: `maxSize` of `regexp/syntax`, which accepts more.
 pub(super) const LARGEST_PROGRAM: u64 = 500_000;
-/// How many instructions are looked at for one match at most.
+/// The maximum number of executed instructions for one match.
 const MOST_STEPS: usize = 50_000_000;
 
-/// How many instructions an expression becomes, and how many ranges its classes have, repetitions counted out.
+/// The number of instructions of an expression plus the number of ranges of its classes, with expanded repetitions.
 pub(super) fn weight(hir: &Hir) -> u64 {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 1,
@@ -45,7 +45,7 @@ enum Instruction {
 
 impl Program {
     /// # Errors
-    /// If the expression is about bytes that are no text.
+    /// If the expression matches bytes that are not text.
     pub(super) fn new(hir: &Hir) -> Result<Self, String> {
         let mut program = Vec::new();
         add(hir, &mut program)?;
@@ -149,7 +149,7 @@ fn add(hir: &Hir, program: &mut Vec<Instruction>) -> Result<(), String> {
     Ok(())
 }
 
-/// Adds a part that was compiled as if it stood at the beginning.
+/// Appends a part with its jump targets moved to its position.
 fn add_moved(part: &[Instruction], program: &mut Vec<Instruction>) {
     let by = program.len();
     program.extend(part.iter().map(|instruction| match instruction {
@@ -159,7 +159,7 @@ fn add_moved(part: &[Instruction], program: &mut Vec<Instruction>) {
     }));
 }
 
-/// The instructions that wait for a sign, each once.
+/// The instructions that wait for a character, each once.
 struct Places {
     list: Vec<usize>,
     /// A bit for each instruction that was reached.
@@ -186,7 +186,8 @@ struct Run<'p> {
 }
 
 impl Run<'_> {
-    /// Follows an instruction between two signs to those that wait for a sign; whether the match is complete.
+    /// Follows an instruction between two characters to the instructions that wait for a character; returns whether the
+    /// match is complete.
     fn follow(
         &mut self,
         at: usize,
@@ -241,7 +242,7 @@ fn holds(look: Look, before: Option<char>, after: Option<char>) -> bool {
         Look::WordAsciiNegate => is_ascii_word(before) == is_ascii_word(after),
         Look::WordUnicode => is_word(before) != is_word(after),
         Look::WordUnicodeNegate => is_word(before) == is_word(after),
-        // Go has no others, and none is translated to them.
+        // Go has no other assertions, and no pattern is translated to them.
         _ => false,
     }
 }

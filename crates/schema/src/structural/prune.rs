@@ -3,12 +3,12 @@ use serde_json::{Map, Value};
 use super::node::{Additional, Structural};
 use super::path::{MOST_TEXT, path_below, push_below};
 
-/// What every object has, whatever its schema says.
+/// The fields of every object, independently of its schema.
 const OF_THE_API: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Structural {
-    /// Removes the fields that the schema does not declare from a resource, and names them: `spec.containers[0].foo`.
-    /// Of names whose texts have more than 16 MiB together, the first are listed. In Kubernetes: `pruning.PruneWithOptions`.
+    /// Removes undeclared fields from a resource, and returns their paths: `spec.containers[0].foo`. The first paths up
+    /// to 16 MiB of text are returned. In Kubernetes: `pruning.PruneWithOptions`.
     pub fn prune(&self, resource: &mut Map<String, Value>) -> Vec<String> {
         let mut pruning = Pruning { path: String::new(), unknown: Vec::new(), bytes: 0 };
         pruning.fields(resource, Some(self), true);

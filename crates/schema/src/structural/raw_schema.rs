@@ -1,8 +1,8 @@
-//! An `openAPIV3Schema` as it is written, before anything of it is left out.
+//! Reads an unprocessed `openAPIV3Schema`.
 
 use serde_json::{Map, Value};
 
-/// Reads keywords of a schema. What is `null` counts as absent, as in Go.
+/// Reads keywords of a schema. `null` counts as absent, as in Go.
 pub(super) trait Raw {
     fn key(&self, name: &str) -> Option<&Value>;
 
@@ -38,7 +38,7 @@ impl Raw for Value {
     }
 }
 
-/// The schemas of `allOf`, `anyOf` and `oneOf`: keyword, schema, place in the list.
+/// The schemas of `allOf`, `anyOf` and `oneOf`: keyword, schema, index in the list.
 pub(super) fn nested(schema: &Value) -> impl Iterator<Item = (&'static str, &Value, usize)> {
     ["allOf", "anyOf", "oneOf"]
         .into_iter()

@@ -8,15 +8,15 @@ use super::node::{Additional, Constraints, Structural, ValueType};
 use super::path::{MOST_TEXT, path_below};
 
 impl Structural {
-    /// What is wrong with a value, in the words of kube-openapi's validator; `path` is where the value stands, empty for
-    /// the whole resource.
+    /// The errors of a value, in the words of kube-openapi's validator; `path` is the path of the value, empty for the
+    /// whole resource.
     pub fn validate(&self, value: &Value, path: &str) -> Vec<FieldError> {
         let mut result = Outcome::default();
         check(self, value, None, path, &mut result);
         result.errors
     }
 
-    /// What is wrong with a value that was another before: what is as it was is not held against it.
+    /// The errors of a changed value: errors of unchanged parts are ignored.
     /// In Kubernetes: `RatchetingSchemaValidator.ValidateUpdate`.
     pub fn validate_change(&self, value: &Value, old: &Value, path: &str) -> Vec<FieldError> {
         let mut result = Outcome::default();
@@ -30,7 +30,7 @@ impl Structural {
 struct Outcome {
     errors: Vec<FieldError>,
     matches: usize,
-    /// How many bytes the texts of the errors have, with those of the outcomes before this one.
+    /// The total length of the texts of the errors, including those of previous outcomes, in bytes.
     text: usize,
 }
 
@@ -41,7 +41,7 @@ impl Outcome {
         self.text = self.text.max(other.text);
     }
 
-    /// Adds an error at a place, whose text has `length` bytes besides the path and what the error repeats of the value.
+    /// Adds an error, whose text has `length` bytes in addition to the path and the quoted value.
     fn add(&mut self, length: usize, path: &str, error: impl FnOnce(&str) -> FieldError) {
         if self.text > MOST_TEXT {
             self.errors.push(FieldError::invalid_unprinted("", ""));
@@ -60,13 +60,13 @@ impl Outcome {
         self.add(0, path, |field| FieldError::type_invalid(field, found, detail()));
     }
 
-    /// An error of several schemas together, which stands at no field.
+    /// Adds an error of several schemas together, without a field.
     fn composite(&mut self, message: String) {
         self.add(message.len(), "<nil>", |field| FieldError::invalid(field, "", message));
     }
 }
 
-/// What is wrong with a value, which was `old` if that is known.
+/// The errors of a value, whose previous version is `old` if that is known.
 fn check(schema: &Structural, value: &Value, old: Option<&Value>, path: &str, result: &mut Outcome) {
     let before = result.errors.len();
     check_node(schema, value, old, path, result);
@@ -238,7 +238,7 @@ fn check_object(
     path: &str,
     result: &mut Outcome,
 ) {
-    // What version and kind were does not show: both objects were converted to one.
+    // A change of version or kind is not visible: both objects were converted to one version.
     let is_told = |name: &str| !(path.is_empty() && matches!(name, "apiVersion" | "kind"));
     let old = old.and_then(Value::as_object);
     let before = |name: &str| old.filter(|_| is_told(name)).and_then(|old| schema.field_before(name, old));
@@ -249,7 +249,7 @@ fn check_object(
     if let Some(most) = constraints.max_properties.filter(|most| count > *most) {
         result.add(0, path, |field| FieldError::too_many(field, fields.len(), most as usize));
     }
-    // What the schema does not name comes first, then what it names, then what it misses.
+    // First undeclared fields, then declared ones, then missing ones.
     for (name, value) in fields.iter().filter(|(name, _)| !schema.properties.contains_key(*name)) {
         match &schema.additional {
             Additional::Schema(below) => check(below, value, before(name), &path_below(path, ".", name, ""), result),
@@ -321,7 +321,7 @@ fn one_of_message(path: &str, found: &str) -> String {
     format!("\"{path}\" must validate one and only one schema (oneOf). {found}")
 }
 
-/// Takes over the outcome of the schema that holds, or else of the one that holds best.
+/// Merges the outcome of the matching schema, or of the best match if no schema matches.
 fn merge_best(outcomes: Vec<Outcome>, result: &mut Outcome) {
     let mut best: Option<Outcome> = None;
     for outcome in outcomes {
@@ -339,7 +339,7 @@ fn merge_best(outcomes: Vec<Outcome>, result: &mut Outcome) {
     }
 }
 
-/// The type that the schema of a value demands, for messages.
+/// The required type of a value, for messages.
 impl std::fmt::Display for ValueType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())

@@ -1,4 +1,4 @@
-//! What is known of every kind: types with their fields, and resources with their verbs.
+//! The table of all kinds: types with their fields, and resources with their verbs.
 //!
 //! ```text
 //! table/types.txt (generated) + table/resources.txt --text--> Table --TypeRef--> field --> element --> ...
@@ -27,19 +27,19 @@ pub use type_ref::{FieldRef, Node, TypeRef};
 
 /// Types by name, and resources.
 ///
-/// The table of the built-in kinds is embedded; custom kinds have small tables of their own.
+/// The table of the built-in kinds is embedded; each custom kind has its own small table.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     types: Vec<Type>,
-    /// Each type's name, and the shape that refers to it.
+    /// The shapes that refer to types, by name.
     shapes: BTreeMap<String, Shape>,
     by_kind: BTreeMap<GroupVersionKind, TypeId>,
     resources: Vec<ResourceRow>,
-    /// The types in which foreign objects may stand; found when first asked for.
+    /// The types that may contain foreign objects; computed on first use.
     foreign: OnceLock<BTreeSet<TypeId>>,
 }
 
-/// What objects of one kind look like: a table and the place to start in it. Cheap to clone.
+/// The schema of one kind: a table and the root shape. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct KindSchema {
     table: Arc<Table>,
@@ -54,12 +54,12 @@ static V1_35: LazyLock<Arc<Table>> = LazyLock::new(|| {
 });
 
 impl Table {
-    /// The built-in kinds of Kubernetes 1.35; read at the first call.
+    /// The built-in kinds of Kubernetes 1.35; parsed at the first call.
     pub fn v1_35() -> &'static Arc<Table> {
         &V1_35
     }
 
-    /// Adds a type and answers how to refer to it. A type of a known name replaces it.
+    /// Adds a type and returns its id. A type with an existing name replaces that type.
     pub fn add(&mut self, ty: Type) -> TypeId {
         let kinds = ty.kinds.clone();
         let id = match self.id(&ty.name) {
@@ -83,15 +83,15 @@ impl Table {
         self.types.iter()
     }
 
-    /// The type of an id of this table.
+    /// The type with an id of this table.
     ///
     /// # Panics
-    /// If the id comes from another table.
+    /// If the id belongs to another table.
     pub fn type_of(&self, id: TypeId) -> &Type {
         &self.types[id.0 as usize]
     }
 
-    /// The id of a type's name, such as `io.k8s.api.core.v1.Pod`.
+    /// The id of the type with a name, such as `io.k8s.api.core.v1.Pod`.
     pub fn id(&self, name: &str) -> Option<TypeId> {
         match self.shapes.get(name)? {
             Shape::Named(id) => Some(*id),
@@ -99,17 +99,17 @@ impl Table {
         }
     }
 
-    /// The type of a name, such as `io.k8s.api.core.v1.Pod`.
+    /// The type with a name, such as `io.k8s.api.core.v1.Pod`.
     pub fn by_name(&self, name: &str) -> Option<&Type> {
         Some(self.type_of(self.id(name)?))
     }
 
-    /// Where a walk from a type of this name begins.
+    /// A reference to the type with this name.
     pub fn type_ref(&self, name: &str) -> Option<TypeRef<'_>> {
         Some(TypeRef::new(self, self.shapes.get(name)?))
     }
 
-    /// What objects of a built-in kind look like. Kinds of `meta.k8s.io`, such as `DeleteOptions`, are those of `v1`.
+    /// The schema of a built-in kind. Kinds of `meta.k8s.io`, such as `DeleteOptions`, are those of `v1`.
     pub fn kind(self: &Arc<Self>, kind: &GroupVersionKind) -> Option<KindSchema> {
         let of_core = || GroupVersionKind::new("", kind.version.clone(), kind.kind.clone());
         let in_core = || self.by_kind.get(&of_core()).filter(|_| kind.group == "meta.k8s.io");
@@ -134,7 +134,7 @@ impl Table {
         })
     }
 
-    /// Whether a `runtime.RawExtension` may stand somewhere in a value of this shape.
+    /// Whether a value of this shape may contain a `runtime.RawExtension`.
     fn holds_foreign(&self, shape: &Shape) -> bool {
         let refers = |shape: &Shape, known: &BTreeSet<TypeId>| {
             let mut shape = shape;
@@ -168,13 +168,13 @@ impl Table {
         refers(shape, known)
     }
 
-    /// The versions in which a resource is served, the preferred first.
+    /// The served versions of a resource, the preferred one first.
     pub fn versions_of(&self, resource: &GroupResource) -> Vec<&ResourceRow> {
         let of_resource = |row: &&ResourceRow| row.plural == resource.resource && row.kind.group == resource.group;
         self.resources.iter().filter(of_resource).collect()
     }
 
-    /// The group versions, in the order of discovery: within a group the preferred first.
+    /// The group versions in the order of discovery: in each group the preferred one first.
     pub fn group_versions(&self) -> Vec<GroupVersion> {
         let mut out: Vec<GroupVersion> = Vec::new();
         for row in &self.resources {
@@ -193,31 +193,31 @@ impl KindSchema {
         Self { table, root, structural: None }
     }
 
-    /// Of a kind that the table of 1.35 knows.
+    /// The schema of a kind in the table of 1.35.
     ///
     /// # Panics
-    /// If the table does not know it.
+    /// If the table does not contain the kind.
     pub fn built_in(kind: &GroupVersionKind) -> Self {
         Table::v1_35().kind(kind).unwrap_or_else(|| panic!("the table has no {kind}"))
     }
 
-    /// Of another kind of the same table.
+    /// The schema of another kind in the same table.
     pub fn beside(&self, kind: &GroupVersionKind) -> Option<Self> {
         self.table.kind(kind)
     }
 
-    /// With the schema of a custom resource, by which bodies are pruned instead of being typed.
+    /// The same schema with the structural schema of a custom resource, by which bodies are pruned instead of typed.
     #[must_use]
     pub fn with_structural(self, structural: Arc<Structural>) -> Self {
         Self { structural: Some(structural), ..self }
     }
 
-    /// The schema of a custom resource; `None` for a built-in kind.
+    /// The structural schema of a custom resource; `None` for a built-in kind.
     pub fn structural(&self) -> Option<&Arc<Structural>> {
         self.structural.as_ref()
     }
 
-    /// Where a walk begins.
+    /// The type of the whole object.
     pub fn root(&self) -> TypeRef<'_> {
         TypeRef::new(&self.table, &self.root)
     }

@@ -1,4 +1,4 @@
-//! A resource as discovery, storage and the generic verbs know it.
+//! A resource for discovery, storage and the generic verbs.
 
 use std::collections::BTreeSet;
 
@@ -13,53 +13,52 @@ pub struct ResourceRow {
     pub list_kind: String,
     /// The name in URLs.
     pub plural: String,
-    /// The name of one.
+    /// The singular name.
     pub singular: String,
-    /// Short names for people.
+    /// Short names.
     pub short_names: Vec<String>,
-    /// Named sets of resources that it belongs to, such as `all`.
+    /// The categories, such as `all`.
     pub categories: Vec<String>,
-    /// Whether objects live in namespaces.
+    /// Whether objects are namespaced.
     pub scope: Scope,
-    /// The verbs that it answers, sorted.
+    /// The supported verbs, sorted.
     pub verbs: Vec<String>,
-    /// What hangs below an object.
+    /// The subresources.
     pub subresources: Vec<SubresourceRow>,
-    /// The version, and the resource, as which objects are stored: another row where two rows show the same objects
+    /// The resource and version in which objects are stored. It is another row if two rows have the same objects
     /// (`events.k8s.io/v1 events` are stored as `v1 events`).
     pub stored_as: GroupVersionResource,
-    /// The group and version whose hash discovery prints as `storageVersionHash`: that in which Kubernetes writes
-    /// objects to etcd.
+    /// The group and version of `storageVersionHash` in discovery, in which Kubernetes writes objects to etcd.
     pub storage_version: GroupVersion,
-    /// What is special about the generic verbs.
+    /// The special behaviour of the generic verbs.
     pub traits: BTreeSet<Trait>,
 }
 
 /// A subresource.
 #[derive(Clone, Debug)]
 pub struct SubresourceRow {
-    /// The name after the object's: `status`.
+    /// The name: `status`.
     pub name: String,
-    /// The kind that it speaks.
+    /// The kind of its bodies.
     pub kind: GroupVersionKind,
-    /// The verbs that it answers, sorted.
+    /// The supported verbs, sorted.
     pub verbs: Vec<String>,
-    /// Whether discovery prints the group and version of its kind, because it is not the parent's.
+    /// Whether discovery prints the group and version of its kind, because they differ from the parent's.
     pub foreign: bool,
 }
 
-/// What is special about the generic verbs of a resource.
+/// A special behaviour of the generic verbs of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trait {
     /// `metadata.generation` counts changes of the desired state.
     Generation,
-    /// A PUT without a resource version overwrites. In Kubernetes: `AllowUnconditionalUpdate`.
+    /// A PUT without a resource version overwrites the object. In Kubernetes: `AllowUnconditionalUpdate`.
     UnconditionalUpdate,
-    /// A PUT of an object that is not there creates it. In Kubernetes: `AllowCreateOnUpdate`.
+    /// A PUT of a missing object creates it. In Kubernetes: `AllowCreateOnUpdate`.
     CreateOnUpdate,
-    /// A DELETE answers the object. In Kubernetes: `ReturnDeletedObject`.
+    /// A DELETE returns the object. In Kubernetes: `ReturnDeletedObject`.
     ReturnsDeleted,
-    /// A DELETE gives a grace period first.
+    /// A DELETE starts a grace period.
     Graceful,
 }
 
@@ -69,12 +68,12 @@ impl ResourceRow {
         GroupVersionResource::new(self.kind.group.clone(), self.kind.version.clone(), self.plural.clone())
     }
 
-    /// Whether a trait holds.
+    /// Whether the resource has a trait.
     pub fn has(&self, which: Trait) -> bool {
         self.traits.contains(&which)
     }
 
-    /// The subresource of a name.
+    /// The subresource with a name.
     pub fn subresource(&self, name: &str) -> Option<&SubresourceRow> {
         self.subresources.iter().find(|subresource| subresource.name == name)
     }

@@ -1,4 +1,4 @@
-//! What a value may look like, as the table stores it.
+//! The shapes of values in the table.
 
 use coracle_meta::GroupVersionKind;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 pub struct TypeId(pub(crate) u32);
 
 impl TypeId {
-    /// Its place among [`Table::types`](super::Table::types).
+    /// Its index in [`Table::types`](super::Table::types).
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -17,26 +17,26 @@ impl TypeId {
 /// A named type.
 #[derive(Clone, Debug)]
 pub struct Type {
-    /// The name under which OpenAPI publishes it: `io.k8s.api.core.v1.Pod`.
+    /// The name in OpenAPI: `io.k8s.api.core.v1.Pod`.
     pub name: String,
-    /// What it is made of.
+    /// The definition.
     pub body: TypeBody,
-    /// The kinds whose objects have this type, as `group/version/Kind` would name them; empty for parts of objects.
+    /// The kinds whose objects have this type; empty for parts of objects.
     pub kinds: Vec<GroupVersionKind>,
-    /// Whether server-side apply treats a value as one piece. In Kubernetes: `+structType=atomic`.
+    /// Whether server-side apply treats a value as a whole. In Kubernetes: `+structType=atomic`.
     pub atomic: bool,
-    /// `x-kubernetes-unions`, where OpenAPI has it.
+    /// `x-kubernetes-unions`, if OpenAPI has it.
     pub unions: Option<Value>,
-    /// The required fields in the order in which OpenAPI lists them, where it is not that of their names.
+    /// The required fields in the order of OpenAPI, if it is not the alphabetical one.
     pub required: Vec<String>,
 }
 
-/// What a named type is made of.
+/// The definition of a named type.
 #[derive(Clone, Debug)]
 pub enum TypeBody {
     /// An object with known fields, sorted by name.
     Struct(Struct),
-    /// A type whose JSON form follows rules of its own.
+    /// A type with a special JSON form.
     Special(Special),
 }
 
@@ -45,17 +45,16 @@ pub enum TypeBody {
 pub struct Struct {
     /// The fields, sorted by name.
     pub fields: Vec<Field>,
-    /// Whether fields without a name here are kept (`x-kubernetes-preserve-unknown-fields`).
+    /// Whether unknown fields are preserved (`x-kubernetes-preserve-unknown-fields`).
     pub preserves_unknown: bool,
-    /// Whether the object is one of the API itself, with `apiVersion`, `kind` and `metadata`
-    /// (`x-kubernetes-embedded-resource`).
+    /// Whether the object is a resource with `apiVersion`, `kind` and `metadata` (`x-kubernetes-embedded-resource`).
     pub embedded_resource: bool,
 }
 
 /// Types whose JSON form is not that of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Special {
-    /// `resource.Quantity`: a string such as `100m`; numbers are taken, too.
+    /// `resource.Quantity`: a string such as `100m`; numbers are accepted, too.
     Quantity,
     /// `intstr.IntOrString`.
     IntOrString,
@@ -84,70 +83,69 @@ pub enum Special {
 pub struct Field {
     /// The JSON name.
     pub name: String,
-    /// What its value looks like.
+    /// The shape of its value.
     pub shape: Shape,
     /// Whether OpenAPI lists it as required.
     pub required: bool,
-    /// Whether Kubernetes describes it; OpenAPI has a description for exactly these.
+    /// Whether OpenAPI has a description for it.
     pub described: bool,
-    /// How Go holds it, which decides what is printed when it is zero.
+    /// How Go holds the field, which decides whether its zero value is printed.
     pub presence: Presence,
-    /// The default that OpenAPI publishes beyond a plain zero; also the default of a key of an associative list.
+    /// The published default, unless it is a plain zero; also the default of a key of an associative list.
     pub default: Option<Value>,
-    /// The values that OpenAPI lists, of the field or of the elements of its list.
+    /// The `enum` in OpenAPI, of the field or of the elements of its list.
     pub values: Vec<String>,
-    /// The Go type of a named scalar, or of the elements of a list or map of them, as messages name it:
-    /// `v1.PullPolicy`.
+    /// The Go type in messages of a named scalar, or of the elements of a list or map of them: `v1.PullPolicy`.
     pub go_type: Option<String>,
     /// How a strategic merge patch merges it.
     pub patch: PatchStrategy,
-    /// How server-side apply treats the field where that differs from what its named type says; atomic bytes are
-    /// published as a list.
+    /// How server-side apply treats the field, if that differs from its named type; atomic bytes are published as a
+    /// list.
     pub map_kind: Option<MapKind>,
-    /// The protobuf tags from the message down to the field: more than one where Go embeds a struct whose fields JSON
-    /// hoists. Empty for a field that protobuf does not carry.
+    /// The protobuf tags from the message down to the field: more than one if Go embeds a struct whose fields JSON
+    /// inlines. Empty for a field without protobuf.
     pub tags: Vec<u32>,
-    /// Where Go's struct has it among its siblings: the order in which Go writes fields.
+    /// Its position in the Go struct, which is the order in which Go writes fields.
     pub place: usize,
 }
 
 /// When a field is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Presence {
-    /// Not if it is the zero value (Go: `omitempty`).
+    /// Unless it is the zero value (Go: `omitempty`).
     #[default]
     NonZero,
-    /// If it was given, be it zero (Go: a pointer).
+    /// If it was set, even to zero (Go: a pointer).
     Given,
     /// Always (Go: no `omitempty`, or a struct held by value).
     Always,
-    /// Always, as `null` if it was not given (Go: a pointer without `omitempty`).
+    /// Always, as `null` if it was not set (Go: a pointer without `omitempty`).
     OrNull,
 }
 
 /// How a strategic merge patch merges a field. In Kubernetes: `x-kubernetes-patch-strategy` and `-merge-key`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct PatchStrategy {
-    /// Elements of lists are merged (by `merge_key` if they are objects, as a set if not), not replaced.
+    /// Elements of lists are merged (objects by `merge_key`, others as a set), not replaced.
     pub merge: bool,
-    /// The value is replaced: what it means to say nothing, said.
+    /// The value is replaced, explicitly.
     pub replace: bool,
-    /// Only the keys that `$retainKeys` lists survive.
+    /// Only the keys in `$retainKeys` are kept.
     pub retain_keys: bool,
     /// The field that identifies an element.
     pub merge_key: Option<String>,
 }
 
-/// What a value looks like.
+/// The shape of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A string.
     String,
     /// A bool.
     Bool,
-    /// A whole number of 32 bits.
+    /// An integer of 32 bits.
     Int32,
-    /// A whole number of 64 bits.
+    /// An integer of 64 bits.
     Int64,
     /// A number.
     Double,
@@ -166,7 +164,7 @@ pub enum Shape {
 /// A list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct List {
-    /// What its elements look like.
+    /// The shape of its elements.
     pub element: Shape,
     /// How server-side apply merges it.
     pub kind: ListKind,
@@ -175,9 +173,9 @@ pub struct List {
 /// How server-side apply merges a list. In Kubernetes: `x-kubernetes-list-type` and `-list-map-keys`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListKind {
-    /// As one piece; `stated` if the schema says so rather than nothing.
+    /// As a whole; `stated` if the schema declares it explicitly.
     Atomic {
-        /// Whether the schema says so; OpenAPI publishes only what is said.
+        /// Whether the schema declares it; OpenAPI publishes only declared list types.
         stated: bool,
     },
     /// As a set of scalars.
@@ -192,16 +190,16 @@ pub enum ListKind {
 /// An object with free keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
-    /// What its values look like.
+    /// The shape of its values.
     pub value: Shape,
-    /// How server-side apply merges it, where the schema says so; by its keys where not.
+    /// How server-side apply merges it, if the schema declares it; by its keys otherwise.
     pub kind: Option<MapKind>,
 }
 
 /// How server-side apply merges an object. In Kubernetes: `x-kubernetes-map-type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapKind {
-    /// As one piece.
+    /// As a whole.
     Atomic,
     /// By its keys.
     Granular,

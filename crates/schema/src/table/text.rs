@@ -1,4 +1,4 @@
-//! Reads the text form of a table.
+//! Parses the text form of a table.
 //!
 //! ```text
 //! package io.k8s.api.core.v1
@@ -8,8 +8,9 @@
 //!  ports []ServicePort 1 list=map:port,protocol patch=merge key=port
 //!  selector {}string 2 map=atomic
 //! ```
-//! A field is `name shape tags attributes…`. Shapes: a scalar, a type of this package, a full name, `[]` a list of,
-//! `{}` a map of. Fields stand in the order of the Go struct. Tags: protobuf's, with a dot where JSON hoists an embedded struct, `-` for none.
+//! A field is `name shape tags attributes…`. Shapes: a scalar, a type of this package, a full name, `[]` for a list,
+//! `{}` for a map. Fields have the order of the Go struct. Tags: protobuf's, with a dot if JSON inlines an embedded
+//! struct, `-` for none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,13 +21,13 @@ use super::{
     Table, Trait, Type, TypeBody, TypeId,
 };
 
-/// A line of a table's text that cannot be read.
+/// An invalid line of a table's text.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct TextError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub why: String,
 }
 
@@ -35,7 +36,7 @@ type Parsed<T> = Result<T, String>;
 const ALL_VERBS: &str = "create,delete,deletecollection,get,list,patch,update,watch";
 
 impl Table {
-    /// Reads types and resources.
+    /// Parses types and resources.
     pub fn from_text(types: &str, resources: &str) -> Result<Self, TextError> {
         let mut table = Self::default();
         let names = type_names(types);
@@ -66,7 +67,7 @@ impl Table {
     }
 }
 
-/// The ids that the types will have: their order in the text.
+/// The ids of the types: their order in the text.
 fn type_names(types: &str) -> BTreeMap<String, TypeId> {
     let mut names = BTreeMap::new();
     let mut package = "";
@@ -210,7 +211,7 @@ fn read_shape(text: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Pa
     })
 }
 
-/// `resource v1 pods Pod namespaced …` or, below it, ` status …`; `#` begins a comment.
+/// `resource v1 pods Pod namespaced …` or, below it, ` status …`; `#` starts a comment.
 fn read_resource_line(line: &str, table: &mut Table) -> Parsed<()> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(());

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Field, ListKind, Map, MapKind, Shape, Special, Struct, Table, Type, TypeBody, TypeId};
 
-/// What one place in an object looks like. Cheap to copy; every step of a walk is another.
+/// The type at one place in an object. Cheap to copy; every step of a walk returns another.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeRef<'t> {
     table: &'t Table,
@@ -12,7 +12,7 @@ pub struct TypeRef<'t> {
     map_kind: Option<MapKind>,
 }
 
-/// A place, with names of types resolved.
+/// A resolved type.
 #[derive(Clone, Copy, Debug)]
 pub enum Node<'t> {
     /// A string.
@@ -29,17 +29,17 @@ pub enum Node<'t> {
     Bytes,
     /// An object with known fields.
     Struct(&'t Struct),
-    /// A type with rules of its own.
+    /// A type with a special JSON form.
     Special(Special),
-    /// A list; [`TypeRef::element`] and [`TypeRef::list_kind`] say more.
+    /// A list; see [`TypeRef::element`] and [`TypeRef::list_kind`].
     List,
-    /// An object with free keys; [`TypeRef::element`] says more.
+    /// An object with free keys; see [`TypeRef::element`].
     Map,
     /// Any JSON value.
     Any,
 }
 
-/// A field, where it stands.
+/// A field with its type.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldRef<'t> {
     table: &'t Table,
@@ -78,7 +78,7 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// What the place looks like.
+    /// The resolved type.
     pub fn node(self) -> Node<'t> {
         match self.shape {
             Shape::String => Node::String,
@@ -97,12 +97,12 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// Whether a foreign object (`runtime.RawExtension`) may stand at or below the place.
+    /// Whether there may be a foreign object (`runtime.RawExtension`) at or below the place.
     pub fn holds_foreign(self) -> bool {
         self.table.holds_foreign(self.shape)
     }
 
-    /// The fields, if the place holds an object with known ones.
+    /// The struct, if the place has one.
     pub fn as_struct(self) -> Option<&'t Struct> {
         match self.node() {
             Node::Struct(fields) => Some(fields),
@@ -110,13 +110,13 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// The fields in the order of their names; none if the place holds no struct.
+    /// The fields in the order of their names; empty if the place has no struct.
     pub fn fields(self) -> impl Iterator<Item = FieldRef<'t>> {
         let table = self.table;
         self.as_struct().into_iter().flat_map(|fields| &fields.fields).map(move |field| FieldRef { table, field })
     }
 
-    /// The field of a name, if the place holds a struct that knows it.
+    /// The field with a name, if the place has a struct with this field.
     pub fn field(self, name: &str) -> Option<FieldRef<'t>> {
         let field = self.as_struct()?.field(name)?;
         Some(FieldRef { table: self.table, field })
@@ -136,7 +136,7 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// Where a step by name leads: a field of a struct, the value of a map.
+    /// The type below a name: a field of a struct, or the value of a map.
     pub fn step(self, name: &str) -> Option<TypeRef<'t>> {
         match self.node() {
             Node::Struct(_) => self.field(name).map(FieldRef::ty),
@@ -145,7 +145,7 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// How server-side apply merges the list, if the place holds one.
+    /// How server-side apply merges the list, if the place has one.
     pub fn list_kind(self) -> Option<&'t ListKind> {
         match self.shape {
             Shape::List(list) => Some(&list.kind),
@@ -153,7 +153,7 @@ impl<'t> TypeRef<'t> {
         }
     }
 
-    /// Whether server-side apply treats the object as one piece (structs and maps; a list says so in its kind).
+    /// Whether server-side apply treats the object as a whole (structs and maps; for lists see their kind).
     pub fn is_atomic(self) -> bool {
         let of_shape = match self.shape {
             Shape::Named(id) => self.table.type_of(*id).atomic.then_some(MapKind::Atomic),
@@ -170,7 +170,7 @@ impl<'t> TypeRef<'t> {
 }
 
 impl<'t> FieldRef<'t> {
-    /// What the table says of the field itself.
+    /// The field in the table.
     pub fn field(self) -> &'t Field {
         self.field
     }
@@ -180,14 +180,14 @@ impl<'t> FieldRef<'t> {
         &self.field.name
     }
 
-    /// What its value looks like.
+    /// The type of its value.
     pub fn ty(self) -> TypeRef<'t> {
         TypeRef { table: self.table, shape: &self.field.shape, map_kind: self.field.map_kind }
     }
 }
 
 impl Struct {
-    /// The field of a name.
+    /// The field with a name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         let at = self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
         self.fields.get(at)
@@ -195,7 +195,7 @@ impl Struct {
 }
 
 impl Shape {
-    /// A map with values of a shape.
+    /// A map with values of this shape.
     pub fn map_of(value: Shape) -> Self {
         Self::Map(Box::new(Map { value, kind: None }))
     }

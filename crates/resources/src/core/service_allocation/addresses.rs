@@ -1,4 +1,4 @@
-//! Addresses out of the service ranges.
+//! Allocates addresses from the service ranges.
 
 use std::net::IpAddr;
 
@@ -37,7 +37,7 @@ impl Taken {
         Ok(())
     }
 
-    /// Takes the address that the service asks for.
+    /// Allocates the requested address.
     async fn take_one(&mut self, service: &Object, wanted: &str) -> Result<(), Status> {
         let refuse = |why: &str| {
             let given = service.at("spec.clusterIPs").clone();
@@ -48,7 +48,7 @@ impl Taken {
             return Err(Status::internal(format!("failed to parse service IP {wanted:?}")));
         };
         if self.request().dry_run {
-            // In Kubernetes a dry run looks at one range, and does not ask whether the address is taken.
+            // In Kubernetes a dry run checks one range, and not whether the address is free.
             let range = self.ranges().iter().find(|range| range.family() == family(address));
             return match range {
                 Some(range) if !range.has_host(address) => Err(refuse(&format!(
@@ -65,7 +65,7 @@ impl Taken {
         if is_taken { Ok(()) } else { Err(refuse("provided IP is already allocated")) }
     }
 
-    /// Takes a free address: the search begins at a place that follows from the service's name.
+    /// Allocates a free address; the search starts at an offset from the hash of the Service.
     async fn take_any(&mut self, service: &Object, family: &str) -> Result<String, Status> {
         if self.request().dry_run
             && let Some(range) = self.ranges().iter().find(|range| range.family() == family)
@@ -74,7 +74,7 @@ impl Taken {
             return Ok(range.at(0).to_string());
         }
         for range in self.ready_ranges().await?.into_iter().filter(|range| range.family() == family) {
-            // The lower part is left to those who ask for an address by name, as in Kubernetes.
+            // The lower part is reserved for explicitly requested addresses, as in Kubernetes.
             let usable = range.size().saturating_sub(2).max(1);
             let lower = (usable / 16).clamp(16, 256).min(usable / 2);
             let upper = usable - lower;
@@ -90,13 +90,13 @@ impl Taken {
         Err(Status::internal("failed to allocate a serviceIP: range is full"))
     }
 
-    /// The ranges that addresses come from: those that the server was started with, and those of the ServiceCIDRs that
-    /// are ready and stay. In Kubernetes: `MetaAllocator`.
+    /// The ranges for addresses: those of the configuration, and those of ServiceCIDRs that are ready and not
+    /// terminating. In Kubernetes: `MetaAllocator`.
     async fn ready_ranges(&self) -> Result<Vec<Cidr>, Status> {
         let about = self.request().about(Verb::List, service_cidrs(), "", "");
         let all = match self.registry().list(&about, &ListOptions::default()).await {
             Ok(all) => all.items,
-            // The kind need not be served.
+            // The kind may be disabled.
             Err(status) if status.is_not_found() => Vec::new(),
             Err(status) => return Err(status),
         };
@@ -113,7 +113,7 @@ impl Taken {
         Ok(ranges)
     }
 
-    /// Whether the address was free, and is now the service's.
+    /// Allocates an address for the Service; returns false if it is not free.
     async fn take(&mut self, service: &Object, address: IpAddr) -> Result<bool, Status> {
         let name = address.to_string();
         let mut about = self.request().about(Verb::Create, ip_addresses(), "", "");
@@ -126,7 +126,7 @@ impl Taken {
                 self.addresses.pop();
                 Ok(false)
             }
-            // It may be taken all the same, and is looked for when it is given back.
+            // The allocation may have succeeded all the same; the release checks it.
             Err(status) => {
                 let what = format!("failed to allocate IP: {}", status.message);
                 let given = service.at("spec.clusterIPs").clone();
@@ -137,7 +137,7 @@ impl Taken {
     }
 }
 
-/// Whether a ServiceCIDR gives addresses. One on which no controller has said anything does.
+/// Whether a ServiceCIDR is ready. One without a condition is.
 fn is_ready(range: &Object) -> bool {
     let conditions = range.list("status.conditions");
     let ready = conditions.iter().find(|condition| condition.text("type") == "Ready");
@@ -148,7 +148,7 @@ fn service_cidrs() -> GroupVersionResource {
     GroupVersionResource::new("networking.k8s.io", "v1", "servicecidrs")
 }
 
-/// The object that takes an address for a service.
+/// The IPAddress object of a Service's address.
 pub(super) fn ip_address(service: &Object, address: IpAddr) -> Object {
     let object = json!({
         "apiVersion": "networking.k8s.io/v1",

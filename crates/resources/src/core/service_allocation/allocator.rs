@@ -5,32 +5,32 @@ use parking_lot::Mutex;
 
 use crate::cidr::Cidr;
 
-/// How long what a write has left behind stays taken: it may be on its way into the store.
+/// How long an abandoned allocation is kept, because its write may still reach the store.
 /// In Kubernetes: `gracePeriod` of the repair of IP addresses.
 pub(super) const GRACE: SignedDuration = SignedDuration::from_secs(60);
 
-/// The ranges that services draw from.
+/// The ranges of Services.
 pub(super) struct Allocator {
     pub(super) ranges: Vec<Cidr>,
-    /// The first and the last.
+    /// The first and the last node port.
     pub(super) node_ports: (i64, i64),
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Node ports that were chosen and are not yet written.
+    /// Allocated node ports that are not written yet.
     chosen: BTreeSet<i64>,
     abandoned: Vec<Abandoned>,
 }
 
-/// What a write had taken that was cut off before it could tell whether it happened.
+/// The allocations of a write that was cancelled before its result was known.
 #[derive(Clone, PartialEq)]
 pub(super) struct Abandoned {
     pub(super) since: Timestamp,
     pub(super) namespace: String,
     pub(super) name: String,
-    /// What the service has now, or has given up, if it was written.
+    /// The addresses that the Service has, or has released, if it was written.
     pub(super) addresses: Vec<String>,
     pub(super) ports: Vec<i64>,
 }
@@ -40,7 +40,7 @@ impl Allocator {
         Self { ranges, node_ports: (first.into(), last.into()), state: Mutex::default() }
     }
 
-    /// Takes a port until it is given back; false if it is taken.
+    /// Allocates a port until it is released; returns false if it is in use.
     pub(super) fn take_port(&self, port: i64) -> bool {
         self.state.lock().chosen.insert(port)
     }
@@ -53,13 +53,13 @@ impl Allocator {
         self.state.lock().abandoned.push(abandoned);
     }
 
-    /// What was abandoned long enough ago that the store has it or never will.
+    /// The abandoned allocations that are old enough: their writes are in the store or never will be.
     pub(super) fn abandoned(&self, now: Timestamp) -> Vec<Abandoned> {
         let is_due = |abandoned: &&Abandoned| now.duration_since(abandoned.since) >= GRACE;
         self.state.lock().abandoned.iter().filter(is_due).cloned().collect()
     }
 
-    /// Something abandoned has been given back.
+    /// Removes a released abandoned allocation.
     pub(super) fn settle(&self, settled: &Abandoned) {
         let mut state = self.state.lock();
         if let Some(at) = state.abandoned.iter().position(|abandoned| abandoned == settled) {

@@ -1,4 +1,4 @@
-//! The addresses that a service asks for, and those that it had.
+//! The requested and the previous addresses of a Service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::super::service_needs::{needs_cluster_ip, needs_health_check_port, nee
 use super::super::service_validation::wrong_cluster_ips;
 use super::invalid;
 
-/// The single address is the first of the list. In Kubernetes: `normalizeClusterIPs`.
+/// Aligns the single address with the first one of the list. In Kubernetes: `normalizeClusterIPs`.
 pub(super) fn align_cluster_ips(new: &mut Object, old: Option<&Object>) {
     let single = new.text("spec.clusterIP").to_owned();
     let has_list = !new.list("spec.clusterIPs").is_empty();
@@ -35,7 +35,7 @@ pub(super) fn align_cluster_ips(new: &mut Object, old: Option<&Object>) {
     }
 }
 
-/// What an update does not mention stays. In Kubernetes: `patchAllocatedValues`.
+/// Keeps allocated values that an update does not set. In Kubernetes: `patchAllocatedValues`.
 pub(super) fn patch_allocated(new: &mut Object, old: &Object) {
     if needs_cluster_ip(old) && needs_cluster_ip(new) {
         for (field, is_unset) in [
@@ -72,7 +72,7 @@ pub(super) fn patch_allocated(new: &mut Object, old: &Object) {
     }
 }
 
-/// Addresses that are none cannot be taken.
+/// Refuses invalid addresses before allocation.
 pub(super) fn refuse_wrong_ips(service: &Object) -> Result<(), Status> {
     let wrong = wrong_cluster_ips(service);
     if wrong.is_empty() {

@@ -1,4 +1,4 @@
-//! Of which families the addresses of a service are.
+//! The IP families of a Service.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, Status};
@@ -8,7 +8,7 @@ use super::invalid;
 use crate::addresses::parse_ip;
 use crate::cidr::{Cidr, family};
 
-/// Chooses the families of addresses, or says why what is asked for cannot be. In Kubernetes: `initIPFamilyFields`.
+/// Chooses the IP families, or returns why the request cannot be satisfied. In Kubernetes: `initIPFamilyFields`.
 pub(super) fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&Object>) -> Result<(), Status> {
     if !needs_cluster_ip(service) || old.is_some_and(|old| keeps_two_families(service, old)) {
         return Ok(());
@@ -39,7 +39,7 @@ pub(super) fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&
     Ok(())
 }
 
-/// Whether a service still prefers two families and changes nothing that it has of them.
+/// Whether a Service still prefers two families and does not change its families and addresses.
 /// In Kubernetes: `isMatchingPreferDualStackClusterIPFields`.
 fn keeps_two_families(service: &Object, old: &Object) -> bool {
     let same = |field: &str| service.at("spec").at(field) == old.at("spec").at(field);
@@ -47,7 +47,7 @@ fn keeps_two_families(service: &Object, old: &Object) -> bool {
     service.text("spec.ipFamilyPolicy") == "PreferDualStack" && fields.into_iter().all(same)
 }
 
-/// Only a service of one family may give up a second address or family.
+/// Only a single-stack Service can release a second address or family.
 fn reduced(service: &Object, old: &Object, policy: &str) -> Vec<FieldError> {
     let is_reduced = |field: &str| {
         let (new, old) = (service.at("spec").list(field), old.at("spec").list(field));
@@ -62,7 +62,7 @@ fn reduced(service: &Object, old: &Object, policy: &str) -> Vec<FieldError> {
     reduced.map(refuse).collect()
 }
 
-/// The policy of a service: what it says, what it said, or the default.
+/// The policy of a Service: its own, the previous one, or the default.
 fn fill_family_policy(service: &mut Object, old: Option<&Object>, is_free_headless: bool) -> String {
     if !service.has("spec.ipFamilyPolicy") {
         let kept = old.map(|old| old.at("spec.ipFamilyPolicy").clone()).filter(|policy| !policy.is_null());
@@ -72,7 +72,7 @@ fn fill_family_policy(service: &mut Object, old: Option<&Object>, is_free_headle
     service.text("spec.ipFamilyPolicy").to_owned()
 }
 
-/// A service of one family gives up the second that it had, and may not ask for two.
+/// A single-stack Service releases its second family, and must not request two.
 fn keep_one_family(service: &mut Object, old: Option<&Object>) -> Vec<FieldError> {
     let mut wrong = Vec::new();
     for (field, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
@@ -98,7 +98,7 @@ fn is_configured(ranges: &[Cidr], family: &str) -> bool {
     ranges.iter().any(|range| range.family() == family)
 }
 
-/// The families that the service names, and those of its further addresses; what is wrong with those.
+/// The families of the Service, with those of its further addresses, and their errors.
 fn families_of_addresses(ranges: &[Cidr], service: &Object) -> (Vec<String>, Vec<FieldError>) {
     let mut wrong = Vec::new();
     let mut families = service.texts("spec.ipFamilies");
@@ -117,7 +117,7 @@ fn families_of_addresses(ranges: &[Cidr], service: &Object) -> (Vec<String>, Vec
     (families, wrong)
 }
 
-/// What of its wishes this cluster cannot serve.
+/// The requested families that this cluster does not support.
 fn unserved_families(ranges: &[Cidr], policy: &str, families: &[String]) -> Vec<FieldError> {
     let mut wrong = Vec::new();
     if policy == "RequireDualStack" && ranges.len() < 2 {

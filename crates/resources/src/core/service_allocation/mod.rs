@@ -1,7 +1,7 @@
-//! What a service gets from the cluster: addresses out of the service range, and node ports.
+//! Allocates addresses from the service ranges, and node ports, for Services.
 //!
-//! An address is taken by an `IPAddress` object of its name, so that several API servers on one store never hand out
-//! the same one. A node port is taken by being written in a service; between choosing and writing it is noted here.
+//! An `IPAddress` object reserves an address, so that several API servers on one store never allocate the same one. A
+//! node port is reserved by the write of its Service; between allocation and write it is recorded here.
 //! In Kubernetes: `pkg/registry/core/service/storage/alloc.go`, `ipallocator`, `portallocator`.
 
 mod addresses;
@@ -30,12 +30,13 @@ pub(crate) struct ServiceHooks {
 }
 
 impl ServiceHooks {
-    /// Hands out of these ranges, the first of which is the default; node ports from the first to the last, included.
+    /// Allocates from these ranges, the first of which is the default, and node ports from the first to the last,
+    /// inclusive.
     pub(crate) fn new(ranges: Vec<Cidr>, node_ports: (u16, u16)) -> Self {
         Self { allocator: Arc::new(Allocator::new(ranges, node_ports)) }
     }
 
-    /// Takes what a service needs and has not got.
+    /// Allocates what a Service needs and does not have.
     async fn allocate(
         &self,
         registry: &Registry,
@@ -93,7 +94,7 @@ impl Hooks for ServiceHooks {
         taken.freed = addresses_of(old);
         let about = taken.request().about(Verb::Delete, endpoints(), old.namespace(), old.name());
         taken.commit().await;
-        // The endpoints of a service go with it.
+        // The endpoints of a Service are deleted with it.
         match registry.delete(&about, &DeleteOptions::default()).await {
             Err(status) if !status.is_not_found() => Err(status),
             _ => Ok(()),
@@ -115,7 +116,7 @@ fn invalid(service: &Object, errors: &[FieldError]) -> Status {
     Status::invalid(&GroupVersionKind::new("", "v1", "Service"), service.name(), errors)
 }
 
-/// FNV-1a: a start for the search that is the same in every run.
+/// FNV-1a: a start of the search that is the same in every run.
 fn hash(service: &Object) -> u64 {
     let text = format!("{}/{}", service.namespace(), service.name());
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))

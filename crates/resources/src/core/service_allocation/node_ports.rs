@@ -1,4 +1,4 @@
-//! Node ports, and the port at which load balancers ask each node how it is.
+//! Allocates node ports, and the health check node port.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use super::super::service_needs::{needs_health_check_port, needs_node_ports, por
 use super::taken::Taken;
 use super::{hash, invalid};
 
-/// The node ports that a write has to know.
+/// The node ports that matter for a write.
 struct KnownPorts {
-    /// Those of other services.
+    /// Those of other Services.
     used: BTreeSet<i64>,
-    /// Those that the service had.
+    /// Those that the Service had.
     held: BTreeSet<i64>,
-    /// Those that it has got in this write.
+    /// Those that this write has allocated.
     own: BTreeSet<i64>,
 }
 
@@ -40,12 +40,12 @@ impl Taken {
         Ok(())
     }
 
-    /// Takes a port that no service has; false if it is another's.
+    /// Allocates a free port; returns false if another Service has it.
     async fn take_unused_port(&mut self, port: i64, known: &KnownPorts) -> Result<bool, Status> {
         if known.used.contains(&port) || !self.take_port(port).await? {
             return Ok(false);
         }
-        // Another server may have written it, and given its claim back, since the services were listed.
+        // Another API server may have written it, and released its claim, since the Services were listed.
         Ok(!self.has_claims() || !self.used_ports(&known.held).await?.contains(&port))
     }
 
@@ -54,7 +54,7 @@ impl Taken {
         Ok(KnownPorts { used: self.used_ports(&held).await?, held, own: BTreeSet::new() })
     }
 
-    /// The ports of all services, but those that this one had.
+    /// The ports of all Services, except those that this one had.
     async fn used_ports(&self, held: &BTreeSet<i64>) -> Result<BTreeSet<i64>, Status> {
         let services = GroupVersionResource::new("", "v1", "services");
         let about = self.request().about(Verb::List, services, "", "");
@@ -63,7 +63,7 @@ impl Taken {
         Ok(used.filter(|port| !held.contains(port)).collect())
     }
 
-    /// A node port for each port of the service; 0 for one that gets none.
+    /// A node port for each port of the Service; 0 for a port without one.
     async fn take_node_ports(
         &mut self,
         service: &Object,
@@ -81,7 +81,7 @@ impl Taken {
             let node_port = match wanted_port(ports, port, &by_port, is_new) {
                 0 => self.choose_port(service, known).await?,
                 wanted if known.held.contains(&wanted) => wanted,
-                // Ports of one number and several protocols share it; in a new service, others do not.
+                // Ports with one number and several protocols share a node port; in a new Service, others do not.
                 wanted
                     if known.own.contains(&wanted) && (!is_new || by_port.get(&port.int("port")) == Some(&wanted)) =>
                 {
@@ -109,7 +109,7 @@ impl Taken {
         }
     }
 
-    /// Takes a port that was asked for, or says why it cannot be had.
+    /// Allocates a requested port, or returns why it is not available.
     async fn claim_port(&mut self, port: i64, known: &KnownPorts) -> Result<Result<i64, String>, Status> {
         let (first, last) = self.port_range();
         if known.own.contains(&port) {
@@ -138,7 +138,7 @@ impl Taken {
     }
 }
 
-/// The node port that a port asks for; 0 for any. In a new service, ports of one number share it.
+/// The requested node port; 0 for any. In a new Service, ports with one number share it.
 fn wanted_port(ports: &[Value], port: &Value, by_port: &BTreeMap<i64, i64>, is_new: bool) -> i64 {
     let (number, asked) = (port.int("port"), port.int("nodePort"));
     if asked != 0 || !is_new {

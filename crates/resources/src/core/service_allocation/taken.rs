@@ -22,12 +22,12 @@ pub(super) struct Taken {
     pub(super) addresses: Vec<String>,
     pub(super) freed: Vec<String>,
     ports: Vec<i64>,
-    /// The claims of ports in the store, where other servers write to it. A claim that is not given back expires.
+    /// The claims of ports in the store, if other API servers write to it. A claim that is not released expires.
     claims: Vec<Claim>,
 }
 
 impl Taken {
-    /// Nothing yet, for `service`.
+    /// No allocations for `service` yet.
     pub(super) fn new(allocator: &Arc<Allocator>, registry: &Registry, request: &Request, service: &Object) -> Self {
         Self {
             allocator: Arc::clone(allocator),
@@ -42,7 +42,7 @@ impl Taken {
         }
     }
 
-    /// The request, as the server's own.
+    /// The request of the API server itself.
     pub(super) fn request(&self) -> &Request {
         &self.request
     }
@@ -60,8 +60,9 @@ impl Taken {
         self.allocator.node_ports
     }
 
-    /// Takes a node port; false if another write has it. Where other servers write to the same store, the port is claimed in the store.
-    /// After a claim the caller lists the services again: another server may have written the port before it gave its claim back.
+    /// Allocates a node port; returns false if another write has it. If other API servers write to the same store, the
+    /// port is claimed in the store. After a claim the caller lists the Services again, because another API server may
+    /// have written the port before it released its claim.
     pub(super) async fn take_port(&mut self, port: i64) -> Result<bool, Status> {
         if !self.allocator.take_port(port) {
             return Ok(false);
@@ -92,15 +93,15 @@ impl Taken {
         self.allocator.give_back_ports(&std::mem::take(&mut self.ports));
     }
 
-    /// What this write has taken and given up.
+    /// The allocations and releases of this write.
     fn left(&self) -> Abandoned {
         let addresses = self.addresses.iter().chain(&self.freed).cloned().collect();
         let (namespace, name) = (self.request.at.namespace.clone(), self.name.clone());
         Abandoned { since: self.request.now, namespace, name, addresses, ports: self.ports.clone() }
     }
 
-    /// Gives those addresses back that the service does not have. What cannot be given back now stays noted, and so is left to a
-    /// later write: that the store does not answer does not say that it has not written.
+    /// Releases the addresses that the Service does not have. If that fails, a later write releases them: a store that
+    /// does not respond may still have written the Service.
     async fn give_back_addresses(&mut self) {
         let left = self.left();
         if !left.addresses.is_empty() && self.free_unheld(&left).await.is_ok() {
@@ -109,8 +110,8 @@ impl Taken {
         }
     }
 
-    /// Frees an address whose claim was left behind by a server that was killed: no service has it, and it is too old to be on its
-    /// way into one. Says whether it is free now.
+    /// Releases an address that a killed API server has left behind: no Service has it, and it is too old for a pending
+    /// write. Returns whether it is free.
     pub(super) async fn free_orphaned(&self, address: &str) -> Result<bool, Status> {
         let Some(claim) = self.get(ip_addresses(), "", address).await? else { return Ok(true) };
         let made = parse_time(claim.text("metadata.creationTimestamp"));
@@ -127,24 +128,24 @@ impl Taken {
         Ok(self.get(ip_addresses(), "", address).await?.is_none())
     }
 
-    /// Gives back what writes have left behind that were cut off.
+    /// Releases the allocations of cancelled writes.
     pub(super) async fn settle_abandoned(&self) {
         if self.request.dry_run {
             return;
         }
         for abandoned in self.allocator.abandoned(self.request.now) {
-            // What cannot be given back is tried again with the next service.
+            // A failed release is retried with the next Service.
             if self.free_unheld(&abandoned).await.is_ok() {
                 self.allocator.settle(&abandoned);
             }
         }
     }
 
-    /// Frees the addresses that were taken for a service which does not have them.
+    /// Releases the addresses that were allocated for a Service that does not have them.
     async fn free_unheld(&self, abandoned: &Abandoned) -> Result<(), Status> {
         let Abandoned { namespace, name, addresses, .. } = abandoned;
         let service = self.get(GroupVersionResource::new("", "v1", "services"), namespace, name).await?;
-        // An address in an older form has the object of its newer one.
+        // An address in an older form has the IPAddress object of its canonical form.
         let canonical =
             |address: &String| parse_ip(address).map_or_else(|| address.clone(), |address| address.to_string());
         let held: Vec<String> =
@@ -167,7 +168,7 @@ impl Taken {
         Ok(())
     }
 
-    /// An object, as the server itself reads it; `None` if it is not there.
+    /// Reads an object as the API server; `None` if it does not exist.
     pub(super) async fn get(
         &self,
         resource: GroupVersionResource,
