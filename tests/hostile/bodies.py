@@ -18,7 +18,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json",
            "application/apply-patch+yaml", "apply in YAML")
 # Kubernetes answers 500 to an apply of what the schema does not have.
-KUBERNETES_500 = re.compile(rb"failed to create typed (patch|live) object|failed to convert|failed to prune fields")
+KUBERNETES_500 = re.compile(rb"The order in patch list|failed to create typed (patch|live) object|failed to convert|failed to prune fields")
 # Verbs that have a body; a patch is tried in each of its types.
 VERBS = {"post", "put", "patch", "delete", "deletecollection", "connect"}
 
@@ -52,6 +52,7 @@ class World:
             self.cluster.stop()
             raise
         self.places, self.encoded = {}, {}
+        self.answer = b""
         self.tried = [
             (operation, content) for operation in self.operations if operation.action in VERBS
             for content in (PATCHES if operation.action == "patch" else ("application/json",))]
@@ -216,6 +217,7 @@ def measured(world, request):
     more = content if isinstance(content, dict) else None
     try:
         status, answer = cluster.send(method, path, body, user=user, content="application/json" if more or content is None else content, more=more)
+        world.answer = answer[:300]
         if status == 500 and KUBERNETES_500.search(answer):
             status = "500 as Kubernetes"
     except (OSError, http.client.HTTPException) as error:
@@ -295,6 +297,8 @@ def report(world, options, at, turn, case, result):
     method, path, _, body, user = case.requests[position]
     line = f"ABOVE: {cpu:.2f} s, {memory / 1e6:.0f} MB, answered {status}: --seed {options.seed} --only {at} ({turn}.{position}) by {user}: {method} {path[:200]}: {case.what}"
     print(line[:700], flush=True)
+    if status == 500:
+        print(f"  {world.answer.decode(errors='replace')}")
     if options.keep and body is not None:
         with open(f"{options.keep}/{options.seed}-{at}-{turn}-{position}", "wb") as file:
             file.write(body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass"))

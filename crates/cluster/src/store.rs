@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_store::{AutoCompaction, Engine, Limits, Options, Store};
+use coracle_store::{AutoCompaction, Engine, HistoryLimit, Limits, Options, Store};
 use tokio::task::JoinSet;
 
 use crate::Error;
@@ -15,8 +15,8 @@ use crate::tasks::Tasks;
 /// How much history is kept for watches, as kube-apiserver has etcd keep it.
 const HISTORY: Duration = Duration::from_secs(300);
 
-/// How many bytes of it at the most.
-const HISTORY_BYTES: u64 = 256 << 20;
+/// How many bytes of it.
+const HISTORY_LIMIT: HistoryLimit = HistoryLimit { least: 64 << 20, most: 256 << 20 };
 
 /// Where a cluster's state lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,15 +59,14 @@ pub struct StoreOptions {
     /// When history is compacted without being asked; `None` for never.
     pub compaction: Option<AutoCompaction>,
     /// How many bytes of history may be kept, whatever its age; `None` for any number.
-    pub history_bytes: Option<u64>,
+    pub history_limit: Option<HistoryLimit>,
 }
 
 impl Default for StoreOptions {
     /// Durable, with etcd's limits, and with the history that kube-apiserver keeps.
     fn default() -> Self {
         let compaction = Some(AutoCompaction::Periodic(HISTORY));
-        let history_bytes = Some(HISTORY_BYTES);
-        Self { unsafe_no_fsync: false, limits: Limits::default(), compaction, history_bytes }
+        Self { unsafe_no_fsync: false, limits: Limits::default(), compaction, history_limit: Some(HISTORY_LIMIT) }
     }
 }
 
@@ -210,11 +209,11 @@ fn upkeep(engine: &Engine, kept: StoreOptions, tasks: &Tasks) -> JoinSet<()> {
         let leases = leases.clone();
         async move { leases.expire_leases().await }
     }));
-    if let Some(bytes) = kept.history_bytes {
+    if let Some(limit) = kept.history_limit {
         let history = engine.clone();
         upkeep.spawn(tasks.among("history bound", move || {
             let history = history.clone();
-            async move { history.bound_history(bytes).await }
+            async move { history.bound_history(limit).await }
         }));
     }
     if let Some(policy) = kept.compaction {

@@ -5,7 +5,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::log::Slice;
 use crate::snapshot::Snapshot;
-use crate::{Engine, Revision, Store};
+use crate::{Engine, HistoryLimit, Revision, Store};
 
 /// The policy of automatic compaction. In Kubernetes: etcd's `--auto-compaction-mode` and
 /// `--auto-compaction-retention`.
@@ -48,17 +48,15 @@ impl Engine {
         }
     }
 
-    /// Compacts the older half of history whenever history exceeds `bytes`. Runs until the future is dropped. Unlike
-    /// etcd, which limits history only by time or by revisions.
-    pub async fn bound_history(&self, bytes: u64) {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    /// Compacts the older half of history whenever history exceeds `limit`. Runs until the future is dropped.
+    pub async fn bound_history(&self, limit: HistoryLimit) {
         let hub = self.hub();
-        hub.limit_history(bytes);
+        hub.limit_history(limit);
         loop {
             hub.overgrown.notified().await;
             let snapshot = hub.snapshot();
             let changes = hub.changes(snapshot.compacted, snapshot.revision);
-            if let Some(revision) = halfway(&snapshot, &changes, bytes / 2) {
+            if let Some(revision) = halfway(&snapshot, &changes, limit.bytes(snapshot.live_size) / 2) {
                 self.compact_up_to(revision).await;
             }
         }

@@ -1,11 +1,11 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::commit::Commit;
+use crate::history_limit::HistoryLimit;
 use crate::interest::{CursorId, Interests};
 use crate::log::{Log, Slice};
 use crate::snapshot::Snapshot;
@@ -18,9 +18,7 @@ use crate::{Error, KeyRange, Revision};
 pub(crate) struct Hub {
     published: ArcSwap<Snapshot>,
     feed: Mutex<Feed>,
-    /// The maximum size of the history in bytes.
-    history_limit: AtomicI64,
-    /// Notified when the history exceeds it.
+    /// Notified when the history exceeds its limit.
     pub(crate) overgrown: Notify,
 }
 
@@ -30,6 +28,7 @@ struct Feed {
     head: Revision,
     compacted: Revision,
     interests: Interests,
+    history_limit: Option<HistoryLimit>,
 }
 
 /// The position of a cursor whose start revision was already compacted. No log reaches that far back.
@@ -45,14 +44,14 @@ pub(crate) enum Pull {
 
 impl Hub {
     pub(crate) fn new(snapshot: Snapshot, log: Log) -> Self {
-        let feed =
-            Feed { log, head: snapshot.revision, compacted: snapshot.compacted, interests: Interests::default() };
-        Self {
-            published: ArcSwap::from_pointee(snapshot),
-            feed: Mutex::new(feed),
-            history_limit: AtomicI64::new(i64::MAX),
-            overgrown: Notify::new(),
-        }
+        let feed = Feed {
+            log,
+            head: snapshot.revision,
+            compacted: snapshot.compacted,
+            interests: Interests::default(),
+            history_limit: None,
+        };
+        Self { published: ArcSwap::from_pointee(snapshot), feed: Mutex::new(feed), overgrown: Notify::new() }
     }
 
     /// The newest visible snapshot. Never waits for a writer.
@@ -63,8 +62,8 @@ impl Hub {
     /// Makes `commits`, which resulted in `snapshot`, visible to readers and cursors.
     pub(crate) fn publish<'a>(&self, snapshot: Snapshot, commits: impl Iterator<Item = &'a Commit>) {
         let mut woken: Vec<Arc<Notify>> = Vec::new();
-        let overgrown = snapshot.history_bytes() > self.history_limit.load(Ordering::Relaxed);
         let mut feed = self.feed.lock();
+        let overgrown = feed.history_limit.is_some_and(|limit| limit.is_exceeded(&snapshot));
         feed.head = snapshot.revision;
         let before = self.published.swap(Arc::new(snapshot));
         for change in commits.flat_map(|commit| &commit.changes) {
@@ -90,8 +89,8 @@ impl Hub {
     }
 
     /// Sets the maximum size of the history, beyond which `overgrown` is notified.
-    pub(crate) fn limit_history(&self, bytes: i64) {
-        self.history_limit.store(bytes, Ordering::Relaxed);
+    pub(crate) fn limit_history(&self, limit: HistoryLimit) {
+        self.feed.lock().history_limit = Some(limit);
     }
 
     /// The changes of the revisions from `from` to `to`.

@@ -38,6 +38,7 @@ mod hash;
 mod lease;
 
 mod cursor;
+mod history_limit;
 mod hub;
 mod interest;
 mod log;
@@ -61,6 +62,7 @@ pub use commit_loop::CommitLoop;
 pub use durable::{Base, Content, Durable, LeaseChange, Record, Trim};
 pub use engine::{ETCD_VERSION, Engine, Options};
 pub use error::Error;
+pub use history_limit::HistoryLimit;
 pub use latency::Latency;
 pub use request::Limits;
 pub use types::{

@@ -5,8 +5,8 @@ use std::time::Duration;
 use coracle_ambient::Ambient;
 use coracle_journal::{EntryId, Recorder, Stage};
 use coracle_store::{
-    AutoCompaction, Cause, Compare, Engine, Error, EventKind, KeyRange, Operation, Options, RangeRequest, Revision,
-    Store, Txn, TxnResponse, WatchRequest, Watcher,
+    AutoCompaction, Cause, Compare, Engine, Error, EventKind, HistoryLimit, KeyRange, Operation, Options, RangeRequest,
+    Revision, Store, Txn, TxnResponse, WatchRequest, Watcher,
 };
 
 fn engine() -> Engine {
@@ -222,10 +222,11 @@ async fn periodic_compaction_forgets_what_is_older_than_its_period() {
 
 #[tokio::test(start_paused = true)]
 async fn history_is_bounded_by_its_bytes_too() {
-    const LIMIT: u64 = 100_000;
+    const LIMIT: i64 = 100_000;
     let store = engine();
     let bounded = store.clone();
-    let bounding = tokio::spawn(async move { bounded.bound_history(LIMIT).await });
+    let bounding =
+        tokio::spawn(async move { bounded.bound_history(HistoryLimit { least: LIMIT as u64, most: 1 << 20 }).await });
     tokio::task::yield_now().await;
     let value = "v".repeat(1000);
     for round in 0..1000 {
@@ -233,7 +234,7 @@ async fn history_is_bounded_by_its_bytes_too() {
         write(&store, vec![Operation::put(key, value.clone())]).await.unwrap();
         tokio::task::yield_now().await;
         let status = store.status().await.unwrap();
-        assert!(status.size_bytes - status.size_in_use_bytes <= LIMIT as i64 + 2000, "round {round}");
+        assert!(status.size_bytes - status.size_in_use_bytes <= LIMIT + 2000, "round {round}");
     }
     let status = store.status().await.unwrap();
     assert!(status.revision - status.compacted > 20, "no more is forgotten than has to be");
@@ -244,6 +245,19 @@ async fn history_is_bounded_by_its_bytes_too() {
         tokio::task::yield_now().await;
     }
     let status = store.status().await.unwrap();
-    assert!(status.size_bytes - status.size_in_use_bytes <= LIMIT as i64 + 4000, "deletions are history as well");
+    assert!(status.size_bytes - status.size_in_use_bytes <= LIMIT + 4000, "deletions are history as well");
+    for round in 0..300 {
+        write(&store, vec![Operation::put(format!("kept-{round}"), value.clone())]).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    let mut most = 0;
+    for round in 0..1000 {
+        write(&store, vec![Operation::put(format!("kept-{}", round % 300), value.clone())]).await.unwrap();
+        tokio::task::yield_now().await;
+        let status = store.status().await.unwrap();
+        most = most.max(status.size_bytes - status.size_in_use_bytes);
+        assert!(status.size_bytes - status.size_in_use_bytes <= status.size_in_use_bytes + 2000, "round {round}");
+    }
+    assert!(most > 3 * LIMIT, "a store with more data keeps more history: {most} bytes");
     bounding.abort();
 }

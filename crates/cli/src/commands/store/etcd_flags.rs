@@ -145,7 +145,7 @@ impl EtcdFlags {
         let limits = Limits { request_bytes: self.max_request_bytes, txn_operations: self.max_txn_ops };
         // Only the flags limit the history, as in etcd.
         let (unsafe_no_fsync, compaction) = (self.unsafe_no_fsync, self.compaction()?);
-        Ok(StoreOptions { unsafe_no_fsync, limits, compaction, history_bytes: None })
+        Ok(StoreOptions { unsafe_no_fsync, limits, compaction, history_limit: None })
     }
 
     pub(crate) fn face_options(&self, listening: Vec<String>) -> Result<FaceOptions> {
