@@ -23,6 +23,7 @@ mod conditions;
 mod defaults;
 mod field_checks;
 mod image;
+mod pem_block;
 mod pod_spec;
 
 mod admissionregistration;

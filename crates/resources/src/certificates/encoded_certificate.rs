@@ -3,7 +3,7 @@ use x509_parser::error::X509Error;
 use x509_parser::nom;
 use x509_parser::prelude::FromDer;
 
-use super::pem_block::PemBlock;
+use crate::pem_block::PemBlock;
 
 /// Why a text is not a chain of certificates in PEM; an empty text is valid.
 /// In Kubernetes: `validateCertificate`.

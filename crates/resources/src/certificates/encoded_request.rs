@@ -8,7 +8,7 @@ use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
 
-use super::pem_block::PemBlock;
+use crate::pem_block::PemBlock;
 
 /// Why text is not a certificate request in PEM that its own key has signed, in the words of Go.
 /// In Kubernetes: `certificates.ParseCSR` and `CertificateRequest.CheckSignature`.

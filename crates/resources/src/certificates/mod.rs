@@ -4,6 +4,5 @@ pub(crate) mod certificate_signing_request;
 
 mod encoded_certificate;
 mod encoded_request;
-mod pem_block;
 mod request_validation;
 mod signer_name;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, immutable};
+use crate::pem_block::PemBlock;
 
 /// `secrets`. In Kubernetes: `pkg/registry/core/secret`.
 pub(crate) fn kind() -> KindSpec {
@@ -125,8 +126,7 @@ fn key_pair_warnings(secret: &Object) -> Vec<String> {
     }
     let blocks = |key: &str| {
         let text = secret.at("data").get(key).and_then(Value::as_str).unwrap_or_default();
-        let text = STANDARD.decode(text).unwrap_or_default();
-        block_types(&String::from_utf8_lossy(&text))
+        labels(&STANDARD.decode(text).unwrap_or_default())
     };
     let is_key = |name: &String| name == "PRIVATE KEY" || name.ends_with(" PRIVATE KEY");
     let (certificate, key) = (blocks("tls.crt"), blocks("tls.key"));
@@ -155,24 +155,17 @@ fn key_pair_warnings(secret: &Object) -> Vec<String> {
     vec![format!("tls: {why}")]
 }
 
+<<<<<<< HEAD
 /// The types of the PEM blocks with valid base64 in a text.
 fn block_types(text: &str) -> Vec<String> {
+=======
+/// The labels of the PEM blocks in a text.
+fn labels(mut text: &[u8]) -> Vec<String> {
+>>>>>>> 1d6445f9 (The PEM blocks of a TLS secret are read in linear time)
     let mut found = Vec::new();
-    let mut lines = text.lines().map(str::trim_end);
-    while let Some(line) = lines.next() {
-        let name = line.strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));
-        let Some(name) = name else { continue };
-        let end = format!("-----END {name}-----");
-        let body: Vec<&str> = lines.clone().take_while(|line| *line != end).collect();
-        if body.len() == lines.clone().count() {
-            continue;
-        }
-        // Headers are lines with a colon.
-        let encoded: String = body.iter().filter(|line| !line.contains(':')).copied().collect();
-        if STANDARD.decode(encoded.as_bytes()).is_ok() {
-            found.push(name.to_owned());
-        }
-        lines.nth(body.len());
+    while let Some((block, rest)) = PemBlock::first(text) {
+        found.push(block.label);
+        text = rest;
     }
     found
 }

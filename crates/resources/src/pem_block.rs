@@ -8,18 +8,18 @@ const DASHES: &[u8] = b"-----";
 /// A block of PEM text, found as Go finds it: other PEM readers also accept blocks that start within a line and do not
 /// report headers. In Kubernetes: Go's `encoding/pem`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct PemBlock {
+pub(crate) struct PemBlock {
     /// The type of the block, such as `CERTIFICATE`.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Whether lines `Key: value` precede the content.
-    pub(super) has_headers: bool,
+    pub(crate) has_headers: bool,
     /// The content.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl PemBlock {
     /// The first well-formed block, and the text after it.
-    pub(super) fn first(text: &[u8]) -> Option<(Self, &[u8])> {
+    pub(crate) fn first(text: &[u8]) -> Option<(Self, &[u8])> {
         let mut rest = text;
         loop {
             let end = find(rest, END)?;
