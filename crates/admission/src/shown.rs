@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
-use coracle_registry::{Kind, Review};
+use coracle_registry::{Kind, Questions, Review};
 use serde_json::Value;
 
 use crate::matching::Found;
@@ -36,11 +36,8 @@ impl Shown {
             (Some(object), _) => Ok(object.to_value()),
         };
         // Both are tried before either fails, so that one call converts both.
-        let both = || {
-            let (object, old) = (show(review.object()), show(review.old));
-            Ok((object?, old?))
-        };
-        let (object, old) = review.registry.converted(review.request, review.kind(), both).await?;
+        let both = || Questions::both(show(review.object()), show(review.old));
+        let (object, old) = review.registry.planned(review.request, review.kind(), both).await?;
         let request =
             admission_request(review, &resource(review, elsewhere.as_deref()), &kind(review, elsewhere.as_deref()));
         Ok(Self { elsewhere, object, old, request })

@@ -5,6 +5,8 @@ use coracle_admission::{Configurations, DefaultTolerationSeconds};
 use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
+use coracle_registry::{ExpressionPool, RunningComponents};
+
 use crate::runtime_config::RuntimeConfig;
 use crate::{AccessWebhookSpec, KubeletClient, ProxyClient, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec};
 
@@ -58,6 +60,12 @@ pub struct ApiServerSpec {
     pub request_headers: Option<(String, RequestHeaders)>,
     /// `--audit-policy-file` and `--audit-log-path`: what is kept of requests, and where.
     pub audit: Option<Audit>,
+    /// The threads that run costly work. Without them, an API server in real time starts threads of its own, and one in
+    /// virtual time runs the work in the tasks of the requests.
+    pub expression_pool: Option<Arc<dyn ExpressionPool>>,
+    /// The components that run in the process of the API server, for ComponentStatuses. Without this, the API server asks
+    /// the components over the network.
+    pub running_components: Option<Arc<dyn RunningComponents>>,
     /// The certificate authority of the serving certificate (PEM), which pods get in `kube-root-ca.crt`.
     pub root_ca: Option<String>,
     /// Where the API is reached from outside.
@@ -101,6 +109,8 @@ impl Default for ApiServerSpec {
             client_ca: None,
             request_headers: None,
             audit: None,
+            expression_pool: None,
+            running_components: None,
             root_ca: None,
             advertised: None,
             advertise_address: None,

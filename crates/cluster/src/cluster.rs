@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -25,6 +24,7 @@ use crate::kept_store::KeptStore;
 use crate::metrics_server;
 use crate::node_transport::NodeTransports;
 use crate::restartable::Restartable;
+use crate::running_components::{InThisProcess, RunningComponents};
 use crate::signer::Signer;
 use crate::store::OpenStore;
 use crate::tasks::Tasks;
@@ -43,7 +43,7 @@ pub struct Cluster {
     kubelet: Arc<Kubelet>,
     stages: Option<Arc<StageSet>>,
     tasks: Tasks,
-    running: Arc<Mutex<BTreeMap<Component, Running>>>,
+    running: Arc<RunningComponents>,
     /// What was started in addition to the components; stops with the cluster.
     beside: Mutex<Vec<Running>>,
 }
@@ -91,6 +91,11 @@ impl Cluster {
         if builder.metrics_server {
             metrics_server::answer_for(&mut builder.api_server, nodes.clone());
         }
+        let running = Arc::new(RunningComponents::default());
+        // In virtual time no other process is asked how it is.
+        if builder.components == Components::All || crate::clock::is_paused() {
+            builder.api_server.running_components = Some(InThisProcess::of(&running));
+        }
         let control_plane = ControlPlane::start_among(
             tasks.clone(),
             &builder.api_server,
@@ -124,26 +129,13 @@ impl Cluster {
             kubelet,
             stages: builder.stages,
             tasks,
-            running: Arc::default(),
+            running,
             beside: Mutex::default(),
         };
-        // In virtual time no other process is asked how it is.
-        if builder.components == Components::All || crate::clock::is_paused() {
-            cluster.serve_component_statuses();
-        }
         if builder.components == Components::All {
             cluster.start_components(builder.csi_driver);
         }
         Ok(cluster)
-    }
-
-    /// Lets the API server answer ComponentStatuses from the components that run in this process.
-    fn serve_component_statuses(&self) {
-        // The components hold the registry.
-        let running = Arc::downgrade(&self.running);
-        self.control_plane.registry().set_components(move |name| {
-            running.upgrade().is_some_and(|running| running.lock().keys().any(|component| component.word() == name))
-        });
     }
 
     fn start_components(&self, csi_driver: bool) {
@@ -217,12 +209,10 @@ impl Cluster {
 
     /// Starts a component that does not run; one that runs is left alone.
     pub fn start_component(&self, component: Component) {
-        let mut running = self.running.lock();
-        if running.contains_key(&component) {
-            return;
-        }
-        self.recorder.record(component.word(), Stage::ComponentStart, Detail::default);
-        running.insert(component, self.run(component));
+        self.running.start(component, || {
+            self.recorder.record(component.word(), Stage::ComponentStart, Detail::default);
+            self.run(component)
+        });
     }
 
     fn run(&self, component: Component) -> Running {
@@ -307,12 +297,12 @@ impl Cluster {
 
     /// Whether a component runs, which one that was stopped or killed does not.
     pub fn runs(&self, component: Component) -> bool {
-        self.running.lock().contains_key(&component)
+        self.running.contains(component)
     }
 
     /// Stops a component in order, and waits until it has stopped.
     pub async fn stop_component(&self, component: Component) {
-        let running = self.running.lock().remove(&component);
+        let running = self.running.remove(component);
         if let Some(running) = running {
             running.stop().await;
             self.recorder.record(component.word(), Stage::ComponentStop, || Detail::default().with("why", "asked"));
@@ -321,7 +311,7 @@ impl Cluster {
 
     /// Kills a component where it stands, as `kill -9` would; whether it ran.
     pub fn kill_component(&self, component: Component) -> bool {
-        let running = self.running.lock().remove(&component);
+        let running = self.running.remove(component);
         if running.is_some() {
             self.recorder.record(component.word(), Stage::ComponentStop, || Detail::default().with("why", "killed"));
         }

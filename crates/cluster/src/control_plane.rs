@@ -8,7 +8,7 @@ use coracle_auth::{
     StaticTokens, TokenRequests, TokenWebhook,
 };
 use coracle_journal::Recorder;
-use coracle_registry::{Admission, Authenticator, Outgoing, Registry};
+use coracle_registry::{Admission, Authenticator, ExpressionPool, Outgoing, Registry, RegistryBuilder};
 use coracle_resources::{
     AuthenticationTrust, Cidr, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
 };
@@ -82,13 +82,11 @@ impl ControlPlane {
             Running::start(&tasks, "watch caches", move |_| storage.run().map(|never| match never {}))
         };
         let config = config(spec)?;
-        let registry = registry(spec, &config, storage, &ambient, recorder, &authenticator, &issuer)?;
-        registry.set_authorizer(Arc::new(authorizer));
         let outgoing_calls = Arc::new(OutgoingCalls::new(spec)?);
-        registry.set_outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
-        if let Some(threads) = ExpressionThreads::of_this_runtime() {
-            registry.set_expression_pool(Arc::new(threads));
-        }
+        let builder = Registry::builder(storage, ambient.clone(), recorder.clone())
+            .authorizer(Arc::new(authorizer))
+            .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
+        let registry = registry(builder, spec, &config, &authenticator, &issuer)?;
         let controllers = fill(&registry, spec, &config).await?;
 
         let shutdown = Shutdown::default();
@@ -259,11 +257,9 @@ fn config(spec: &ApiServerSpec) -> Result<Config, Error> {
 
 /// All that is served, with what may refuse it.
 fn registry(
+    builder: RegistryBuilder,
     spec: &ApiServerSpec,
     config: &Config,
-    storage: Storage,
-    ambient: &Ambient,
-    recorder: &Recorder,
     authenticator: &Arc<dyn Authenticator>,
     issuer: &Issuer,
 ) -> Result<Registry, Error> {
@@ -271,7 +267,6 @@ fn registry(
         TokenRequests::new(issuer.clone(), spec.service_accounts.lifetimes).into_subresource();
     let mut kinds = coracle_resources::kinds(config);
     kinds.retain(|kind| spec.runtime_config.serves(&kind.spec().row.resource()));
-    let builder = Registry::builder(storage, ambient.clone(), recorder.clone());
     let builder = spec.etcd_prefix.iter().fold(builder, |builder, root| builder.store_root(root));
     let mut builder = builder
         .kinds(kinds)
@@ -280,6 +275,13 @@ fn registry(
         .subresource(service_accounts, token);
     for (resource, computed) in coracle_auth::reviews(Arc::clone(authenticator), issuer.audiences()) {
         builder = builder.computed(resource, computed);
+    }
+    if let Some(components) = &spec.running_components {
+        builder = builder.components(Arc::clone(components));
+    }
+    let threads = || ExpressionThreads::of_this_runtime().map(|threads| Arc::new(threads) as Arc<dyn ExpressionPool>);
+    if let Some(pool) = spec.expression_pool.clone().or_else(threads) {
+        builder = builder.expression_pool(pool);
     }
     Ok(builder.build())
 }

@@ -40,6 +40,7 @@ mod proxy_client;
 mod remote_nodes;
 mod restartable;
 mod review_webhooks;
+mod running_components;
 mod runtime_config;
 /// Sockets and TLS: how other processes reach the API server.
 #[cfg(feature = "serve")]

@@ -45,7 +45,7 @@ impl Registry {
         object: &Arc<Object>,
         old: Option<&Object>,
     ) -> Result<(), Status> {
-        let served = self.converted(request, kind, || kind.served(object)).await?;
+        let served = self.planned(request, kind, || kind.served(object)).await?;
         self.admit(request, kind, operation, &served, old).await
     }
 

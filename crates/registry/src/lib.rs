@@ -11,7 +11,6 @@ mod audit;
 mod body_kind;
 pub mod client_config;
 mod convert;
-mod converted;
 pub mod custom;
 mod decode;
 mod derived;
@@ -19,6 +18,7 @@ mod flows;
 mod named_texts;
 mod object_meta;
 mod options;
+mod planned;
 mod read;
 mod registry;
 mod request;
@@ -38,6 +38,7 @@ pub use coracle_storage::{List, Stored};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows};
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
+pub use planned::{Planned, Questions, Unplanned};
 pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
@@ -45,8 +46,8 @@ pub use registry::{
     Claim, ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, ExpressionPool,
     Extension, Extensions, Form, Former, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing,
     PathRule, Projection, Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule,
-    Review, Rules, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, check_review_kind, forbidden,
-    unknown_finalizer,
+    Review, Rules, RunningComponents, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View,
+    check_review_kind, forbidden, unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Said, Verb, Warnings};
 pub use restore::{restore, restore_metadata};

@@ -6,7 +6,7 @@ use coracle_storage::{Freshness, List, ListQuery, Selection, Stored, WatchQuery,
 
 use crate::options::invalid_options;
 use crate::registry::not_served;
-use crate::{Destination, GetOptions, Kind, ListOptions, Registry, Request, Subresource};
+use crate::{Destination, GetOptions, Kind, ListOptions, Planned, Questions, Registry, Request, Subresource};
 
 /// How many events of a watch are converted in one call at most.
 const CONVERTED_TOGETHER: usize = 200;
@@ -40,7 +40,7 @@ impl ServedWatch {
     pub async fn next(&mut self) -> Option<WatchEvent<Stored>> {
         if self.kind.conversions.is_none() {
             let event = self.inner.next().await?;
-            return Some(serve(&self.kind, event).unwrap_or_else(WatchEvent::Error));
+            return Some(serve(&self.kind, event).unwrap_or_else(|why| WatchEvent::Error(why.outside_of_requests())));
         }
         if self.ready.is_empty() {
             let event = self.inner.next().await?;
@@ -56,7 +56,7 @@ impl ServedWatch {
     pub fn try_next(&mut self) -> Option<WatchEvent<Stored>> {
         if self.kind.conversions.is_none() {
             let event = self.inner.try_next()?;
-            return Some(serve(&self.kind, event).unwrap_or_else(WatchEvent::Error));
+            return Some(serve(&self.kind, event).unwrap_or_else(|why| WatchEvent::Error(why.outside_of_requests())));
         }
         match self.ready.front()? {
             Served::Converted(_) => match self.ready.pop_front()? {
@@ -78,11 +78,8 @@ impl ServedWatch {
             self.ready.push_back(Served::Stored(event));
         }
         let events: Vec<_> = self.ready.iter().cloned().collect();
-        let converted = self.registry.converted(&self.request, &self.kind, || {
-            // All are asked for before it is said that one is missing.
-            let served: Vec<_> = events.iter().map(|event| event.served(&self.kind)).collect();
-            served.into_iter().collect::<Result<VecDeque<_>, _>>()
-        });
+        let served = || Questions::together::<_, VecDeque<_>>(events.iter().map(|event| event.served(&self.kind)));
+        let converted = self.registry.planned(&self.request, &self.kind, served);
         self.ready = match converted.await {
             Ok(events) => events,
             Err(status) => VecDeque::from([Served::Converted(WatchEvent::Error(status))]),
@@ -102,7 +99,7 @@ impl ServedWatch {
 }
 
 impl Served {
-    fn served(&self, kind: &Kind) -> Result<Self, Status> {
+    fn served(&self, kind: &Kind) -> Planned<Self> {
         match self {
             Self::Stored(event) => serve(kind, event.clone()).map(Self::Converted),
             Self::Converted(event) => Ok(Self::Converted(event.clone())),
@@ -111,7 +108,7 @@ impl Served {
 }
 
 /// An event in the version of the request.
-fn serve(kind: &Kind, event: WatchEvent<Stored>) -> Result<WatchEvent<Stored>, Status> {
+fn serve(kind: &Kind, event: WatchEvent<Stored>) -> Planned<WatchEvent<Stored>> {
     Ok(match event {
         WatchEvent::Added(stored) => WatchEvent::Added(kind.answer(stored)?),
         WatchEvent::Modified(stored) => WatchEvent::Modified(kind.answer(stored)?),
@@ -123,16 +120,13 @@ fn serve(kind: &Kind, event: WatchEvent<Stored>) -> Result<WatchEvent<Stored>, S
 impl Registry {
     /// What a client of the served version gets.
     pub(crate) async fn answer(&self, request: &Request, kind: &Kind, stored: Stored) -> Result<Stored, Status> {
-        self.converted(request, kind, || kind.answer(stored.clone())).await
+        self.planned(request, kind, || kind.answer(stored.clone())).await
     }
 
     /// What a client of the served version gets of a list: all are converted in one call.
     async fn answers(&self, request: &Request, kind: &Kind, stored: Vec<Stored>) -> Result<Vec<Stored>, Status> {
-        let answers = || {
-            let answers: Vec<_> = stored.iter().map(|stored| kind.answer(stored.clone())).collect();
-            answers.into_iter().collect()
-        };
-        self.converted(request, kind, answers).await
+        let answers = || Questions::together(stored.iter().map(|stored| kind.answer(stored.clone())));
+        self.planned(request, kind, answers).await
     }
 }
 

@@ -1,8 +1,8 @@
 use coracle_expression::Allowance;
-use coracle_meta::{FieldError, FieldErrorKind, Object, Status};
+use coracle_meta::{FieldError, FieldErrorKind, Object};
 use serde_json::Value;
 
-use crate::Kind;
+use crate::{Kind, Planned};
 
 impl Kind {
     /// All that is wrong with an object, or its change: `errors`, and what the rules say, unless they make no sense then.
@@ -14,7 +14,7 @@ impl Kind {
         mut errors: Vec<FieldError>,
         new: &Object,
         old: Option<&Object>,
-    ) -> Result<Vec<FieldError>, Status> {
+    ) -> Planned<Vec<FieldError>> {
         let strategy = self.ruling();
         if !strategy.has_rules() {
             return Ok(errors);

@@ -1,19 +1,22 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use coracle_meta::Object;
+use coracle_meta::{Object, Status};
 use coracle_schema::KindSchema;
 use coracle_schema::apply::{Filter, TablePlace, Versions};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::registry::ServedVersion;
-use crate::{Kind, Kinds};
+use crate::{Kind, Kinds, Planned, Questions, Unplanned};
 
 /// The versions of a kind, as the book-keeping of field owners asks for them.
 #[derive(Debug)]
 pub(crate) struct KindVersions {
     versions: Arc<[ServedVersion]>,
     filter: Filter,
+    /// The conversions that the book-keeping met and that no webhook has done yet.
+    needs: Mutex<Questions>,
 }
 
 impl KindVersions {
@@ -22,7 +25,16 @@ impl KindVersions {
         let versions = kinds.versions_of(kind);
         let beside = |(version, other): &ServedVersion| (version.clone(), Arc::clone(other).beside(kind));
         let versions = if kind.conversions.is_some() { versions.iter().map(beside).collect() } else { versions };
-        Self { versions, filter }
+        Self { versions, filter, needs: Mutex::default() }
+    }
+
+    /// The result of the book-keeping, if it had all versions of the objects that it needed.
+    ///
+    /// # Errors
+    /// The conversions to ask for first, else the error of the book-keeping.
+    pub(crate) fn settled<T>(&self, result: Result<T, Status>) -> Planned<T> {
+        let needs = std::mem::take(&mut *self.needs.lock());
+        if needs.is_empty() { result.map_err(Unplanned::Refused) } else { Err(Unplanned::Needs(needs)) }
     }
 
     fn kind(&self, api_version: &str) -> Option<&Kind> {
@@ -48,7 +60,14 @@ impl<'k> Versions for &'k KindVersions {
         }
         let (from, to) = (self.kind(own)?, self.kind(api_version)?);
         let object = Object::from_value(object.clone()).ok()?;
-        Some(Cow::Owned(from.convert(&object, to).ok()?.into_value()))
+        match from.convert(&object, to) {
+            Ok(converted) => Some(Cow::Owned(converted.into_value())),
+            Err(Unplanned::Needs(questions)) => {
+                self.needs.lock().add(questions);
+                None
+            }
+            Err(Unplanned::Refused(_)) => None,
+        }
     }
 
     fn filter(&self, _api_version: &str) -> Filter {

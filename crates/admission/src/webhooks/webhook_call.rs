@@ -132,7 +132,7 @@ impl WebhookCall {
         match &self.shown.elsewhere {
             Some(elsewhere) => {
                 let back = || elsewhere.convert(&object, review.kind());
-                let back = review.registry.converted(review.request, review.kind(), back).await;
+                let back = review.registry.planned(review.request, review.kind(), back).await;
                 back.map_err(|status| status.message)
             }
             None => Ok(object),

@@ -116,9 +116,8 @@ fn heavy(name: &str) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_get_is_served_while_large_bodies_are_processed() {
-    let server = Server::start().await;
+    let server = Server::with_expression_pool(Arc::new(Never)).await;
     server.create_config_map("a").await;
-    server.registry.set_expression_pool(Arc::new(Never));
     let bodies = (0..16).map(|number| Body::from(heavy(&format!("heavy-{number}")).to_string()));
     let mut heavy = pin!(join_all(bodies.map(|body| post(&server, "carol", body))));
     let target = format!("{CONFIG_MAPS}/a");
@@ -162,8 +161,7 @@ async fn write_heavy(server: &Server) -> Vec<(u16, Vec<u8>)> {
 #[tokio::test(start_paused = true)]
 async fn large_bodies_have_the_same_response_in_the_pool() {
     let here = write_heavy(&Server::start().await).await;
-    let server = Server::start().await;
-    server.registry.set_expression_pool(Arc::new(Thread));
+    let server = Server::with_expression_pool(Arc::new(Thread)).await;
     let elsewhere = write_heavy(&server).await;
     assert_eq!(here.iter().map(|(code, _)| *code).collect::<Vec<_>>(), [201, 422, 200, 200, 200, 200, 200]);
     assert!(here == elsewhere, "the answers differ");

@@ -8,8 +8,8 @@ use coracle_apiserver::{Anonymous, ApiServer, Body, Limits, NoNodes, Shutdown, r
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{
-    Attributes, Authenticated, Authenticator, Authorizer, Credentials, Decision, Flow, Flows, KindSpec, Registry,
-    Request, Rules, Strategy, User, Verb,
+    Attributes, Authenticated, Authenticator, Authorizer, Credentials, Decision, ExpressionPool, Flow, Flows, KindSpec,
+    Registry, RegistryBuilder, Request, Rules, Strategy, User, Verb,
 };
 use coracle_schema::{ResourceRow, Table};
 use coracle_storage::Storage;
@@ -71,7 +71,6 @@ impl Authorizer for NoSecrets {
 /// A server, and what belongs to it.
 pub(crate) struct Server {
     router: axum::Router,
-    pub(crate) registry: Registry,
     pub(crate) shutdown: Shutdown,
     pub(crate) recorder: Recorder,
 }
@@ -104,7 +103,20 @@ impl Server {
         Self::within(Ambient::seeded(1), limits).await
     }
 
+    /// A server whose costly work runs in `pool`.
+    pub(crate) async fn with_expression_pool(pool: Arc<dyn ExpressionPool>) -> Self {
+        Self::built(Ambient::seeded(1), Limits::default(), |builder| builder.expression_pool(pool)).await
+    }
+
     pub(crate) async fn within(ambient: Ambient, limits: Limits) -> Self {
+        Self::built(ambient, limits, |builder| builder).await
+    }
+
+    async fn built(
+        ambient: Ambient,
+        limits: Limits,
+        complete: impl FnOnce(RegistryBuilder) -> RegistryBuilder,
+    ) -> Self {
         let recorder = Recorder::ring(1000);
         let engine = Engine::in_memory(Options::new(ambient.split("store"), recorder.clone()));
         let storage = Storage::new(Arc::new(engine));
@@ -115,8 +127,8 @@ impl Server {
             .filter(|row| matches!(row.plural.as_str(), "configmaps" | "secrets" | "namespaces" | "deployments"));
         let plain = |row: &ResourceRow| KindSpec::built_in(&row.kind.group, &row.kind.version, &row.plural);
         let kinds: Vec<Arc<dyn Strategy>> = rows.map(|row| Arc::new(plain(row)) as Arc<dyn Strategy>).collect();
-        let registry = Registry::builder(storage, ambient, recorder.clone()).kinds(kinds).build();
-        registry.set_authorizer(Arc::new(NoSecrets));
+        let builder = Registry::builder(storage, ambient, recorder.clone()).kinds(kinds);
+        let registry = complete(builder.authorizer(Arc::new(NoSecrets))).build();
         let mut namespace = Object::default();
         namespace.set("apiVersion", "v1");
         namespace.set("kind", "Namespace");
@@ -129,7 +141,7 @@ impl Server {
             extensions: std::sync::Arc::new(coracle_apiserver::NoExtensions),
             request_headers: None,
             audit: None,
-            registry: registry.clone(),
+            registry,
             authenticator: Arc::new(OneToken),
             anonymous: Anonymous::default(),
             nodes: Arc::new(NoNodes),
@@ -139,7 +151,7 @@ impl Server {
             flows: Arc::new(NoFlows),
             shutdown: shutdown.clone(),
         };
-        Self { router: router(server), registry, shutdown, recorder }
+        Self { router: router(server), shutdown, recorder }
     }
 
     /// The server itself.

@@ -32,13 +32,11 @@ type Told = (u16, String);
 
 impl Server {
     async fn start(elsewhere: Option<Arc<dyn ExpressionPool>>) -> Self {
-        let (ambient, recorder, spec) = (Ambient::seeded(7), Recorder::off(), ApiServerSpec::default());
+        let (ambient, recorder) = (Ambient::seeded(7), Recorder::off());
+        let spec = ApiServerSpec { expression_pool: elsewhere, ..ApiServerSpec::default() };
         let opened = StoreSpec::Memory.open(&ambient, &recorder).await.unwrap();
         let store = Arc::clone(&opened.store);
         let control_plane = ControlPlane::start(&spec, store, Arc::new(NoNodes), &ambient, &recorder).await.unwrap();
-        if let Some(elsewhere) = elsewhere {
-            control_plane.registry().set_expression_pool(elsewhere);
-        }
         let admin = Arc::new(User::new("admin", ["system:masters"]));
         Self { front: control_plane.transport().asking_as(admin), control_plane, _store: opened }
     }

@@ -6,19 +6,17 @@ use coracle_meta::go_quote;
 
 use super::{Answer, Registry};
 
-/// Whether a component runs, by its name.
-pub(crate) type Components = Box<dyn Fn(&str) -> bool + Send + Sync>;
+/// Knows which components run in the process of the API server.
+pub trait RunningComponents: Send + Sync {
+    /// Whether the component `name` (`scheduler`, `controller-manager`) runs now.
+    fn is_running(&self, name: &str) -> bool;
+}
 
 impl Registry {
-    /// Sets who knows which components run in the same process; once. Without it, components are asked over the network.
-    pub fn set_components(&self, runs: impl Fn(&str) -> bool + Send + Sync + 'static) {
-        // As with authorizers, the first stays.
-        let _ = self.inner.components.set(Box::new(runs));
-    }
-
-    /// Whether a component (`scheduler`, `controller-manager`) runs in the same process; `None` if it would run elsewhere.
+    /// Whether a component (`scheduler`, `controller-manager`) runs in the same process; `None` if this process does not
+    /// know and must ask over the network.
     pub fn component_runs(&self, name: &str) -> Option<bool> {
-        self.inner.components.get().map(|runs| runs(name))
+        self.inner.components.as_ref().map(|components| components.is_running(name))
     }
 
     /// Asks a component on this machine how it is, at `origin` and `path`, within `patience`.

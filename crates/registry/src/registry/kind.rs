@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::conversion::Conversions;
 use super::verdicts::Verdicts;
-use crate::{Computed, Form, KindSpec, Offers, Request, Strategy, Subresource};
+use crate::{Computed, Form, KindSpec, Offers, Planned, Questions, Request, Strategy, Subresource};
 
 /// A kind as the registry serves it in one version: its strategy, and what was looked up for it once.
 #[derive(Clone)]
@@ -56,25 +56,33 @@ impl Kind {
         }
     }
 
-    /// Whether code may ask this kind for what is not known yet, and is to be run again with it.
+    /// Whether code that decides about objects of this kind may need answers, and so runs again.
     pub(crate) fn may_ask(&self) -> bool {
         self.conversions.is_some() || self.verdicts.is_some()
     }
 
-    /// Finds out what this kind was asked for in vain; says whether there was anything.
+    /// The object for one run of code that may need answers: a copy if the code may run again.
+    pub(crate) fn for_run(&self, object: &mut Object) -> Object {
+        if self.may_ask() { object.clone() } else { std::mem::take(object) }
+    }
+
+    /// Finds the answers, and remembers them for this request.
     ///
     /// # Errors
-    /// What the conversion webhook refuses with; if too much is waiting.
-    pub(crate) async fn fill(&self, registry: &crate::Registry, request: &Request) -> Result<bool, Status> {
-        let converted = match &self.conversions {
-            Some(conversions) => conversions.fill(registry, request).await?,
-            None => false,
-        };
-        let judged = match &self.verdicts {
-            Some(verdicts) => verdicts.fill(registry).await?,
-            None => false,
-        };
-        Ok(converted || judged)
+    /// The refusal of the conversion webhook; 429 if the expression pool has no room.
+    pub(crate) async fn ask(
+        &self,
+        registry: &crate::Registry,
+        request: &Request,
+        questions: Questions,
+    ) -> Result<(), Status> {
+        if let Some(conversions) = &self.conversions {
+            conversions.ask(registry, request, questions.conversions).await?;
+        }
+        if let (Some(verdicts), Some(check)) = (&self.verdicts, questions.rules) {
+            verdicts.ask(registry, *check).await?;
+        }
+        Ok(())
     }
 
     /// The strategy of the served version: defaults, conversion, table.
@@ -117,7 +125,7 @@ impl Kind {
     }
 
     /// An object in the form in which it is stored, as Kubernetes prints it.
-    pub(crate) fn normalize(&self, object: Object) -> Result<Object, Status> {
+    pub(crate) fn normalize(&self, object: Object) -> Planned<Object> {
         let hub = self.hub().spec();
         match hub.offers.form {
             Form::Structs => Ok(decode::normalize(object, &hub.schema).map_err(Status::internal)?.object),

@@ -25,6 +25,7 @@ pub use admission::{Admission, Operation, Review};
 pub use authenticator::{Authenticated, Authenticator, Credentials};
 pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, Rules, Target, forbidden};
 pub use claims::Claim;
+pub use components::RunningComponents;
 pub use conversion::ConversionWebhook;
 pub use expression_pool::ExpressionPool;
 pub use extensions::{Extension, Extensions, Told};
@@ -42,8 +43,8 @@ pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use coracle_ambient::Ambient;
@@ -65,10 +66,10 @@ pub(crate) struct Inner {
     pub(crate) ambient: Ambient,
     pub(crate) recorder: Recorder,
     pub(crate) admission: Vec<Arc<dyn Admission>>,
-    authorizer: OnceLock<Arc<dyn Authorizer>>,
-    outgoing: OnceLock<Arc<dyn Outgoing>>,
-    expression_pool: OnceLock<Arc<dyn ExpressionPool>>,
-    components: OnceLock<components::Components>,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    outgoing: Option<Arc<dyn Outgoing>>,
+    expression_pool: Option<Arc<dyn ExpressionPool>>,
+    components: Option<Arc<dyn RunningComponents>>,
     is_store_shared: AtomicBool,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
@@ -86,9 +87,42 @@ pub struct RegistryBuilder {
     computed: Vec<(GroupVersionResource, Arc<dyn Computed>)>,
     subresources: Vec<(GroupVersionResource, Subresource)>,
     store_root: Option<Arc<str>>,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    outgoing: Option<Arc<dyn Outgoing>>,
+    expression_pool: Option<Arc<dyn ExpressionPool>>,
+    components: Option<Arc<dyn RunningComponents>>,
 }
 
 impl RegistryBuilder {
+    /// Sets the component that decides what a user may do. Without one, everything is allowed.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = Some(authorizer);
+        self
+    }
+
+    /// Sets the transport for calls of webhooks and components. Without one, such calls fail.
+    #[must_use]
+    pub fn outgoing(mut self, outgoing: Arc<dyn Outgoing>) -> Self {
+        self.outgoing = Some(outgoing);
+        self
+    }
+
+    /// Sets the threads that run costly work. Without them, the task of the request runs it.
+    #[must_use]
+    pub fn expression_pool(mut self, pool: Arc<dyn ExpressionPool>) -> Self {
+        self.expression_pool = Some(pool);
+        self
+    }
+
+    /// Sets the source that knows which components run in this process. Without one, [`Registry::probe`] asks them over
+    /// the network.
+    #[must_use]
+    pub fn components(mut self, components: Arc<dyn RunningComponents>) -> Self {
+        self.components = Some(components);
+        self
+    }
+
     /// Keeps all objects below this folder of the store.
     #[must_use]
     pub fn store_root(mut self, root: &str) -> Self {
@@ -131,10 +165,10 @@ impl RegistryBuilder {
             ambient: self.ambient,
             recorder: self.recorder,
             admission: self.admission,
-            authorizer: OnceLock::new(),
-            outgoing: OnceLock::new(),
-            expression_pool: OnceLock::new(),
-            components: OnceLock::new(),
+            authorizer: self.authorizer,
+            outgoing: self.outgoing,
+            expression_pool: self.expression_pool,
+            components: self.components,
             is_store_shared: AtomicBool::default(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
@@ -191,6 +225,10 @@ impl Registry {
             computed: Vec::new(),
             subresources: Vec::new(),
             store_root: None,
+            authorizer: None,
+            outgoing: None,
+            expression_pool: None,
+            components: None,
         }
     }
 
@@ -260,40 +298,22 @@ impl Registry {
         self.inner.kinds_changed.notify_waiters();
     }
 
-    /// Sets who says what is allowed; once.
-    pub fn set_authorizer(&self, authorizer: Arc<dyn Authorizer>) {
-        // A second authorizer would be an error in the assembly of the server; the first one stays.
-        let _ = self.inner.authorizer.set(authorizer);
-    }
-
-    /// Sets the way out; once.
-    pub fn set_outgoing(&self, outgoing: Arc<dyn Outgoing>) {
-        // As with authorizers, the first stays.
-        let _ = self.inner.outgoing.set(outgoing);
-    }
-
     pub(crate) fn outgoing(&self) -> Option<&dyn Outgoing> {
-        self.inner.outgoing.get().map(|outgoing| &**outgoing)
+        self.inner.outgoing.as_deref()
     }
 
-    /// Sets where costly work is done; once. Without such a place it is done where it comes up.
-    pub fn set_expression_pool(&self, pool: Arc<dyn ExpressionPool>) {
-        // As with authorizers, the first stays.
-        let _ = self.inner.expression_pool.set(pool);
-    }
-
-    /// Where costly work is done, if that is another place.
+    /// The threads that run costly work, if there are any.
     pub fn expression_pool(&self) -> Option<&dyn ExpressionPool> {
-        self.inner.expression_pool.get().map(|pool| &**pool)
+        self.inner.expression_pool.as_deref()
     }
 
     pub(crate) fn has_expression_pool(&self) -> bool {
-        self.inner.expression_pool.get().is_some()
+        self.inner.expression_pool.is_some()
     }
 
     /// Asks whether something is allowed. Without an authorizer everything is.
     pub async fn authorize(&self, attributes: &Attributes) -> Result<Decision, Status> {
-        match self.inner.authorizer.get() {
+        match &self.inner.authorizer {
             Some(authorizer) => authorizer.authorize(self, attributes).await,
             None => Ok(Decision::Allow(String::new())),
         }
@@ -301,7 +321,7 @@ impl Registry {
 
     /// What `user` may do in `namespace`.
     pub async fn rules(&self, user: &User, namespace: &str) -> Result<Rules, Status> {
-        match self.inner.authorizer.get() {
+        match &self.inner.authorizer {
             Some(authorizer) => authorizer.rules(self, user, namespace).await,
             None => Ok(Rules::default()),
         }

@@ -4,63 +4,45 @@ use coracle_meta::{FieldError, Object, Status};
 use parking_lot::Mutex;
 
 use super::expression_pool::within_short;
-use crate::{Registry, Strategy};
+use crate::planned::RuleCheck;
+use crate::{Planned, Registry, Strategy};
 
-/// What costly rules said for one request, and what they are still to be asked.
-///
-/// A plan does not wait. So what costs more than a little is noted, and the plan made again when it is known.
+/// The verdicts of costly rules on the change of one request.
 #[derive(Default)]
 pub(crate) struct Verdicts {
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// The last one alone: nobody asks about what was wanted before somebody else came between.
-    known: Option<(Change, Vec<FieldError>)>,
-    wanted: Option<(Arc<dyn Strategy>, Change)>,
-}
-
-/// What rules are asked about.
-struct Change {
-    new: Object,
-    old: Option<Object>,
+    /// The last one alone: after another client has written first, the request asks only about its next change.
+    known: Mutex<Option<(RuleCheck, Vec<FieldError>)>>,
 }
 
 impl Verdicts {
-    /// What the rules say, if that costs little or is known; else it will be.
+    /// The errors of the rules, if they cost little or have been evaluated.
+    ///
+    /// # Errors
+    /// The check to run first.
     pub(crate) fn of(
         &self,
         strategy: &Arc<dyn Strategy>,
         new: &Object,
         old: Option<&Object>,
-    ) -> Result<Vec<FieldError>, Status> {
-        let mut state = self.state.lock();
-        let known = state.known.as_ref().filter(|(change, _)| change.new == *new && change.old.as_ref() == old);
-        if let Some((_, errors)) = known {
+    ) -> Planned<Vec<FieldError>> {
+        if let Some((_, errors)) = self.known.lock().as_ref().filter(|(check, _)| check.is_of(new, old)) {
             return Ok(errors.clone());
         }
-        within_short(|allowance| strategy.check_rules(new, old, allowance)).ok_or_else(|| {
-            let change = Change { new: new.clone(), old: old.cloned() };
-            state.wanted = Some((Arc::clone(strategy), change));
-            Status::internal("an object was planned before its rules were asked")
-        })
+        let check = || RuleCheck { strategy: Arc::clone(strategy), new: new.clone(), old: old.cloned() };
+        within_short(|allowance| strategy.check_rules(new, old, allowance)).ok_or_else(|| check().into())
     }
 
-    /// Asks what was asked in vain; says whether there was anything.
+    /// Evaluates costly rules in the expression pool.
     ///
     /// # Errors
-    /// If too much is waiting.
-    pub(crate) async fn fill(&self, registry: &Registry) -> Result<bool, Status> {
-        let wanted = self.state.lock().wanted.take();
-        let Some((strategy, change)) = wanted else { return Ok(false) };
-        let check = move || {
-            let allowance = coracle_expression::Allowance::unlimited();
-            let errors = strategy.check_rules(&change.new, change.old.as_ref(), &allowance);
-            (change, errors)
+    /// 429 if the pool has no room.
+    pub(crate) async fn ask(&self, registry: &Registry, check: RuleCheck) -> Result<(), Status> {
+        let run = move || {
+            let errors = check.run();
+            (check, errors)
         };
-        let verdict = registry.in_expression_pool(check).await?;
-        self.state.lock().known = Some(verdict);
-        Ok(true)
+        let verdict = registry.in_expression_pool(run).await?;
+        *self.known.lock() = Some(verdict);
+        Ok(())
     }
 }

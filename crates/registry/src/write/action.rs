@@ -19,7 +19,7 @@ impl Registry {
         computed: &dyn Computed,
     ) -> Result<Stored, Status> {
         kind.strategy().set_defaults(&mut object);
-        let object = self.book_update(request, kind, &Object::default(), object, &[]);
+        let object = self.book_create(request, kind, object, &[]).await?;
         let (object, _) = self.mutate(request, kind, Operation::Create, object, None).await?;
         self.admit(request, kind, Operation::Create, &object, None).await?;
         let answer = computed.create(self, request, object).await?;

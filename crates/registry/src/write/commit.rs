@@ -100,9 +100,9 @@ impl Commit<'_> {
         let mut request = Cow::Borrowed(self.request);
         let existing = current.map(Stored::object);
         let live = || existing.as_ref().map(|object| self.kind.served(object)).transpose();
-        let live = self.registry.converted(&request, self.kind, live).await?;
+        let live = self.registry.planned(&request, self.kind, live).await?;
         let wanted = || intent.wanted(self.registry, live.as_deref());
-        let mut wanted = match self.registry.converted(&request, self.kind, wanted).await? {
+        let mut wanted = match self.registry.planned(&request, self.kind, wanted).await? {
             Wanted::Nothing => None,
             Wanted::ToMutate(wanted) => Some(self.mutate(&mut request, wanted, live.as_deref(), intent.part()).await?),
             Wanted::Mutated(wanted) => Some(wanted),
@@ -115,13 +115,8 @@ impl Commit<'_> {
                 reservation = self.reserve(&request, wanted, existing.as_deref()).await?;
             }
         }
-        let planned = match self.kind.may_ask() {
-            false => intent.plan(wanted, existing.as_ref()),
-            true => {
-                let plan = || intent.plan(wanted.clone(), existing.as_ref());
-                self.registry.converted(&request, self.kind, plan).await
-            }
-        };
+        let plan = || intent.plan(wanted.as_mut().map(|wanted| self.kind.for_run(wanted)), existing.as_ref());
+        let planned = self.registry.planned(&request, self.kind, plan).await;
         let outcome = match planned {
             Ok(plan) => {
                 let asked = (intent.admission(), intent.part());
@@ -151,7 +146,7 @@ impl Commit<'_> {
         part: Option<&dyn OwnKind>,
     ) -> Result<Object, Status> {
         name(request, &wanted);
-        let wanted = match (part, live) {
+        let mut wanted = match (part, live) {
             (Some(part), Some(live)) => {
                 let before = part.with_owners(live)?;
                 let mutated = self.registry.mutate(request, self.kind, Operation::Update, wanted, Some(&before));
@@ -162,7 +157,8 @@ impl Commit<'_> {
         if live.is_none() {
             self.registry.authorize_create(request).await?;
         }
-        self.kind.to_ruled(wanted)
+        let ruled = || self.kind.to_ruled(self.kind.for_run(&mut wanted));
+        self.registry.planned(request, self.kind, ruled).await
     }
 
     async fn reserve(
@@ -208,7 +204,7 @@ impl Commit<'_> {
                 let (Some(part), Some(live)) = (part, live) else {
                     return self.registry.admit_stored(request, self.kind, operation(live), object, live).await;
                 };
-                let served = self.registry.converted(request, self.kind, || self.kind.served(object)).await?;
+                let served = self.registry.planned(request, self.kind, || self.kind.served(object)).await?;
                 let (new, old) = (part.of(&served)?, part.of(live)?);
                 self.registry.admit(request, self.kind, Operation::Update, &new, Some(&old)).await
             }

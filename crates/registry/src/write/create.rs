@@ -6,7 +6,7 @@ use coracle_storage::Stored;
 
 use super::intent::{Asked, Intent, Wanted};
 use super::plan::Plan;
-use crate::{Generation, Kind, Registry, Request, object_meta};
+use crate::{Generation, Kind, Planned, Registry, Request, object_meta};
 
 /// How often a new name is generated if the last one exists. In Kubernetes: `maxNameGenerationCreateAttempts`.
 const NAME_ATTEMPTS: usize = 8;
@@ -28,9 +28,9 @@ impl Intent for Create<'_> {
         Asked::OfWrites
     }
 
-    fn wanted(&mut self, _registry: &Registry, live: Option<&Object>) -> Result<Wanted, Status> {
+    fn wanted(&mut self, _registry: &Registry, live: Option<&Object>) -> Planned<Wanted> {
         match live {
-            Some(live) => Err(already_exists(self.request, live)),
+            Some(live) => Err(already_exists(self.request, live).into()),
             None if is_named_by_server(&self.object) => Ok(Wanted::Mutated(self.object.clone())),
             // A name that the client gave is tried once.
             None => Ok(Wanted::Mutated(std::mem::take(&mut self.object))),
@@ -45,13 +45,13 @@ impl Intent for Create<'_> {
         Ok(())
     }
 
-    fn plan(&self, wanted: Option<Object>, _existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
+    fn plan(&self, wanted: Option<Object>, _existing: Option<&Arc<Object>>) -> Planned<Plan> {
         let wanted = wanted.unwrap_or_default();
         let is_versioned = wanted.resource_version().parse().is_ok_and(|version: u64| version != 0);
         let plan = plan(self.kind, self.request, wanted)?;
         // In Kubernetes it is the store that refuses, as far as which a dry run does not come.
         if is_versioned && !self.request.dry_run {
-            return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
+            return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created").into());
         }
         Ok(plan)
     }
@@ -76,9 +76,10 @@ impl Registry {
         object_meta::deduplicate_owners(&mut object, request, false);
         kind.strategy().drop_nulls(&mut object);
         kind.strategy().set_defaults(&mut object);
-        let object = self.book_update(request, &kind, &Object::default(), object, &kind.spec().all_reset_fields());
+        let object = self.book_create(request, &kind, object, &kind.spec().all_reset_fields()).await?;
         // Plug-ins change it once, however many names are tried.
-        let object = kind.to_ruled(self.mutated(request, &kind, object, None).await?)?;
+        let mut mutated = self.mutated(request, &kind, object, None).await?;
+        let object = self.planned(request, &kind, || kind.to_ruled(kind.for_run(&mut mutated))).await?;
         let attempts = if is_named_by_server(&object) { NAME_ATTEMPTS } else { 1 };
         let mut create = Create { request, kind: &kind, object };
         let mut attempt = 1;
@@ -105,11 +106,11 @@ pub(super) fn complete(registry: &Registry, request: &Request, object: &mut Obje
 }
 
 /// Prepares and validates a new object. In Kubernetes: `BeforeCreate`.
-pub(super) fn plan(kind: &Kind, request: &Request, object: Object) -> Result<Plan, Status> {
+pub(super) fn plan(kind: &Kind, request: &Request, object: Object) -> Planned<Plan> {
     prepare(kind, request, object).map(Plan::put)
 }
 
-fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object, Status> {
+fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Planned<Object> {
     let strategy = kind.ruling();
     let spec = strategy.spec();
     object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
@@ -130,7 +131,7 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object,
         errors = (kind.spec().review)(&object, None, errors);
     }
     if !errors.is_empty() {
-        return Err(Status::invalid(spec.gvk(), object.name(), &errors));
+        return Err(Status::invalid(spec.gvk(), object.name(), &errors).into());
     }
     (spec.warnings)(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
     (spec.canonicalize)(&mut object);

@@ -9,7 +9,7 @@ use super::intent::{Asked, Intent};
 use super::plan::Plan;
 use crate::object_meta::{FOREGROUND, ORPHAN};
 use crate::options::invalid_options;
-use crate::{DeleteOptions, Kind, Propagation, Registry, Request};
+use crate::{DeleteOptions, Kind, Planned, Propagation, Registry, Request};
 
 /// What a delete answers.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Intent for Delete<'_> {
         if self.is_admitted { Asked::OfDeletions(self.options) } else { Asked::None }
     }
 
-    fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
+    fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan> {
         let existing = existing.ok_or_else(|| self.request.not_found())?;
         // Kubernetes names the kind here where every other conflict names the resource.
         let resource = GroupResource::new(self.kind.gvk().group.clone(), self.kind.gvk().kind.clone());
@@ -42,7 +42,7 @@ impl Intent for Delete<'_> {
             Ok(()) => Ok(plan(self.kind, self.request, self.options, existing)),
             Err(why) => {
                 self.request.audit.not_met(self.options.preconditions.sentence());
-                Err(Status::conflict(&resource, existing.name(), &why))
+                Err(Status::conflict(&resource, existing.name(), &why).into())
             }
         }
     }

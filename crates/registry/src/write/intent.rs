@@ -3,7 +3,7 @@ use std::sync::Arc;
 use coracle_meta::{Object, Status};
 
 use super::plan::Plan;
-use crate::{DeleteOptions, Registry};
+use crate::{DeleteOptions, Planned, Registry};
 
 /// The differences between the verbs. Called again for each attempt, with the object as it is then.
 pub(super) trait Intent: Send + Sync {
@@ -16,7 +16,7 @@ pub(super) trait Intent: Send + Sync {
     fn admission(&self) -> Asked<'_>;
 
     /// What the client wants to be there. `live` is what is there, in the version of the request.
-    fn wanted(&mut self, _registry: &Registry, _live: Option<&Object>) -> Result<Wanted, Status> {
+    fn wanted(&mut self, _registry: &Registry, _live: Option<&Object>) -> Planned<Wanted> {
         Ok(Wanted::Nothing)
     }
 
@@ -36,7 +36,7 @@ pub(super) trait Intent: Send + Sync {
     }
 
     /// What shall happen, or why nothing. `wanted` is complete and in the stored version, as `existing` is.
-    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status>;
+    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan>;
 }
 
 /// What a client wants to be there, its owners booked.

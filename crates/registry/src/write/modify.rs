@@ -5,7 +5,7 @@ use coracle_storage::Stored;
 
 use super::intent::{Asked, Intent};
 use super::plan::Plan;
-use crate::{Registry, Request};
+use crate::{Planned, Registry, Request};
 
 /// A write of the API server itself, which its caller plans.
 struct Modify<'a, F> {
@@ -18,10 +18,10 @@ impl<F: Fn(&Arc<Object>) -> Result<Plan, Status> + Send + Sync> Intent for Modif
         Asked::None
     }
 
-    fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
+    fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan> {
         match existing {
-            Some(existing) => (self.plan)(existing),
-            None => Err(self.request.not_found()),
+            Some(existing) => Ok((self.plan)(existing)?),
+            None => Err(self.request.not_found().into()),
         }
     }
 }

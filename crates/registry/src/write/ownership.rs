@@ -1,21 +1,22 @@
-use coracle_meta::{Object, format_time};
+use coracle_meta::{Object, Status, format_time};
 use coracle_schema::apply::{Booking, Versions, managed_fields};
 
 use crate::versions::{KindVersions, OneVersion, all_but};
 use crate::{BodyKind, Kind, Registry, Request};
 
 impl Registry {
-    /// Books the fields of a write that is no apply.
-    pub(super) fn book_update(
+    /// Books the fields of a new object.
+    pub(super) async fn book_create(
         &self,
         request: &Request,
         kind: &Kind,
-        live: &Object,
-        new: Object,
+        mut new: Object,
         reset: &[Vec<String>],
-    ) -> Object {
+    ) -> Result<Object, Status> {
         let versions = KindVersions::of(&self.kinds(), kind, all_but(reset));
-        book(request, &kind.gvk().api_version(), live, new, &versions)
+        let (api_version, nothing) = (kind.gvk().api_version(), Object::default());
+        let booked = || versions.settled(Ok(book(request, &api_version, &nothing, kind.for_run(&mut new), &versions)));
+        self.planned(request, kind, booked).await
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::decode::{self, MadeBy, Objections, Patched};
 use crate::versions::KindVersions;
-use crate::{Form, Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
+use crate::{Form, Kind, Patch, PatchKind, Planned, Registry, Request, Written, object_meta};
 
 use super::ownership::{book, booking};
 use super::update::{Addressee, UpdatedObject};
@@ -111,11 +111,11 @@ struct Patching<'a> {
 }
 
 impl UpdatedObject for Patching<'_> {
-    fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
+    fn make(&self, _registry: &Registry, live: &Object) -> Planned<Object> {
         let (request, kind) = (self.request, self.kind);
         // A PUT can create an object of some kinds, but a patch needs an existing object.
         if !self.creates && live.uid().is_empty() {
-            return Err(Status::not_found(&request.group_resource(), &request.at.name));
+            return Err(Status::not_found(&request.group_resource(), &request.at.name).into());
         }
         let (change, objections) = self.patch.get()?;
         let mut object = match change {
@@ -134,7 +134,8 @@ impl UpdatedObject for Patching<'_> {
                     decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
                 kind.strategy().drop_nulls(&mut object);
                 kind.strategy().set_defaults(&mut object);
-                book(request, &kind.gvk().api_version(), live, object, &self.versions)
+                let booked = book(request, &kind.gvk().api_version(), live, object, &self.versions);
+                self.versions.settled(Ok(booked))?
             }
         };
         if live.uid().is_empty() && !object.uid().is_empty() {
@@ -142,7 +143,7 @@ impl UpdatedObject for Patching<'_> {
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
                 object.uid()
             );
-            return Err(Status::conflict(&request.group_resource(), &request.at.name, &why));
+            return Err(Status::conflict(&request.group_resource(), &request.at.name, &why).into());
         }
         object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
         object_meta::check_name(&object, &request.at.name)?;
@@ -155,7 +156,7 @@ impl UpdatedObject for Patching<'_> {
 }
 
 impl Patching<'_> {
-    fn apply(&self, live: &Object, config: &Value, force: bool) -> Result<Object, Status> {
+    fn apply(&self, live: &Object, config: &Value, force: bool) -> Planned<Object> {
         let (request, kind) = (self.request, self.kind);
         let api_version = kind.gvk().api_version();
         let mut empty = Object::default();
@@ -165,8 +166,9 @@ impl Patching<'_> {
         } else {
             live
         };
-        let applied =
-            managed_fields::apply(&booking(request, &api_version, &self.versions), live.as_value(), config, force)?;
+        let booking = booking(request, &api_version, &self.versions);
+        let applied = managed_fields::apply(&booking, live.as_value(), config, force).map_err(Status::from);
+        let applied = self.versions.settled(applied)?;
         let mut object = decode::applied(kind, applied)?;
         kind.strategy().set_defaults(&mut object);
         Ok(object)

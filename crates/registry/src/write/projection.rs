@@ -13,7 +13,7 @@ use super::patch::{ParsedPatch, ReadPatch};
 use super::update::{Part, UpdatedObject};
 use crate::decode::{self, Patched};
 use crate::versions::OneVersion;
-use crate::{BodyKind, Kind, Patch, Projection, Registry, Request, Written, object_meta};
+use crate::{BodyKind, Kind, Patch, Planned, Projection, Registry, Request, Written, object_meta};
 
 /// How the projected part is to change.
 enum Wanted {
@@ -106,7 +106,7 @@ impl OwnKind for Projected<'_> {
 }
 
 impl UpdatedObject for Projected<'_> {
-    fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
+    fn make(&self, _registry: &Registry, live: &Object) -> Planned<Object> {
         let mut wanted = self.wanted(&self.with_owners(live)?)?;
         object_meta::ensure_namespace(&mut wanted, &self.request.at.namespace, self.kind.is_namespaced())?;
         object_meta::check_name(&wanted, &self.request.at.name)?;

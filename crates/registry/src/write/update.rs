@@ -13,7 +13,8 @@ use super::plan::Plan;
 use crate::restore::restore;
 use crate::versions::{KindVersions, all_but};
 use crate::{
-    Attributes, Decision, Kind, Preconditions, Projection, Registry, Request, Subresource, View, forbidden, object_meta,
+    Attributes, Decision, Kind, Planned, Preconditions, Projection, Registry, Request, Subresource, View, forbidden,
+    object_meta,
 };
 
 /// What an update or a patch made.
@@ -42,7 +43,7 @@ pub(super) enum Addressee {
 pub(super) trait UpdatedObject: Send + Sync {
     /// The requested object, or the requested part if it has its own kind, with updated managed fields, in the version
     /// of the request. `live` is an empty object if there is no stored object.
-    fn make(&self, registry: &Registry, live: &Object) -> Result<Object, Status>;
+    fn make(&self, registry: &Registry, live: &Object) -> Planned<Object>;
 
     /// The required uid of the stored object.
     fn uid(&self) -> Option<&str> {
@@ -69,9 +70,10 @@ struct Replace<'a> {
 }
 
 impl UpdatedObject for Replace<'_> {
-    fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
+    fn make(&self, _registry: &Registry, live: &Object) -> Planned<Object> {
         let api_version = self.kind.gvk().api_version();
-        Ok(book(self.request, &api_version, live, self.body.clone(), &self.versions))
+        let booked = book(self.request, &api_version, live, self.body.clone(), &self.versions);
+        self.versions.settled(Ok(booked))
     }
 
     fn uid(&self) -> Option<&str> {
@@ -112,7 +114,7 @@ impl Intent for Update<'_> {
         Asked::OfWrites
     }
 
-    fn wanted(&mut self, registry: &Registry, live: Option<&Object>) -> Result<Wanted, Status> {
+    fn wanted(&mut self, registry: &Registry, live: Option<&Object>) -> Planned<Wanted> {
         self.check(live)?;
         let nothing = Object::default();
         self.updated.make(registry, live.unwrap_or(&nothing)).map(Wanted::ToMutate)
@@ -134,7 +136,7 @@ impl Intent for Update<'_> {
         matches!(self.part, Part::Object)
     }
 
-    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
+    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan> {
         let wanted = wanted.unwrap_or_default();
         match existing {
             Some(existing) => plan(self.kind, self.request, self.part, wanted, existing),
@@ -219,13 +221,7 @@ impl Part {
 }
 
 /// What becomes of a changed part of `existing`. In Kubernetes: the function that `Store.Update` hands to its storage.
-fn plan(
-    kind: &Kind,
-    request: &Request,
-    part: &Part,
-    mut wanted: Object,
-    existing: &Arc<Object>,
-) -> Result<Plan, Status> {
+fn plan(kind: &Kind, request: &Request, part: &Part, mut wanted: Object, existing: &Arc<Object>) -> Planned<Plan> {
     let old = kind.ruled(existing)?;
     prepare(request, kind, part, &mut wanted, &old)?;
     let new = kind.normalize(wanted)?;
@@ -272,7 +268,7 @@ fn check_version(request: &Request, kind: &Kind, new: &mut Object, existing: &Ob
 }
 
 /// Prepares and validates a change. In Kubernetes: `BeforeUpdate`.
-fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &Object) -> Result<(), Status> {
+fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &Object) -> Planned<()> {
     let strategy = kind.ruling();
     let spec = strategy.spec();
     object_meta::ensure_namespace(new, &request.at.namespace, kind.is_namespaced())?;
@@ -312,7 +308,7 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         errors = (kind.spec().review)(new, Some(old), errors);
     }
     if !errors.is_empty() {
-        return Err(Status::invalid(spec.gvk(), new.name(), &errors));
+        return Err(Status::invalid(spec.gvk(), new.name(), &errors).into());
     }
     let warnings = match part {
         Part::Object => (spec.warnings)(new, Some(old)),

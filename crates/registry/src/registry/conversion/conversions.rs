@@ -5,65 +5,66 @@ use coracle_meta::{Object, Status};
 use parking_lot::Mutex;
 
 use super::ConversionWebhook;
-use crate::{Registry, Request};
+use crate::planned::Conversion;
+use crate::{Planned, Registry, Request};
 
-/// What was converted for one request, and what is still to be.
+/// The objects that a webhook has converted for one request.
 #[derive(Debug)]
 pub(crate) struct Conversions {
     webhook: Arc<ConversionWebhook>,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
     /// By the object as text, and the `apiVersion` that it is wanted in.
-    known: BTreeMap<(String, String), Object>,
-    wanted: Vec<(Object, String)>,
+    known: Mutex<BTreeMap<(String, String), Object>>,
 }
 
 impl Conversions {
     pub(crate) fn new(webhook: Arc<ConversionWebhook>) -> Self {
-        Self { webhook, state: Mutex::default() }
+        Self { webhook, known: Mutex::default() }
     }
 
-    /// The object in another version, if that is known; else it will be.
-    pub(crate) fn convert(&self, object: &Object, api_version: &str) -> Result<Object, Status> {
+    /// The object in another version, if the webhook has converted it.
+    ///
+    /// # Errors
+    /// The conversion to ask for first.
+    pub(crate) fn convert(&self, object: &Object, api_version: &str) -> Planned<Object> {
         if object.api_version() == api_version || object.tree().is_empty() {
             return Ok(object.clone());
         }
-        let mut state = self.state.lock();
-        if let Some(converted) = state.known.get(&key(object, api_version)) {
-            return Ok(converted.clone());
-        }
-        let is_noted = state.wanted.iter().any(|(noted, version)| noted == object && version == api_version);
-        if !is_noted {
-            state.wanted.push((object.clone(), api_version.to_owned()));
-        }
-        Err(Status::internal("an object was used before it was converted"))
+        let known = self.known.lock().get(&key(object, api_version)).cloned();
+        known.ok_or_else(|| Conversion { object: object.clone(), api_version: api_version.to_owned() }.into())
     }
 
-    /// Forgets what was converted: nobody will ask for it again.
+    /// Forgets all objects, because nothing reads them again.
     pub(crate) fn clear(&self) {
-        *self.state.lock() = State::default();
+        self.known.lock().clear();
     }
 
-    /// Converts what was asked for in vain; says whether there was anything.
-    pub(crate) async fn fill(&self, registry: &Registry, request: &Request) -> Result<bool, Status> {
-        let mut wanted = std::mem::take(&mut self.state.lock().wanted);
-        let asked_for_any = !wanted.is_empty();
-        while let Some((_, version)) = wanted.first() {
-            let version = version.clone();
-            let (now, later): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|(_, other)| *other == version);
+    /// Lets the webhook convert objects: one call for each version, which names each object once.
+    ///
+    /// # Errors
+    /// The refusal of the webhook.
+    pub(crate) async fn ask(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        mut wanted: Vec<Conversion>,
+    ) -> Result<(), Status> {
+        while let Some(first) = wanted.first() {
+            let version = first.api_version.clone();
+            let (now, later): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|other| other.api_version == version);
             wanted = later;
-            let objects: Vec<Object> = now.into_iter().map(|(object, _)| object).collect();
+            let (keys, objects) = distinct(now);
             let converted = self.webhook.convert(registry, request, &objects, &version).await?;
-            let mut state = self.state.lock();
-            for (object, converted) in objects.iter().zip(converted) {
-                state.known.insert(key(object, &version), converted);
-            }
+            self.known.lock().extend(keys.into_iter().zip(converted));
         }
-        Ok(asked_for_any)
+        Ok(())
     }
+}
+
+/// The conversions in their order, each once.
+fn distinct(wanted: Vec<Conversion>) -> (Vec<(String, String)>, Vec<Object>) {
+    let mut seen = std::collections::BTreeSet::new();
+    let keyed = wanted.into_iter().map(|wanted| (key(&wanted.object, &wanted.api_version), wanted.object));
+    keyed.filter(|(key, _)| seen.insert(key.clone())).unzip()
 }
 
 fn key(object: &Object, api_version: &str) -> (String, String) {

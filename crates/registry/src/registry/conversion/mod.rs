@@ -1,9 +1,9 @@
 //! Conversion of custom objects by a program elsewhere.
 //!
 //! ```text
-//! Registry::converted: pure code asks a Conversions for an object in another version
-//!     known --> goes on          unknown --> noted; ConversionWebhook converts all that was noted in one call, and the
-//!                                            code runs again
+//! Registry::planned: pure code asks a Conversions for an object in another version
+//!     known --> the code continues     unknown --> the code ends with questions; ConversionWebhook converts all these
+//!                                                  objects in one call, and the code runs again
 //! ```
 //! In Kubernetes: `apiextensions-apiserver/pkg/apiserver/conversion`, where each conversion is a call of its own.
 
