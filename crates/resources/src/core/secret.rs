@@ -155,13 +155,8 @@ fn key_pair_warnings(secret: &Object) -> Vec<String> {
     vec![format!("tls: {why}")]
 }
 
-<<<<<<< HEAD
-/// The types of the PEM blocks with valid base64 in a text.
-fn block_types(text: &str) -> Vec<String> {
-=======
 /// The labels of the PEM blocks in a text.
 fn labels(mut text: &[u8]) -> Vec<String> {
->>>>>>> 1d6445f9 (The PEM blocks of a TLS secret are read in linear time)
     let mut found = Vec::new();
     while let Some((block, rest)) = PemBlock::first(text) {
         found.push(block.label);
