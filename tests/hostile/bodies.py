@@ -18,7 +18,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json",
            "application/apply-patch+yaml", "apply in YAML")
 # Kubernetes answers 500 to an apply of what the schema does not have.
-KUBERNETES_500 = re.compile(rb"The order in patch list|failed to create typed (patch|live) object|failed to convert|failed to prune fields")
+KUBERNETES_500 = re.compile(rb"The order in patch list|strconv\.ParseUint|has no API that this server can reach|parsing time|failed to create typed (patch|live) object|failed to convert|failed to prune fields")
 # Verbs that have a body; a patch is tried in each of its types.
 VERBS = {"post", "put", "patch", "delete", "deletecollection", "connect"}
 
@@ -222,7 +222,7 @@ def measured(world, request):
             status = "500 as Kubernetes"
     except (OSError, http.client.HTTPException) as error:
         # A server may answer and close before it has read a body that it refuses unread.
-        early = isinstance(error, (ssl.SSLError, ConnectionError)) and body and len(body) > 100_000 and cluster.ready()
+        early = isinstance(error, (ssl.SSLError, ConnectionError)) and body and len(body) > 256 << 10 and cluster.ready()
         status = "closed early" if early else f"{type(error).__name__}: {error}"
     cluster.settle(patience=60, calm=0.05)
     seconds = time.monotonic() - start

@@ -7,7 +7,7 @@ use coracle_meta::{Status, reason};
 use coracle_registry::{AuditNotes, Flow, User, Warnings};
 use futures_util::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::answer::respond;
 use crate::audit::AuditEventBuilder;
@@ -21,6 +21,7 @@ use crate::front::received::Received;
 use crate::front::request_headers::FrontProxy;
 use crate::front::request_info::RequestInfo;
 use crate::front::token::hide_subprotocol;
+use crate::front::unread_request::UnreadRequest;
 use crate::front::upgrade::Upgrade;
 use crate::front::{access, authenticate, body, deadline, impersonate};
 use crate::offload::Weight;
@@ -32,7 +33,16 @@ pub fn router(server: ApiServer) -> Router {
     let server = Arc::new(Server::new(server));
     Router::new().fallback(move |request: Request<Body>| {
         let server = Arc::clone(&server);
-        async move { serve_or_panic(&server, request).await }
+        async move {
+            let (request, unread) = UnreadRequest::of(request);
+            let response = serve_or_panic(&server, request).await;
+            // A body that did not arrive within the time of the request has no more time.
+            let unread = unread.filter(|_| response.status() != StatusCode::GATEWAY_TIMEOUT);
+            if let Some(unread) = unread {
+                unread.discard().await;
+            }
+            response
+        }
     })
 }
 

@@ -22,4 +22,5 @@ pub(crate) mod received;
 pub(crate) mod request_headers;
 pub(crate) mod request_info;
 pub(crate) mod token;
+pub(crate) mod unread_request;
 pub(crate) mod upgrade;

@@ -1,4 +1,4 @@
-//! Bodies that do not come take no place, and those that are large are worked on where others do not wait for them.
+//! Bodies that do not arrive take no place, large bodies do not delay other requests, and unread bodies are discarded.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,7 +12,11 @@ use coracle_registry::{ExpressionPool, User};
 use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{Method, StatusCode};
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 
 use crate::server::{Answer, CONFIG_MAPS, Server, request};
@@ -165,4 +169,30 @@ async fn large_bodies_have_the_same_response_in_the_pool() {
     let elsewhere = write_heavy(&server).await;
     assert_eq!(here.iter().map(|(code, _)| *code).collect::<Vec<_>>(), [201, 422, 200, 200, 200, 200, 200]);
     assert!(here == elsewhere, "the answers differ");
+}
+
+/// Sends a POST of `length` bytes that needs rights, and returns all that the server answers.
+async fn refused(length: usize, then: &str) -> String {
+    let server = Server::start().await;
+    let (mut client, connection) = tokio::io::duplex(1 << 16);
+    let service = TowerToHyperService::new(server.router());
+    tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(connection), service));
+    let head =
+        format!("POST /api/v1/namespaces/default/secrets HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
+    let request = [head.as_bytes(), &vec![b'{'; length], then.as_bytes()].concat();
+    // A server that closes the connection breaks the rest of the request off.
+    let _ = client.write_all(&request).await;
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn a_refused_body_of_256_kib_is_read_so_that_the_connection_stays_and_a_longer_one_is_not() {
+    let next = "GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let codes = |answer: &str| -> Vec<String> {
+        answer.split("HTTP/1.1 ").skip(1).map(|answer| answer[..3].to_owned()).collect()
+    };
+    assert_eq!(codes(&refused(256 << 10, next).await), ["403", "200"]);
+    assert_eq!(codes(&refused((256 << 10) + 1, next).await), ["403"]);
 }
