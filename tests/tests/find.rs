@@ -29,7 +29,7 @@ const QUESTIONS: [(&str, &str, &str); 20] = [
     ("What restricts a kubelet to its own node?", "NodeRestriction", "admission/src/node_restriction/mod.rs"),
     ("Where is a strategic merge patch applied?", "strategic merge", "schema/src/patch/strategic.rs"),
     ("Which rules select what is audited?", "audit policy", "apiserver/src/audit/policy.rs"),
-    ("Where are requests refused because there are too many?", "in flight", "apiserver/src/front/in_flight.rs"),
+    ("Where are requests refused because there are too many?", "in flight", "apiserver/src/limits/in_flight.rs"),
     ("Who is impersonated by a request?", "impersonate", "apiserver/src/front/impersonate.rs"),
     ("Where are cluster IP addresses allocated?", "cluster IP", "resources/src/core/service_allocation/cluster_ips.rs"),
     ("Which code compacts the store?", "compaction", "store/src/compaction.rs"),

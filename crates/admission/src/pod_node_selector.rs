@@ -36,10 +36,7 @@ impl PodNodeSelector {
     async fn agreed(&self, review: &Review<'_>) -> Result<(Labels, Labels), Status> {
         let wanted = self.of_namespace(review).await?;
         let own = review.object().map(own).unwrap_or_default();
-        match conflict(&wanted, &own) {
-            true => Err(forbidden(review, CONFLICT)),
-            false => Ok((wanted, own)),
-        }
+        if conflict(&wanted, &own) { Err(forbidden(review, CONFLICT)) } else { Ok((wanted, own)) }
     }
 
     async fn of_namespace(&self, review: &Review<'_>) -> Result<Labels, Status> {

@@ -25,11 +25,15 @@ impl Admission for PodTopologyLabels {
             return Ok(());
         }
         let is_pod = review.is_about("", "pods");
-        let node = review.object().map_or("", |object| match is_pod {
-            true => object.text("spec.nodeName"),
-            // A target of no kind is bound to all the same, and its labels are not copied.
-            false if object.text("target.kind") != "Node" => "",
-            false => object.text("target.name"),
+        let node = review.object().map_or("", |object| {
+            if is_pod {
+                object.text("spec.nodeName")
+            } else if object.text("target.kind") == "Node" {
+                object.text("target.name")
+            } else {
+                // A target of no kind is bound to all the same, and its labels are not copied.
+                ""
+            }
         });
         let node = node.to_owned();
         if node.is_empty() {

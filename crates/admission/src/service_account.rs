@@ -142,13 +142,14 @@ fn mount_token(spec: &mut Tree, new_volume: String) {
 
 /// The token, the authority's certificate and the namespace. In Kubernetes: `TokenVolumeSource`.
 fn token_volume(name: &str) -> Value {
-    json!({"name": name, "projected": {"defaultMode": 420, "sources": [
+    let certificate = json!({"key": "ca.crt", "path": "ca.crt"});
+    let namespace = json!({"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}});
+    let sources = json!([
         {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-        {"downwardAPI": {"items": [
-            {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
-        ]}},
-    ]}})
+        {"configMap": {"name": "kube-root-ca.crt", "items": [certificate]}},
+        {"downwardAPI": {"items": [namespace]}},
+    ]);
+    json!({"name": name, "projected": {"defaultMode": 420, "sources": sources}})
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 //! ```text
 //! http::Request -> RequestInfo -> access (authentication, authorization) -> Endpoint (kind and verb)
 //!                                                             -> verbs -> Registry -> Rendering -> http::Response
-//!                                                             \-> paths: discovery, openapi, health, metrics
+//!                                                             \-> non_resource: discovery, openapi, health, metrics
 //!                                                -> extension: proxied to an extension API server
 //! ```
-//! `front` reads requests, `answer` writes responses, `documents` serves the paths that are not resources.
+//! `front` reads requests, `answer` writes responses, `non_resource` serves the other paths with `documents`.
 //! Start at [`router`] and its `serve`. In Kubernetes: `k8s.io/apiserver/pkg/{endpoints,server}`.
 //! Not here: sockets and TLS (`cluster`), the verbs (`registry`), authorization (`auth`). No code depends on a specific
 //! kind.
@@ -17,8 +17,11 @@ mod documents;
 mod extension;
 mod extension_transport;
 mod front;
+mod limits;
 mod node_transport;
+mod non_resource;
 mod offload;
+mod query;
 mod record;
 mod router;
 mod server;
@@ -31,10 +34,10 @@ pub use axum::body::Body;
 pub use extension_transport::{ExtensionTransport, NoExtensions, Unreachable};
 pub use front::anonymous::Anonymous;
 pub use front::authenticate::PeerCertificates;
-pub use front::limits::Limits;
 pub use front::path_service::{PathRequest, PathService};
 pub use front::peer_address::PeerAddress;
 pub use front::request_headers::{FrontProxy, RequestHeaders};
+pub use limits::Limits;
 pub use node_transport::{NoNodes, NodeFailure, NodeTransport};
 pub use router::router;
 pub use server::{ApiServer, Document};

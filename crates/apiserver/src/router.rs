@@ -12,11 +12,9 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use crate::answer::respond;
 use crate::audit::AuditEventBuilder;
 use crate::documents::metrics::Label;
-use crate::documents::paths;
 use crate::front::passed_on::PassedOn;
 use crate::front::path_service::{PathRequest, PathService};
 use crate::front::peer_address::PeerAddress;
-use crate::front::query::{Plus, Query, percent_decode};
 use crate::front::received::Received;
 use crate::front::request_headers::FrontProxy;
 use crate::front::request_info::RequestInfo;
@@ -24,7 +22,9 @@ use crate::front::token::hide_subprotocol;
 use crate::front::unread_request::UnreadRequest;
 use crate::front::upgrade::Upgrade;
 use crate::front::{access, authenticate, body, deadline, impersonate};
+use crate::non_resource;
 use crate::offload::Weight;
+use crate::query::{Plus, Query, percent_decode};
 use crate::server::{ApiServer, Server};
 use crate::{extension, offload, record, verbs};
 
@@ -72,12 +72,11 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     };
     let (info, format) = (Arc::new(info), respond::error_format(&parts.headers));
     let warnings = Warnings::default();
-    let Admitted { allowed, flow, audit_event } = admit(server, &parts, (&info, &audit_id), &query, &warnings).await;
+    let Admitted { allowed, flow, audit_event } = admit(server, &parts, &info, &audit_id, &query, &warnings).await;
     let audit = audit_event.as_ref().map(|audit_event| audit_event.notes().clone()).unwrap_or_default();
     let (result, is_stream) = match allowed {
         Ok(user) => {
-            let asked = (query, Arc::clone(&info), audit_id.clone(), user, audit);
-            let received = receive(server, parts, asked);
+            let received = receive(server, parts, query, Arc::clone(&info), audit_id.clone(), user, audit);
             let is_stream = received.is_stream();
             (Box::pin(answer(server, received, body)).await, is_stream)
         }
@@ -116,7 +115,8 @@ struct Admitted {
 async fn admit(
     server: &Server,
     parts: &Parts,
-    (info, audit_id): (&RequestInfo, &str),
+    info: &RequestInfo,
+    audit_id: &str,
     query: &Query,
     warnings: &Warnings,
 ) -> Admitted {
@@ -164,11 +164,15 @@ fn spoken_of(server: &Server, parts: &Parts) -> Result<Option<User>, Status> {
     }
 }
 
-/// Query, request info, audit id, user and audit notes of a request.
-type AskedFor = (Query, Arc<RequestInfo>, String, Arc<User>, AuditNotes);
-
-fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
-    let (query, info, audit_id, user, audit) = asked;
+fn receive(
+    server: &Server,
+    mut parts: Parts,
+    query: Query,
+    info: Arc<RequestInfo>,
+    audit_id: String,
+    user: Arc<User>,
+    audit: AuditNotes,
+) -> Received {
     hide_subprotocol(&mut parts.headers);
     let path_service = parts.extensions.remove::<PathService>().filter(|_| info.resource.is_none());
     let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
@@ -242,7 +246,7 @@ async fn dispatch(server: &Arc<Server>, mut received: Received, body: Body) -> R
     }
     match received.info.resource.clone() {
         Some(asked) => verbs::serve(server, received, body, asked).await,
-        None => paths::serve(server, &received).await,
+        None => non_resource::serve(server, &received).await,
     }
 }
 

@@ -11,10 +11,10 @@ use crate::documents::metrics::Metrics;
 use crate::documents::openapi::OpenApi;
 use crate::extension_transport::ExtensionTransport;
 use crate::front::anonymous::Anonymous;
-use crate::front::budget::Budget;
-use crate::front::in_flight::InFlight;
-use crate::front::limits::Limits;
 use crate::front::request_headers::RequestHeaders;
+use crate::limits::Limits;
+use crate::limits::budget::Budget;
+use crate::limits::in_flight::InFlight;
 use crate::node_transport::NodeTransport;
 use crate::shutdown::Shutdown;
 

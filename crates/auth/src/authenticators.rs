@@ -36,9 +36,6 @@ impl Authenticator for Authenticators {
                 Err(status) => said.push(status.message),
             }
         }
-        match said.is_empty() {
-            true => Ok(None),
-            false => Err(refused(&joined(&said))),
-        }
+        if said.is_empty() { Ok(None) } else { Err(refused(&joined(&said))) }
     }
 }

@@ -31,10 +31,7 @@ impl Reference {
 
     /// The reference as a claim.
     pub(crate) fn claim(&self) -> Value {
-        match self.uid.is_empty() {
-            true => json!({"name": self.name}),
-            false => json!({"name": self.name, "uid": self.uid}),
-        }
+        if self.uid.is_empty() { json!({"name": self.name}) } else { json!({"name": self.name, "uid": self.uid}) }
     }
 }
 
@@ -125,9 +122,10 @@ impl BoundObject<'_> {
         let Self { kind, namespace, reference: Reference { name, uid } } = self;
         let is_account = *kind == BoundKind::ServiceAccount;
         let Some(found) = found else {
-            return Some(match is_account {
-                true => format!("serviceaccounts \"{name}\" not found"),
-                false => "service account token has been invalidated".to_owned(),
+            return Some(if is_account {
+                format!("serviceaccounts \"{name}\" not found")
+            } else {
+                "service account token has been invalidated".to_owned()
             });
         };
         if found.uid() != uid {
@@ -139,9 +137,12 @@ impl BoundObject<'_> {
             };
             return Some(format!("{word} UID ({}) does not match {claim} ({uid})", found.uid()));
         }
-        is_gone(found, now).then(|| match is_account {
-            true => format!("service account {namespace}/{name} has been deleted"),
-            false => "service account token has been invalidated".to_owned(),
+        is_gone(found, now).then(|| {
+            if is_account {
+                format!("service account {namespace}/{name} has been deleted")
+            } else {
+                "service account token has been invalidated".to_owned()
+            }
         })
     }
 }

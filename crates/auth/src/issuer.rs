@@ -162,9 +162,10 @@ impl Issuer {
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Signature)?;
         let signed = &token.as_bytes()[..token.rfind('.').unwrap_or(0)];
         // The key decides the algorithm of its tokens, not the token.
-        match keys.any(|AcceptedKey { key, .. }| key.algorithm() == algorithm && key.verifies(signed, &signature)) {
-            true => Ok(claims),
-            false => Err(TokenError::Signature),
+        if keys.any(|AcceptedKey { key, .. }| key.algorithm() == algorithm && key.verifies(signed, &signature)) {
+            Ok(claims)
+        } else {
+            Err(TokenError::Signature)
         }
     }
 

@@ -114,9 +114,10 @@ impl Rule {
     /// resource.
     fn covers_resource(&self, asked: &ResourcePath) -> bool {
         let (plural, subresource) = (asked.resource.resource.as_str(), asked.subresource.as_str());
-        let is_asked = |resource: &str| match subresource.is_empty() {
-            true => resource == plural,
-            false => {
+        let is_asked = |resource: &str| {
+            if subresource.is_empty() {
+                resource == plural
+            } else {
                 resource.strip_suffix(subresource).and_then(|start| start.strip_suffix('/')) == Some(plural)
                     || resource.strip_prefix("*/") == Some(subresource)
             }

@@ -67,10 +67,7 @@ impl TokenRequests {
             let detail = "may not specify a duration larger than 2^32 seconds";
             errors.push(FieldError::invalid("spec.expirationSeconds", seconds, detail));
         }
-        match errors.is_empty() {
-            true => Ok(Spec { audiences, seconds }),
-            false => Err(invalid("", &errors)),
-        }
+        if errors.is_empty() { Ok(Spec { audiences, seconds }) } else { Err(invalid("", &errors)) }
     }
 
     /// The object that the token is bound to, as claims.
@@ -119,9 +116,10 @@ impl TokenRequests {
     /// The lifetime of a token in seconds, and the number of seconds after which clients should have read a new one.
     fn lifetime(&self, spec: &Spec, is_pod: bool) -> (i64, Option<i64>) {
         let is_ours = spec.audiences.iter().all(|audience| self.issuer.audiences().contains(audience));
-        match self.lifetimes.extend && is_pod && spec.seconds == EXTENDED_FROM && is_ours {
-            true => (EXTENDED_TO, Some(spec.seconds)),
-            false => (spec.seconds, None),
+        if self.lifetimes.extend && is_pod && spec.seconds == EXTENDED_FROM && is_ours {
+            (EXTENDED_TO, Some(spec.seconds))
+        } else {
+            (spec.seconds, None)
         }
     }
 }

@@ -177,9 +177,10 @@ impl ServerCertVerifier for Unverified {
         _: &[u8],
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        match self.trusted {
-            true => Ok(ServerCertVerified::assertion()),
-            false => Err(rustls::Error::General("the kubeconfig names no certificate authority".to_owned())),
+        if self.trusted {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(rustls::Error::General("the kubeconfig names no certificate authority".to_owned()))
         }
     }
 

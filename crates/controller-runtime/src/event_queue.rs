@@ -132,15 +132,14 @@ impl EventQueue {
                 let begins = lanes.enter(&lane, task);
                 under_way.extend(begins.map(|task| sink.write(lane, task)));
             }
-            let done = match under_way.is_empty() {
-                true => {
-                    self.wait(&series).await;
-                    None
-                }
-                false => match select(under_way.next(), pin!(self.wait(&series))).await {
+            let done = if under_way.is_empty() {
+                self.wait(&series).await;
+                None
+            } else {
+                match select(under_way.next(), pin!(self.wait(&series))).await {
                     Either::Left((done, _)) => done,
                     Either::Right(_) => None,
-                },
+                }
             };
             if let Some(lane) = done
                 && let Some(task) = lanes.leave(&lane)

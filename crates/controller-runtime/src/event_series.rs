@@ -60,9 +60,10 @@ impl EventSeries {
                 writes.push(known.event.clone());
             }
             known.written = now;
-            match known.last + FINISH > now {
-                true => drop(self.by_time.insert((known.due(), key))),
-                false => drop(self.events.remove(&key)),
+            if known.last + FINISH > now {
+                self.by_time.insert((known.due(), key));
+            } else {
+                self.events.remove(&key);
             }
         }
         writes

@@ -28,6 +28,7 @@ mod reconciler;
 mod series_recorder;
 mod slow_start;
 mod speaker;
+mod sync_outcome;
 mod worker;
 mod writes;
 

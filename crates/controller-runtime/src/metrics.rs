@@ -148,7 +148,17 @@ impl Metrics {
     pub fn text(&self) -> String {
         let counted = self.inner.lock();
         let mut text = Exposition::default();
-        let counts: Vec<_> = counted.queues.iter().map(|(name, queue)| (name, (queue.counts)())).collect();
+        counted.write_queues(&mut text);
+        counted.write_controllers(&mut text);
+        counted.write_requests(&mut text);
+        counted.write_events(&mut text);
+        text.into_text()
+    }
+}
+
+impl Counted {
+    fn write_queues(&self, text: &mut Exposition) {
+        let counts: Vec<_> = self.queues.iter().map(|(name, queue)| (name, (queue.counts)())).collect();
         let mut number = |name: &str, kind, help: &str, of: &dyn Fn(&QueueCounts) -> u64| {
             text.metric(name, kind, help);
             counts.iter().for_each(|(queue, counts)| text.sample(name, &[("name", queue)], of(counts)));
@@ -177,10 +187,13 @@ impl Metrics {
             ),
         ] {
             text.metric(name, MetricKind::Histogram, help);
-            counted.queues.iter().for_each(|(queue, counts)| text.histogram(name, &[("name", queue)], of(counts)));
+            self.queues.iter().for_each(|(queue, counts)| text.histogram(name, &[("name", queue)], of(counts)));
         }
+    }
+
+    fn write_controllers(&self, text: &mut Exposition) {
         text.metric("coracle_controller_syncs_total", MetricKind::Counter, "Syncs by how they ended");
-        for (name, controller) in &counted.controllers {
+        for (name, controller) in &self.controllers {
             for (result, count) in &controller.syncs {
                 text.sample("coracle_controller_syncs_total", &[("controller", name), ("result", result)], count);
             }
@@ -198,20 +211,19 @@ impl Metrics {
             ),
         ] {
             text.metric(metric, MetricKind::Counter, help);
-            counted.controllers.iter().for_each(|(name, one)| text.sample(metric, &[("controller", name)], of(one)));
+            self.controllers.iter().for_each(|(name, one)| text.sample(metric, &[("controller", name)], of(one)));
         }
-        counted.tell_requests(&mut text);
+    }
+
+    fn write_events(&self, text: &mut Exposition) {
         text.metric("coracle_events_total", MetricKind::Counter, "Events by result");
-        for (fate, count) in &counted.events {
+        for (fate, count) in &self.events {
             text.sample("coracle_events_total", &[("result", fate.word())], count);
         }
-        text.into_text()
     }
-}
 
-impl Counted {
     /// Requests to a server in the same process have no host.
-    fn tell_requests(&self, text: &mut Exposition) {
+    fn write_requests(&self, text: &mut Exposition) {
         let name = "rest_client_requests_total";
         text.metric(
             name,

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::metrics::{Metrics, Synced};
 use crate::own_writes::{Caches, Unseen};
+use crate::sync_outcome::SyncOutcome;
 use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler, Speaker};
 
 /// What the workers of a controller share: each takes a key, reconciles it, and returns it to the queue.
@@ -97,10 +98,8 @@ impl<K: Key> Worker<K> {
         let began = Instant::now();
         let seen: Vec<i64> = self.caches.iter().map(AnyInformer::revision).collect();
         let reconcile = AssertUnwindSafe(self.reconciler.reconcile(&pass, &work.key)).catch_unwind();
-        let (result, reads) = match self.recorder.is_on() {
-            true => noting_reads(reconcile).await,
-            false => (reconcile.await, Reads::default()),
-        };
+        let (result, reads) =
+            if self.recorder.is_on() { noting_reads(reconcile).await } else { (reconcile.await, Reads::default()) };
         let result = result.unwrap_or_else(|panic| {
             let message = Panics::message(&*panic);
             self.panics.caught(&format!("{actor} at {}", work.key), panic);
@@ -113,31 +112,18 @@ impl<K: Key> Worker<K> {
             let cache = self.caches.iter().position(|cache| cache.resource() == resource)?;
             seen.get(cache).copied()
         });
-        let result = self.settle(actor, &work.key, result, start, &done);
-        let sync = Synced { result, waited: work.waited, worked: began.elapsed(), writes, unchanged };
+        let gives_up = || self.max_retries.is_some_and(|max| self.queue.requeues(&work.key) >= max);
+        let outcome = SyncOutcome::of(result, gives_up);
+        self.settle(actor, &work.key, &outcome, start, &done);
+        let sync = Synced { result: outcome.word(), waited: work.waited, worked: began.elapsed(), writes, unchanged };
         self.metrics.synced(self.queue.name(), &sync);
     }
 
-    /// Decides when the key is processed again; returns the result of the sync as a word. In Kubernetes: each
-    /// controller's `handleErr`.
-    fn settle(
-        &self,
-        actor: &str,
-        key: &K,
-        result: Result<Action, ReconcileError>,
-        start: Option<EntryId>,
-        done: &Done,
-    ) -> &'static str {
-        let gives_up = || self.max_retries.is_some_and(|max| self.queue.requeues(key) >= max);
-        let word = match &result {
-            Ok(Action::Done) => "done",
-            Ok(Action::RequeueAfter(_) | Action::Requeue) => "requeue",
-            Err(error) if error.is_namespace_terminating() => "done",
-            Err(_) if gives_up() => "error",
-            Err(_) => "retry",
-        };
+    /// Records how a sync ended, and decides when the key is processed again. In Kubernetes: each controller's
+    /// `handleErr`.
+    fn settle(&self, actor: &str, key: &K, outcome: &SyncOutcome, start: Option<EntryId>, done: &Done) {
         let entry = self.recorder.record(actor, Stage::SyncEnd, || {
-            let detail = Detail::about(key.to_string()).caused_by(start).with("result", word);
+            let detail = Detail::about(key.to_string()).caused_by(start).with("result", outcome.word());
             let mut detail = detail.with("writes", done.writes).with("reads", json!(done.reads.revisions()));
             let looked = done.reads.looked_at();
             if !looked.is_empty() {
@@ -146,28 +132,27 @@ impl<K: Key> Worker<K> {
             if !done.decided.is_empty() {
                 detail = detail.with("decided", done.decided.as_str());
             }
-            match &result {
-                Err(error) => detail.with("error", chain(error)),
-                Ok(_) => detail,
+            match outcome.error() {
+                Some(error) => detail.with("error", chain(error)),
+                None => detail,
             }
         });
-        match (word, &result) {
-            ("requeue", Ok(Action::RequeueAfter(delay))) => {
+        match outcome {
+            SyncOutcome::Done | SyncOutcome::NamespaceTerminating(_) => self.queue.forget(key),
+            SyncOutcome::Requeue => self.queue.add_rate_limited(key.clone(), entry.as_slice()),
+            SyncOutcome::RequeueAfter(delay) => {
                 self.queue.forget(key);
                 self.queue.add_after(key.clone(), *delay, entry.as_slice());
             }
-            ("retry", Err(error)) => {
+            SyncOutcome::Retry(error) => {
                 tracing::debug!(actor, %key, error = chain(error), "a sync failed");
                 self.queue.add_rate_limited(key.clone(), entry.as_slice());
             }
-            ("requeue", _) => self.queue.add_rate_limited(key.clone(), entry.as_slice()),
-            ("error", Err(error)) => {
+            SyncOutcome::GaveUp(error) => {
                 tracing::warn!(actor, %key, error = chain(error), "gave a key up");
                 self.queue.forget(key);
             }
-            _ => self.queue.forget(key),
         }
-        word
     }
 
     fn unseen_write(&self, key: &K) -> Option<Unseen> {

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::processor::{Audience, Handler, SharedProcessor, panicked};
 use crate::reads::Look;
-use crate::reflector::{Reflector, Transform};
+use crate::reflector::Reflector;
 use crate::reflector_store::ReflectorStore;
 use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Notification, Popped, Records, Selection, Signal, reads};
 
@@ -54,18 +54,12 @@ impl fmt::Debug for AnyInformer {
 }
 
 impl AnyInformer {
-    pub(crate) fn new(
-        api: &AnyApi,
-        selection: Selection,
-        random: Random,
-        records: Records,
-        transform: Option<Box<Transform>>,
-    ) -> Self {
+    pub(crate) fn new(api: &AnyApi, selection: Selection, random: Random, records: Records) -> Self {
         let indexer = Arc::new(Indexer::default());
         Self {
             inner: Arc::new(Inner {
                 resource: api.resource().clone(),
-                reflector: Reflector::new(api, selection, transform, random, records.clone()),
+                reflector: Reflector::new(api, selection, random, records.clone()),
                 store: ReflectorStore::new(indexer.clone(), records.clone()),
                 processor: SharedProcessor::new(records.clone()),
                 indexer,

@@ -151,7 +151,7 @@ impl InformerFactory {
         let name = format!("{resource:?}{selection:?}");
         let records = Records::new(self.inner.recorder.clone(), &self.inner.actor, resource);
         let random = self.inner.ambient.random.split(&name);
-        let informer = AnyInformer::new(api, selection.clone(), random, records, None);
+        let informer = AnyInformer::new(api, selection.clone(), random, records);
         informers.insert(key, Known { informer: informer.clone(), started: false });
         drop(informers);
         self.inner.added.notify_one();

@@ -49,9 +49,6 @@ pub struct Selection {
     pub fields: String,
 }
 
-/// Changes an object before it is queued and cached, to drop unneeded fields.
-pub(crate) type Transform = dyn Fn(Arc<dyn AnyObject>) -> Arc<dyn AnyObject> + Send + Sync;
-
 /// Lists a resource, watches it from there, and puts all changes into a [`ReflectorStore`]; forever.
 ///
 /// ```text
@@ -63,7 +60,6 @@ pub(crate) type Transform = dyn Fn(Arc<dyn AnyObject>) -> Arc<dyn AnyObject> + S
 pub(crate) struct Reflector {
     api: AnyApi,
     selection: Selection,
-    transform: Option<Box<Transform>>,
     random: Random,
     records: Records,
 }
@@ -131,15 +127,9 @@ enum Ended {
 }
 
 impl Reflector {
-    pub(crate) fn new(
-        api: &AnyApi,
-        selection: Selection,
-        transform: Option<Box<Transform>>,
-        random: Random,
-        records: Records,
-    ) -> Self {
+    pub(crate) fn new(api: &AnyApi, selection: Selection, random: Random, records: Records) -> Self {
         let api = api.clone().within(&selection.namespace).without_managed_fields();
-        Self { api, selection, transform, random, records }
+        Self { api, selection, random, records }
     }
 
     /// Runs until the future is dropped.
@@ -229,7 +219,6 @@ impl Reflector {
         loop {
             match open.next().await? {
                 Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
-                    let object = self.transformed(object);
                     objects.insert(object.object_key(), object);
                 }
                 Some(WatchEvent::Deleted(object)) => drop(objects.remove(&object.object_key())),
@@ -257,9 +246,8 @@ impl Reflector {
         }
         let listed = listed?;
         let version = listed.metadata.resource_version;
-        let objects: Vec<_> = listed.items.into_iter().map(|object| self.transformed(object)).collect();
-        let cause = self.records.listed(&version, objects.len(), "list", &why.text, why.cause);
-        store.replace(objects, &version, cause);
+        let cause = self.records.listed(&version, listed.items.len(), "list", &why.text, why.cause);
+        store.replace(listed.items, &version, cause);
         position.reach(&version);
         Ok(())
     }
@@ -321,7 +309,7 @@ impl Reflector {
             };
             position.reach(object.resource_version());
             let causes = self.records.sent(open.watch.audit_id(), object.as_ref());
-            store.push(delta_type, self.transformed(object), &causes);
+            store.push(delta_type, object, &causes);
         }
         if let Some(version) = open.watch.progress().await {
             position.reach(&version);
@@ -354,22 +342,16 @@ impl Reflector {
             }
         }
     }
-
-    fn transformed(&self, object: Arc<dyn AnyObject>) -> Arc<dyn AnyObject> {
-        match &self.transform {
-            Some(transform) => transform(object),
-            None => object,
-        }
-    }
 }
 
 impl OpenWatch {
     /// The next event; `None` at the end, and if the server has exceeded the deadline.
     async fn next(&mut self) -> Result<Option<WatchEvent<Arc<dyn AnyObject>>>, Error> {
-        match self.watch.is_local() {
-            // It ends with the server, so no deadline is needed.
-            true => self.watch.next().await,
-            false => timeout_at(self.deadline, self.watch.next()).await.unwrap_or(Ok(None)),
+        // A local watch ends with the server, so it needs no deadline.
+        if self.watch.is_local() {
+            self.watch.next().await
+        } else {
+            timeout_at(self.deadline, self.watch.next()).await.unwrap_or(Ok(None))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle_ambient::Random;
 use coracle_client::Api;
 use coracle_journal::EntryId;
-use coracle_meta::any_object::{downcast, unwrap};
+use coracle_meta::any_object::downcast;
 use coracle_meta::{AnyObject, ApiObject, GroupVersionResource};
 
 use crate::{AnyInformer, HandlerRegistration, Lister, Notification, Records, Selection};
@@ -137,23 +137,7 @@ impl<T: ApiObject> SharedInformer<T> {
     /// An informer of the objects that `selection` selects; it does nothing until [`run`](Self::run) is called. Most
     /// callers use an [`InformerFactory`](crate::InformerFactory) instead.
     pub fn new(api: &Api<T>, selection: Selection, random: Random, records: Records) -> Self {
-        Self::over(AnyInformer::new(api.any(), selection, random, records, None))
-    }
-
-    /// An informer that applies `transform` to each object before it is cached. In Kubernetes: `cache.TransformFunc`.
-    pub fn with_transform(
-        api: &Api<T>,
-        selection: Selection,
-        random: Random,
-        records: Records,
-        transform: impl Fn(&mut T) + Send + Sync + 'static,
-    ) -> Self {
-        let transform = move |object| -> Arc<dyn AnyObject> {
-            let mut object: T = unwrap(object);
-            transform(&mut object);
-            Arc::new(object)
-        };
-        Self::over(AnyInformer::new(api.any(), selection, random, records, Some(Box::new(transform))))
+        Self::over(AnyInformer::new(api.any(), selection, random, records))
     }
 
     /// Adds a handler, at any time; `actor` is its name in the event log. It is first notified of all existing

@@ -41,19 +41,6 @@ pub fn dns1123_subdomain(value: &str) -> Vec<String> {
     wrong
 }
 
-/// A subdomain of any case. In Kubernetes: `IsDNS1123SubdomainCaseless`.
-pub fn dns1123_subdomain_caseless(value: &str) -> Vec<String> {
-    let mut wrong = longer_than(value, DNS1123_SUBDOMAIN_MAX_LENGTH);
-    if !is_subdomain(&value.to_ascii_lowercase()) {
-        wrong.push(pattern_sentence(
-            "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-            DNS1123_SUBDOMAIN,
-            &["Example.com"],
-        ));
-    }
-    wrong
-}
-
 /// A subdomain whose labels may hold underscores. In Kubernetes: `IsDNS1123SubdomainWithUnderscore`.
 pub fn dns1123_subdomain_with_underscore(value: &str) -> Vec<String> {
     let mut wrong = longer_than(value, DNS1123_SUBDOMAIN_MAX_LENGTH);

@@ -123,11 +123,6 @@ impl Object {
         path.names().try_fold(&self.value, |value, name| value.get(name))
     }
 
-    /// The value at a path, to change.
-    pub fn field_mut(&mut self, path: impl FieldPath) -> Option<&mut Value> {
-        path.names().try_fold(&mut self.value, |value, name| value.get_mut(name))
-    }
-
     /// The text at a path; empty if it is missing or no text.
     pub fn text(&self, path: impl FieldPath) -> &str {
         self.field(path).and_then(Value::as_str).unwrap_or("")

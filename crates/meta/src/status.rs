@@ -14,7 +14,6 @@ pub mod reason {
     pub const CONFLICT: &str = "Conflict";
     pub const GONE: &str = "Gone";
     pub const INVALID: &str = "Invalid";
-    pub const SERVER_TIMEOUT: &str = "ServerTimeout";
     pub const TIMEOUT: &str = "Timeout";
     pub const TOO_MANY_REQUESTS: &str = "TooManyRequests";
     pub const BAD_REQUEST: &str = "BadRequest";

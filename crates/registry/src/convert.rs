@@ -81,10 +81,7 @@ impl Kind {
 
     /// A stored object as clients of the served version see it; shared where that is the same.
     pub(crate) fn served(&self, stored: &Arc<Object>) -> Planned<Arc<Object>> {
-        match self.is_served_as_stored() {
-            true => Ok(Arc::clone(stored)),
-            false => self.read(Object::clone(stored)).map(Arc::new),
-        }
+        if self.is_served_as_stored() { Ok(Arc::clone(stored)) } else { self.read(Object::clone(stored)).map(Arc::new) }
     }
 
     /// What a client of the served version gets.

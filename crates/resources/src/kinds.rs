@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_registry::Strategy;
+use coracle_registry::{KindSpec, Strategy};
 
 use crate::built_in::built_in;
 use crate::config::Config;
@@ -11,24 +11,7 @@ use crate::{
 
 /// All built-in kinds in all versions, one per line.
 pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
-    let kinds = [
-        core::binding::kind(),
-        core::component_status::kind(),
-        core::config_map::kind(),
-        core::endpoints::kind(),
-        core::event::kind(config),
-        core::limit_range::kind(),
-        core::namespace::kind(),
-        core::node::kind(),
-        core::persistent_volume_claim::kind(),
-        core::persistent_volume::kind(),
-        core::pod::kind(),
-        core::pod_template::kind(),
-        core::replication_controller::kind(),
-        core::resource_quota::kind(),
-        core::secret::kind(),
-        core::service_account::kind(),
-        core::service::kind(config),
+    let kinds = core_kinds(config).into_iter().chain([
         api_service::kind(),
         apps::controller_revision::kind(),
         apps::daemon_set::kind(),
@@ -78,8 +61,30 @@ pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
         resource::resource_slice::kind(),
         flowcontrol::flow_schema::kind(),
         flowcontrol::priority_level_configuration::kind(),
-    ];
-    kinds.into_iter().map(|kind| Arc::new(kind) as Arc<dyn Strategy>).collect()
+    ]);
+    kinds.map(|kind| Arc::new(kind) as Arc<dyn Strategy>).collect()
+}
+
+fn core_kinds(config: &Config) -> Vec<KindSpec> {
+    vec![
+        core::binding::kind(),
+        core::component_status::kind(),
+        core::config_map::kind(),
+        core::endpoints::kind(),
+        core::event::kind(config),
+        core::limit_range::kind(),
+        core::namespace::kind(),
+        core::node::kind(),
+        core::persistent_volume_claim::kind(),
+        core::persistent_volume::kind(),
+        core::pod::kind(),
+        core::pod_template::kind(),
+        core::replication_controller::kind(),
+        core::resource_quota::kind(),
+        core::secret::kind(),
+        core::service_account::kind(),
+        core::service::kind(config),
+    ]
 }
 
 #[cfg(test)]

@@ -24,7 +24,9 @@ mod defaults;
 mod field_checks;
 mod image;
 mod pem_block;
+mod pod_condition;
 mod pod_spec;
+mod success_status;
 
 mod admissionregistration;
 mod aggregation;

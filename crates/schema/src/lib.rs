@@ -1,8 +1,8 @@
 //! The types of all kinds, decoding and encoding by them, and merging of two versions of an object.
 //!
 //! ```text
-//! table/*.txt (1.35) | structural (custom kinds) --> Table --KindSchema--> TypeRef, a walk from field to element
-//!     body --decode, protobuf--> Object as Kubernetes prints it, and the strict errors --protobuf--> bytes
+//! table/*.txt (1.35) | structural (custom kinds) --kind_schema--> KindSchema --> TypeRef, a walk from field to element
+//!     body --text, protobuf, decode--> Object as Kubernetes prints it, and the strict errors --protobuf--> bytes
 //!     two versions --patch, apply--> one
 //!     everything --openapi--> documents
 //! ```
@@ -12,17 +12,21 @@
 
 pub mod apply;
 pub mod decode;
+mod go_text;
 mod go_time;
+mod kind_schema;
 pub mod openapi;
 pub mod patch;
 pub mod protobuf;
 pub mod sample;
 pub mod structural;
 mod table;
+mod text;
 
+pub use kind_schema::KindSchema;
 pub use table::{
-    Field, FieldRef, KindSchema, List, ListKind, Map, MapKind, Node, PatchStrategy, Presence, ResourceRow, Shape,
-    Special, Struct, SubresourceRow, Table, TextError, Trait, Type, TypeBody, TypeId, TypeRef,
+    Field, FieldRef, List, ListKind, Map, MapKind, Node, PatchStrategy, Presence, ResourceRow, Shape, Special, Struct,
+    SubresourceRow, Table, TextError, Trait, Type, TypeBody, TypeId, TypeRef,
 };
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ fn special_value(ty: TypeRef<'_>, special: Special, choices: &mut Choices, depth
         Special::Json => choices.pick(&["text", "[1]"]).into(),
         Special::Patch => json!({}),
         Special::SchemaOrArray | Special::SchemaOrBool | Special::SchemaOrStrings => {
-            match (crate::decode::schema_type(ty), special) {
+            match (ty.json_schema(), special) {
                 (_, Special::SchemaOrBool) if choices.below(2) == 0 => choices.pick(&[true, false]).into(),
                 (Some(schema), _) => place(schema, choices, depth + 1),
                 (None, _) => json!({}),

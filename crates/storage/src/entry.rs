@@ -116,9 +116,10 @@ pub(crate) fn candidates<'a>(
     selection: &Selection,
     after: Option<&str>,
 ) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a Entry)> + Send + 'a> {
-    let prefix = match resource.namespaced && !selection.namespace.is_empty() {
-        true => format!("{}/", selection.namespace),
-        false => String::new(),
+    let prefix = if resource.namespaced && !selection.namespace.is_empty() {
+        format!("{}/", selection.namespace)
+    } else {
+        String::new()
     };
     if !selection.name.is_empty() && (!prefix.is_empty() || !resource.namespaced) {
         let key = format!("{prefix}{}", selection.name);

@@ -79,9 +79,10 @@ impl Storage {
         }
         let (objects, revision, unreadable) = {
             let state = cache.state();
-            let unreadable = match query.skips_unreadable {
-                true => state.unreadable.keys(resource),
-                false => state.unreadable.check(resource, &query.selection).map(|()| Vec::new())?,
+            let unreadable = if query.skips_unreadable {
+                state.unreadable.keys(resource)
+            } else {
+                state.unreadable.check(resource, &query.selection).map(|()| Vec::new())?
             };
             (state.objects.clone(), state.revision, unreadable)
         };

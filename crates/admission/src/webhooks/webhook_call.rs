@@ -103,10 +103,7 @@ impl WebhookCall {
                 review.request.audit.annotate(key, value);
             }
         }
-        match response.is_allowed {
-            true => Ok(response),
-            false => Err(Failure::Refusal(response.refusal(&webhook.name))),
-        }
+        if response.is_allowed { Ok(response) } else { Err(Failure::Refusal(response.refusal(&webhook.name))) }
     }
 
     /// The object as the webhook was shown it.

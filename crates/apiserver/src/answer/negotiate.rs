@@ -2,7 +2,7 @@ use coracle_meta::{Status, reason};
 pub(crate) use coracle_schema::decode::Format;
 use http::HeaderMap;
 
-use crate::front::query::Query;
+use crate::query::Query;
 
 /// The representation of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

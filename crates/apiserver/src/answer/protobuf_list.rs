@@ -35,9 +35,10 @@ pub(crate) async fn body(
     let mut written = Vec::with_capacity(size);
     let mut turns = Turns::default();
     for item in &items {
-        match shared {
-            true => protobuf::push_list_item(&renderings.message(kind, item), &mut written),
-            false => protobuf::push_list_item(&renderings::message(kind, item), &mut written),
+        if shared {
+            protobuf::push_list_item(&renderings.message(kind, item), &mut written)
+        } else {
+            protobuf::push_list_item(&renderings::message(kind, item), &mut written)
         }
         turns.count(item.len()).await;
     }

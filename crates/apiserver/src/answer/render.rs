@@ -14,7 +14,7 @@ use crate::answer::protobuf;
 use crate::answer::protobuf_list;
 use crate::answer::renderings::Renderings;
 use crate::answer::respond;
-use crate::front::query::Query;
+use crate::query::Query;
 
 /// How objects of one kind are rendered for one client: the format, and the representation as objects, metadata or rows
 /// of a table.

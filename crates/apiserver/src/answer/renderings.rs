@@ -15,11 +15,17 @@ pub(crate) struct Renderings {
     inner: Mutex<Inner>,
 }
 
+/// The address of the object's JSON, and its revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct MessageKey {
+    address: usize,
+    revision: i64,
+}
+
 #[derive(Debug, Default)]
 struct Inner {
-    /// The key is the address of the object's JSON and its revision. The object is kept as long as its message, so no
-    /// other object can have this address in the meantime.
-    messages: BTreeMap<(usize, i64), Bytes>,
+    /// The object is kept as long as its message, so no other object can have this address in the meantime.
+    messages: BTreeMap<MessageKey, Bytes>,
     oldest: VecDeque<Stored>,
     bytes: usize,
 }
@@ -43,7 +49,7 @@ impl Renderings {
 }
 
 impl Inner {
-    fn keep(&mut self, key: (usize, i64), object: &Stored, message: &Bytes) {
+    fn keep(&mut self, key: MessageKey, object: &Stored, message: &Bytes) {
         if self.messages.insert(key, message.clone()).is_some() {
             return;
         }
@@ -58,8 +64,8 @@ impl Inner {
     }
 }
 
-fn key(object: &Stored) -> (usize, i64) {
-    (object.value().as_ptr().addr(), object.revision())
+fn key(object: &Stored) -> MessageKey {
+    MessageKey { address: object.value().as_ptr().addr(), revision: object.revision() }
 }
 
 /// Encodes an object as a message from its JSON.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::answer::negotiate::{Format, Negotiated, Offer, Transform, negotiate};
 use crate::answer::yaml::to_yaml;
-use crate::front::query::Query;
+use crate::query::Query;
 
 /// The format of errors for this client: an accepted one of all formats, otherwise JSON.
 pub(crate) fn error_format(headers: &HeaderMap) -> Negotiated {

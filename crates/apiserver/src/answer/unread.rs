@@ -13,8 +13,8 @@ use http_body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::front::budget::{Budget, Held};
-use crate::front::fairness::too_many_requests;
+use crate::limits::budget::{Budget, Held};
+use crate::limits::fairness::too_many_requests;
 
 /// How long a response waits for its client to continue reading. In Kubernetes: the timeout of the request.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

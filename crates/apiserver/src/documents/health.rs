@@ -3,7 +3,7 @@ use coracle_registry::Registry;
 use http::{Response, StatusCode};
 
 use crate::answer::respond::{self, text};
-use crate::front::query::Query;
+use crate::query::Query;
 use crate::shutdown::Shutdown;
 
 /// The three endpoints and their checks, in the order of the report.
@@ -29,12 +29,13 @@ pub(crate) async fn serve(
     };
     let (name, checks) = CHECKS.into_iter().find(|(name, _)| *name == question)?;
     if let Some(single) = single {
-        return Some(match checks.contains(&single) {
-            false => respond::not_found_page(),
-            true => match check(registry, shutdown, name, single).await {
+        return Some(if checks.contains(&single) {
+            match check(registry, shutdown, name, single).await {
                 Ok(()) => text(StatusCode::OK, "ok"),
                 Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {single} failed\n")),
-            },
+            }
+        } else {
+            respond::not_found_page()
         });
     }
     let excluded: Vec<&str> = query.all("exclude").collect();

@@ -10,8 +10,8 @@ use http::Method;
 use parking_lot::Mutex;
 
 use crate::audit::Audit;
-use crate::front::in_flight::InFlight;
 use crate::front::request_info::{RequestInfo, ResourceRequest};
+use crate::limits::in_flight::InFlight;
 
 /// The upper bounds of the histogram buckets, in seconds.
 const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 60.0];
@@ -109,9 +109,10 @@ impl Label {
 
     /// The label for another count in `all`: only the verb if `all` is full. Also returns whether it is full.
     fn within<V>(self, all: &BTreeMap<Self, V>) -> (Self, bool) {
-        match all.len() >= MOST_SERIES && !all.contains_key(&self) {
-            true => (Self { verb: self.verb, ..Self::default() }, true),
-            false => (self, false),
+        if all.len() >= MOST_SERIES && !all.contains_key(&self) {
+            (Self { verb: self.verb, ..Self::default() }, true)
+        } else {
+            (self, false)
         }
     }
 
@@ -263,8 +264,8 @@ fn histogram<'a>(out: &mut Exposition, name: &str, help: &str, all: impl Iterato
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front::limits::Limits;
-    use crate::front::query::Query;
+    use crate::limits::Limits;
+    use crate::query::Query;
 
     #[test]
     fn requests_are_counted_by_code_and_duration() {

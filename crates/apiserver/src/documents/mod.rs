@@ -7,4 +7,3 @@ pub(crate) mod merged_openapi;
 pub(crate) mod metrics;
 pub(crate) mod openapi;
 pub(crate) mod openapi_protobuf;
-pub(crate) mod paths;

@@ -19,7 +19,7 @@ use crate::answer::respond::{json as json_answer, text};
 use crate::documents::etag;
 use crate::documents::merged_openapi::merge;
 use crate::documents::openapi_protobuf;
-use crate::front::query::Query;
+use crate::query::Query;
 
 /// The media type with which clients request v2 in protobuf, without the separator and version at its end.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2";
@@ -34,7 +34,11 @@ pub(crate) struct OpenApi {
 }
 
 /// The content of the documents.
-type Served<'a> = (&'a Kinds, &'a Extensions);
+#[derive(Clone, Copy)]
+pub(crate) struct Served<'a> {
+    pub(crate) kinds: &'a Kinds,
+    pub(crate) extensions: &'a Extensions,
+}
 
 #[derive(Default)]
 struct Made {
@@ -79,7 +83,7 @@ impl OpenApi {
         let name = if protobuf { "v2 in protobuf" } else { "v2" };
         let make = |resources: &[Published<'_>]| {
             let mut document = openapi::v2(resources, &*self.descriptions);
-            served.1.iter().for_each(|extension| merge(&mut document, &extension.told.openapi_v2));
+            served.extensions.iter().for_each(|extension| merge(&mut document, &extension.told.openapi_v2));
             Some(if protobuf { openapi_protobuf::document(&document) } else { document.to_string().into_bytes() })
         };
         let missing = || Status::internal("there is no OpenAPI document");
@@ -120,14 +124,14 @@ impl OpenApi {
         make: impl FnOnce(&[Published<'_>]) -> Option<Vec<u8>>,
     ) -> Option<Document> {
         let mut made = self.made.lock();
-        let versions = (served.0.version, served.1.version);
+        let versions = (served.kinds.version, served.extensions.version);
         if made.versions != versions {
             *made = Made { versions, documents: BTreeMap::new() };
         }
         if let Some(known) = made.documents.get(name) {
             return Some(known.clone());
         }
-        let body = Bytes::from(make(&published(served.0))?);
+        let body = Bytes::from(make(&published(served.kinds))?);
         let document = Document { hash: hash(served, name), body };
         made.documents.insert(name.to_owned(), document.clone());
         Some(document)
@@ -146,7 +150,7 @@ fn publish(kind: &Kind) -> Published<'_> {
 
 /// The index, with the hash of each document, so that clients request only the documents that they do not have.
 fn index(served: Served<'_>) -> Response<Body> {
-    let names = openapi::v3_paths(&published(served.0));
+    let names = openapi::v3_paths(&published(served.kinds));
     let mut paths: Map<String, Value> = names
         .into_iter()
         .map(|name| {
@@ -154,7 +158,7 @@ fn index(served: Served<'_>) -> Response<Body> {
             (name, json!({"serverRelativeURL": url}))
         })
         .collect();
-    for extension in served.1.iter().filter(|extension| !extension.told.openapi_v3.is_empty()) {
+    for extension in served.extensions.iter().filter(|extension| !extension.told.openapi_v3.is_empty()) {
         let there = json!({"serverRelativeURL": extension.told.openapi_v3});
         paths.insert(format!("apis/{}", extension.version), there);
     }
@@ -167,7 +171,7 @@ fn url(name: &str, hash: &str) -> String {
 
 /// A hash of the inputs of a document: the release for built-in kinds, and the definitions for custom kinds. The index
 /// therefore does not need the documents.
-fn hash((kinds, extensions): Served<'_>, name: &str) -> String {
+fn hash(Served { kinds, extensions }: Served<'_>, name: &str) -> String {
     let mut digest = Sha256::new();
     digest.update(env!("CARGO_PKG_VERSION"));
     digest.update(name);

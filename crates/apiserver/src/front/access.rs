@@ -3,8 +3,8 @@ use std::sync::Arc;
 use coracle_meta::{FieldSelector, LabelSelector, Status};
 use coracle_registry::{Attributes, AuditNotes, Decision, Registry, Target, User, forbidden};
 
-use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
+use crate::query::Query;
 
 /// The attributes of a request of `user`. In Kubernetes: `GetAuthorizerAttributes`.
 pub(crate) fn attributes(user: &Arc<User>, info: &RequestInfo, query: &Query) -> Attributes {

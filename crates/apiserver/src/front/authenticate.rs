@@ -37,9 +37,12 @@ pub(crate) async fn authenticate(
         certificates: parts.extensions.get::<PeerCertificates>().map(|peer| peer.0.clone()).unwrap_or_default(),
         audiences: Vec::new(),
     };
-    let without_credentials = || match anonymous.lets_in(parts.uri.path()) {
-        true => Ok(Arc::new(User::new(ANONYMOUS, [UNAUTHENTICATED]))),
-        false => Err(Status::unauthorized()),
+    let without_credentials = || {
+        if anonymous.lets_in(parts.uri.path()) {
+            Ok(Arc::new(User::new(ANONYMOUS, [UNAUTHENTICATED])))
+        } else {
+            Err(Status::unauthorized())
+        }
     };
     let nothing_shown = credentials == Credentials::default();
     if nothing_shown && !is_unreadable {

@@ -9,8 +9,8 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 
 use crate::answer::negotiate::Format;
-use crate::front::budget::Held;
-use crate::front::fairness::too_many_requests;
+use crate::limits::budget::Held;
+use crate::limits::fairness::too_many_requests;
 
 /// What a request that waits for its body counts in addition to the received bytes: about the size of its headers.
 const WAITING: usize = 16 * 1024;

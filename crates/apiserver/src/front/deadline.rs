@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use coracle_meta::{Status, StatusDetails, reason};
 
-use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
+use crate::query::Query;
 
 /// The maximum timeout of a write, whatever the client requests.
 const WRITE_LIMIT: Duration = Duration::from_secs(34);

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::front::access;
 use crate::front::authenticate::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, add_group};
-use crate::front::query::{Plus, percent_decode};
+use crate::query::{Plus, percent_decode};
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 

@@ -1,23 +1,18 @@
-//! Requests: the request line, authentication and authorization, limits, and the body.
+//! Requests: the request line, authentication and authorization, and the body.
 
 pub(crate) mod access;
 pub(crate) mod anonymous;
 pub(crate) mod authenticate;
 pub(crate) mod body;
-pub(crate) mod budget;
 pub(crate) mod deadline;
 pub(crate) mod endpoint;
-pub(crate) mod fairness;
 #[cfg(test)]
 mod header_pairs;
 pub(crate) mod impersonate;
-pub(crate) mod in_flight;
-pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod passed_on;
 pub(crate) mod path_service;
 pub(crate) mod peer_address;
-pub(crate) mod query;
 pub(crate) mod received;
 pub(crate) mod request_headers;
 pub(crate) mod request_info;

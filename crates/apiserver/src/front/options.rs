@@ -2,7 +2,7 @@ use coracle_meta::{FieldError, FieldSelector, GroupVersionKind, LabelSelector, S
 use coracle_registry::{DeleteOptions, FieldValidation, GetOptions, ListOptions, Preconditions, Propagation, Said};
 use serde_json::Value;
 
-use crate::front::query::Query;
+use crate::query::Query;
 
 /// The maximum length of a field manager's name, in bytes.
 const FIELD_MANAGER_LIMIT: usize = 128;

@@ -7,10 +7,10 @@ use http::{HeaderMap, Method};
 use crate::front::deadline;
 use crate::front::passed_on::PassedOn;
 use crate::front::path_service::PathService;
-use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
 use crate::front::upgrade::Upgrade;
 use crate::offload::Weight;
+use crate::query::Query;
 
 /// A received request.
 pub(crate) struct Received {

@@ -4,7 +4,7 @@ use coracle_meta::Status;
 use coracle_registry::User;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::front::query::{Plus, percent_decode};
+use crate::query::{Plus, percent_decode};
 
 /// The common name of a client certificate of the front proxies' authority. The TLS listener puts it into the
 /// extensions of each request.

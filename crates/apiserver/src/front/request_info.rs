@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use coracle_meta::{GroupVersionResource, ResourcePath};
 
-use crate::front::query::Query;
+use crate::query::Query;
 
 /// The meaning of a request, from only its method and path.
 ///

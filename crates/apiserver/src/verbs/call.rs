@@ -12,12 +12,12 @@ use crate::answer::negotiate::{Negotiated, body_format};
 use crate::answer::render::Rendering;
 use crate::answer::respond;
 use crate::front::body::{self, ObjectBody};
-use crate::front::in_flight::Place;
 use crate::front::options::WriteOptions;
-use crate::front::query::Query;
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
+use crate::limits::in_flight::Place;
 use crate::offload::Weight;
+use crate::query::Query;
 use crate::server::Server;
 
 /// One call of a verb: the request, its kind, and the negotiated format of the response.

@@ -42,10 +42,7 @@ pub(super) async fn serve(
         return Ok(without_hops(answer.map_err(crate::NodeFailure::of_proxy)?));
     }
     let answer = answer.map_err(crate::NodeFailure::of_log)?;
-    match answer.status().is_success() {
-        true => Ok(without_hops(answer)),
-        false => Err(refused_log(answer, &asked.at.name).await),
-    }
+    if answer.status().is_success() { Ok(without_hops(answer)) } else { Err(refused_log(answer, &asked.at.name).await) }
 }
 
 fn without_hops(mut response: Response<Body>) -> Response<Body> {

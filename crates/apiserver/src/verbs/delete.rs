@@ -37,14 +37,13 @@ pub(super) async fn collection(mut call: Call) -> Result<Response<Body>, Status>
 
 async fn read_options(call: &mut Call) -> Result<DeleteRequest, Status> {
     let bytes = call.read_body().await?;
-    let body = match bytes.is_empty() {
-        true => None,
-        false => {
-            let format = body_format(&call.headers, &Format::ALL)?;
-            let options = body::decode_delete_options(&ObjectBody { format, bytes })?;
-            call.request.audit.request(|| options.clone());
-            Some(options)
-        }
+    let body = if bytes.is_empty() {
+        None
+    } else {
+        let format = body_format(&call.headers, &Format::ALL)?;
+        let options = body::decode_delete_options(&ObjectBody { format, bytes })?;
+        call.request.audit.request(|| options.clone());
+        Some(options)
     };
     let options = delete_options(&call.query, body.as_ref())?;
     call.request.dry_run = options.dry_run;

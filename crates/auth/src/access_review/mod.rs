@@ -83,9 +83,10 @@ impl AccessReview {
             let detail = "disallowed on this kind of request";
             errors.push(FieldError::invalid("spec.nonResourceAttributes", path(), detail));
         }
-        match errors.is_empty() {
-            true => Ok(()),
-            false => Err(Status::invalid(&GroupVersionKind::new("authorization.k8s.io", "v1", ""), "", &errors)),
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Status::invalid(&GroupVersionKind::new("authorization.k8s.io", "v1", ""), "", &errors))
         }
     }
 }

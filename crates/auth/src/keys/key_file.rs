@@ -16,10 +16,7 @@ use super::{PublicKey, SigningKey};
 pub(crate) fn public_keys(pem: &str) -> Result<Vec<PublicKey>, String> {
     let blocks = <(SectionKind, Vec<u8>)>::pem_slice_iter(pem.as_bytes());
     let keys: Vec<_> = blocks.map_while(Result::ok).filter_map(|(kind, der)| in_block(kind, der)).collect();
-    match keys.is_empty() {
-        true => Err("data does not contain any valid RSA or ECDSA public keys".to_owned()),
-        false => Ok(keys),
-    }
+    if keys.is_empty() { Err("data does not contain any valid RSA or ECDSA public keys".to_owned()) } else { Ok(keys) }
 }
 
 fn in_block(kind: SectionKind, der: Vec<u8>) -> Option<PublicKey> {

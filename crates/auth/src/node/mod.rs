@@ -73,10 +73,13 @@ impl NodeAuthorizer {
                 if allowed { Decision::Allow(String::new()) } else { Decision::NoOpinion(String::new()) }
             }
             Answer::IfRelated(_) if at.name.is_empty() => Decision::NoOpinion("No Object name found".to_owned()),
-            Answer::IfRelated(related) => match Relations::of(registry, node).include(related, at).await? {
-                true => Decision::Allow(String::new()),
-                false => Decision::NoOpinion(format!("no relationship found between node '{node}' and this object")),
-            },
+            Answer::IfRelated(related) => {
+                if Relations::of(registry, node).include(related, at).await? {
+                    Decision::Allow(String::new())
+                } else {
+                    Decision::NoOpinion(format!("no relationship found between node '{node}' and this object"))
+                }
+            }
         })
     }
 }
@@ -122,9 +125,10 @@ fn read_in_namespace(verb: &str, at: &ResourcePath, related: Related) -> Answer 
     if !at.subresource.is_empty() {
         return Answer::no("cannot read subresource");
     }
-    match at.namespace.is_empty() {
-        true => Answer::no("can only read namespaced object of this type"),
-        false => Answer::IfRelated(related),
+    if at.namespace.is_empty() {
+        Answer::no("can only read namespaced object of this type")
+    } else {
+        Answer::IfRelated(related)
     }
 }
 

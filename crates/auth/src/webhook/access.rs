@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::remembered::Remembered;
-use super::review::or_default;
+use super::review::{ReviewRequest, or_default};
 use super::{ReviewVersion, ReviewWebhook};
 
 /// The maximum number of cached responses. In Kubernetes: `cache.NewLRUExpireCache(8192)`.
@@ -40,8 +40,13 @@ impl AccessWebhook {
         if let Some(known) = self.known.get(&key) {
             return Ok(known);
         }
-        let about = ("authorization.k8s.io", "SubjectAccessReview");
-        let status = self.webhook.review(registry, about, (spec, json!({"allowed": false})), "").await;
+        let request = ReviewRequest {
+            group: "authorization.k8s.io",
+            kind: "SubjectAccessReview",
+            spec,
+            status: json!({"allowed": false}),
+        };
+        let status = self.webhook.review(registry, request, "").await;
         let status: AccessStatus = status.map_err(|why| Status::failure(500, reason::INTERNAL_ERROR, why))?;
         if chosen_bytes(attributes) < LONGEST_REMEMBERED_BYTES {
             let holds = if status.allowed { self.allowed_holds } else { self.refused_holds };

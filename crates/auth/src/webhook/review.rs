@@ -66,6 +66,16 @@ impl ReviewVersion {
     }
 }
 
+/// A review that a webhook completes.
+pub(super) struct ReviewRequest<'a> {
+    /// The API group of the review.
+    pub(super) group: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) spec: Value,
+    /// The status before the webhook decides.
+    pub(super) status: Value,
+}
+
 impl ReviewWebhook {
     /// Calls the webhook, with retries after retryable errors, and returns the status of the review. The error does not
     /// contain `secret`.
@@ -75,10 +85,10 @@ impl ReviewWebhook {
     pub(super) async fn review<T: DeserializeOwned + Default>(
         &self,
         registry: &Registry,
-        (group, kind): (&str, &str),
-        (spec, empty): (Value, Value),
+        request: ReviewRequest<'_>,
         secret: &str,
     ) -> Result<T, String> {
+        let ReviewRequest { group, kind, spec, status: empty } = request;
         let version = self.version.name();
         let api_version = format!("{group}/{version}");
         let review = json!({"kind": kind, "apiVersion": api_version, "metadata": {}, "spec": spec, "status": empty});

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::ReviewWebhook;
 use super::remembered::Remembered;
-use super::review::or_default;
+use super::review::{ReviewRequest, or_default};
 use crate::invalidated::refused;
 
 /// The timeout of a request for all attempts together. In Kubernetes: `sharedLookupTimeout`.
@@ -82,9 +82,13 @@ impl Inner {
         if !wanted.is_empty() {
             spec.insert("audiences".to_owned(), wanted.into());
         }
-        let about = ("authentication.k8s.io", "TokenReview");
-        let content = (Value::Object(spec), json!({"user": {}}));
-        let status = self.webhook.review(registry, about, content, token);
+        let request = ReviewRequest {
+            group: "authentication.k8s.io",
+            kind: "TokenReview",
+            spec: Value::Object(spec),
+            status: json!({"user": {}}),
+        };
+        let status = self.webhook.review(registry, request, token);
         let status = tokio::time::timeout(PATIENCE, status).await;
         let status: TokenStatus =
             status.unwrap_or_else(|_| Err("context deadline exceeded".to_owned())).map_err(|why| refused(&why))?;

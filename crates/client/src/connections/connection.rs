@@ -214,9 +214,12 @@ impl Reservation {
             Sender::Http2(sender, _) => sender.clone().try_send_request(request).await,
         };
         // Nothing was sent before the server's settings; the error of the connection is then the best explanation.
-        answer.map_err(|error| match self.connection.is_unsaid() {
-            true => Failure { error: "the server said nothing on the connection".into(), unprocessed: false },
-            false => Failure::of(error),
+        answer.map_err(|error| {
+            if self.connection.is_unsaid() {
+                Failure { error: "the server said nothing on the connection".into(), unprocessed: false }
+            } else {
+                Failure::of(error)
+            }
         })
     }
 }

@@ -6,6 +6,47 @@ use super::range::Range;
 use super::sizes::Sizes;
 
 const LIST: u64 = 10;
+/// The functions of Kubernetes that cost 1, whatever their arguments are.
+const CONSTANT_COST: &[&str] = &[
+    "serviceAccount",
+    "path",
+    "group",
+    "resource",
+    "subresource",
+    "namespace",
+    "name",
+    "allowed",
+    "reason",
+    "error",
+    "errored",
+    "masked",
+    "prefixLength",
+    "family",
+    "isUnspecified",
+    "isLoopback",
+    "isLinkLocalMulticast",
+    "isLinkLocalUnicast",
+    "isGlobalUnicast",
+    "format.named",
+    "sign",
+    "asInteger",
+    "isInteger",
+    "asApproximateFloat",
+    "isGreaterThan",
+    "isLessThan",
+    "compareTo",
+    "add",
+    "sub",
+    "major",
+    "minor",
+    "patch",
+    "getScheme",
+    "getHostname",
+    "getHost",
+    "getPort",
+    "getEscapedPath",
+    "getQuery",
+];
 /// The size of a selector requirement: a struct and a list.
 const REQUIREMENT: f64 = 50.0;
 /// The longest pattern of a named format, and the longest format.
@@ -59,44 +100,7 @@ pub(super) fn of_kubernetes<'e>(call: &Call<'_, 'e>, sizes: &Sizes<'e>) -> Optio
     let plain = |cost: Range| Some((cost, None));
     match call.function {
         "check" => plain(Range::fixed(350_000)),
-        "serviceAccount"
-        | "path"
-        | "group"
-        | "resource"
-        | "subresource"
-        | "namespace"
-        | "name"
-        | "allowed"
-        | "reason"
-        | "error"
-        | "errored"
-        | "masked"
-        | "prefixLength"
-        | "family"
-        | "isUnspecified"
-        | "isLoopback"
-        | "isLinkLocalMulticast"
-        | "isLinkLocalUnicast"
-        | "isGlobalUnicast"
-        | "format.named"
-        | "sign"
-        | "asInteger"
-        | "isInteger"
-        | "asApproximateFloat"
-        | "isGreaterThan"
-        | "isLessThan"
-        | "compareTo"
-        | "add"
-        | "sub"
-        | "major"
-        | "minor"
-        | "patch"
-        | "getScheme"
-        | "getHostname"
-        | "getHost"
-        | "getPort"
-        | "getEscapedPath"
-        | "getQuery" => plain(Range::ONE),
+        function if CONSTANT_COST.contains(&function) => plain(Range::ONE),
         "fieldSelector" | "labelSelector" if call.arguments.len() == 1 => plain(selector(first?)),
         "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => of_items(call.target.as_ref()?, sizes),
         "url" | "jsonpatch.escapeKey" if call.arguments.len() == 1 => Some((first?.scaled(TRAVERSAL), first)),

@@ -6,7 +6,7 @@ use crate::library::{Patterns, map_insert};
 use crate::meter::{Meter, Use};
 use crate::value::{Key, List, Map, Value};
 
-use super::node::{Fold, Node, Operator};
+use super::node::{Fold, Node, Operator, Sides};
 use super::price::{self, Price};
 
 pub(crate) type Evaluated<'v> = Result<Value<'v>, Fault>;
@@ -99,9 +99,9 @@ impl<'p, 'v> Machine<'p, 'v> {
                 }
                 Ok(Value::Bool(false))
             }
-            Node::OrElse { is_value, sides } => match self.evaluate(&sides.0)? {
+            Node::OrElse { is_value, sides } => match self.evaluate(&sides.left)? {
                 Value::Optional(Some(value)) if *is_value => Ok((*value).clone()),
-                Value::Optional(None) => self.evaluate(&sides.1),
+                Value::Optional(None) => self.evaluate(&sides.right),
                 other => Ok(other),
             },
             Node::Grow { slot, is_list, more, price } => self.grow(*slot, *is_list, more, *price),
@@ -174,8 +174,8 @@ impl<'p, 'v> Machine<'p, 'v> {
         failed.map_or(Ok(Value::Bool(!stops_at)), Err)
     }
 
-    fn equality(&mut self, is_equal: bool, sides: &'p (Node, Node)) -> Evaluated<'v> {
-        let (one, other) = (self.evaluate(&sides.0), self.evaluate(&sides.1));
+    fn equality(&mut self, is_equal: bool, sides: &'p Sides) -> Evaluated<'v> {
+        let (one, other) = (self.evaluate(&sides.left), self.evaluate(&sides.right));
         let (one, other) = match (one, other) {
             (Ok(one), Ok(other)) => (one, other),
             (Err(fault), other) | (other, Err(fault)) => {

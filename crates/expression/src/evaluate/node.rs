@@ -5,6 +5,13 @@ use crate::value::Value;
 
 use super::price::Price;
 
+/// Both operands of an operator.
+#[derive(Debug)]
+pub(crate) struct Sides {
+    pub(crate) left: Node,
+    pub(crate) right: Node,
+}
+
 /// A node of a planned expression.
 #[derive(Debug)]
 pub(crate) enum Node {
@@ -18,7 +25,7 @@ pub(crate) enum Node {
     /// `==` or `!=`.
     Equality {
         is_equal: bool,
-        sides: Box<(Node, Node)>,
+        sides: Box<Sides>,
     },
     Operator {
         operator: Operator,
@@ -46,7 +53,7 @@ pub(crate) enum Node {
     /// `or` (an optional value) or `orValue`.
     OrElse {
         is_value: bool,
-        sides: Box<(Node, Node)>,
+        sides: Box<Sides>,
     },
     /// Extends an accumulator by one item or entry.
     Grow {

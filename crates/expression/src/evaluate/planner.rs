@@ -9,7 +9,7 @@ use crate::syntax::{self, Expr, Kind, Literal};
 use crate::types::Type;
 use crate::value::{Key, List, Map, Text, Value};
 
-use super::node::{Attribute, Base, Fold, Node, Operator, Qualifier, QualifierKey};
+use super::node::{Attribute, Base, Fold, Node, Operator, Qualifier, QualifierKey, Sides};
 use super::price::Price;
 
 /// Plans an expression for evaluation. Constants are evaluated now; `Err` is the error of a constant.
@@ -81,9 +81,9 @@ impl Planner<'_> {
         arguments.iter().map(|argument| self.plan(argument)).collect()
     }
 
-    fn pair(&mut self, arguments: &[&Expr]) -> Result<Box<(Node, Node)>, String> {
+    fn pair(&mut self, arguments: &[&Expr]) -> Result<Box<Sides>, String> {
         match arguments {
-            [one, other] => Ok(Box::new((self.plan(one)?, self.plan(other)?))),
+            [left, right] => Ok(Box::new(Sides { left: self.plan(left)?, right: self.plan(right)? })),
             _ => Err("no such overload".to_owned()),
         }
     }

@@ -12,26 +12,26 @@ type Result<'v> = std::result::Result<Value<'v>, Fault>;
 
 pub(super) fn find(name: &str) -> Option<Function> {
     Some(match name {
-        "path" => |arguments, _| match split(&take(arguments)?) {
+        "path" => |arguments, _| match take(arguments)?.parts() {
             (Authorization::Authorizer(authorizer, question), [path]) => {
                 Ok(of(Authorization::Path(authorizer, Question { path: Some(path.clone()), ..question })))
             }
             _ => Err(Fault::no_overload()),
         },
-        "group" => |arguments, _| match split(&take(arguments)?) {
+        "group" => |arguments, _| match take(arguments)?.parts() {
             (Authorization::Authorizer(authorizer, question), [group]) => {
                 Ok(of(Authorization::Group(authorizer, Question { group: group.clone(), ..question })))
             }
             _ => Err(Fault::no_overload()),
         },
-        "serviceAccount" => |arguments, _| match split(&take(arguments)?) {
+        "serviceAccount" => |arguments, _| match take(arguments)?.parts() {
             (Authorization::Authorizer(authorizer, question), [namespace, name]) => {
                 let service_account = Some((namespace.clone(), name.clone()));
                 Ok(of(Authorization::Authorizer(authorizer, Question { service_account, ..question })))
             }
             _ => Err(Fault::no_overload()),
         },
-        "resource" => |arguments, _| match split(&take(arguments)?) {
+        "resource" => |arguments, _| match take(arguments)?.parts() {
             (Authorization::Group(authorizer, question), [resource]) => {
                 Ok(of(Authorization::Resource(authorizer, Question { resource: resource.clone(), ..question })))
             }
@@ -55,27 +55,32 @@ fn of<'v>(authorization: Authorization) -> Value<'v> {
     Value::opaque(Opaque::Authorization(Arc::new(authorization)))
 }
 
-/// The receiver of a method, and its string arguments, at most two.
-fn take(arguments: &[Value<'_>]) -> std::result::Result<(Authorization, Texts), Fault> {
+/// A call of a method: its receiver, and its string arguments, at most two.
+struct MethodCall {
+    receiver: Authorization,
+    texts: Vec<String>,
+}
+
+impl MethodCall {
+    fn parts(&self) -> (Authorization, &[String]) {
+        (self.receiver.clone(), &self.texts)
+    }
+}
+
+fn take(arguments: &[Value<'_>]) -> std::result::Result<MethodCall, Fault> {
     let [Value::Opaque(opaque), rest @ ..] = arguments else { return Err(Fault::no_overload()) };
     let Opaque::Authorization(authorization) = &**opaque else { return Err(Fault::no_overload()) };
     let texts = rest.iter().map(|value| match value {
         Value::String(text) => Ok(text.to_string()),
         _ => Err(Fault::no_overload()),
     });
-    Ok(((**authorization).clone(), texts.collect::<std::result::Result<_, _>>()?))
-}
-
-type Texts = Vec<String>;
-
-fn split(taken: &(Authorization, Texts)) -> (Authorization, &[String]) {
-    (taken.0.clone(), &taken.1)
+    Ok(MethodCall { receiver: (**authorization).clone(), texts: texts.collect::<std::result::Result<_, _>>()? })
 }
 
 fn refine<'v>(arguments: &[Value<'v>], change: fn(&mut Question, String)) -> Result<'v> {
-    match take(arguments)? {
-        (Authorization::Resource(authorizer, mut question), mut texts) if texts.len() == 1 => {
-            change(&mut question, texts.remove(0));
+    match take(arguments)?.parts() {
+        (Authorization::Resource(authorizer, mut question), [text]) => {
+            change(&mut question, text.clone());
             Ok(of(Authorization::Resource(authorizer, question)))
         }
         _ => Err(Fault::no_overload()),
@@ -83,11 +88,9 @@ fn refine<'v>(arguments: &[Value<'v>], change: fn(&mut Question, String)) -> Res
 }
 
 fn check<'v>(arguments: &[Value<'v>], _: &mut crate::meter::Meter) -> Result<'v> {
-    match take(arguments)? {
-        (Authorization::Path(authorizer, question) | Authorization::Resource(authorizer, question), mut texts)
-            if texts.len() == 1 =>
-        {
-            let question = Question { verb: texts.remove(0), ..question };
+    match take(arguments)?.parts() {
+        (Authorization::Path(authorizer, question) | Authorization::Resource(authorizer, question), [verb]) => {
+            let question = Question { verb: verb.clone(), ..question };
             Ok(of(Authorization::Decision(authorizer.decide(&question))))
         }
         _ => Err(Fault::no_overload()),
@@ -95,8 +98,8 @@ fn check<'v>(arguments: &[Value<'v>], _: &mut crate::meter::Meter) -> Result<'v>
 }
 
 fn decision(arguments: &[Value<'_>]) -> std::result::Result<Decision, Fault> {
-    match take(arguments)? {
-        (Authorization::Decision(decision), _) => Ok(decision),
+    match take(arguments)?.receiver {
+        Authorization::Decision(decision) => Ok(decision),
         _ => Err(Fault::no_overload()),
     }
 }

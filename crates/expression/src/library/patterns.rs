@@ -1,6 +1,8 @@
 //! Regular expressions. In Kubernetes: `library.Regex` and `matches`, over Go's `regexp`.
 
 use std::collections::BTreeMap;
+use std::iter::Peekable;
+use std::str::Chars;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -76,62 +78,23 @@ pub(crate) fn compile_pattern(text: &str) -> std::result::Result<Pattern, Patter
 fn translated(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut signs = text.chars().peekable();
-    let mut in_class = 0_u32;
+    let mut in_class = false;
     while let Some(sign) = signs.next() {
         match sign {
-            '\\' => {
-                let next = signs.next();
-                match next {
-                    Some('d') => out.push_str("[0-9]"),
-                    Some('D') => out.push_str("[^0-9]"),
-                    Some('w') => out.push_str("[0-9A-Za-z_]"),
-                    Some('W') => out.push_str("[^0-9A-Za-z_]"),
-                    Some('s') => out.push_str("[\\t\\n\\f\\r ]"),
-                    Some('S') => out.push_str("[^\\t\\n\\f\\r ]"),
-                    Some('b') if in_class == 0 => out.push_str("(?-u:\\b)"),
-                    Some('Q') => {
-                        let mut quoted = String::new();
-                        for sign in signs.by_ref() {
-                            quoted.push(sign);
-                            if quoted.ends_with("\\E") {
-                                quoted.truncate(quoted.len() - 2);
-                                break;
-                            }
-                        }
-                        out.push_str(&regex::escape(&quoted));
-                    }
-                    Some(other) => {
-                        out.push('\\');
-                        out.push(other);
-                    }
-                    None => out.push('\\'),
-                }
-            }
-            '[' if in_class == 0 => {
-                in_class = 1;
-                out.push('[');
-                if signs.peek() == Some(&'^') {
-                    out.extend(signs.next());
-                }
-                if signs.peek() == Some(&']') {
-                    signs.next();
-                    out.push_str("\\]");
-                }
+            '\\' => translate_escape(&mut signs, in_class, &mut out),
+            '[' if !in_class => {
+                in_class = true;
+                begin_class(&mut signs, &mut out);
             }
             '[' if signs.peek() == Some(&':') => {
                 out.push('[');
-                for sign in signs.by_ref() {
-                    out.push(sign);
-                    if sign == ']' {
-                        break;
-                    }
-                }
+                copy_named_class(&mut signs, &mut out);
             }
-            ']' if in_class > 0 => {
-                in_class = 0;
+            ']' if in_class => {
+                in_class = false;
                 out.push(']');
             }
-            '[' | '&' | '~' if in_class > 0 => {
+            '[' | '&' | '~' if in_class => {
                 out.push('\\');
                 out.push(sign);
             }
@@ -139,6 +102,60 @@ fn translated(text: &str) -> String {
         }
     }
     out
+}
+
+/// Translates what follows a backslash.
+fn translate_escape(signs: &mut Peekable<Chars<'_>>, in_class: bool, out: &mut String) {
+    match signs.next() {
+        Some('d') => out.push_str("[0-9]"),
+        Some('D') => out.push_str("[^0-9]"),
+        Some('w') => out.push_str("[0-9A-Za-z_]"),
+        Some('W') => out.push_str("[^0-9A-Za-z_]"),
+        Some('s') => out.push_str("[\\t\\n\\f\\r ]"),
+        Some('S') => out.push_str("[^\\t\\n\\f\\r ]"),
+        Some('b') if !in_class => out.push_str("(?-u:\\b)"),
+        Some('Q') => out.push_str(&regex::escape(&quoted(signs))),
+        Some(other) => {
+            out.push('\\');
+            out.push(other);
+        }
+        None => out.push('\\'),
+    }
+}
+
+/// The text up to `\E`, which is taken literally.
+fn quoted(signs: &mut Peekable<Chars<'_>>) -> String {
+    let mut quoted = String::new();
+    for sign in signs {
+        quoted.push(sign);
+        if quoted.ends_with("\\E") {
+            quoted.truncate(quoted.len() - 2);
+            break;
+        }
+    }
+    quoted
+}
+
+/// Begins a class. A `]` that comes first is one of its characters.
+fn begin_class(signs: &mut Peekable<Chars<'_>>, out: &mut String) {
+    out.push('[');
+    if signs.peek() == Some(&'^') {
+        out.extend(signs.next());
+    }
+    if signs.peek() == Some(&']') {
+        signs.next();
+        out.push_str("\\]");
+    }
+}
+
+/// Copies the rest of a class such as `[:alpha:]` up to its `]`.
+fn copy_named_class(signs: &mut Peekable<Chars<'_>>, out: &mut String) {
+    for sign in signs {
+        out.push(sign);
+        if sign == ']' {
+            break;
+        }
+    }
 }
 
 /// Whether a repetition is repeated, as in `x++`, which Go rejects.

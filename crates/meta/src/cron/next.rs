@@ -16,66 +16,20 @@ impl Calendar {
     /// Steps from field to field, from the largest on; a field that runs over begins with the largest again. So times
     /// that a clock skips or has twice come out as they do in Kubernetes. In Kubernetes: `SpecSchedule.Next`.
     pub(super) fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        let clock = |time: Timestamp| zone.to_datetime(time);
-        let has = |bits: u64, value: i8| bits & (1 << value) != 0;
-        let mut time = whole_second(after)?.checked_add(SignedDuration::from_secs(1)).ok()?;
-        let last_year = clock(time).year() + 5;
-        // When a field advances, all smaller ones restart at their minimum.
-        let mut moved = false;
-        'again: loop {
-            if clock(time).year() > last_year {
-                return None;
-            }
-            while !has(self.months, clock(time).month()) {
-                let month = if moved { clock(time) } else { clock(time).date().first_of_month().to_datetime(MIDNIGHT) };
-                moved = true;
-                time = at(month.checked_add(Span::new().months(1)).ok()?, zone)?;
-                if clock(time).month() == 1 {
-                    continue 'again;
-                }
-            }
-            while !self.has_day(clock(time)) {
-                let day = if moved { clock(time) } else { clock(time).date().to_datetime(MIDNIGHT) };
-                moved = true;
-                time = at(day.checked_add(Span::new().days(1)).ok()?, zone)?;
-                // Where a clock skips midnight, the day begins at another hour.
-                let hour = i64::from(clock(time).hour());
-                let off = if hour > 12 { 24 - hour } else { -hour };
-                time = time.checked_add(SignedDuration::from_hours(off)).ok()?;
-                if clock(time).day() == 1 {
-                    continue 'again;
-                }
-            }
-            while !has(self.hours, clock(time).hour()) {
-                if !moved {
-                    let now = clock(time);
-                    time = at(now.date().at(now.hour(), 0, 0, 0), zone)?;
-                }
-                moved = true;
-                time = time.checked_add(HOUR).ok()?;
-                if clock(time).hour() == 0 {
-                    continue 'again;
-                }
-            }
-            while !has(self.minutes, clock(time).minute()) {
-                if !moved {
-                    time = Timestamp::from_second(time.as_second().div_euclid(60) * 60).ok()?;
-                }
-                moved = true;
-                time = time.checked_add(SignedDuration::from_mins(1)).ok()?;
-                if clock(time).minute() == 0 {
-                    continue 'again;
-                }
-            }
-            // Seconds are none of the fields: a time fits at the beginning of its minute.
-            match i64::from(clock(time).second()) {
-                0 => return Some(time),
-                second => {
-                    moved = true;
-                    time = time.checked_add(SignedDuration::from_secs(60 - second)).ok()?;
-                }
+        let time = whole_second(after)?.checked_add(SignedDuration::from_secs(1)).ok()?;
+        let mut search = Search { calendar: self, zone, time, moved: false };
+        let last_year = search.clock().year() + 5;
+        while search.clock().year() <= last_year {
+            let fits = search.advance_month()?
+                && search.advance_day()?
+                && search.advance_hour()?
+                && search.advance_minute()?
+                && search.advance_second()?;
+            if fits {
+                return Some(search.time);
             }
         }
+        None
     }
 
     fn has_day(&self, clock: DateTime) -> bool {
@@ -83,6 +37,98 @@ impl Calendar {
         let by_weekday = self.weekdays & (1 << clock.weekday().to_sunday_zero_offset()) != 0;
         if self.both { by_date && by_weekday } else { by_date || by_weekday }
     }
+}
+
+/// A search for the next time. Each step advances one field until it fits, and returns false if the field ran over;
+/// it returns `None` beyond the end of all times.
+struct Search<'c> {
+    calendar: &'c Calendar,
+    zone: &'c TimeZone,
+    time: Timestamp,
+    /// Whether a field has advanced. Then all smaller ones have restarted at their minimum.
+    moved: bool,
+}
+
+impl Search<'_> {
+    fn clock(&self) -> DateTime {
+        self.zone.to_datetime(self.time)
+    }
+
+    fn advance_month(&mut self) -> Option<bool> {
+        while !has(self.calendar.months, self.clock().month()) {
+            let clock = self.clock();
+            let month = if self.moved { clock } else { clock.date().first_of_month().to_datetime(MIDNIGHT) };
+            self.moved = true;
+            self.time = at(month.checked_add(Span::new().months(1)).ok()?, self.zone)?;
+            if self.clock().month() == 1 {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn advance_day(&mut self) -> Option<bool> {
+        while !self.calendar.has_day(self.clock()) {
+            let clock = self.clock();
+            let day = if self.moved { clock } else { clock.date().to_datetime(MIDNIGHT) };
+            self.moved = true;
+            self.time = at(day.checked_add(Span::new().days(1)).ok()?, self.zone)?;
+            // Where a clock skips midnight, the day begins at another hour.
+            let hour = i64::from(self.clock().hour());
+            self.advance(SignedDuration::from_hours(if hour > 12 { 24 - hour } else { -hour }))?;
+            if self.clock().day() == 1 {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn advance_hour(&mut self) -> Option<bool> {
+        while !has(self.calendar.hours, self.clock().hour()) {
+            if !self.moved {
+                let clock = self.clock();
+                self.time = at(clock.date().at(clock.hour(), 0, 0, 0), self.zone)?;
+            }
+            self.advance(HOUR)?;
+            if self.clock().hour() == 0 {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn advance_minute(&mut self) -> Option<bool> {
+        while !has(self.calendar.minutes, self.clock().minute()) {
+            if !self.moved {
+                self.time = Timestamp::from_second(self.time.as_second().div_euclid(60) * 60).ok()?;
+            }
+            self.advance(SignedDuration::from_mins(1))?;
+            if self.clock().minute() == 0 {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// A schedule has no seconds: a time fits at the beginning of its minute.
+    fn advance_second(&mut self) -> Option<bool> {
+        let second = i64::from(self.clock().second());
+        if second == 0 {
+            return Some(true);
+        }
+        self.advance(SignedDuration::from_secs(60 - second))?;
+        Some(false)
+    }
+
+    fn advance(&mut self, by: SignedDuration) -> Option<()> {
+        self.moved = true;
+        self.time = self.time.checked_add(by).ok()?;
+        Some(())
+    }
+}
+
+fn has(bits: u64, value: i8) -> bool {
+    bits & (1 << value) != 0
 }
 
 const MIDNIGHT: jiff::civil::Time = jiff::civil::Time::midnight();

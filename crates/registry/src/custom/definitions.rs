@@ -89,16 +89,18 @@ impl Hooks for ServeDefined {
                 if is_established(new) {
                     registry.serve_while_stored(request, &definition).await?;
                 }
-                match old.is_some_and(Object::is_terminating) {
-                    true => Ok(()),
-                    false => deletion::finish(registry, request, &definition).await.map(drop),
+                if old.is_some_and(Object::is_terminating) {
+                    Ok(())
+                } else {
+                    deletion::finish(registry, request, &definition).await.map(drop)
                 }
             }
             Some(new) => {
                 registry.establish(request, new).await?;
-                match old.is_some_and(|old| frees_names(new, old)) {
-                    true => registry.accept_freed_names(request, new).await,
-                    false => Ok(()),
+                if old.is_some_and(|old| frees_names(new, old)) {
+                    registry.accept_freed_names(request, new).await
+                } else {
+                    Ok(())
                 }
             }
         }

@@ -58,9 +58,10 @@ async fn release(registry: &Registry, request: &Request, name: &str) -> Result<(
     if !waits(&object) {
         return Ok(());
     }
-    let (reason, message) = match is_established(&object) {
-        true => ("InstanceDeletionCompleted", "removed all instances"),
-        false => ("NeverEstablished", "resource was never established"),
+    let (reason, message) = if is_established(&object) {
+        ("InstanceDeletionCompleted", "removed all instances")
+    } else {
+        ("NeverEstablished", "resource was never established")
     };
     set_condition(&mut object, TERMINATING, false, reason, message, request);
     object.set_finalizers(object.finalizers().into_iter().filter(|finalizer| finalizer != CLEANUP).collect());
@@ -94,10 +95,7 @@ async fn look(registry: Registry, names: Arc<BTreeSet<String>>) -> Result<(), St
             left.push(name.as_str());
         }
     }
-    match left.is_empty() {
-        true => Ok(()),
-        false => Err(Status::internal(format!("objects are left of {}", left.join(", ")))),
-    }
+    if left.is_empty() { Ok(()) } else { Err(Status::internal(format!("objects are left of {}", left.join(", ")))) }
 }
 
 impl Registry {

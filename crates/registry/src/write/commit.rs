@@ -119,8 +119,8 @@ impl Commit<'_> {
         let planned = self.registry.planned(&request, self.kind, plan).await;
         let outcome = match planned {
             Ok(plan) => {
-                let asked = (intent.admission(), intent.part());
-                self.carry_out(asked, &mut request, plan, current, live.as_deref()).await
+                let (asked, part) = (intent.admission(), intent.part());
+                self.carry_out(asked, part, &mut request, plan, current, live.as_deref()).await
             }
             Err(status) => Err(status),
         };
@@ -177,20 +177,22 @@ impl Commit<'_> {
     /// Does what is planned, if the plug-ins let it pass.
     async fn carry_out(
         &self,
-        (asked, part): (Asked<'_>, Option<&dyn OwnKind>),
+        asked: Asked<'_>,
+        part: Option<&dyn OwnKind>,
         request: &mut Cow<'_, Request>,
         plan: Plan,
         current: Option<&Stored>,
         live: Option<&Object>,
     ) -> Result<Outcome<Effect>, Status> {
-        self.admit((asked, part), request, &plan, live).await?;
+        self.admit(asked, part, request, &plan, live).await?;
         self.act(asked, plan, current).await
     }
 
     /// Lets the plug-ins refuse what is planned.
     async fn admit(
         &self,
-        (asked, part): (Asked<'_>, Option<&dyn OwnKind>),
+        asked: Asked<'_>,
+        part: Option<&dyn OwnKind>,
         request: &mut Cow<'_, Request>,
         plan: &Plan,
         live: Option<&Object>,
@@ -279,12 +281,11 @@ impl Commit<'_> {
         fate: Fate,
     ) -> Result<Outcome<Effect>, Status> {
         let is_real = !self.request.dry_run;
-        let attempt = match is_real {
-            true => {
-                let storage = &self.registry.inner.storage;
-                storage.write(&self.kind.store, key, current, write, self.request.cause).await?
-            }
-            false => self.pretend(key, current, write).await?,
+        let attempt = if is_real {
+            let storage = &self.registry.inner.storage;
+            storage.write(&self.kind.store, key, current, write, self.request.cause).await?
+        } else {
+            self.pretend(key, current, write).await?
         };
         Ok(match attempt {
             Attempt::Done(stored) => Outcome::Done(Effect { stored, fate, is_real }),

@@ -173,11 +173,13 @@ enum Grace {
 
 fn grace(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Object) -> Grace {
     let requested = options.grace_period_seconds.map(|seconds| if seconds < 0 { 1 } else { seconds });
-    match kind.row().has(coracle_schema::Trait::Graceful) {
-        false => Grace::None,
-        true if existing.is_terminating() => hasten(existing, requested, request.now),
-        true => (kind.hub().spec().grace_period)(existing, requested).map_or(Grace::None, Grace::Begins),
+    if !kind.row().has(coracle_schema::Trait::Graceful) {
+        return Grace::None;
     }
+    if existing.is_terminating() {
+        return hasten(existing, requested, request.now);
+    }
+    (kind.hub().spec().grace_period)(existing, requested).map_or(Grace::None, Grace::Begins)
 }
 
 /// Shortens the grace period of an object that is being deleted already.

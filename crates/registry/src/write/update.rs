@@ -228,9 +228,10 @@ fn plan(kind: &Kind, request: &Request, part: &Part, mut wanted: Object, existin
     let is_same =
         same_content(&new, existing) && managed_fields::differ_in_times_only(existing.as_value(), new.as_value());
     let object = if is_same { Arc::clone(existing) } else { Arc::new(new) };
-    Ok(match goes_with_this_update(&object, existing) && !(kind.hub().spec().is_held)(&object) {
-        true => Plan::Delete { shown: Some(object) },
-        false => Plan::Put { object, then_delete: false },
+    Ok(if goes_with_this_update(&object, existing) && !(kind.hub().spec().is_held)(&object) {
+        Plan::Delete { shown: Some(object) }
+    } else {
+        Plan::Put { object, then_delete: false }
     })
 }
 

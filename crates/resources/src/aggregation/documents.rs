@@ -44,9 +44,10 @@ pub(super) async fn ask(registry: &Registry, question: Question) -> Asked {
         Ok(()) => Condition::passed(),
         Err(why) => Condition::no("FailedDiscoveryCheck", why),
     };
-    let told = match condition.is_true {
-        true => told(registry, &question).await,
-        false => Told { is_current: false, ..Told::clone(&question.known) },
+    let told = if condition.is_true {
+        told(registry, &question).await
+    } else {
+        Told { is_current: false, ..Told::clone(&question.known) }
     };
     Asked { name: question.name, number: question.number, condition, told: Arc::new(told) }
 }

@@ -23,9 +23,10 @@ impl Admission for LocalApiServices {
         let is_one = review.is_about("apiregistration.k8s.io", "apiservices");
         let Some(service) = review.object().filter(|_| is_one) else { return Ok(()) };
         let version = GroupVersion::new(service.text("spec.group"), service.text("spec.version"));
-        match review.registry.kinds().serves(&version) {
-            true => Err(Status::already_exists(&review.request.group_resource(), service.name())),
-            false => Ok(()),
+        if review.registry.kinds().serves(&version) {
+            Err(Status::already_exists(&review.request.group_resource(), service.name()))
+        } else {
+            Ok(())
         }
     }
 }

@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::fields::{Fields, FieldsMut};
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, GroupResource, GroupVersionResource, Object, Status, format_time};
 use coracle_registry::{Action, BodyKind, Computed, KindSpec, Plan, Preconditions, Registry, Request, Verb};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::built_in::built_in;
+use crate::pod_condition::update_condition;
+use crate::success_status::success;
 
 /// `pods/binding`: binds a pod to a node. In Kubernetes: `BindingREST`.
 pub(crate) struct Binding;
@@ -86,12 +88,6 @@ async fn bind(registry: &Registry, request: &Request, binding: &Object) -> Resul
     Ok(success())
 }
 
-/// A success Status as an object.
-pub(crate) fn success() -> Object {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Object::from_value(status).expect("a status is a JSON object")
-}
-
 fn wrong_target(binding: &Object) -> Vec<FieldError> {
     let kind = binding.text("target.kind");
     let mut wrong = Vec::new();
@@ -128,33 +124,10 @@ fn assign(pod: &mut Object, binding: &Object, now: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets a condition of a pod; the transition time is that of the last change of its status.
-/// In Kubernetes: `podutil.UpdatePodCondition`.
-pub(crate) fn update_condition(pod: &mut Object, condition: &Value, now: &str) {
-    let mut condition = condition.clone();
-    if let Some(tree) = condition.as_object_mut() {
-        tree.fill("lastProbeTime", Value::Null);
-        tree.fill("lastTransitionTime", now);
-    }
-    let kind = condition.text("type").to_owned();
-    pod.edit(|tree| {
-        let Some(status) = tree.object_made("status") else { return };
-        status.fill("conditions", json!([]));
-        let Some(Value::Array(conditions)) = status.get_mut("conditions") else { return };
-        match conditions.iter_mut().find(|own| own.text("type") == kind) {
-            Some(own) => {
-                if own.text("status") == condition.text("status") {
-                    condition["lastTransitionTime"] = own.at("lastTransitionTime").clone();
-                }
-                *own = condition;
-            }
-            None => conditions.push(condition),
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
@@ -183,15 +156,5 @@ mod tests {
         assert_eq!(pod.text("spec.nodeName"), "n1");
         assert_eq!(pod.list("status.conditions")[0].text("type"), "PodScheduled");
         assert_eq!(assign(&mut pod, &binding, "now"), Err("pod a is already assigned to node \"n1\"".to_owned()));
-    }
-
-    #[test]
-    fn a_condition_keeps_its_time_while_its_status_stays() {
-        let mut pod = Object::default();
-        update_condition(&mut pod, &json!({"type": "Ready", "status": "True"}), "1");
-        update_condition(&mut pod, &json!({"type": "Ready", "status": "True"}), "2");
-        assert_eq!(pod.list("status.conditions")[0].text("lastTransitionTime"), "1");
-        update_condition(&mut pod, &json!({"type": "Ready", "status": "False"}), "3");
-        assert_eq!(pod.list("status.conditions")[0].text("lastTransitionTime"), "3");
     }
 }

@@ -56,9 +56,10 @@ fn wrong(object: &Object) -> Wrong {
 /// The phase must match whether the namespace is terminating. In Kubernetes: `ValidateNamespaceStatusUpdate`.
 fn wrong_status(new: &Object, _old: &Object) -> Wrong {
     let phase = new.text("status.phase");
-    let (expected, what) = match new.is_terminating() {
-        false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
-        true => ("Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty"),
+    let (expected, what) = if new.is_terminating() {
+        ("Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty")
+    } else {
+        ("Active", "may only be 'Active' if `deletionTimestamp` is empty")
     };
     if phase == expected { Wrong::new() } else { vec![FieldError::invalid("status.Phase", phase, what)] }
 }

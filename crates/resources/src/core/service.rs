@@ -21,6 +21,7 @@ use crate::status_counts::wrong_host;
 /// `services`. In Kubernetes: `pkg/registry/core/service`. [`super::service_allocation`] allocates addresses and node
 /// ports.
 pub(crate) fn kind(config: &Config) -> KindSpec {
+    let (first_port, last_port) = config.service_node_ports;
     KindSpec {
         set_defaults,
         prepare_update: |new, old, _| drop_fields_of_other_types(new, old),
@@ -33,7 +34,7 @@ pub(crate) fn kind(config: &Config) -> KindSpec {
         selectable: Some(&["spec.clusterIP", "spec.type"]),
         columns: columns(),
         subresources: vec![Subresource::Connect(Arc::new(NoProxy))],
-        hooks: Arc::new(ServiceHooks::new(config.service_cluster_ip_ranges.clone(), config.service_node_ports)),
+        hooks: Arc::new(ServiceHooks::new(config.service_cluster_ip_ranges.clone(), first_port..=last_port)),
         ..built_in("", "v1", "services")
     }
 }

@@ -132,9 +132,10 @@ fn wrong_load_balancer(object: &Object) -> Wrong {
     }
     if let Some(class) = spec.at("loadBalancerClass").as_str() {
         let path = "spec.loadBalancerClass";
-        wrong.extend(match is_balanced {
-            true => each_invalid(path, class, names::qualified_name(class)),
-            false => vec![FieldError::forbidden(path, ONLY)],
+        wrong.extend(if is_balanced {
+            each_invalid(path, class, names::qualified_name(class))
+        } else {
+            vec![FieldError::forbidden(path, ONLY)]
         });
     }
     wrong

@@ -117,9 +117,10 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(FieldError::duplicate(format!("ports[{at}].name"), name));
         }
         let protocols = ["SCTP", "TCP", "UDP"];
-        match port.has("protocol") {
-            true => wrong.extend(one_of(port, "protocol", &format!("ports[{at}]"), &protocols)),
-            false => wrong.push(FieldError::required(format!("ports[{at}].protocol"), "")),
+        if port.has("protocol") {
+            wrong.extend(one_of(port, "protocol", &format!("ports[{at}]"), &protocols))
+        } else {
+            wrong.push(FieldError::required(format!("ports[{at}].protocol"), ""))
         }
         let protocol = port.text("appProtocol");
         if port.has("appProtocol") {

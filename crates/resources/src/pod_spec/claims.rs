@@ -96,9 +96,10 @@ pub(super) fn wrong_used_claims(resources: &Value, known: &BTreeSet<&str>, path:
             let listed =
                 if listed_bytes > MOST_LISTED { Vec::new() } else { known.iter().copied().collect() }.join(", ");
             listed_bytes += listed.len();
-            let what = match known.is_empty() {
-                true => "must be one of the names in pod.spec.resourceClaims which is empty".to_owned(),
-                false => format!("must be one of the names in pod.spec.resourceClaims: {listed}"),
+            let what = if known.is_empty() {
+                "must be one of the names in pod.spec.resourceClaims which is empty".to_owned()
+            } else {
+                format!("must be one of the names in pod.spec.resourceClaims: {listed}")
             };
             wrong.push(FieldError::not_found(&path, name).saying(what));
         }

@@ -70,10 +70,9 @@ fn wrong_windows(spec: &Value, path: &str) -> Wrong {
     };
     // These are plain booleans in Go: false equals unset.
     let is_plain_flag = |field: &str| matches!(field, "hostPID" | "hostIPC");
-    let set = POD_FIELDS.into_iter().filter(|field| match is_plain_flag(field) {
-        true => spec.flag(field),
-        false => is_set(spec.at(field)),
-    });
+    let set = POD_FIELDS
+        .into_iter()
+        .filter(|field| if is_plain_flag(field) { spec.flag(field) } else { is_set(spec.at(field)) });
     let mut wrong: Wrong = set.map(|field| FieldError::forbidden(format!("{path}.{field}"), WHAT)).collect();
     for (path, container) in super::all_containers(spec, path) {
         let security = container.at("securityContext");

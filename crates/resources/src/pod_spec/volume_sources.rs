@@ -91,13 +91,7 @@ fn wrong_source(kind: &str, source: &Value, is_pod: bool, path: &str) -> Wrong {
         wrong
     };
     match kind {
-        "emptyDir" => match Quantity::parse(source.text("sizeLimit")) {
-            Ok(limit) if limit.is_negative() => {
-                let what = "SizeLimit field must be a valid resource quantity";
-                vec![FieldError::forbidden(format!("{path}.sizeLimit"), what)]
-            }
-            _ => Wrong::new(),
-        },
+        "emptyDir" => wrong_size_limit(source, path),
         "hostPath" => wrong_host_path(source, path),
         "gitRepo" => with(need(&["repository"]), relative_path(source.text("directory"), &format!("{path}.directory"))),
         "gcePersistentDisk" => {
@@ -107,12 +101,7 @@ fn wrong_source(kind: &str, source: &Value, is_pod: bool, path: &str) -> Wrong {
         }
         "awsElasticBlockStore" => with(need(&["volumeID"]), wrong_number(source, "partition", 1, path)),
         "secret" => with(need(&["secretName"]), wrong_key_files(source, path)),
-        "nfs" => {
-            let own = source.text("path");
-            let what = "must be an absolute path";
-            let relative = (!own.starts_with('/')).then(|| FieldError::invalid(format!("{path}.path"), own, what));
-            with(need(&["server", "path"]), relative.into_iter().collect())
-        }
+        "nfs" => with(need(&["server", "path"]), wrong_nfs_path(source, path)),
         "iscsi" => wrong_iscsi(source, path),
         "glusterfs" => need(&["endpoints", "path"]),
         "flocker" => wrong_flocker(source, path),
@@ -145,6 +134,24 @@ fn wrong_source(kind: &str, source: &Value, is_pod: bool, path: &str) -> Wrong {
         }
         _ => Wrong::new(),
     }
+}
+
+fn wrong_size_limit(source: &Value, path: &str) -> Wrong {
+    match Quantity::parse(source.text("sizeLimit")) {
+        Ok(limit) if limit.is_negative() => {
+            let what = "SizeLimit field must be a valid resource quantity";
+            vec![FieldError::forbidden(format!("{path}.sizeLimit"), what)]
+        }
+        _ => Wrong::new(),
+    }
+}
+
+fn wrong_nfs_path(source: &Value, path: &str) -> Wrong {
+    let own = source.text("path");
+    if own.starts_with('/') {
+        return Wrong::new();
+    }
+    vec![FieldError::invalid(format!("{path}.path"), own, "must be an absolute path")]
 }
 
 /// A number up to 255, whose error names `low` as the minimum; 0 is valid.
@@ -242,9 +249,10 @@ fn wrong_fibre_channel(source: &Value, path: &str) -> Wrong {
         _ => {}
     }
     if !names.is_empty() {
-        wrong.extend(match source.has("lun") {
-            false => vec![FieldError::required(path_of("lun"), "lun is required if targetWWNs is specified")],
-            true => wrong_number(source, "lun", 0, path),
+        wrong.extend(if source.has("lun") {
+            wrong_number(source, "lun", 0, path)
+        } else {
+            vec![FieldError::required(path_of("lun"), "lun is required if targetWWNs is specified")]
         });
     }
     wrong

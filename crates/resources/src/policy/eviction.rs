@@ -12,7 +12,8 @@ use coracle_registry::{
 use serde_json::{Value, json};
 
 use crate::cells::has_condition;
-use crate::core::binding::{success, update_condition};
+use crate::pod_condition::update_condition;
+use crate::success_status::success;
 use coracle_meta::fields::Fields;
 
 /// `pods/eviction`: deletes a pod if its disruption budget allows it. In Kubernetes: `EvictionREST`.

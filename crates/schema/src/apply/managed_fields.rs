@@ -15,7 +15,7 @@ use super::path::values_equal;
 use super::place::Place;
 use super::set::Set;
 use super::typed::{Duplicates, fits, validate};
-use super::updater::{self, Versions};
+use super::updater::{self, Applier, Versions};
 
 /// The manager of the fields that an object had before its first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -186,8 +186,8 @@ fn book_apply<V: Versions>(
     let place = checked_place(booking, live, config)?;
     let mut managers = managers.clone();
     let manager = Manager::new(booking.manager, Operation::Apply, booking.api_version, booking.subresource);
-    let writer = (&manager, booking.api_version);
-    let merged = updater::apply(&booking.versions, live, config, place, writer, &mut managers, force);
+    let applier = Applier { writer: &manager, version: booking.api_version, place };
+    let merged = updater::apply(&booking.versions, live, config, &applier, &mut managers, force);
     let merged = merged.map_err(ApplyError::Conflicts)?;
     if let Some(mut owned) = managers.remove(&manager) {
         owned.set = owned.set.difference(&NEVER_OWNED);

@@ -138,10 +138,10 @@ impl Set {
 
     /// The fields of this set that are neither in the other nor below a field of it.
     pub fn recursive_difference(self, other: &Self) -> Self {
-        self.without(other, |below, theirs| match theirs.is_member {
-            true => Self::new(),
-            false => below.recursive_difference(&theirs.below),
-        })
+        self.without(
+            other,
+            |below, theirs| if theirs.is_member { Self::new() } else { below.recursive_difference(&theirs.below) },
+        )
     }
 
     fn without(mut self, other: &Self, below: fn(Self, &Step) -> Self) -> Self {

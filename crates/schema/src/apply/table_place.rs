@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::filter::Filter;
 use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
 use super::updater::Versions;
-use crate::table::{Field, KindSchema, ListKind, Node, PatchStrategy, Presence, Special, TypeRef};
+use crate::kind_schema::KindSchema;
+use crate::table::{Field, ListKind, Node, PatchStrategy, Presence, Special, TypeRef};
 
 /// A place in the schema of a built-in or custom kind, for merging.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::path::PathElement;
 use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
-use crate::patch::{go_syntax, go_text, go_type};
+use crate::go_text::{go_syntax, go_text, go_type};
 
 /// The form of one value; a place declared as any value takes the form of its value.
 /// In Kubernetes: `deduceAtom`.

@@ -40,11 +40,11 @@ fn disown<V: Versions>(
     versions: &V,
     old: &Value,
     new: &Value,
-    writer: (&Manager, &str),
+    writer: &Manager,
+    version: &str,
     managers: &mut Managers,
     force: bool,
 ) -> Result<Comparison, Conflicts> {
-    let (writer, version) = writer;
     let mut comparisons: BTreeMap<String, Comparison> = BTreeMap::new();
     let own = compare_in(versions, old, new, version).unwrap_or_default();
     comparisons.insert(version.to_owned(), own);
@@ -108,8 +108,15 @@ pub(super) fn update<V: Versions>(
     reconcile_all(versions, managers);
     // No manager has this name, so every manager loses the changed fields, including earlier entries of the writer.
     let nobody = Manager::new("", Operation::Apply, "", "");
-    let comparison = disown(versions, live, new, (&nobody, version), managers, true).unwrap_or_default();
+    let comparison = disown(versions, live, new, &nobody, version, managers, true).unwrap_or_default();
     versions.filter(version).apply(comparison.added.union(&comparison.modified))
+}
+
+/// Who applies a configuration, in which version, and the schema of that version.
+pub(super) struct Applier<'a, P> {
+    pub(super) writer: &'a Manager,
+    pub(super) version: &'a str,
+    pub(super) place: P,
 }
 
 /// Merges an applied configuration. Returns the object, or `None` if it is unchanged. In Kubernetes:
@@ -118,12 +125,11 @@ pub(super) fn apply<V: Versions>(
     versions: &V,
     live: &Value,
     config: &Value,
-    place: V::Place,
-    manager: (&Manager, &str),
+    applier: &Applier<'_, V::Place>,
     managers: &mut Managers,
     force: bool,
 ) -> Result<Option<Value>, Conflicts> {
-    let (writer, version) = manager;
+    let Applier { writer, version, place } = *applier;
     reconcile_all(versions, managers);
     let merged = merge(place, live, config);
     let last = managers.get(writer).cloned();
@@ -134,7 +140,7 @@ pub(super) fn apply<V: Versions>(
         Some(last) if !last.set.is_empty() => prune(versions, merged, managers, version, last),
         _ => merged,
     };
-    disown(versions, live, &new, manager, managers, force)?;
+    disown(versions, live, &new, writer, version, managers, force)?;
     Ok((!values_equal(live, &new)).then_some(new))
 }
 

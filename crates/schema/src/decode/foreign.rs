@@ -7,7 +7,8 @@ use coracle_meta::Verbatim;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::table::{KindSchema, Node, Special, TypeRef};
+use crate::kind_schema::KindSchema;
+use crate::table::{Node, Special, TypeRef};
 
 /// The texts of the foreign objects in a JSON body. Most kinds have none; then the body is not read.
 pub(super) fn texts(body: &[u8], schema: &KindSchema) -> Verbatim {

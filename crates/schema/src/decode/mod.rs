@@ -1,9 +1,8 @@
 //! Decodes bodies to objects, with Kubernetes' strict errors.
 //!
 //! ```text
-//! JSON --json--+
-//! YAML --yaml--+--> Raw (ordered, duplicates kept) --typed--> Object as Kubernetes prints it + strict errors
-//! protobuf ----+                         an existing tree --^
+//! JSON, YAML --text--+--> Raw (ordered, duplicates kept) --typed--> Object as Kubernetes prints it + strict errors
+//! protobuf ----------+                         an existing tree --^
 //! ```
 //! The typed pass has the effect of decoding into a Go struct and encoding it again: unknown fields are dropped, zero
 //! values are omitted or printed as the type defines, times and quantities get their canonical form.
@@ -13,17 +12,13 @@
 
 mod foreign;
 mod go;
-pub(crate) mod json;
 mod normal;
-pub(crate) mod raw;
 mod retired;
 mod shape;
 mod size;
 mod stored;
 mod typed;
 mod unstructured;
-mod yaml;
-mod yaml_twice;
 
 #[cfg(test)]
 mod tests;
@@ -31,14 +26,15 @@ mod tests;
 use coracle_meta::{GroupVersion, GroupVersionKind, Object, Status};
 use serde_json::Value;
 
-use crate::table::{KindSchema, Table};
-use raw::Raw;
+use crate::kind_schema::KindSchema;
+use crate::table::Table;
+use crate::text::raw::Raw;
+use crate::text::{json, yaml, yaml_twice};
 pub use retired::is_accepted;
 pub use shape::has_shape;
 pub use stored::{decode_stored, kind_of_stored};
 pub use typed::decode_base64;
-pub(crate) use typed::schema_type;
-use typed::{Form, Pass};
+pub(crate) use typed::{Form, Pass};
 pub use unstructured::from_unstructured;
 
 /// How a body is written.

@@ -3,8 +3,8 @@
 use coracle_meta::{Object, Quantity};
 use serde_json::Value;
 
-use super::typed::schema_type;
-use crate::table::{KindSchema, Node, Special, TypeRef};
+use crate::kind_schema::KindSchema;
+use crate::table::{Node, Special, TypeRef};
 
 /// Whether every value of an object has the type that its kind declares; for a custom object, whether its metadata has.
 /// Unknown fields are ignored.
@@ -40,7 +40,7 @@ fn fits(value: &Value, ty: TypeRef<'_>) -> bool {
 }
 
 fn fits_special(value: &Value, special: Special, ty: TypeRef<'_>) -> bool {
-    let schema = |value: &Value| schema_type(ty).is_none_or(|schema| fits(value, schema));
+    let schema = |value: &Value| ty.json_schema().is_none_or(|schema| fits(value, schema));
     match (special, value) {
         (Special::Quantity, Value::String(text)) => Quantity::parse(text).is_ok(),
         (Special::Quantity, _) => value.is_number(),

@@ -4,7 +4,7 @@
 use coracle_meta::FieldError;
 use serde_json::Value;
 
-use super::raw::Raw;
+use crate::text::raw::Raw;
 
 /// The maximum weight of a body: about 40,000 objects or 200,000 entries of maps, which take 250 MB.
 const MOST: usize = 400_000;

@@ -3,11 +3,12 @@
 use coracle_meta::{GroupVersion, GroupVersionKind, Object};
 use serde::Deserialize;
 
-use super::raw::Raw;
+use super::foreign;
 use super::typed::{Form, Pass};
-use super::{foreign, json};
+use crate::kind_schema::KindSchema;
 use crate::protobuf;
-use crate::table::KindSchema;
+use crate::text::json;
+use crate::text::raw::Raw;
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

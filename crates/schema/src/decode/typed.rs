@@ -9,10 +9,11 @@ use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::go;
-use super::raw::{Digits, Opened, Source};
 use crate::go_time::{GoTime, Layout};
+use crate::kind_schema::KindSchema;
 use crate::structural::Structural;
-use crate::table::{KindSchema, Node, Presence, Special, Struct, TypeRef};
+use crate::table::{Node, Presence, Special, Struct, TypeRef};
+use crate::text::raw::{Digits, Opened, Source};
 
 /// The maximum number of reported strict errors. In Kubernetes: 100.
 const MAX_STRICT: usize = 100;
@@ -339,11 +340,11 @@ impl<'t> Pass<'t> {
             (Special::MicroTime, Opened::String(text)) => self.time(&text, Layout::Micros),
             (Special::Time | Special::MicroTime, opened) => self.not_of_type(opened.kind_name(), "string"),
             (Special::SchemaOrArray, Opened::List(elements)) => {
-                let schema = schema_type(ty)?;
+                let schema = ty.json_schema()?;
                 list_or_nothing(elements.filter_map(|source| self.value(source, schema)).collect())
             }
             (Special::SchemaOrArray | Special::SchemaOrBool | Special::SchemaOrStrings, opened @ Opened::Object(_)) => {
-                self.opened(opened, schema_type(ty)?)
+                self.opened(opened, ty.json_schema()?)
             }
             (Special::SchemaOrBool, Opened::Bool(value)) => Some(Value::Bool(value)),
             (Special::SchemaOrBool, _) => self.fail("boolean or JSON schema expected".to_owned()),
@@ -395,12 +396,6 @@ fn is_int32(digits: &Digits) -> bool {
 /// A list, or `None` if it is empty: Go omits both.
 fn list_or_nothing(list: Vec<Value>) -> Option<Value> {
     (!list.is_empty()).then_some(Value::Array(list))
-}
-
-/// The type of a schema, for a place with a schema or another value.
-pub(crate) fn schema_type(ty: TypeRef<'_>) -> Option<TypeRef<'_>> {
-    let package = ty.named()?.name.rsplit_once('.')?.0;
-    ty.table().type_ref(&format!("{package}.JSONSchemaProps"))
 }
 
 /// The value of a duplicate field: Go decodes the second value into the first.

@@ -4,7 +4,8 @@ use serde_json::{Number, Value};
 
 use super::go;
 use super::typed::{Form, Pass};
-use crate::table::{KindSchema, Node, Special, TypeRef};
+use crate::kind_schema::KindSchema;
+use crate::table::{Node, Special, TypeRef};
 
 /// Converts a document of a built-in kind that is not decoded from JSON: integers may have a decimal point, integers
 /// that are too large for their field wrap around, and bytes may be a list. Custom kinds are unchanged.

@@ -103,9 +103,10 @@ fn routes_of<'a>(
         _ => {
             let custom = |published: &Published<'_>| published.schema.is_some();
             // Kubernetes does not publish the discovery paths of custom resources.
-            let mut routes = match here.iter().all(custom) {
-                true => Vec::new(),
-                false => single("getAPIResources", Some(&meta("APIResourceList"))),
+            let mut routes = if here.iter().all(custom) {
+                Vec::new()
+            } else {
+                single("getAPIResources", Some(&meta("APIResourceList")))
             };
             for published in &here {
                 routes.extend(routes::of_resource(published.row, custom(published), descriptions));

@@ -161,10 +161,8 @@ impl Routes<'_> {
         }
         if self.has("delete") {
             let call = Call { method: "delete", action: "delete", word: "delete", subresource: "", suffix: "" };
-            let answer = match self.row.has(Trait::ReturnsDeleted) && !self.is_custom {
-                true => self.object(kind),
-                false => meta("Status"),
-            };
+            let answer =
+                if self.row.has(Trait::ReturnsDeleted) && !self.is_custom { self.object(kind) } else { meta("Status") };
             let mut route = self.route(path, &call, kind, answer);
             self.give(&mut route, &DELETE, DELETE_OPTIONS);
             route.body = Some(RequestBody { model: meta("DeleteOptions"), required: false });

@@ -34,10 +34,7 @@ pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptio
         components["securitySchemes"] = json!({"BearerToken": super::bearer_token()});
     }
     // In Kubernetes, another server publishes custom kinds, with its own title.
-    let info = match is_custom {
-        true => json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}),
-        false => super::info(),
-    };
+    let info = if is_custom { json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}) } else { super::info() };
     Some(json!({"openapi": "3.0.0", "info": info, "paths": paths, "components": components}))
 }
 

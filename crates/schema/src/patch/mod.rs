@@ -8,15 +8,13 @@
 
 mod document_text;
 mod error;
-mod go_text;
 mod json_merge;
 mod json_patch;
 mod strategic;
 
+pub use crate::go_text::{go_text, go_type};
 pub use document_text::{Touched, document_text};
 pub use error::Error;
-pub(crate) use go_text::go_syntax;
-pub use go_text::{go_text, go_type};
 pub use json_merge::merge_patch;
 pub use json_patch::JsonPatch;
 pub use strategic::strategic_merge_patch;

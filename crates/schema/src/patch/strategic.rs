@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use coracle_meta::JsonKey;
 use serde_json::{Map, Value};
 
-use super::{Error, go_text};
+use super::Error;
 use crate::apply::Place;
+use crate::go_text::go_text;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";

@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use coracle_meta::GroupVersion;
 
 use super::wire::{Reader, Wire, WireError};
-use crate::decode::json;
-use crate::decode::raw::Raw;
 use crate::go_time::{GoTime, Layout};
 use crate::table::{Field, Node, Special, Struct, Table, TypeRef};
+use crate::text::json;
+use crate::text::raw::Raw;
 
 /// The maximum depth of messages.
 const MAX_DEPTH: usize = 200;
@@ -209,7 +209,7 @@ fn read_embedded(raw: &[u8], depth: usize) -> Read<Raw> {
 
 fn read_schema_or(mut reader: Reader<'_>, special: Special, ty: TypeRef<'_>, depth: usize) -> Read<Raw> {
     let missing = || WireError::Content("the table has no type for schemas".to_owned());
-    let schema = crate::decode::schema_type(ty).ok_or_else(missing)?;
+    let schema = ty.json_schema().ok_or_else(missing)?;
     let (schema_tag, other_tag) = if special == Special::SchemaOrBool { (2, 1) } else { (1, 2) };
     let (mut found, mut others, mut allows) = (None, Vec::new(), false);
     while let Some((tag, wire)) = reader.next()? {

@@ -121,7 +121,7 @@ fn put_special(value: &Value, special: Special, ty: TypeRef<'_>, out: &mut Vec<u
 
 fn put_schema(value: &Value, tag: u32, ty: TypeRef<'_>, out: &mut Vec<u8>) {
     let mut inner = Vec::new();
-    if let Some(schema) = crate::decode::schema_type(ty) {
+    if let Some(schema) = ty.json_schema() {
         message(value, schema, &mut inner);
     }
     put_bytes(out, tag, &inner);

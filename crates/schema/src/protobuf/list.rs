@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::wire::{put_bytes, put_varint, varint_length};
 use super::{MAGIC, encode, type_meta_of};
-use crate::table::KindSchema;
+use crate::kind_schema::KindSchema;
 
 /// The field number of the items of every list.
 const ITEMS: u32 = 2;

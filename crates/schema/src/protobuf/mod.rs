@@ -18,8 +18,8 @@ pub use list::{LIST_TAIL, list_head, list_item_length, push_list_item};
 use coracle_meta::{GroupVersionKind, WatchEventType};
 use serde_json::{Map, Value};
 
-use crate::decode::raw::Raw;
-use crate::table::KindSchema;
+use crate::kind_schema::KindSchema;
+use crate::text::raw::Raw;
 use wire::{Reader, WireError, put_bytes};
 
 /// The first bytes of every message to and from the API.
@@ -38,21 +38,24 @@ impl<'a> Envelope<'a> {
         let mut reader = Reader::new(bytes);
         while let Some((tag, wire)) = reader.next()? {
             match tag {
-                1 => {
-                    let mut type_meta = Reader::new(wire.bytes(tag)?);
-                    while let Some((tag, wire)) = type_meta.next()? {
-                        match tag {
-                            1 => envelope.api_version = wire.text(tag)?.to_owned(),
-                            2 => envelope.kind = wire.text(tag)?.to_owned(),
-                            _ => {}
-                        }
-                    }
-                }
+                1 => envelope.read_type_meta(wire.bytes(tag)?)?,
                 2 => envelope.raw = wire.bytes(tag)?,
                 _ => {}
             }
         }
         Ok(envelope)
+    }
+
+    fn read_type_meta(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        let mut type_meta = Reader::new(bytes);
+        while let Some((tag, wire)) = type_meta.next()? {
+            match tag {
+                1 => self.api_version = wire.text(tag)?.to_owned(),
+                2 => self.kind = wire.text(tag)?.to_owned(),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Sets `apiVersion` and `kind` of an object, which are not in messages.

@@ -89,9 +89,11 @@ fn check_node(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldEr
         }
     }
     check_type(schema, level, path, errors);
-    let skips_any = raw::is_int_or_string(schema);
-    let skips_first = schema.list("allOf").first().is_some_and(raw::is_int_or_string);
-    check_validations(schema, (skips_any, skips_first), path, errors);
+    let form = IntOrStringForm {
+        any_of: raw::is_int_or_string(schema),
+        first_all_of: schema.list("allOf").first().is_some_and(raw::is_int_or_string),
+    };
+    check_validations(schema, form, path, errors);
     check_metadata(schema, level, path, errors);
 }
 
@@ -129,14 +131,20 @@ fn check_type(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldEr
     }
 }
 
-/// The validations of a node; `skips` is whether its `anyOf`, and that of its first `allOf`, only describe an
-/// int-or-string.
-fn check_validations(schema: &Value, skips: (bool, bool), path: &str, errors: &mut Vec<FieldError>) {
+/// Whether the `anyOf` of a node, and that of its first `allOf`, only describe an int-or-string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct IntOrStringForm {
+    any_of: bool,
+    first_all_of: bool,
+}
+
+/// The validations of a node, without those that only describe an int-or-string.
+fn check_validations(schema: &Value, form: IntOrStringForm, path: &str, errors: &mut Vec<FieldError>) {
     for (name, below, at) in raw::nested(schema) {
-        if name == "anyOf" && skips.0 {
+        if name == "anyOf" && form.any_of {
             continue;
         }
-        let of_int_or_string = name == "allOf" && at == 0 && skips.1;
+        let of_int_or_string = name == "allOf" && at == 0 && form.first_all_of;
         check_nested(below, of_int_or_string, &format!("{path}.{name}[{at}]"), errors);
     }
     if let Some(not) = schema.key("not").filter(|not| not.is_object()) {
@@ -156,7 +164,7 @@ fn check_nested(schema: &Value, of_int_or_string: bool, path: &str, errors: &mut
     const EMPTY: &str = "must be empty to be structural";
     const UNDEFINED: &str = "must be undefined to be structural";
     const FALSE: &str = "must be false to be structural";
-    check_validations(schema, (of_int_or_string, false), path, errors);
+    check_validations(schema, IntOrStringForm { any_of: of_int_or_string, first_all_of: false }, path, errors);
     if let Some(items) = schema.item_schema() {
         check_nested(items, false, &format!("{path}.items"), errors);
     }
@@ -234,22 +242,27 @@ impl Structural {
     ) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let root = Self { embedded_resource: true, holds_embedded: true, ..self.clone() };
-        check_defaults(&root, path, (true, false), &mut errors, more);
+        check_defaults(&root, path, Position::Resource, &mut errors, more);
         errors
     }
 }
 
 type More<'m> = &'m mut dyn FnMut(&Structural, &Value, bool) -> Vec<FieldError>;
 
-/// `is_root` and `is_meta`: whether the node is a resource, or the type or metadata of one.
-fn check_defaults(
-    schema: &Structural,
-    path: &str,
-    (is_root, is_meta): (bool, bool),
-    errors: &mut Vec<FieldError>,
-    more: More<'_>,
-) {
-    let is_meta = is_meta && !schema.embedded_resource;
+/// Which part of a resource a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    /// The resource itself.
+    Resource,
+    /// `apiVersion`, `kind` or `metadata` of a resource, or below it.
+    TypeOrMetadata,
+    /// Anything else.
+    Content,
+}
+
+fn check_defaults(schema: &Structural, path: &str, position: Position, errors: &mut Vec<FieldError>, more: More<'_>) {
+    let is_resource = position == Position::Resource || schema.embedded_resource;
+    let is_meta = position == Position::TypeOrMetadata && !schema.embedded_resource;
     if let Some(default) = &schema.default {
         let field = format!("{path}.default");
         let mut of_default = if is_meta { Vec::new() } else { wrong_shape(schema, default) };
@@ -258,7 +271,7 @@ fn check_defaults(
         if of_default.is_empty() || is_pruned && of_default.len() == 1 {
             let invalid = without_int_or_string(schema).validate(default, "");
             if invalid.is_empty() {
-                of_rules = more(schema, default, is_root || schema.embedded_resource);
+                of_rules = more(schema, default, is_resource);
             }
             of_default.extend(invalid);
         }
@@ -275,13 +288,14 @@ fn check_defaults(
             at(error, dot)
         }));
     }
+    let position_of = |is_meta| if is_meta { Position::TypeOrMetadata } else { Position::Content };
     if let Some(items) = &schema.items {
-        check_defaults(items, &format!("{path}.items"), (false, is_meta), errors, more);
+        check_defaults(items, &format!("{path}.items"), position_of(is_meta), errors, more);
     }
     for (name, below) in &schema.properties {
         let is_meta =
             is_meta || schema.embedded_resource && ["metadata", "apiVersion", "kind"].contains(&name.as_str());
-        check_defaults(below, &path_below(path, ".properties[", name, "]"), (false, is_meta), errors, more);
+        check_defaults(below, &path_below(path, ".properties[", name, "]"), position_of(is_meta), errors, more);
     }
 }
 

@@ -155,48 +155,20 @@ fn is_date_time(text: &str) -> bool {
     has_parts && parse_time(text).is_some()
 }
 
+/// The units of Go's durations, and of Scala's.
+const DURATION_UNITS: &[&[&str]] = &[
+    &["ns", "nano", "nanos", "nanosecond", "nanoseconds"],
+    &["us", "µs", "μs", "micro", "micros", "microsecond", "microseconds"],
+    &["ms", "milli", "millis", "millisecond", "milliseconds"],
+    &["s", "sec", "secs", "second", "seconds"],
+    &["m", "min", "mins", "minute", "minutes"],
+    &["h", "hr", "hour", "hours"],
+    &["d", "day", "days"],
+    &["w", "wk", "week", "weeks"],
+];
+
 /// Go's durations, and Scala's: `1h30m`, `22 ns`, `3 days`.
 fn is_duration(text: &str) -> bool {
-    let units = [
-        "ns",
-        "us",
-        "µs",
-        "μs",
-        "ms",
-        "s",
-        "m",
-        "h",
-        "nano",
-        "nanos",
-        "nanosecond",
-        "nanoseconds",
-        "micro",
-        "micros",
-        "microsecond",
-        "microseconds",
-        "milli",
-        "millis",
-        "millisecond",
-        "milliseconds",
-        "sec",
-        "secs",
-        "second",
-        "seconds",
-        "min",
-        "mins",
-        "minute",
-        "minutes",
-        "hr",
-        "hour",
-        "hours",
-        "d",
-        "day",
-        "days",
-        "w",
-        "wk",
-        "week",
-        "weeks",
-    ];
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
     if rest == "0" {
         return true;
@@ -212,7 +184,7 @@ fn is_duration(text: &str) -> bool {
         let number = number.trim_start();
         let unit_length = number.find(|sign: char| sign.is_ascii_digit()).unwrap_or(number.len());
         let (unit, more) = number.split_at(unit_length);
-        if !units.contains(&unit.trim_end()) {
+        if !DURATION_UNITS.iter().any(|units| units.contains(&unit.trim_end())) {
             return false;
         }
         rest = more;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 /// The maximum weight of a compiled expression. In Go: `maxSize` of `regexp/syntax`, which accepts more.
 pub(super) const LARGEST_PROGRAM: u64 = 500_000;
@@ -103,46 +103,52 @@ fn add(hir: &Hir, program: &mut Vec<Instruction>) -> Result<(), String> {
         HirKind::Look(look) => program.push(Instruction::Look(*look)),
         HirKind::Capture(capture) => add(&capture.sub, program)?,
         HirKind::Concat(parts) => parts.iter().try_for_each(|part| add(part, program))?,
-        HirKind::Alternation(parts) => {
-            let mut ends = Vec::new();
-            for (at, part) in parts.iter().enumerate() {
-                if at + 1 == parts.len() {
-                    add(part, program)?;
-                    break;
-                }
-                let split = program.len();
-                program.push(Instruction::Match);
-                add(part, program)?;
-                ends.push(program.len());
-                program.push(Instruction::Match);
-                program[split] = Instruction::Split(split + 1, program.len());
-            }
-            let end = program.len();
-            ends.into_iter().for_each(|jump| program[jump] = Instruction::Jump(end));
+        HirKind::Alternation(parts) => add_alternation(parts, program)?,
+        HirKind::Repetition(repetition) => add_repetition(repetition, program)?,
+    }
+    Ok(())
+}
+
+fn add_alternation(parts: &[Hir], program: &mut Vec<Instruction>) -> Result<(), String> {
+    let mut ends = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        if at + 1 == parts.len() {
+            add(part, program)?;
+            break;
         }
-        HirKind::Repetition(repetition) => {
-            let mut one = Vec::new();
-            add(&repetition.sub, &mut one)?;
-            for _ in 0..repetition.min {
+        let split = program.len();
+        program.push(Instruction::Match);
+        add(part, program)?;
+        ends.push(program.len());
+        program.push(Instruction::Match);
+        program[split] = Instruction::Split(split + 1, program.len());
+    }
+    let end = program.len();
+    ends.into_iter().for_each(|jump| program[jump] = Instruction::Jump(end));
+    Ok(())
+}
+
+fn add_repetition(repetition: &Repetition, program: &mut Vec<Instruction>) -> Result<(), String> {
+    let mut one = Vec::new();
+    add(&repetition.sub, &mut one)?;
+    for _ in 0..repetition.min {
+        add_moved(&one, program);
+    }
+    match repetition.max {
+        None => {
+            let split = program.len();
+            program.push(Instruction::Match);
+            add_moved(&one, program);
+            program.push(Instruction::Jump(split));
+            program[split] = Instruction::Split(split + 1, program.len());
+        }
+        Some(most) => {
+            let first = program.len();
+            let count = most.saturating_sub(repetition.min) as usize;
+            let end = first + count * (one.len() + 1);
+            for _ in 0..count {
+                program.push(Instruction::Split(program.len() + 1, end));
                 add_moved(&one, program);
-            }
-            match repetition.max {
-                None => {
-                    let split = program.len();
-                    program.push(Instruction::Match);
-                    add_moved(&one, program);
-                    program.push(Instruction::Jump(split));
-                    program[split] = Instruction::Split(split + 1, program.len());
-                }
-                Some(most) => {
-                    let first = program.len();
-                    let count = most.saturating_sub(repetition.min) as usize;
-                    let end = first + count * (one.len() + 1);
-                    for _ in 0..count {
-                        program.push(Instruction::Split(program.len() + 1, end));
-                        add_moved(&one, program);
-                    }
-                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! table/types.txt (generated) + table/resources.txt --text--> Table --TypeRef--> field --> element --> ...
-//! structural schema of a custom resource --structural--------^
+//! structural schema of a custom resource --kind_schema-------^
 //! ```
 //! Start at [`Table::v1_35`] and [`TypeRef`].
 
@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use coracle_meta::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
-
-use crate::structural::Structural;
 
 pub use resource_row::{ResourceRow, SubresourceRow, Trait};
 pub use shape::{
@@ -37,14 +35,6 @@ pub struct Table {
     resources: Vec<ResourceRow>,
     /// The types that may contain foreign objects; computed on first use.
     foreign: OnceLock<BTreeSet<TypeId>>,
-}
-
-/// The schema of one kind: a table and the root shape. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct KindSchema {
-    table: Arc<Table>,
-    root: Shape,
-    structural: Option<Arc<Structural>>,
 }
 
 static V1_35: LazyLock<Arc<Table>> = LazyLock::new(|| {
@@ -109,12 +99,11 @@ impl Table {
         Some(TypeRef::new(self, self.shapes.get(name)?))
     }
 
-    /// The schema of a built-in kind. Kinds of `meta.k8s.io`, such as `DeleteOptions`, are those of `v1`.
-    pub fn kind(self: &Arc<Self>, kind: &GroupVersionKind) -> Option<KindSchema> {
+    /// The id of a built-in kind's type. Kinds of `meta.k8s.io`, such as `DeleteOptions`, are those of `v1`.
+    pub(crate) fn id_of_kind(&self, kind: &GroupVersionKind) -> Option<TypeId> {
         let of_core = || GroupVersionKind::new("", kind.version.clone(), kind.kind.clone());
         let in_core = || self.by_kind.get(&of_core()).filter(|_| kind.group == "meta.k8s.io");
-        let id = *self.by_kind.get(kind).or_else(in_core)?;
-        Some(KindSchema::new(Arc::clone(self), Shape::Named(id)))
+        self.by_kind.get(kind).or_else(in_core).copied()
     }
 
     /// The type of a kind's objects.
@@ -184,46 +173,5 @@ impl Table {
             }
         }
         out
-    }
-}
-
-impl KindSchema {
-    /// A table and the shape of the objects.
-    pub fn new(table: Arc<Table>, root: Shape) -> Self {
-        Self { table, root, structural: None }
-    }
-
-    /// The schema of a kind in the table of 1.35.
-    ///
-    /// # Panics
-    /// If the table does not contain the kind.
-    pub fn built_in(kind: &GroupVersionKind) -> Self {
-        Table::v1_35().kind(kind).unwrap_or_else(|| panic!("the table has no {kind}"))
-    }
-
-    /// The schema of another kind in the same table.
-    pub fn beside(&self, kind: &GroupVersionKind) -> Option<Self> {
-        self.table.kind(kind)
-    }
-
-    /// The same schema with the structural schema of a custom resource, by which bodies are pruned instead of typed.
-    #[must_use]
-    pub fn with_structural(self, structural: Arc<Structural>) -> Self {
-        Self { structural: Some(structural), ..self }
-    }
-
-    /// The structural schema of a custom resource; `None` for a built-in kind.
-    pub fn structural(&self) -> Option<&Arc<Structural>> {
-        self.structural.as_ref()
-    }
-
-    /// The type of the whole object.
-    pub fn root(&self) -> TypeRef<'_> {
-        TypeRef::new(&self.table, &self.root)
-    }
-
-    /// The table.
-    pub fn table(&self) -> &Arc<Table> {
-        &self.table
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Field, ListKind, Map, MapKind, Shape, Special, Struct, Table, Type, TypeBody, TypeId};
+use super::{Field, ListKind, MapKind, Shape, Special, Struct, Table, Type, TypeBody, TypeId};
 
 /// The type at one place in an object. Cheap to copy; every step of a walk returns another.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,12 @@ impl<'t> TypeRef<'t> {
     /// The table.
     pub fn table(self) -> &'t Table {
         self.table
+    }
+
+    /// The type of an OpenAPI schema, for a place with a schema or another value.
+    pub(crate) fn json_schema(self) -> Option<Self> {
+        let package = self.named()?.name.rsplit_once('.')?.0;
+        self.table.type_ref(&format!("{package}.JSONSchemaProps"))
     }
 
     /// The shape, unresolved.
@@ -191,12 +197,5 @@ impl Struct {
     pub fn field(&self, name: &str) -> Option<&Field> {
         let at = self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
         self.fields.get(at)
-    }
-}
-
-impl Shape {
-    /// A map with values of this shape.
-    pub fn map_of(value: Shape) -> Self {
-        Self::Map(Box::new(Map { value, kind: None }))
     }
 }

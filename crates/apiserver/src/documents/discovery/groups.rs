@@ -31,7 +31,15 @@ struct Found<'k> {
     versions: Vec<(Standing, &'k str)>,
 }
 
-impl Found<'_> {
+impl<'k> Found<'k> {
+    /// Adds a version, which keeps its best position.
+    fn add(&mut self, name: &'k str, standing: Standing) {
+        match self.versions.iter_mut().find(|(_, version)| *version == name) {
+            Some((known, _)) => *known = (*known).min(standing),
+            None => self.versions.push((standing, name)),
+        }
+    }
+
     /// Sorts the versions: by position, then by name.
     fn sorted(mut self) -> Group {
         self.versions.sort_by(|(standing, name), (other_standing, other)| {
@@ -52,32 +60,28 @@ pub(super) fn groups(kinds: &Kinds, extensions: &Extensions) -> Vec<Group> {
                 (Standing::Priority(Reverse(OF_CUSTOM_GROUPS)), Standing::Priority(Reverse(OF_CUSTOM_VERSIONS)))
             }
         };
-        add(&mut groups, (&kind.gvk().group, of_group), (&kind.gvk().version, of_version));
+        let (group, version) = (&kind.gvk().group, &kind.gvk().version);
+        group_of(&mut groups, group, of_group).add(version, of_version);
     }
     for extension in extensions.iter() {
         let priority = |priority| Standing::Priority(Reverse(priority));
         let (group, version) = (&extension.version.group, &extension.version.version);
-        let of_group = (group.as_str(), priority(extension.group_priority));
-        add(&mut groups, of_group, (version, priority(extension.version_priority)));
+        let found = group_of(&mut groups, group, priority(extension.group_priority));
+        found.add(version, priority(extension.version_priority));
     }
     groups.sort_by_key(|group| (group.standing, group.name));
     groups.into_iter().map(Found::sorted).collect()
 }
 
-/// Adds a version to its group. Group and version keep the best position.
-fn add<'k>(groups: &mut Vec<Found<'k>>, group: (&'k str, Standing), version: (&'k str, Standing)) {
-    let (name, standing) = group;
+/// The group of a name, which is added if it is new. It keeps its best position.
+fn group_of<'g, 'k>(groups: &'g mut Vec<Found<'k>>, name: &'k str, standing: Standing) -> &'g mut Found<'k> {
     let at = groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
         groups.push(Found { name, standing, versions: Vec::new() });
         groups.len() - 1
     });
     let found = &mut groups[at];
     found.standing = found.standing.min(standing);
-    let (name, standing) = version;
-    match found.versions.iter_mut().find(|(_, version)| *version == name) {
-        Some((known, _)) => *known = (*known).min(standing),
-        None => found.versions.push((standing, name)),
-    }
+    found
 }
 
 /// Whether the kind has a place in discovery.

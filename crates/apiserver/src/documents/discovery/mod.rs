@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use crate::answer::negotiate::{AggregatedVersion, Format, Negotiated, Offer, aggregated_version, negotiate};
 use crate::answer::respond;
 use crate::documents::etag;
-use crate::front::query::Query;
+use crate::query::Query;
 
 /// The documents of one set of kinds, created on first request.
 #[derive(Debug, Default)]
@@ -46,7 +46,8 @@ impl Discovery {
     /// Serves `/api`, `/apis` and the paths directly below; `None` for any other path.
     pub(crate) fn serve(
         &self,
-        (kinds, extensions): (&Kinds, &Extensions),
+        kinds: &Kinds,
+        extensions: &Extensions,
         headers: &HeaderMap,
         query: &Query,
         path: &str,

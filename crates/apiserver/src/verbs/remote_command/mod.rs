@@ -21,9 +21,9 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::front::query::Query;
 use crate::front::upgrade::{Opened, Upgrade};
 use crate::node_transport::NodeFailure;
+use crate::query::Query;
 use crate::server::Server;
 
 /// The maximum length of a node's error in the response.
@@ -45,17 +45,14 @@ pub(super) async fn serve(
     request: Request<Body>,
 ) -> Result<Response<Body>, Status> {
     let upgrade = upgrade.ok_or_else(upgrade_required)?;
-    let answer = match server.nodes.upgrades(node) {
-        true => {
-            let request = passed_on(request, upgrade, headers);
-            server.nodes.call(&server.registry, node, request).await.map_err(NodeFailure::of_stream)?
-        }
-        false => {
-            let call = |request| async {
-                server.nodes.call(&server.registry, node, request).await.map_err(NodeFailure::of_stream)
-            };
-            connect(upgrade, headers, query, request, call).await?
-        }
+    let answer = if server.nodes.upgrades(node) {
+        let request = passed_on(request, upgrade, headers);
+        server.nodes.call(&server.registry, node, request).await.map_err(NodeFailure::of_stream)?
+    } else {
+        let call = |request| async {
+            server.nodes.call(&server.registry, node, request).await.map_err(NodeFailure::of_stream)
+        };
+        connect(upgrade, headers, query, request, call).await?
     };
     match answer.status() {
         StatusCode::SWITCHING_PROTOCOLS => Ok(answer),

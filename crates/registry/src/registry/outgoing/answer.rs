@@ -28,15 +28,14 @@ impl Answer {
         if !(200..=206).contains(&self.code) {
             return Err(self.failure());
         }
-        let why = match self.body.is_empty() {
-            false => match read_document(&self.body) {
+        let why = if self.body.is_empty() {
+            let (code, media_type) = (self.code, self.media_type.as_str());
+            let media_type = if media_type.is_empty() { "application/json" } else { media_type };
+            format!("0-length response with status code: {code} and content type: {media_type}")
+        } else {
+            match read_document(&self.body) {
                 Ok(document) => return Ok(document),
                 Err(why) => why,
-            },
-            true => {
-                let (code, media_type) = (self.code, self.media_type.as_str());
-                let media_type = if media_type.is_empty() { "application/json" } else { media_type };
-                format!("0-length response with status code: {code} and content type: {media_type}")
             }
         };
         Err(Status::failure(0, "", why))
@@ -50,9 +49,10 @@ impl Answer {
         {
             return status;
         }
-        let text = match self.media_type.is_empty() || self.media_type.to_ascii_lowercase().starts_with("text/") {
-            true => String::from_utf8_lossy(&self.body[..self.body.len().min(QUOTED_BYTES)]).trim().to_owned(),
-            false => "unknown".to_owned(),
+        let text = if self.media_type.is_empty() || self.media_type.to_ascii_lowercase().starts_with("text/") {
+            String::from_utf8_lossy(&self.body[..self.body.len().min(QUOTED_BYTES)]).trim().to_owned()
+        } else {
+            "unknown".to_owned()
         };
         let (reason, message) = self.words(&text);
         let details = StatusDetails { retry_after_seconds: self.retry_after_seconds, ..StatusDetails::default() };

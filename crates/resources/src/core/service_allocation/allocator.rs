@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use coracle_ambient::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -36,7 +37,8 @@ pub(super) struct Abandoned {
 }
 
 impl Allocator {
-    pub(super) fn new(ranges: Vec<Cidr>, (first, last): (u16, u16)) -> Self {
+    pub(super) fn new(ranges: Vec<Cidr>, node_ports: RangeInclusive<u16>) -> Self {
+        let (first, last) = node_ports.into_inner();
         Self { ranges, node_ports: (first.into(), last.into()), state: Mutex::default() }
     }
 

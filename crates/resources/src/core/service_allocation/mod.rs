@@ -11,6 +11,7 @@ mod families;
 mod node_ports;
 mod taken;
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -30,9 +31,8 @@ pub(crate) struct ServiceHooks {
 }
 
 impl ServiceHooks {
-    /// Allocates from these ranges, the first of which is the default, and node ports from the first to the last,
-    /// inclusive.
-    pub(crate) fn new(ranges: Vec<Cidr>, node_ports: (u16, u16)) -> Self {
+    /// Allocates from these ranges, the first of which is the default, and from these node ports.
+    pub(crate) fn new(ranges: Vec<Cidr>, node_ports: RangeInclusive<u16>) -> Self {
         Self { allocator: Arc::new(Allocator::new(ranges, node_ports)) }
     }
 

@@ -27,7 +27,7 @@ use tokio::time::timeout;
 
 use self::session::Session;
 use super::{Remote, offered};
-use crate::front::query::Query;
+use crate::query::Query;
 
 /// The protocol on top of SPDY: the error stream ends with a `Status`.
 const PROTOCOL: &str = "v4.channel.k8s.io";

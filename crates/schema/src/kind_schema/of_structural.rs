@@ -3,10 +3,10 @@ use std::sync::Arc;
 
 use coracle_meta::GroupVersionKind;
 
-use super::node::{Additional, Structural, ValueType};
+use super::KindSchema;
+use crate::structural::{Additional, Structural, ValueType};
 use crate::table::{
-    Field, KindSchema, List, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Table, Type, TypeBody,
-    TypeId,
+    Field, List, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Table, Type, TypeBody, TypeId,
 };
 
 /// The name of the type of metadata in the table.

@@ -3,11 +3,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coracle_registry::User;
 
-use crate::front::fairness::{FLOWS, flow};
+use crate::limits::fairness::{FLOWS, flow};
 
 /// The bytes that clients hold in memory, in total and for each user, and their limit.
 ///
-/// One user may hold at most half of the limit, as with [`InFlight`](crate::front::in_flight::InFlight).
+/// One user may hold at most half of the limit, as with [`InFlight`](crate::limits::in_flight::InFlight).
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,

@@ -1,3 +1,9 @@
+//! How much the server takes on at once: concurrent requests, and the bytes of bodies and responses.
+
+pub(crate) mod budget;
+pub(crate) mod fairness;
+pub(crate) mod in_flight;
+
 /// The limits of an API server. In Kubernetes: `--max-requests-inflight` and its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -129,8 +129,8 @@ impl<'de> Visitor<'de> for Node {
 
 #[cfg(test)]
 mod tests {
-    use super::super::typed::{Form, Pass};
     use super::*;
+    use crate::decode::{Form, Pass};
     use serde_json::json;
 
     #[test]

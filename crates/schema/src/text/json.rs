@@ -251,8 +251,8 @@ impl Parser<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::typed::{Form, Pass};
     use super::*;
+    use crate::decode::{Form, Pass};
     use proptest::prelude::*;
 
     #[test]

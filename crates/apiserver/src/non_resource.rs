@@ -9,6 +9,7 @@ use crate::answer::negotiate::{Format, routed};
 use crate::answer::respond;
 use crate::answer::respond::{json as json_answer, text};
 use crate::documents::health;
+use crate::documents::openapi::Served;
 use crate::front::endpoint;
 use crate::front::received::Received;
 use crate::server::Server;
@@ -25,10 +26,11 @@ pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Respon
         return Ok(answer);
     }
     let reads = matches!(received.method, Method::GET | Method::HEAD);
-    if let Some(answer) = server.discovery.serve((&kinds, &extensions), headers, query, trimmed) {
+    if let Some(answer) = server.discovery.serve(&kinds, &extensions, headers, query, trimmed) {
         return if reads { answer } else { Err(endpoint::method_not_allowed()) };
     }
-    if let Some(answer) = server.openapi.serve((&kinds, &extensions), headers, query, trimmed) {
+    let served = Served { kinds: &kinds, extensions: &extensions };
+    if let Some(answer) = server.openapi.serve(served, headers, query, trimmed) {
         return if reads { answer } else { Err(endpoint::method_not_allowed()) };
     }
     if let Some(document) = server.documents.iter().find(|document| document.path == trimmed) {

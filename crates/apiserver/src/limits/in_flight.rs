@@ -4,8 +4,8 @@ use coracle_meta::Status;
 use coracle_registry::User;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::front::fairness::{FLOWS, flow, too_many_requests};
-use crate::front::limits::Limits;
+use crate::limits::Limits;
+use crate::limits::fairness::{FLOWS, flow, too_many_requests};
 
 /// Counts the requests in flight, and refuses those beyond the limit. A request takes a place only when its body is
 /// complete.
