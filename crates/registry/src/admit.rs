@@ -8,12 +8,12 @@ use serde_json::Value;
 use crate::{Admission, DeleteOptions, Kind, Operation, Registry, Request, Review};
 
 impl Registry {
-    /// The plug-ins that care for an operation, in their order.
+    /// The plug-ins that handle an operation, in their order.
     fn plugins(&self, operation: Operation) -> impl Iterator<Item = &Arc<dyn Admission>> {
         self.inner.admission.iter().filter(move |plugin| plugin.handles(operation))
     }
 
-    /// Lets every plug-in change the object; says whether one has.
+    /// Lets every plug-in change the object; returns whether one has.
     pub(crate) async fn mutate(
         &self,
         request: &Request,
@@ -49,7 +49,7 @@ impl Registry {
         self.admit(request, kind, operation, &served, old).await
     }
 
-    /// Lets every plug-in refuse the object, which is of the request's version.
+    /// Lets every plug-in refuse the object, which has the request's version.
     pub(crate) async fn admit(
         &self,
         request: &Request,
@@ -62,7 +62,7 @@ impl Registry {
         self.validate(&review).await
     }
 
-    /// Lets every plug-in refuse a connection, of which it sees the options.
+    /// Lets every plug-in refuse a connection, based on its options.
     pub(crate) async fn admit_connect(&self, request: &Request, kind: &Kind, options: Value) -> Result<(), Status> {
         let options = Object::from_value(options).map_err(Status::internal)?;
         let (options, _) = self.mutate(request, kind, Operation::Connect, options, None).await?;

@@ -4,69 +4,69 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// How much of a request is kept in the audit log. In Kubernetes: `audit.Level`.
+/// The level of detail in the audit log. In Kubernetes: `audit.Level`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AuditLevel {
     /// Nothing.
     #[default]
     None,
-    /// Who, what, when and how it ended.
+    /// User, verb, object, time and result.
     Metadata,
-    /// And the object of the request.
+    /// Also the object of the request.
     Request,
-    /// And the object of the answer.
+    /// Also the object of the response.
     RequestResponse,
 }
 
-/// What those note of a request who work on it, for the audit log; clones share it. Where nothing is kept nothing is
-/// noted.
+/// The notes of components on a request, for the audit log; clones share them. Nothing is noted if the request is not
+/// audited.
 #[derive(Clone, Debug, Default)]
 pub struct AuditNotes {
     level: AuditLevel,
     noted: Arc<Mutex<Noted>>,
 }
 
-/// What was noted.
+/// The notes.
 #[derive(Clone, Debug, Default)]
 pub struct Noted {
-    /// What plug-ins and webhooks have to say.
+    /// The annotations of plug-ins and webhooks.
     pub annotations: BTreeMap<String, String>,
-    /// What the client sent.
+    /// The object of the request.
     pub request: Option<Value>,
-    /// What it was answered.
+    /// The object of the response.
     pub response: Option<Value>,
-    /// Why its precondition was not met; noted for the event log, whatever is kept for the audit log.
+    /// The failed precondition; noted for the event log, independently of the audit level.
     pub conflict: Conflict,
 }
 
-/// A precondition that was not met.
+/// A failed precondition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conflict {
-    /// The version, or the uid, that the request named; empty if it is not known which.
+    /// The version or the uid in the request; empty if it is unknown which.
     pub precondition: String,
-    /// The version that was stored; empty if nothing was.
+    /// The stored version; empty if there was no object.
     pub stored: String,
 }
 
 impl AuditNotes {
-    /// Of a request of which so much is kept.
+    /// The notes of a request with this audit level.
     pub fn at(level: AuditLevel) -> Self {
         Self { level, noted: Arc::default() }
     }
 
-    /// How much is kept.
+    /// The audit level.
     pub fn level(&self) -> AuditLevel {
         self.level
     }
 
-    /// Adds an annotation. The first of a name stays. In Kubernetes: `audit.AddAuditAnnotation`.
+    /// Adds an annotation. The first one with a key stays. In Kubernetes: `audit.AddAuditAnnotation`.
     pub fn annotate(&self, key: impl Into<String>, value: impl Into<String>) {
         if self.level >= AuditLevel::Metadata {
             self.noted.lock().annotations.entry(key.into()).or_insert_with(|| value.into());
         }
     }
 
-    /// Notes what the client sent, if that is kept.
+    /// Notes the object of the request, if the level includes it.
     pub fn request(&self, make: impl FnOnce() -> Value) {
         if self.level >= AuditLevel::Request {
             let made = make();
@@ -74,7 +74,7 @@ impl AuditNotes {
         }
     }
 
-    /// Notes what the client is answered, if that is kept.
+    /// Notes the object of the response, if the level includes it.
     pub fn response(&self, make: impl FnOnce() -> Value) {
         if self.level >= AuditLevel::RequestResponse {
             let made = make();
@@ -82,17 +82,17 @@ impl AuditNotes {
         }
     }
 
-    /// Notes a precondition that was not met.
+    /// Notes a failed precondition.
     pub(crate) fn not_met(&self, precondition: impl Into<String>) {
         self.noted.lock().conflict.precondition = precondition.into();
     }
 
-    /// Notes which version was stored when a precondition was not met.
+    /// Notes the stored version at a failed precondition.
     pub(crate) fn stored(&self, version: &str) {
         version.clone_into(&mut self.noted.lock().conflict.stored);
     }
 
-    /// What was noted so far.
+    /// The notes so far.
     pub fn noted(&self) -> Noted {
         self.noted.lock().clone()
     }

@@ -1,20 +1,20 @@
 use coracle_meta::GroupVersionKind;
 use coracle_schema::KindSchema;
 
-/// A kind without a resource of its own: what is sent to a subresource, or shown by it.
+/// A kind without its own resource: the body of a subresource.
 #[derive(Clone, Debug)]
 pub struct BodyKind {
     /// Group, version and kind.
     pub gvk: GroupVersionKind,
-    /// What it looks like.
+    /// The schema.
     pub schema: KindSchema,
 }
 
 impl BodyKind {
-    /// A kind of Kubernetes' own, which the table of 1.35 knows.
+    /// A built-in kind in the table of 1.35.
     ///
     /// # Panics
-    /// If the table does not know it.
+    /// If the table does not contain the kind.
     pub fn built_in(group: &str, version: &str, kind: &str) -> Self {
         let gvk = GroupVersionKind::new(group, version, kind);
         Self { schema: KindSchema::built_in(&gvk), gvk }

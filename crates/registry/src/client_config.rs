@@ -1,4 +1,4 @@
-//! How the server reaches a webhook: what is wrong with an address, a service, certificates.
+//! Validates the client configuration of webhooks: URL, Service and certificates.
 //! In Kubernetes: apiserver's `pkg/util/webhook`.
 
 use base64::Engine;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const FORM: &str = "; desired format: https://host[/path]";
 
-/// What is wrong with the URL of a webhook. In Kubernetes: `ValidateWebhookURL`.
+/// The errors of the URL of a webhook. In Kubernetes: `ValidateWebhookURL`.
 pub fn wrong_url(url: &str, path: &str) -> Vec<FieldError> {
     if let Some(problem) = url_problem(url) {
         let what = format!("url must be a valid URL: parse {url:?}: {problem}{FORM}");
@@ -39,7 +39,7 @@ pub fn wrong_url(url: &str, path: &str) -> Vec<FieldError> {
     wrong
 }
 
-/// What stands before the first colon, if that can be a scheme, and what stands behind it.
+/// The text before the first colon, if it can be a scheme, and the text after it.
 fn scheme_of(address: &str) -> Option<(&str, &str)> {
     let is_scheme = |text: &str| {
         text.starts_with(|sign: char| sign.is_ascii_alphabetic())
@@ -48,7 +48,7 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
     address.split_once(':').filter(|(scheme, _)| is_scheme(scheme))
 }
 
-/// Why Go cannot parse a URL. In Kubernetes: Go's `net/url`, as far as its commonest errors go.
+/// Why Go cannot parse a URL. In Kubernetes: the most common errors of Go's `net/url`.
 fn url_problem(url: &str) -> Option<String> {
     if url.chars().any(|sign| sign.is_ascii_control()) {
         return Some("net/url: invalid control character in URL".to_owned());
@@ -74,7 +74,7 @@ fn url_problem(url: &str) -> Option<String> {
     port.filter(|port| !is_number(port)).map(|port| format!("invalid port {port:?} after host"))
 }
 
-/// What is wrong with the service of a webhook. In Kubernetes: `ValidateWebhookService`.
+/// The errors of the service of a webhook. In Kubernetes: `ValidateWebhookService`.
 pub fn wrong_service(service: &Value, path: &str) -> Vec<FieldError> {
     let text = |field: &str| service.get(field).and_then(Value::as_str).unwrap_or("");
     let mut wrong = Vec::new();
@@ -93,7 +93,7 @@ pub fn wrong_service(service: &Value, path: &str) -> Vec<FieldError> {
     wrong
 }
 
-/// What is wrong with the path of a service. In Kubernetes: the end of `ValidateWebhookService`.
+/// The errors of the path of a service. In Kubernetes: the end of `ValidateWebhookService`.
 fn wrong_path(text: &str, path: &str) -> Vec<FieldError> {
     path_problems(text).into_iter().map(|what| FieldError::invalid(path, text, what)).collect()
 }
@@ -109,7 +109,7 @@ fn path_problems(path: &str) -> Vec<String> {
     if !path.starts_with('/') {
         problems.push("must start with a '/'".to_owned());
     }
-    // Kubernetes skips the first sign, whatever it is.
+    // Kubernetes skips the first character, whatever it is.
     let inside: String = path.chars().skip(1).collect();
     for (at, step) in inside.strip_suffix('/').unwrap_or(&inside).split('/').enumerate() {
         if step.is_empty() {
@@ -121,7 +121,7 @@ fn path_problems(path: &str) -> Vec<String> {
     problems
 }
 
-/// What is wrong with certificates in base64. What a certificate holds is not looked at here.
+/// The errors of certificates in base64. The content of a certificate is not validated here.
 /// In Kubernetes: `ValidateCABundle`.
 pub fn wrong_ca_bundle(bundle: &str, path: &str) -> Vec<FieldError> {
     if bundle.is_empty() {

@@ -6,22 +6,22 @@ use coracle_storage::Stored;
 use crate::{Kind, Planned, Strategy};
 
 impl Kind {
-    /// The strategy whose rules hold for what is sent in the served version.
+    /// The strategy whose rules apply to objects in the served version.
     pub(crate) fn ruling(&self) -> &Arc<dyn Strategy> {
         if self.strategy().has_own_rules() { self.strategy() } else { self.hub() }
     }
 
-    /// An object of the served version in the form in which the rules are.
+    /// Converts an object of the served version to the version of the rules.
     pub(crate) fn to_ruled(&self, object: Object) -> Planned<Object> {
         if self.strategy().has_own_rules() { Ok(object) } else { self.to_hub(object) }
     }
 
-    /// A stored object in the form in which the rules are.
+    /// Converts a stored object to the version of the rules.
     pub(crate) fn ruled(&self, stored: &Arc<Object>) -> Planned<Arc<Object>> {
         if self.strategy().has_own_rules() { self.served(stored) } else { Ok(Arc::clone(stored)) }
     }
 
-    /// An object that the rules let pass in the form in which it is stored.
+    /// Converts a validated object to the stored version.
     pub(crate) fn to_stored(&self, ruled: Object) -> Planned<Object> {
         if !self.strategy().has_own_rules() {
             return Ok(ruled);
@@ -31,7 +31,7 @@ impl Kind {
         Ok(object)
     }
 
-    /// An object of the served version in the stored one.
+    /// Converts an object of the served version to the stored one.
     pub(crate) fn to_hub(&self, mut object: Object) -> Planned<Object> {
         if let Some(converted) = self.elsewhere(&object, self.hub().spec().gvk()) {
             return converted;
@@ -43,7 +43,7 @@ impl Kind {
         Ok(object)
     }
 
-    /// An object of the stored version in the served one.
+    /// Converts an object of the stored version to the served one.
     #[expect(clippy::wrong_self_convention, reason = "the object is converted, not the kind")]
     pub(crate) fn from_hub(&self, mut object: Object) -> Planned<Object> {
         if let Some(converted) = self.elsewhere(&object, self.gvk()) {
@@ -53,7 +53,7 @@ impl Kind {
             self.strategy().from_hub(&mut object)?;
             object.set_kind(self.gvk());
         } else if object.api_version() != self.gvk().api_version() {
-            // It was stored when another version was the one to store.
+            // It was stored when another version was the storage version.
             object.set_kind(self.gvk());
         }
         Ok(object)
@@ -65,7 +65,7 @@ impl Kind {
         converted.unwrap_or_else(|| other.from_hub(self.to_hub(object.clone())?))
     }
 
-    /// The object in the version of `to`, if it takes a program elsewhere to convert it.
+    /// Converts the object to the version of `to`, if a webhook converts it.
     fn elsewhere(&self, object: &Object, to: &GroupVersionKind) -> Option<Planned<Object>> {
         match &self.conversions {
             Some(conversions) => Some(conversions.convert(object, &to.api_version())),
@@ -74,17 +74,17 @@ impl Kind {
         }
     }
 
-    /// Whether clients of the served version see objects as they are stored.
+    /// Whether objects in the served version equal the stored ones.
     pub(crate) fn is_served_as_stored(&self) -> bool {
         !self.is_converted() && !self.strategy().fits_when_read()
     }
 
-    /// A stored object as clients of the served version see it; shared where that is the same.
+    /// A stored object in the served version; shared if the two are equal.
     pub(crate) fn served(&self, stored: &Arc<Object>) -> Planned<Arc<Object>> {
         if self.is_served_as_stored() { Ok(Arc::clone(stored)) } else { self.read(Object::clone(stored)).map(Arc::new) }
     }
 
-    /// What a client of the served version gets.
+    /// The object for a client of the served version.
     pub(crate) fn answer(&self, stored: Stored) -> Planned<Stored> {
         if self.is_served_as_stored() {
             return Ok(stored);
@@ -93,8 +93,8 @@ impl Kind {
         Ok(Stored::from_object(&Arc::new(object), stored.revision()))
     }
 
-    /// A stored object in the served version. That of a custom kind is made to fit by the schema and the defaults of the
-    /// version in which it was stored: it was sent in another one, or its definition has changed since.
+    /// A stored object in the served version. An object of a custom kind is adapted to the schema and the defaults of
+    /// its stored version, because it was sent in another version, or its definition has changed since.
     fn read(&self, mut object: Object) -> Planned<Object> {
         if !self.strategy().has_own_rules() {
             return self.from_hub(object);

@@ -1,4 +1,4 @@
-//! From bodies of patches, and from documents that were patched, to objects of a kind.
+//! Decodes bodies of patches, and patched documents, to objects of a kind.
 
 use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
 use coracle_schema::KindSchema;
@@ -17,7 +17,7 @@ impl Objections {
         self.0.extend(more);
     }
 
-    /// Warns, refuses or stays silent about a patch.
+    /// Reports the strict errors of a patch as warnings, a refusal, or not at all.
     fn report_patch(self, request: &Request, patched: impl FnOnce() -> String) -> Result<(), Status> {
         match request.field_validation {
             _ if self.0.is_empty() => Ok(()),
@@ -32,7 +32,7 @@ impl Objections {
         }
     }
 
-    /// The same about an applied configuration.
+    /// The same for an applied configuration.
     pub(crate) fn report_apply(self, request: &Request) -> Result<(), Status> {
         match request.field_validation {
             _ if self.0.is_empty() => Ok(()),
@@ -48,13 +48,13 @@ impl Objections {
     }
 }
 
-/// 422 about the field `patch`.
+/// 422 for the field `patch`.
 pub(crate) fn invalid_patch(patched: &str, why: &str) -> Status {
     let error = FieldError::invalid("patch", patched, why);
     Status::invalid(&GroupVersionKind::default(), "", &[error])
 }
 
-/// Reads the body of a JSON, merge or strategic patch.
+/// Parses the body of a JSON, merge or strategic patch.
 pub(crate) fn patch_json(body: &[u8], kind: PatchKind) -> Result<(Value, Objections), Status> {
     let (value, twice) = decode::parse(body, Format::Json).map_err(|error| match kind {
         PatchKind::Strategic => Status::bad_request(error),
@@ -65,7 +65,7 @@ pub(crate) fn patch_json(body: &[u8], kind: PatchKind) -> Result<(Value, Objecti
     Ok((value, Objections(twice.into_iter().map(|finding| format!("{prefix}{finding}")).collect())))
 }
 
-/// Reads the body of an apply.
+/// Parses the body of an apply.
 pub(crate) fn yaml(body: &[u8]) -> Result<(Value, Objections), Status> {
     let (value, twice) = decode::parse(body, Format::Yaml)
         .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
@@ -83,14 +83,14 @@ pub(crate) fn yaml(body: &[u8]) -> Result<(Value, Objections), Status> {
     )))
 }
 
-/// A document that a patch made, and how messages quote it: made again for them, as hardly any is refused.
+/// A patched document, and its text for messages, which is computed only for an error.
 pub(crate) struct Patched<'a> {
     pub(crate) value: Value,
     pub(crate) quote: &'a dyn Fn() -> String,
     pub(crate) made_by: MadeBy,
 }
 
-/// How a document was made, which says how it is read.
+/// How a document was created, which determines how it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MadeBy {
     /// As JSON, by a JSON or a merge patch.
@@ -108,7 +108,7 @@ impl MadeBy {
     }
 }
 
-/// Reads a patched document as an object of a kind; what the patch itself was objected to is reported with it.
+/// Decodes a patched document as an object of a kind; strict errors of the patch are reported, too.
 pub(crate) fn patched(
     kind: &Kind,
     patched: Patched<'_>,
@@ -124,7 +124,7 @@ pub(crate) fn patched(
     accepted(decoded, quote, objections, request)
 }
 
-/// Reads what an apply made.
+/// Decodes the result of an apply.
 pub(crate) fn applied(kind: &Kind, value: Value) -> Result<Object, Status> {
     let what = managed_fields::object_text(&value);
     let read = from_unstructured(value, kind.schema()).map_err(|why| {
@@ -138,7 +138,7 @@ pub(crate) fn applied(kind: &Kind, value: Value) -> Result<Object, Status> {
     Ok(kind.decode_value(read).map_err(Status::internal)?.object)
 }
 
-/// Reads a patched document as one of a kind that has no resource of its own.
+/// Decodes a patched document of a kind without its own resource.
 pub(crate) fn with_schema(
     kind: &GroupVersionKind,
     schema: &KindSchema,
@@ -150,7 +150,7 @@ pub(crate) fn with_schema(
     accepted(made_by.decode(value, kind, schema), quote, objections, request)
 }
 
-/// The object that a patched document is, unless something of it or of the patch is objected to.
+/// The decoded object, unless there are errors of the document or of the patch.
 fn accepted(
     decoded: Result<Decoded, String>,
     quote: &dyn Fn() -> String,

@@ -1,16 +1,16 @@
 use crate::Attributes;
 
-/// Which flow a request belongs to: the uids of the objects that sorted it there.
+/// The flow of a request: the uids of the objects that classified it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Of the flow schema.
+    /// The uid of the flow schema.
     pub schema: String,
-    /// Of its priority level.
+    /// The uid of its priority level.
     pub level: String,
 }
 
-/// Sorts requests into flows. In Kubernetes: `flowcontrol.Interface`, as far as it answers and does not queue.
+/// Classifies requests. In Kubernetes: `flowcontrol.Interface`, without queues.
 pub trait Flows: Send + Sync + 'static {
-    /// The flow of a request, if it is known yet.
+    /// The flow of a request, if it is known.
     fn flow_of(&self, attributes: &Attributes) -> Option<Flow>;
 }

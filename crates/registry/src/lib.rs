@@ -1,10 +1,10 @@
-//! What create, get, list, watch, update, patch, apply and delete mean, for any kind.
+//! The verbs create, get, list, watch, update, patch, apply and delete for any kind.
 //!
 //! ```text
 //! Request --Registry--> Kind (Strategy over KindSpec) --write/: Intent, Admission, Plan, commit--> Storage
 //! ```
-//! Start at [`Registry`]. What is special about a kind is its [`KindSpec`]; no kind is known here by name.
-//! Not here: HTTP (`apiserver`), the kinds (`resources`), the plug-ins (`admission`), who may do what (`auth`).
+//! Start at [`Registry`]. The behaviour of a single kind is its [`KindSpec`]; no code depends on a specific kind.
+//! Not here: HTTP (`apiserver`), the kinds (`resources`), the plug-ins (`admission`), authorization (`auth`).
 
 mod admit;
 mod audit;

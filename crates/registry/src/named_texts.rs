@@ -3,10 +3,10 @@
 use coracle_meta::{FieldError, names};
 use serde_json::{Map, Value};
 
-/// How many bytes the annotations of an object may have together.
+/// The maximum total size of an object's annotations, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// What is wrong with the labels at a path. In Kubernetes: `ValidateLabels`.
+/// The errors of the labels at a path. In Kubernetes: `ValidateLabels`.
 pub(crate) fn label_errors(labels: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels.into_iter().flatten() {
@@ -19,7 +19,7 @@ pub(crate) fn label_errors(labels: Option<&Map<String, Value>>, path: &str) -> V
     errors
 }
 
-/// What is wrong with the annotations at a path. In Kubernetes: `ValidateAnnotations`.
+/// The errors of the annotations at a path. In Kubernetes: `ValidateAnnotations`.
 pub(crate) fn annotation_errors(annotations: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! The rules of `metadata` that hold for every kind. In Kubernetes: apimachinery `pkg/api/validation/objectmeta.go`.
+//! The rules of `metadata` for every kind. In Kubernetes: apimachinery `pkg/api/validation/objectmeta.go`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use crate::{KindSpec, Request};
 
 /// The finalizer of a deletion that waits for dependents.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
-/// The finalizer of a deletion that lets dependents stay.
+/// The finalizer of a deletion that orphans dependents.
 pub(crate) const ORPHAN: &str = "orphan";
-/// How long a name is made from `generateName` at the most, without the suffix.
+/// The maximum length of a name generated from `generateName`, without the suffix.
 const GENERATED_BASE: usize = 58;
 
-/// Forgets what only the server sets.
+/// Drops the fields that only the API server sets.
 pub(crate) fn wipe_system_fields(object: &mut Object) {
     for field in ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         object.remove(&["metadata", field]);
     }
 }
 
-/// Gives a new object its uid and its time.
+/// Sets the uid and the creation time of a new object.
 pub(crate) fn fill_system_fields(object: &mut Object, now: Timestamp, ambient: &Ambient) {
     object.set("metadata.uid", ambient.random.uuid());
     object.set("metadata.creationTimestamp", format_time(now));
 }
 
-/// Makes a name from `generateName`, where there is no name.
+/// Generates a name from `generateName` if there is no name.
 pub(crate) fn generate_name(object: &mut Object, ambient: &Ambient) {
     let base = object.text("metadata.generateName");
     if !base.is_empty() && object.name().is_empty() {
@@ -41,7 +41,7 @@ pub(crate) fn generate_name(object: &mut Object, ambient: &Ambient) {
     }
 }
 
-/// Puts the object into the namespace of the request; 400 if it says another.
+/// Sets the namespace of the request; 400 if the object has another one.
 pub(crate) fn ensure_namespace(object: &mut Object, namespace: &str, namespaced: bool) -> Result<(), Status> {
     let expected = if namespaced { namespace } else { "" };
     match object.namespace() {
@@ -60,7 +60,7 @@ pub(crate) fn ensure_namespace(object: &mut Object, namespace: &str, namespaced:
     }
 }
 
-/// Whether the body of a PUT names the object of the URL; 400 if not.
+/// 400 if the name in the body of a PUT is not that of the URL.
 pub(crate) fn check_name(object: &Object, name: &str) -> Result<(), Status> {
     match object.name() {
         own if own == name => Ok(()),
@@ -73,7 +73,7 @@ pub(crate) fn check_name(object: &Object, name: &str) -> Result<(), Status> {
     }
 }
 
-/// Drops owner references that are there twice, with a warning.
+/// Drops duplicate owner references, with a warning.
 pub(crate) fn deduplicate_owners(object: &mut Object, request: &Request, after_admission: bool) {
     let Some(owners) = object.field("metadata.ownerReferences").and_then(Value::as_array) else { return };
     let mut seen = BTreeSet::new();
@@ -92,7 +92,7 @@ pub(crate) fn deduplicate_owners(object: &mut Object, request: &Request, after_a
     object.set("metadata.ownerReferences", kept);
 }
 
-/// What is wrong with the metadata of a new object.
+/// The errors of the metadata of a new object.
 pub(crate) fn validate(object: &Object, namespaced: bool, check_name: impl Fn(&str) -> Vec<String>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let base = object.text("metadata.generateName");
@@ -233,7 +233,7 @@ fn validate_managed_fields(object: &Object, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What is wrong with the name of a field manager. In Kubernetes: `ValidateFieldManager`.
+/// The errors of the name of a field manager. In Kubernetes: `ValidateFieldManager`.
 fn field_manager_errors(manager: &str, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if manager.len() > 128 {
@@ -246,7 +246,7 @@ fn field_manager_errors(manager: &str, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with how the metadata changed. In Kubernetes: `ValidateObjectMetaAccessorUpdate`.
+/// The errors of a change of the metadata. In Kubernetes: `ValidateObjectMetaAccessorUpdate`.
 pub(crate) fn validate_change(new: &Object, old: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if old.is_terminating() {
@@ -283,13 +283,13 @@ pub(crate) fn validate_change(new: &Object, old: &Object) -> Vec<FieldError> {
     errors
 }
 
-/// How Go prints a field that is not there: an empty text, or nil.
+/// How Go prints a missing field: an empty text, or nil.
 fn absent(name: &str) -> Value {
     if matches!(name, "name" | "namespace" | "uid") { Value::from("") } else { Value::Null }
 }
 
-/// What is wrong with the metadata of an update: as it is, and as it changed. Kinds look at the change once more
-/// themselves, which is why it is reported twice.
+/// The errors of the metadata of an update: of the new metadata and of the change. In Kubernetes, kinds validate the
+/// change again, so its errors are reported twice.
 pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool) -> Vec<FieldError> {
     let mut errors = validate(new, namespaced, names::path_segment);
     let change = validate_change(new, old);
@@ -298,7 +298,7 @@ pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool) -> V
     errors
 }
 
-/// What is wrong with the metadata of a new object of a kind.
+/// The errors of the metadata of a new object of a kind.
 pub(crate) fn validate_new(object: &Object, namespaced: bool, spec: &KindSpec) -> Vec<FieldError> {
     let errors = validate(object, namespaced, spec.name);
     if errors.is_empty() { validate(object, namespaced, names::path_segment) } else { errors }

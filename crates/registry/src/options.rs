@@ -6,20 +6,20 @@ use crate::BodyKind;
 /// The query of a get. In Kubernetes: `metav1.GetOptions`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetOptions {
-    /// `?resourceVersion=`, as it came; empty for the newest.
+    /// `?resourceVersion=`, unparsed; empty for the newest.
     pub resource_version: String,
 }
 
-/// The query of a list, a watch or a deletion of a collection, as it came. In Kubernetes: `metav1.ListOptions`.
+/// The query of a list, a watch or a deletion of a collection. In Kubernetes: `metav1.ListOptions`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    /// Which labels.
+    /// The label selector.
     pub label_selector: LabelSelector,
-    /// Which fields, in the names of the served version.
+    /// The field selector, with the names of the served version.
     pub field_selector: FieldSelector,
-    /// `?resourceVersion=`, as it came.
+    /// `?resourceVersion=`, unparsed.
     pub resource_version: String,
-    /// `?resourceVersionMatch=`, as it came; empty if absent.
+    /// `?resourceVersionMatch=`, unparsed; empty if absent.
     pub resource_version_match: String,
     /// `?limit=`; 0 for no limit.
     pub limit: i64,
@@ -38,14 +38,14 @@ pub struct ListOptions {
 pub enum Propagation {
     /// The garbage collector deletes them afterwards.
     Background,
-    /// The object stays until its blocking dependents are gone.
+    /// The object stays until its blocking dependents are deleted.
     Foreground,
-    /// They stay.
+    /// The dependents stay.
     Orphan,
 }
 
 impl Propagation {
-    /// The word in options.
+    /// The value in options.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Background => "Background",
@@ -55,17 +55,17 @@ impl Propagation {
     }
 }
 
-/// What has to hold of the stored object for a write to happen.
+/// The preconditions of a write on the stored object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preconditions {
-    /// The uid it has to have.
+    /// The required uid.
     pub uid: Option<String>,
-    /// The resource version it has to have.
+    /// The required resource version.
     pub resource_version: Option<String>,
 }
 
 impl Preconditions {
-    /// Why `object` is not the one that is meant. In Kubernetes: `Preconditions.Check`.
+    /// Checks the preconditions against `object`. In Kubernetes: `Preconditions.Check`.
     pub fn check(&self, object: &Object) -> Result<(), String> {
         if let Some(uid) = self.uid.as_ref().filter(|uid| *uid != object.uid()) {
             return Err(format!(
@@ -84,14 +84,14 @@ impl Preconditions {
 }
 
 impl Preconditions {
-    /// What they demand, for people.
+    /// The preconditions as text.
     pub(crate) fn sentence(&self) -> String {
         let uid = self.uid.iter().map(|uid| format!("uid {uid}"));
         let version = self.resource_version.iter().map(|version| format!("resourceVersion {version}"));
         uid.chain(version).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether what is stored under `key` fulfils them; why not, in the words of the storage.
+    /// Checks the preconditions against the object stored under `key`; the error has the words of the storage.
     ///
     /// In Kubernetes: `storage.Preconditions.Check`.
     pub fn check_stored(&self, key: &str, object: &Object) -> Result<(), String> {
@@ -108,10 +108,10 @@ impl Preconditions {
     }
 }
 
-/// How to delete. In Kubernetes: `metav1.DeleteOptions` (dry run stands in the [`Request`](crate::Request)).
+/// The options of a deletion. In Kubernetes: `metav1.DeleteOptions` (dry run is in the [`Request`](crate::Request)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// How long the object may take to stop, in seconds.
+    /// The grace period in seconds.
     pub grace_period_seconds: Option<i64>,
     /// What has to hold.
     pub preconditions: Preconditions,
@@ -167,7 +167,7 @@ pub struct Patch {
     pub body: Bytes,
 }
 
-/// 422 about options of a verb rather than about an object.
+/// 422 for options of a verb instead of an object.
 pub(crate) fn invalid_options(kind: &str, errors: &[FieldError]) -> Status {
     Status::invalid(&GroupVersionKind::new("meta.k8s.io", "v1", kind), "", errors)
 }

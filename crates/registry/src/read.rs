@@ -8,7 +8,7 @@ use crate::options::invalid_options;
 use crate::registry::not_served;
 use crate::{Destination, GetOptions, Kind, ListOptions, Planned, Questions, Registry, Request, Subresource};
 
-/// How many events of a watch are converted in one call at most.
+/// The maximum number of events of a watch that are converted in one call.
 const CONVERTED_TOGETHER: usize = 200;
 
 /// A watch of the objects of a kind, in the version of the request.
@@ -17,12 +17,12 @@ pub struct ServedWatch {
     kind: Arc<Kind>,
     registry: Registry,
     request: Request,
-    /// Events that were taken together from the watch, so that a program elsewhere converts their objects in one call.
-    /// Until then they are as they are stored.
+    /// A batch of events, so that a webhook converts their objects in one call. Until then they have the stored
+    /// version.
     ready: VecDeque<Served>,
 }
 
-/// An event on its way out.
+/// An event for the client.
 #[derive(Clone)]
 enum Served {
     Stored(WatchEvent<Stored>),
@@ -36,7 +36,7 @@ impl std::fmt::Debug for ServedWatch {
 }
 
 impl ServedWatch {
-    /// Waits for the next event. `None` after an error: the watch has ended. Safe to cancel.
+    /// Waits for the next event. `None` after an error: the watch has ended. Cancel-safe.
     pub async fn next(&mut self) -> Option<WatchEvent<Stored>> {
         if self.kind.conversions.is_none() {
             let event = self.inner.next().await?;
@@ -52,7 +52,7 @@ impl ServedWatch {
         }
     }
 
-    /// The next event, if there is one already.
+    /// The next event, if one is available.
     pub fn try_next(&mut self) -> Option<WatchEvent<Stored>> {
         if self.kind.conversions.is_none() {
             let event = self.inner.try_next()?;
@@ -66,8 +66,8 @@ impl ServedWatch {
         }
     }
 
-    /// Converts the objects of the event at hand, and of those that are there already behind it. Nothing is taken out
-    /// before it is done, so that it can be cancelled.
+    /// Converts the objects of the current event and of the available events after it. Nothing is removed before the
+    /// conversion is finished, so this is cancel-safe.
     async fn convert(&mut self) {
         if matches!(self.ready.front(), Some(Served::Converted(_))) {
             return;
@@ -87,7 +87,7 @@ impl ServedWatch {
         self.kind.conversions.iter().for_each(|conversions| conversions.clear());
     }
 
-    /// The revision up to which everything has been given; `None` while more is on its way. Safe to cancel.
+    /// The revision up to which all events were returned; `None` while there are more. Cancel-safe.
     pub async fn progress(&mut self) -> Option<i64> {
         if self.ready.is_empty() { self.inner.progress().await } else { None }
     }
@@ -118,12 +118,12 @@ fn serve(kind: &Kind, event: WatchEvent<Stored>) -> Planned<WatchEvent<Stored>> 
 }
 
 impl Registry {
-    /// What a client of the served version gets.
+    /// The object for a client of the served version.
     pub(crate) async fn answer(&self, request: &Request, kind: &Kind, stored: Stored) -> Result<Stored, Status> {
         self.planned(request, kind, || kind.answer(stored.clone())).await
     }
 
-    /// What a client of the served version gets of a list: all are converted in one call.
+    /// The objects of a list for a client of the served version: all are converted in one call.
     async fn answers(&self, request: &Request, kind: &Kind, stored: Vec<Stored>) -> Result<Vec<Stored>, Status> {
         let answers = || Questions::together(stored.iter().map(|stored| kind.answer(stored.clone())));
         self.planned(request, kind, answers).await
@@ -131,10 +131,10 @@ impl Registry {
 }
 
 impl Registry {
-    /// Reads one object as [`Self::get`] does; `None` if it is not there.
+    /// Reads one object like [`Self::get`]; `None` if it does not exist.
     ///
     /// # Errors
-    /// What `get` answers, 404 aside.
+    /// The errors of `get`, except 404.
     pub async fn find(&self, request: &Request, options: &GetOptions) -> Result<Option<Stored>, Status> {
         match self.get(request, options).await {
             Ok(stored) => Ok(Some(stored)),
@@ -143,7 +143,7 @@ impl Registry {
         }
     }
 
-    /// Reads one object, or its part that `request.at.subresource` names.
+    /// Reads one object, or the part that `request.at.subresource` names.
     pub async fn get(&self, request: &Request, options: &GetOptions) -> Result<Stored, Status> {
         let kind = self.kind_of(request)?;
         match (request.at.subresource.as_str(), kind.subresource(&request.at.subresource)) {
@@ -172,8 +172,8 @@ impl Registry {
         self.list_all_or_readable(request, options, false).await
     }
 
-    /// Lists the objects that can be read, and names the keys of the others: for what the server derives from them, which
-    /// must not stop at one value.
+    /// Lists the objects that can be decoded, and the keys of the others, for derived values, which must not fail
+    /// because of one object.
     pub async fn list_readable(&self, request: &Request, options: &ListOptions) -> Result<List, Status> {
         self.list_all_or_readable(request, options, true).await
     }
@@ -204,7 +204,7 @@ impl Registry {
             (_, Some(0)) => Freshness::Any,
             (_, Some(version)) => Freshness::NotOlderThan(version),
         };
-        // A list that takes whatever is at hand is not cut into pages.
+        // A list from the cache without a minimum version has no pages.
         let limit = if freshness == Freshness::Any { 0 } else { limit };
         let query = ListQuery {
             selection: selection(request, &kind, options)?,
@@ -246,7 +246,7 @@ impl Registry {
         Ok(ServedWatch { inner, kind, registry: self.clone(), request: request.clone(), ready: VecDeque::new() })
     }
 
-    /// Where a connection to a subresource goes (`log`, `exec`, `proxy`), if the plug-ins let it pass.
+    /// The destination of a connection to a subresource (`log`, `exec`, `proxy`), if the plug-ins admit it.
     pub async fn connect(
         &self,
         request: &Request,
@@ -272,7 +272,7 @@ impl Registry {
     }
 }
 
-/// Reads a resource version; none if it is empty.
+/// Parses a resource version; `None` if it is empty.
 fn revision(text: &str) -> Result<Option<i64>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -285,12 +285,12 @@ fn revision(text: &str) -> Result<Option<i64>, String> {
     }
 }
 
-/// In Kubernetes the storage's error reaches the client as it is.
+/// In Kubernetes the error of the storage reaches the client unchanged.
 fn unreadable_version(why: String) -> Status {
     Status::failure(500, "", why)
 }
 
-/// A watch that asks for no version begins with what is there, and asks for its end to be marked.
+/// A watch without a version begins with the existing objects and a bookmark at their end.
 /// In Kubernetes: `SetListOptionsDefaults`.
 fn with_watch_defaults(options: &ListOptions) -> ListOptions {
     let mut options = options.clone();
@@ -302,7 +302,7 @@ fn with_watch_defaults(options: &ListOptions) -> ListOptions {
     options
 }
 
-/// Which combinations of options make sense. In Kubernetes: `ValidateListOptions`.
+/// Refuses invalid combinations of options. In Kubernetes: `ValidateListOptions`.
 fn validate_list(options: &ListOptions, is_watch: bool) -> Result<(), Status> {
     let matching = options.resource_version_match.as_str();
     let forbidden = |field: &str, why: &str| FieldError::forbidden(field, why);
@@ -343,7 +343,7 @@ fn validate_list(options: &ListOptions, is_watch: bool) -> Result<(), Status> {
     if errors.is_empty() { Ok(()) } else { Err(invalid_options("ListOptions", &errors)) }
 }
 
-/// Which objects; 400 if a field selector names a field that the kind does not offer.
+/// The selected objects; 400 if a field selector uses a field that the kind does not support.
 fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Selection, Status> {
     let selector = stored_selector(kind, &options.field_selector)?;
     let name = match (request.at.name.as_str(), selector.exact("metadata.name")) {
@@ -354,7 +354,7 @@ fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Se
         }
         (name, _) => name,
     };
-    // What the key says already need not be compared again, and does not count as a filter.
+    // Requirements that the key already satisfies need no comparison, and do not count as a filter.
     let is_said =
         |own: &&FieldRequirement| own.field == "metadata.name" && own.equal && own.value == name && !name.is_empty();
     let rest = selector.requirements.iter().filter(|requirement| !is_said(requirement));
@@ -366,7 +366,7 @@ fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Se
     })
 }
 
-/// A field selector in the words of the stored version.
+/// A field selector with the names of the stored version.
 fn stored_selector(kind: &Kind, selector: &FieldSelector) -> Result<FieldSelector, Status> {
     let requirements = selector.requirements.iter().map(|requirement| {
         let field = stored_label(kind, &requirement.field)?;

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::{AuditNotes, User};
 
-/// What a request asks to be done. In Kubernetes: the verbs of `authorizer.Attributes`.
+/// The verb of a request. In Kubernetes: the verbs of `authorizer.Attributes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
     /// `get`
@@ -30,7 +30,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// The word, as RBAC rules and discovery spell it.
+    /// The verb in RBAC rules and discovery.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -59,40 +59,40 @@ pub enum FieldValidation {
 
 /// The sink of the `Warning` headers of one request; clones share it.
 ///
-/// It keeps what an answer can carry: 4,096 signs and, where there are more, the first 256 of each warning until these are
-/// 4,096 together. In Kubernetes: `filters.WithWarningRecorder`.
+/// It keeps what a response can carry: 4,096 characters. If there are more, each warning is truncated to 256
+/// characters, up to 4,096 in total. In Kubernetes: `filters.WithWarningRecorder`.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings {
     recorded: Arc<Mutex<Recorded>>,
 }
 
-/// How many signs of warnings an answer carries.
+/// The maximum number of characters of warnings in a response.
 const MOST_SIGNS: usize = 4 * 1024;
-/// How many signs of each warning it carries where there are more.
+/// The maximum number of characters of each warning if there are more.
 const MOST_OF_EACH: usize = 256;
 
 #[derive(Debug, Default)]
 struct Recorded {
     seen: BTreeSet<String>,
     in_order: Vec<String>,
-    /// How many signs are sent so far.
+    /// The number of characters so far.
     signs: usize,
-    /// Whether each is cut.
+    /// Whether each warning is truncated.
     is_cut: bool,
 }
 
 impl Warnings {
-    /// Adds a warning, unless the same one is there already, it is empty, no header can carry it or the answer is full.
+    /// Adds a warning, unless it is a duplicate, empty, invalid in a header, or the limit is reached.
     pub fn add(&self, text: impl Into<String>) {
         self.recorded.lock().add(text.into());
     }
 
-    /// Whether nothing that is added can be sent.
+    /// Whether the limit is reached.
     pub fn is_full(&self) -> bool {
         self.recorded.lock().is_full()
     }
 
-    /// The warnings that are sent, in order.
+    /// The warnings in order.
     pub fn texts(&self) -> Vec<String> {
         self.recorded.lock().in_order.clone()
     }
@@ -113,7 +113,7 @@ impl Recorded {
             self.signs += signs;
             return;
         }
-        // The first one that does not fit has all before it cut, too.
+        // The first warning beyond the limit truncates all earlier ones, too.
         let from = if std::mem::replace(&mut self.is_cut, true) { self.in_order.len() - 1 } else { 0 };
         if from == 0 {
             self.signs = 0;
@@ -127,7 +127,7 @@ impl Recorded {
     }
 }
 
-/// What a client has said of how it writes; empty where it leaves that to the server.
+/// The client's own write options; empty if it relies on the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// `?fieldManager=`
@@ -136,41 +136,41 @@ pub struct Said {
     pub field_validation: String,
 }
 
-/// One request, after authentication: who asks for what, and how.
+/// One request after authentication: user, verb, object and options.
 ///
 /// In Kubernetes: `RequestInfo`, `admission.Attributes` and the options of the verbs, in one.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Who is asking.
+    /// The user.
     pub user: Arc<User>,
-    /// For what.
+    /// The verb.
     pub verb: Verb,
-    /// Of what. Clones of the request share it.
+    /// The path of the object. Clones of the request share it.
     pub at: Arc<ResourcePath>,
-    /// Whether everything happens but the write (`?dryRun=All`).
+    /// Whether it is a dry run (`?dryRun=All`).
     pub dry_run: bool,
-    /// Under which name fields are owned: `?fieldManager=`, or the user agent up to its first slash.
+    /// The field manager: `?fieldManager=`, or the user agent up to its first slash.
     pub field_manager: String,
-    /// What to do about unknown fields.
+    /// How unknown fields are handled.
     pub field_validation: FieldValidation,
-    /// What the client has said of both: webhooks are shown that.
+    /// The client's own values of both, for webhooks.
     pub said: Said,
     /// The request's id in the audit log.
     pub audit_id: String,
     /// The `User-Agent`.
     pub user_agent: String,
-    /// The log entry of this request, to be named as the cause of what it does.
+    /// The entry of this request in the event log, which is the cause of its effects.
     pub cause: Option<EntryId>,
-    /// When the request came.
+    /// The time of the request.
     pub now: Timestamp,
-    /// Where warnings go.
+    /// The warnings for the client.
     pub warnings: Warnings,
-    /// What is noted for the audit log.
+    /// The notes for the audit log.
     pub audit: AuditNotes,
 }
 
 impl Request {
-    /// A request of the server itself about `resource`, with nothing optional set.
+    /// A request of the API server itself for `resource`, without options.
     pub fn new(verb: Verb, resource: GroupVersionResource, now: Timestamp) -> Self {
         Self {
             user: Arc::new(User::system()),
@@ -189,14 +189,14 @@ impl Request {
         }
     }
 
-    /// The same asker, time, cause and dry run, about something else: what a verb asks on the way.
+    /// A request with the same user, time, cause and dry run for another object, as a part of a verb.
     #[must_use]
     pub fn about(&self, verb: Verb, resource: GroupVersionResource, namespace: &str, name: &str) -> Self {
         let at = ResourcePath::new(resource).object(namespace, name);
         Self { verb, at: Arc::new(at), ..self.clone() }
     }
 
-    /// Of the object called `name` in `namespace`.
+    /// The request for the object `name` in `namespace`.
     #[must_use]
     pub fn object(mut self, namespace: &str, name: &str) -> Self {
         let at = Arc::make_mut(&mut self.at);
@@ -205,19 +205,19 @@ impl Request {
         self
     }
 
-    /// Of a part of the object.
+    /// The request for a subresource.
     #[must_use]
     pub fn subresource(mut self, subresource: &str) -> Self {
         subresource.clone_into(&mut Arc::make_mut(&mut self.at).subresource);
         self
     }
 
-    /// 404 about the object.
+    /// 404 for the object.
     pub fn not_found(&self) -> Status {
         Status::not_found(&self.group_resource(), &self.at.name)
     }
 
-    /// The resource without its version, as messages name it.
+    /// The resource without its version, for messages.
     pub fn group_resource(&self) -> GroupResource {
         self.at.group_resource()
     }

@@ -1,17 +1,17 @@
-//! What an update may not change is made again what it was.
+//! Restores fields that an update cannot change.
 
 use coracle_meta::Object;
 use serde_json::Value;
 
-/// Makes the value at a dotted path of `new` the one of `old`.
+/// Sets the value at a dotted path of `new` to that of `old`.
 pub fn restore(new: &mut Object, old: &Object, path: &str) {
-    // Most clients change nothing there, and comparing costs less than a copy.
+    // Most clients change nothing there, and a comparison costs less than a copy.
     if new.field(path) != old.field(path) {
         new.set_or_remove(path, old.field(path).cloned());
     }
 }
 
-/// Makes the metadata of `new` that of `old`, the managed fields and the resource version aside.
+/// Sets the metadata of `new` to that of `old`, except the managed fields and the resource version.
 pub fn restore_metadata(new: &mut Object, old: &Object) {
     if restored(new).eq(restored(old)) {
         return;
@@ -25,13 +25,13 @@ pub fn restore_metadata(new: &mut Object, old: &Object) {
     }
 }
 
-/// The members of the metadata that are restored.
+/// The restored fields of the metadata.
 fn restored(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
     let members = object.field("metadata").and_then(Value::as_object).into_iter().flatten();
     members.filter(|(name, _)| !matches!(name.as_str(), "managedFields" | "resourceVersion"))
 }
 
-/// Makes all of `new` that of `old`, but the status, the managed fields and the resource version.
+/// Sets everything in `new` to `old`, except the status, the managed fields and the resource version.
 pub(crate) fn restore_all_but_status(new: &mut Object, old: &Object) {
     let status = new.remove("status");
     let owners = new.remove("metadata.managedFields");

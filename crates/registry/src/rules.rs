@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::{Kind, Planned};
 
 impl Kind {
-    /// All that is wrong with an object, or its change: `errors`, and what the rules say, unless they make no sense then.
+    /// All errors of an object or its change: `errors`, and those of the CEL rules, unless `errors` block their
+    /// evaluation.
     ///
     /// # Errors
     /// If the rules are costly and have to be asked elsewhere, before this is asked again.
@@ -33,7 +34,7 @@ impl Kind {
     }
 }
 
-/// Errors after which rules make no sense.
+/// Whether an error blocks the evaluation of rules.
 fn is_blocking(error: &FieldError) -> bool {
     matches!(
         error.kind,

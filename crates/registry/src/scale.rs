@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{BodyKind, Column, Projection, table};
 
-/// `/scale` of a kind: how many parts there are and should be, and which they are.
+/// `/scale` of a kind: the current and desired replicas, and their selector.
 ///
 /// In Kubernetes: `ScaleREST` of `pkg/registry/apps/*/storage` and of `registry/customresource`.
 #[derive(Clone, Debug)]
@@ -15,31 +15,31 @@ pub struct Scale {
     selector: Option<(SelectorForm, Vec<String>)>,
 }
 
-/// How a kind writes the selector of its parts.
+/// The form of a kind's selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectorForm {
     /// `{matchLabels, matchExpressions}`
     LabelSelector,
-    /// A map of labels, as replication controllers do.
+    /// A map of labels, as in ReplicationControllers.
     Labels,
-    /// The selector in its text form, as custom resources report it.
+    /// The selector in text form, as in custom resources.
     Text,
 }
 
 impl Scale {
-    /// Of a built-in kind: `spec.replicas`, `status.replicas` and `spec.selector` in this form.
+    /// The scale of a built-in kind: `spec.replicas`, `status.replicas` and `spec.selector` in this form.
     pub fn of_replicas(selector: SelectorForm) -> Self {
         let path = |path: [&str; 2]| path.map(str::to_owned).to_vec();
         let selector = Some((selector, path(["spec", "selector"])));
         Self { desired: path(["spec", "replicas"]), current: path(["status", "replicas"]), selector }
     }
 
-    /// Of a custom kind, which says where it has what its scale shows: steps from the root.
+    /// The scale of a custom kind, which defines the paths: steps from the root.
     pub fn at(desired: Vec<String>, current: Vec<String>, selector: Option<Vec<String>>) -> Self {
         Self { desired, current, selector: selector.map(|path| (SelectorForm::Text, path)) }
     }
 
-    /// What is wrong with the counts that the scale of `object` would show.
+    /// The errors of the counts in the scale of `object`.
     pub fn wrong_counts(&self, object: &Object) -> Vec<FieldError> {
         [&self.desired, &self.current].into_iter().filter_map(|path| wrong_count(object, path)).collect()
     }

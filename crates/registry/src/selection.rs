@@ -1,7 +1,7 @@
 use coracle_meta::Object;
 use serde_json::Value;
 
-/// The text of the value at a dotted path: as it is for texts, as JSON prints it for numbers and bools, else empty.
+/// The text of the value at a dotted path: a text itself, numbers and booleans as in JSON, otherwise empty.
 pub(crate) fn text_at(object: &Object, path: &str) -> String {
     match object.field(path) {
         Some(Value::String(text)) => text.clone(),

@@ -13,11 +13,11 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// `string`, `integer`, `number`, `boolean` or `date`.
     pub kind: Cow<'static, str>,
-    /// `name` for the name; else mostly empty.
+    /// `name` for the name; mostly empty otherwise.
     pub format: Cow<'static, str>,
-    /// What the column says.
+    /// The description.
     pub description: Cow<'static, str>,
-    /// 0 to be always shown, 1 for wide output only.
+    /// 0 for always, 1 for only wide output.
     pub priority: i32,
 }
 
@@ -56,18 +56,18 @@ impl Column {
     }
 }
 
-/// What the API documents of `metadata.name`.
+/// The documentation of `metadata.name`.
 const NAME_DESCRIPTION: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
 
-/// What the API documents of `metadata.creationTimestamp`.
+/// The documentation of `metadata.creationTimestamp`.
 const CREATED_DESCRIPTION: &str = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-/// What a column shows of an object at a time.
+/// The cell of an object at a time.
 pub type Cell = Box<dyn Fn(&Object, Timestamp) -> Value + Send + Sync>;
 
-/// A column of a kind's table, and what it shows of each object.
+/// A column of a kind's table, with its cells.
 pub struct TableColumn {
-    /// The column; a cell without one stands beyond the last heading (Kubernetes prints one such, of IPAddresses).
+    /// The heading; a cell without one is after the last heading (Kubernetes has one such cell, for IPAddresses).
     pub heading: Option<Column>,
     /// Its cell.
     pub cell: Cell,
@@ -98,7 +98,7 @@ impl TableColumn {
         Self::new(Column::new(name, "string", description), move |object, _| cell(object))
     }
 
-    /// A whole number.
+    /// An integer.
     pub fn integer(
         name: &'static str,
         description: &'static str,
@@ -107,7 +107,7 @@ impl TableColumn {
         Self::new(Column::new(name, "integer", description), move |object, _| cell(object))
     }
 
-    /// Yes or no.
+    /// A boolean.
     pub fn boolean(
         name: &'static str,
         description: &'static str,
@@ -129,7 +129,7 @@ impl TableColumn {
     }
 }
 
-/// Name and creation time: the table of a kind that has none of its own.
+/// Name and creation time: the default table.
 pub fn default_columns() -> Vec<TableColumn> {
     let created = |object: &Object, _: Timestamp| object.text("metadata.creationTimestamp").into();
     vec![TableColumn::name(), TableColumn::new(Column::new("Created At", "date", CREATED_DESCRIPTION), created)]
@@ -140,7 +140,7 @@ pub fn age(object: &Object, now: Timestamp) -> String {
     since(object.text("metadata.creationTimestamp"), now)
 }
 
-/// How long a time is past, as tables print it: `5m`, `3d4h`; `<unknown>` without a time.
+/// The duration since a time in tables: `5m`, `3d4h`; `<unknown>` without a time.
 pub fn since(time: &str, now: Timestamp) -> String {
     match parse_time(time) {
         Some(time) => human_duration(now.duration_since(time).as_secs()),

@@ -4,22 +4,22 @@ use coracle_meta::{GroupResource, Status};
 
 use crate::Registry;
 
-/// A value of the store that cannot be read as an object of its kind.
+/// A stored value that cannot be decoded as an object of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableValue {
-    /// The resource whose objects are stored where it is.
+    /// The resource of its key.
     pub resource: GroupResource,
     /// Its key in the store.
     pub key: String,
-    /// Why it cannot be read.
+    /// Why it cannot be decoded.
     pub why: String,
 }
 
 impl Registry {
-    /// Reads every stored value of the kinds that are served, and says which cannot be read.
+    /// Reads every stored value of the served kinds, and returns those that cannot be decoded.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// The store does not respond.
     pub async fn unreadable_values(&self) -> Result<Vec<UnreadableValue>, Status> {
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
         let kinds = self.kinds();

@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 
-/// Who is asking. In Kubernetes: `user.Info` in apiserver `pkg/authentication/user`.
+/// A user. In Kubernetes: `user.Info` in apiserver `pkg/authentication/user`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// The name: `admin`, `system:serviceaccount:default:default`, `system:node:node-1`.
     pub name: String,
-    /// The unique id; empty where the authenticator has none.
+    /// The unique id; empty if the authenticator has none.
     pub uid: String,
     /// The groups.
     pub groups: Vec<String>,
-    /// What else the authenticator knows.
+    /// Extra attributes from the authenticator.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 

@@ -10,17 +10,17 @@ use serde_json::Value;
 use crate::registry::ServedVersion;
 use crate::{Kind, Kinds, Planned, Questions, Unplanned};
 
-/// The versions of a kind, as the book-keeping of field owners asks for them.
+/// The versions of a kind, for managed fields.
 #[derive(Debug)]
 pub(crate) struct KindVersions {
     versions: Arc<[ServedVersion]>,
     filter: Filter,
-    /// The conversions that the book-keeping met and that no webhook has done yet.
+    /// The conversions that the managed fields need and that no webhook has done yet.
     needs: Mutex<Questions>,
 }
 
 impl KindVersions {
-    /// All versions in which the stored objects of `kind` are served; a write can own what passes `filter`.
+    /// All versions in which the stored objects of `kind` are served; a write can own the fields that pass `filter`.
     pub(crate) fn of(kinds: &Kinds, kind: &Kind, filter: Filter) -> Self {
         let versions = kinds.versions_of(kind);
         let beside = |(version, other): &ServedVersion| (version.clone(), Arc::clone(other).beside(kind));
@@ -28,10 +28,10 @@ impl KindVersions {
         Self { versions, filter, needs: Mutex::default() }
     }
 
-    /// The result of the book-keeping, if it had all versions of the objects that it needed.
+    /// The result, if all required versions of the objects were available.
     ///
     /// # Errors
-    /// The conversions to ask for first, else the error of the book-keeping.
+    /// The required conversions, otherwise the error in `result`.
     pub(crate) fn settled<T>(&self, result: Result<T, Status>) -> Planned<T> {
         let needs = std::mem::take(&mut *self.needs.lock());
         if needs.is_empty() { result.map_err(Unplanned::Refused) } else { Err(Unplanned::Needs(needs)) }

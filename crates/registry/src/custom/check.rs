@@ -9,7 +9,7 @@ use super::definition::{Definition, list};
 use super::names_check::{check_names, check_required_names};
 use super::version_check::{check_columns, check_schema, check_selectable, check_subresources, deprecation_problem};
 
-/// What is wrong with a definition. In Kubernetes: `ValidateCustomResourceDefinition`.
+/// The errors of a definition. In Kubernetes: `ValidateCustomResourceDefinition`.
 pub(super) fn check(object: &Object) -> Vec<FieldError> {
     let definition = Definition::read(object);
     let mut errors = Vec::new();
@@ -21,14 +21,14 @@ pub(super) fn check(object: &Object) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with a change of a definition. In Kubernetes: `ValidateCustomResourceDefinitionUpdate`.
+/// The errors of a change of a definition. In Kubernetes: `ValidateCustomResourceDefinitionUpdate`.
 pub(super) fn check_update(new: &Object, old: &Object) -> Vec<FieldError> {
     let mut errors = check_against(&Definition::read(new), new, Some(old));
     let is_of_schema = |error: &FieldError| error.field.contains("openAPIV3Schema");
     if errors.iter().any(is_of_schema) {
-        // What a schema got wrong before that was refused may stay as it is.
+        // Existing errors of a schema can stay.
         let known = check_against(&Definition::read(old), old, None);
-        // Equal errors are of one field: of those there are few.
+        // Equal errors have the same field, and there are few for each field.
         let mut of_field: BTreeMap<&str, Vec<&FieldError>> = BTreeMap::new();
         known.iter().for_each(|error| of_field.entry(&error.field).or_default().push(error));
         let is_known =
@@ -38,20 +38,20 @@ pub(super) fn check_update(new: &Object, old: &Object) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with a write of the status. In Kubernetes: `ValidateUpdateCustomResourceDefinitionStatus`.
+/// The errors of a write of the status. In Kubernetes: `ValidateUpdateCustomResourceDefinitionStatus`.
 pub(super) fn check_status(new: &Object, _old: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_names(new.field("status.acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames", &mut errors);
     errors
 }
 
-/// The formats that values are not held to, for each time that a schema of a string names one.
+/// The formats that are not validated, for each occurrence in the schema of a string.
 /// In Kubernetes: `getUnrecognizedFormatsInCRD`.
 pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     let formats = |object: &Object| {
         let versions = list(object.as_value(), "/spec/versions").to_vec();
         let mut schemas: Vec<Value> = versions.into_iter().map(|version| schema_of(&version).clone()).collect();
-        // What all versions say is kept once.
+        // A common schema of all versions is kept once.
         if schemas.iter().all(|schema| schema == &schemas[0]) {
             schemas.truncate(1);
         }
@@ -62,7 +62,7 @@ pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     unrecognized.map(|format| format!("unrecognized format {format:?}")).collect()
 }
 
-/// What is wrong with a definition, which may have been another before.
+/// The errors of a definition, given its previous version, if any.
 fn check_against(definition: &Definition, object: &Object, old: Option<&Object>) -> Vec<FieldError> {
     let value = object.as_value();
     let mut errors = Vec::new();
@@ -99,7 +99,7 @@ fn check_against(definition: &Definition, object: &Object, old: Option<&Object>)
     errors
 }
 
-/// Whether a default stands anywhere in a schema.
+/// Whether a schema contains a default.
 fn has_defaults(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields.iter().any(|(name, below)| match name.as_str() {
@@ -155,7 +155,7 @@ fn check_group_and_scope(definition: &Definition, object: &Object, errors: &mut 
     }
 }
 
-/// What versions were before, by their names.
+/// The previous versions, by name.
 #[derive(Default)]
 struct Unchanged<'o> {
     before: BTreeMap<JsonKey<'o>, &'o Value>,
@@ -170,13 +170,13 @@ impl<'o> Unchanged<'o> {
         Self { before }
     }
 
-    /// Whether a version has the schema that it had. In Kubernetes: `findVersionsWithUnchangedSchemas`.
+    /// Whether the schema of a version is unchanged. In Kubernetes: `findVersionsWithUnchangedSchemas`.
     fn schema(&self, version: &Value) -> bool {
         let before = self.before.get(&JsonKey(&version["name"]));
         before.is_some_and(|before| schema_of(before) == schema_of(version))
     }
 
-    /// Whether a version had more selectable fields than may be, and still has them.
+    /// Whether a version already had too many selectable fields, and they are unchanged.
     fn selectable(&self, version: &Value) -> bool {
         let before = self.before.get(&JsonKey(&version["name"]));
         before.is_some_and(|before| before["selectableFields"] == version["selectableFields"])
@@ -189,13 +189,13 @@ fn schema_of(version: &Value) -> &Value {
     version.pointer("/schema/openAPIV3Schema").unwrap_or(NOTHING)
 }
 
-/// Whether all versions say the same at a place: Kubernetes moves that to the definition as a whole.
+/// Whether all versions are equal at a place: Kubernetes moves the value to the whole definition.
 fn is_shared(versions: &[Value], pointer: &str) -> bool {
     let at = |version: &Value| version.pointer(pointer).cloned().unwrap_or_default();
     versions.first().map(at).is_some_and(|first| versions.iter().all(|version| at(version) == first))
 }
 
-/// What versions may share.
+/// The fields that versions can share.
 const SHARED: [&str; 4] = ["/schema", "/subresources", "/additionalPrinterColumns", "/selectableFields"];
 
 fn check_versions(value: &Value, unchanged: &Unchanged<'_>, errors: &mut Vec<FieldError>) {
@@ -235,7 +235,7 @@ fn check_versions(value: &Value, unchanged: &Unchanged<'_>, errors: &mut Vec<Fie
     }
 }
 
-/// What is wrong with what all versions share.
+/// The errors of shared fields.
 fn check_shared(value: &Value, unchanged: &Unchanged<'_>, errors: &mut Vec<FieldError>) {
     let versions = list(value, "/spec/versions");
     let Some(first) = versions.first() else { return };
@@ -279,7 +279,7 @@ fn check_version_list(value: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The versions as Kubernetes prints its internal form of them; what they share stands elsewhere there.
+/// The versions as Kubernetes prints its internal form, without shared fields.
 fn go_versions(value: &Value) -> String {
     let print = |version: &Value| {
         let flag = |name: &str| version.get(name).and_then(Value::as_bool).unwrap_or(false);
@@ -325,7 +325,7 @@ fn check_stored_versions(definition: &Definition, object: &Object, errors: &mut 
     }
 }
 
-/// What the annotation of a group that needs approval says. In Kubernetes: `APIApprovalState`.
+/// The state of the API approval annotation. In Kubernetes: `APIApprovalState`.
 #[derive(PartialEq, Eq)]
 enum Approval {
     Missing,
@@ -348,7 +348,7 @@ fn approval(object: &Object) -> Approval {
     }
 }
 
-/// Groups of the community need an approval. In Kubernetes: `validateAPIApproval`.
+/// Community groups need an approval. In Kubernetes: `validateAPIApproval`.
 fn check_approval(definition: &Definition, object: &Object, old: Option<&Object>, errors: &mut Vec<FieldError>) {
     const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
     let group = definition.group.as_str();

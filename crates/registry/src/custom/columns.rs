@@ -5,7 +5,7 @@ use super::definition::ColumnDefinition;
 use super::json_path::JsonPath;
 use crate::table::{self, Column, TableColumn};
 
-/// The table of a custom kind: its name, and the columns that its definition adds, or else its age.
+/// The table of a custom kind: the name, and the columns of its definition, or the age if there are none.
 /// In Kubernetes: `customresource/tableconvertor`.
 pub(super) fn columns(definitions: &[ColumnDefinition]) -> Vec<TableColumn> {
     let mut columns = vec![TableColumn::name()];
@@ -30,7 +30,7 @@ pub(super) fn columns(definitions: &[ColumnDefinition]) -> Vec<TableColumn> {
     columns
 }
 
-/// A column that shows the first of what it finds at a path.
+/// A column with the first value at a path.
 fn column(heading: Column, path: &str) -> TableColumn {
     let (kind, path) = (heading.kind.clone(), JsonPath::parse(path).ok());
     TableColumn::new(heading, move |object, now| {
@@ -39,7 +39,7 @@ fn column(heading: Column, path: &str) -> TableColumn {
     })
 }
 
-/// A value as its column shows it; null for one that is not of the column's type.
+/// The cell of a value; null for a value of another type than the column's.
 fn cell(kind: &str, value: &Value, now: Timestamp) -> Value {
     match (kind, value) {
         ("integer", Value::Number(number)) => match number.as_i64() {

@@ -17,7 +17,7 @@ pub(super) fn is_established(object: &Object) -> bool {
     holds(object, "Established")
 }
 
-/// Sets a condition; its time only moves when its status does. Reports whether anything changed.
+/// Sets a condition; its transition time changes only with its status. Returns whether anything changed.
 pub(super) fn set_condition(
     object: &mut Object,
     kind: &str,

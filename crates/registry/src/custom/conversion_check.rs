@@ -9,8 +9,8 @@ use crate::client_config::{wrong_ca_bundle, wrong_service, wrong_url};
 const WEBHOOK: &str = "spec.conversion.webhookClientConfig";
 const VERSIONS: &str = "spec.conversion.conversionReviewVersions";
 
-/// What is wrong with how objects are converted; `may_trust_anything` says that the certificates of the webhook are not
-/// looked at. In Kubernetes: `validateCustomResourceConversion`.
+/// The errors of the conversion of a definition; with `may_trust_anything` the certificates of the webhook are not
+/// validated. In Kubernetes: `validateCustomResourceConversion`.
 pub(super) fn check_conversion(object: &Object, may_trust_anything: bool, errors: &mut Vec<FieldError>) {
     let Some(conversion) = object.field("spec.conversion").filter(|conversion| conversion.is_object()) else { return };
     let webhook = conversion.get("webhook").unwrap_or(&Value::Null);

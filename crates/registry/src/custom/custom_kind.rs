@@ -12,7 +12,7 @@ use super::rules::ValidationRules;
 use crate::restore::restore_all_but_status;
 use crate::{ConversionWebhook, Generation, KindSpec, Offers, Request, Strategy, Subresource};
 
-/// The verbs of custom resources, in the order in which Kubernetes lists them.
+/// The verbs of custom resources, in Kubernetes' order.
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
 /// A custom kind in one version. In Kubernetes: `customResourceStrategy`.
@@ -26,7 +26,7 @@ pub(super) struct CustomKind {
     hub: Option<Arc<CustomKind>>,
     fits_when_read: bool,
     is_terminating: bool,
-    /// What objects look like in each version, by its `apiVersion`.
+    /// The structural schema of each version, by `apiVersion`.
     schemas: Arc<BTreeMap<String, Arc<Structural>>>,
 }
 
@@ -80,7 +80,7 @@ impl CustomKind {
         self.version.scale.as_ref().map(|scale| scale.wrong_counts(object)).unwrap_or_default()
     }
 
-    /// The items that lists hold twice, unless they did so before.
+    /// Duplicate items of lists, except existing ones.
     fn newly_doubled_items(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         let schema = &self.version.schema;
         let doubled = schema.doubled_items(new.tree());
@@ -116,7 +116,7 @@ fn row(definition: &Definition, version: &Version, kind: &GroupVersionKind) -> R
     }
 }
 
-/// What is wrong with a status, which Kubernetes looks at by itself: messages name what stands in it from there on.
+/// The errors of a status. Kubernetes validates it separately, so paths begin at the status.
 /// In Kubernetes: `customResourceValidator.ValidateStatusUpdate`.
 fn wrong_status(schema: &Structural, new: &Object, old: &Object) -> Vec<FieldError> {
     let (Some(below), Some(status)) = (schema.properties.get("status"), new.tree().get("status")) else {

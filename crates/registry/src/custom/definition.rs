@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{ConversionWebhook, Scale};
 
-/// Under which name the server writes the status of definitions.
+/// The field manager of the API server for the status of definitions.
 pub(super) const MANAGER: &str = "kube-apiserver";
 
 /// The resource of definitions.
@@ -14,7 +14,7 @@ pub(super) fn resource() -> GroupVersionResource {
     GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 }
 
-/// A definition of a kind, read from its object. What is missing is empty: definitions are checked elsewhere.
+/// A definition of a kind, read from its object. Missing parts are empty: definitions are validated elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Definition {
     /// The name of the object.
@@ -23,11 +23,11 @@ pub(super) struct Definition {
     pub scope: Scope,
     pub names: Names,
     pub versions: Vec<Version>,
-    /// How often it was defined otherwise, and once more.
+    /// The generation of the object.
     pub generation: i64,
-    /// Whether its objects are being deleted, so that none is created.
+    /// Whether it is terminating, so that no objects can be created.
     pub is_terminating: bool,
-    /// Who converts objects, if it takes more than another name.
+    /// The conversion webhook, if a change of `apiVersion` does not suffice.
     pub conversion: Option<Arc<ConversionWebhook>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Version {
     /// The warning of a deprecated version.
     pub deprecation: Option<String>,
     pub schema: Arc<Structural>,
-    /// The schema as it came.
+    /// The schema as in the definition.
     pub published: Value,
     pub has_status: bool,
     pub scale: Option<Scale>,

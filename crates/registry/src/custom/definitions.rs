@@ -14,7 +14,7 @@ use super::former_version;
 use super::names_acceptance::NamesInUse;
 use crate::{Former, GetOptions, Hooks, KindSpec, ListOptions, Registry, Request, Verb};
 
-/// CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
+/// CustomResourceDefinitions: the kinds that they define are served as soon as they are stored.
 pub fn definitions() -> KindSpec {
     KindSpec {
         store_directory: "apiextensions.k8s.io/customresourcedefinitions".to_owned(),
@@ -65,7 +65,7 @@ fn set_defaults(object: &mut Object) {
     }
 }
 
-/// Serves what definitions define, and stops when they go.
+/// Serves the kinds of definitions, and stops when these are deleted.
 struct ServeDefined;
 
 #[async_trait]
@@ -107,7 +107,7 @@ impl Hooks for ServeDefined {
     }
 }
 
-/// Keeps in mind in which versions objects may be stored.
+/// Adds the storage version to the stored versions in the status.
 fn remember_stored_version(object: &mut Object) {
     let value = object.as_value();
     let storage = list(value, "/spec/versions").iter().find(|version| version["storage"] == true);
@@ -119,7 +119,7 @@ fn remember_stored_version(object: &mut Object) {
     }
 }
 
-/// Whether a definition had accepted names that it no longer has.
+/// Whether a definition has lost accepted names.
 fn frees_names(new: &Object, old: &Object) -> bool {
     let accepted = |object: &Object| object.field("status.acceptedNames").cloned().unwrap_or_default();
     let (new, old) = (accepted(new), accepted(old));
@@ -128,7 +128,7 @@ fn frees_names(new: &Object, old: &Object) -> bool {
 }
 
 impl Registry {
-    /// Serves the kinds that the stored definitions define. To be called once, before the first request.
+    /// Serves the kinds of the stored definitions. Must be called once, before the first request.
     ///
     /// # Errors
     /// The definitions cannot be read.
@@ -149,7 +149,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Accepts the names of a definition, serves its kinds, and says so in its status.
+    /// Accepts the names of a definition, serves its kinds, and writes its status.
     async fn establish(&self, request: &Request, object: &Object) -> Result<(), Status> {
         let definition = Definition::read(object);
         let accepted = self.names_in_use(request, object).await?.accept(object);
@@ -180,7 +180,7 @@ impl Registry {
         let about = request.about(Verb::Update, resource(), "", object.name()).subresource("status");
         let about = Request { field_manager: MANAGER.to_owned(), ..about };
         match self.update(&about, changed).await {
-            // The write that came between establishes the definition itself.
+            // The conflicting write establishes the definition itself.
             Err(status) if status.is_conflict() || status.is_not_found() => Ok(()),
             other => other.map(|_| ()),
         }
@@ -201,7 +201,7 @@ impl Registry {
         Ok(used)
     }
 
-    /// Looks again at the definitions of a group that wait for names, because another no longer has some.
+    /// Processes the definitions of a group that wait for names again, because another definition has lost some.
     async fn accept_freed_names(&self, request: &Request, definition: &Object) -> Result<(), Status> {
         for other in self.siblings(request, definition).await? {
             if !holds(&other, "NamesAccepted") && !other.is_terminating() {
@@ -211,8 +211,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Serves the kinds of a definition that was just written. Another request may have removed the definition since, and so
-    /// have stopped serving its kinds before they were served.
+    /// Serves the kinds of a definition that was just written. Another request may have deleted the definition in the
+    /// meantime, and stopped serving its kinds before they were served.
     async fn serve_while_stored(&self, request: &Request, definition: &Definition) -> Result<(), Status> {
         let about = request.about(Verb::Get, resource(), "", &definition.name);
         self.serve(definition);
@@ -228,8 +228,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Serves the kinds of a definition, and no longer the versions that it serves no more. None takes the place of a
-    /// built-in kind.
+    /// Serves the kinds of a definition, and stops serving its unserved versions. Built-in kinds are never replaced.
     pub(super) fn serve(&self, definition: &Definition) {
         let kinds = self.kinds();
         let mut versions = CustomKind::all(definition);

@@ -9,18 +9,17 @@ use super::conditions::{is_established, set_condition};
 use super::definition::{Definition, MANAGER, Version, resource};
 use crate::{DeleteOptions, Derived, GetOptions, ListOptions, Lists, Registry, Request, Verb};
 
-/// What keeps a definition until its objects are gone.
+/// The finalizer that keeps a definition until its objects are deleted.
 pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// How often the server looks whether the objects of a terminating definition are gone.
+/// The interval of checks whether the objects of a terminating definition are deleted.
 /// In Kubernetes: `CRDFinalizer.deleteInstances`.
 const POLL: Duration = Duration::from_secs(5);
 
-/// The condition that shows how far the deletion of a definition is.
+/// The condition with the progress of the deletion.
 pub(super) const TERMINATING: &str = "Terminating";
 
-/// Deletes all objects of a kind whose definition is terminating, and then the definition. Reports whether objects are
-/// left.
+/// Deletes all objects of a terminating definition, and then the definition. Returns whether objects are left.
 pub(super) async fn finish(registry: &Registry, request: &Request, definition: &Definition) -> Result<bool, Status> {
     match delete_objects(registry, request, definition).await {
         Ok(true) => Ok(true),
@@ -31,7 +30,7 @@ pub(super) async fn finish(registry: &Registry, request: &Request, definition: &
     }
 }
 
-/// Deletes all objects of a kind. Reports whether some are left.
+/// Deletes all objects of a kind. Returns whether some are left.
 async fn delete_objects(registry: &Registry, request: &Request, definition: &Definition) -> Result<bool, Status> {
     let Some(version) = served_version(registry, definition) else { return Ok(false) };
     let about = request.about(Verb::DeleteCollection, definition.resource(&version.name), "", "");
@@ -50,7 +49,7 @@ fn served_version<'d>(registry: &Registry, definition: &'d Definition) -> Option
     })
 }
 
-/// Removes the finalizer of a definition whose objects are gone.
+/// Removes the finalizer of a definition without objects.
 async fn release(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
     let about = Request { field_manager: MANAGER.to_owned(), ..request.about(Verb::Get, resource(), "", name) };
     let Some(stored) = registry.find(&about, &GetOptions::default()).await? else { return Ok(()) };
@@ -67,24 +66,24 @@ async fn release(registry: &Registry, request: &Request, name: &str) -> Result<(
     object.set_finalizers(object.finalizers().into_iter().filter(|finalizer| finalizer != CLEANUP).collect());
     let about = Request { verb: Verb::Update, ..about }.subresource("status");
     match registry.update(&about, object).await {
-        // The write that came between is seen by the next round.
+        // The next round sees the conflicting write.
         Err(status) if status.is_not_found() || status.is_conflict() => Ok(()),
         other => other.map(|_| ()),
     }
 }
 
-/// Whether a definition waits for its objects to go.
+/// Whether a definition waits for the deletion of its objects.
 fn waits(object: &Object) -> bool {
     object.is_terminating() && object.finalizers().iter().any(|finalizer| finalizer == CLEANUP)
 }
 
-/// The names of the definitions that wait for their objects to go.
+/// The names of the definitions that wait for the deletion of their objects.
 fn waiting(lists: &Lists, _before: &BTreeSet<String>) -> BTreeSet<String> {
     let waiting = lists.of(&resource()).filter(|object| waits(object));
     waiting.map(|object| object.name().to_owned()).collect()
 }
 
-/// One look at all definitions that wait; an error is the reason to look again.
+/// One check of all waiting definitions; an error causes another check.
 async fn look(registry: Registry, names: Arc<BTreeSet<String>>) -> Result<(), Status> {
     let mut left = Vec::new();
     for name in &*names {
@@ -99,8 +98,8 @@ async fn look(registry: Registry, names: Arc<BTreeSet<String>>) -> Result<(), St
 }
 
 impl Registry {
-    /// Deletes the objects of terminating definitions and, when none is left, the definitions: those whose objects wait
-    /// for finalizers, and those that an API server that stopped has left. Runs until it is dropped.
+    /// Deletes the objects of terminating definitions and, when no objects are left, the definitions. This covers
+    /// objects with finalizers, and definitions that a stopped API server has left behind. Runs until it is dropped.
     ///
     /// In Kubernetes: `CRDFinalizer`.
     pub async fn finish_custom_kinds(&self) -> Infallible {

@@ -1,6 +1,6 @@
 use coracle_schema::structural::Structural;
 
-/// The path of a field that a rule blames, below a schema, as errors show it.
+/// The `fieldPath` of a rule below a schema, as errors show it.
 /// In Kubernetes: `cel.ValidFieldPath`.
 pub(super) fn normalized(path: &str, schema: &Structural) -> Result<String, &'static str> {
     let no_field = "does not refer to a valid field";

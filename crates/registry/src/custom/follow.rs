@@ -7,13 +7,13 @@ use super::conditions::is_established;
 use super::definition::{Definition, resource};
 use crate::{Derived, Lists, Registry};
 
-/// What is defined, by the names of the definitions.
+/// The established definitions by name.
 type Defined = BTreeMap<String, Established>;
 
-/// A definition whose kinds are to be served.
+/// A definition whose kinds must be served.
 struct Established {
     resource_version: String,
-    /// None if its names were not accepted (yet): kinds that are served stay as they are.
+    /// `None` if its names are not accepted (yet): served kinds do not change.
     definition: Option<Definition>,
 }
 

@@ -1,17 +1,17 @@
 use coracle_meta::Object;
 use serde_json::{Map, Value, json};
 
-/// What all versions may share in `v1beta1`, and each version has for itself in `v1`: the name in the specification, and
-/// in a version.
+/// The fields that all versions can share in `v1beta1`, and that each version has in `v1`: the name in the spec, and in
+/// a version.
 const SHARED: [(&str, &str); 3] = [
     ("validation", "schema"),
     ("subresources", "subresources"),
     ("additionalPrinterColumns", "additionalPrinterColumns"),
 ];
 
-/// Makes a definition of `apiextensions.k8s.io/v1beta1`, as which kube-apiserver stores definitions still, one of `v1`.
+/// Converts a definition from `apiextensions.k8s.io/v1beta1`, in which kube-apiserver stores definitions, to `v1`.
 ///
-/// In Kubernetes: the defaults of `v1beta1` and the conversions by way of the internal version.
+/// In Kubernetes: the defaults of `v1beta1` and the conversions through the internal version.
 pub(super) fn to_v1(object: &mut Object) {
     object.edit(|tree| {
         if let Some(Value::Object(spec)) = tree.get_mut("spec") {

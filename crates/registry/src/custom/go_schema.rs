@@ -6,21 +6,21 @@ use serde_json::Value;
 enum Print {
     Text,
     Flag,
-    /// Whatever it is, or null.
+    /// Any value, or null.
     Any,
     Schema,
     Schemas,
     SchemaMap,
     /// One schema, or a list of them.
     Items,
-    /// A schema, or whether anything goes.
+    /// A schema, or a boolean.
     OrBool,
     /// `externalDocs`
     Docs,
     Rules,
 }
 
-/// The fields of Go's struct in its order: its name of each, and that in JSON.
+/// The fields of Go's struct in its order: the Go name and the JSON name.
 const FIELDS: [(&str, &str, Print); 44] = [
     ("ID", "id", Print::Text),
     ("Schema", "$schema", Print::Text),
@@ -68,7 +68,7 @@ const FIELDS: [(&str, &str, Print); 44] = [
     ("XValidations", "x-kubernetes-validations", Print::Rules),
 ];
 
-/// A schema as Go prints its internal struct into an error. In Kubernetes: `apiextensions.JSONSchemaProps`.
+/// A schema as Go prints its internal struct in an error. In Kubernetes: `apiextensions.JSONSchemaProps`.
 pub(super) fn printed(schema: &Value) -> String {
     let fields = FIELDS.iter().map(|(go, json, print)| {
         let value = schema.get(json).filter(|value| !value.is_null());

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-/// A path as columns of custom kinds use it: `.spec.a`, `.list[0]`, `.list[*].name`, `.x['a.b']`,
+/// A JSON path in columns of custom kinds: `.spec.a`, `.list[0]`, `.list[*].name`, `.x['a.b']`,
 /// `.conditions[?(@.type=="Ready")].status`. In Kubernetes: `client-go/util/jsonpath`, without its templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JsonPath {
@@ -12,7 +12,7 @@ enum Step {
     Field(String),
     Index(i64),
     All,
-    /// The items of which the value at a path equals, or does not equal, a value.
+    /// The items whose value at a path equals, or does not equal, a value.
     Filter {
         path: Vec<String>,
         equals: bool,
@@ -23,7 +23,7 @@ enum Step {
 }
 
 impl JsonPath {
-    /// Reads a path; the error says what is not understood.
+    /// Parses a path; the error names the unsupported part.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut steps = Vec::new();
         let mut rest = text;
@@ -57,7 +57,7 @@ impl JsonPath {
     }
 }
 
-/// Where a bracket ends, quotes considered.
+/// The end of a bracket, with respect to quotes.
 fn bracket_end(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut depth = 0_usize;

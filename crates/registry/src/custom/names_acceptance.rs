@@ -5,19 +5,19 @@ use serde_json::{Map, Value};
 
 use super::definition::list;
 
-/// The names that the other definitions of a group have.
+/// The names of the other definitions of a group.
 #[derive(Debug, Default)]
 pub(super) struct NamesInUse {
     resources: BTreeSet<String>,
     kinds: BTreeSet<String>,
 }
 
-/// Which names of a definition are accepted.
+/// The accepted names of a definition.
 #[derive(Debug, PartialEq)]
 pub(super) struct AcceptedNames {
     /// `status.acceptedNames`
     pub(super) names: Value,
-    /// Why not all of them are accepted: a reason and a message.
+    /// Why not all names are accepted: a reason and a message.
     pub(super) conflict: Option<(&'static str, String)>,
 }
 
@@ -39,7 +39,7 @@ impl NamesInUse {
         self.kinds.extend(kinds.filter(|name| !name.is_empty()).map(str::to_owned));
     }
 
-    /// Accepts the names of a definition that no other has, and those that it has already.
+    /// Accepts the unused names of a definition, and those that it already has.
     /// In Kubernetes: `calculateNamesAndConditions`.
     pub(super) fn accept(&self, definition: &Object) -> AcceptedNames {
         let nothing = Value::Null;

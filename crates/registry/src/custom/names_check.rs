@@ -16,7 +16,7 @@ pub(super) fn check_required_names(names: &Names, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// What is wrong with names that are there. In Kubernetes: `ValidateCustomResourceDefinitionNames`.
+/// The errors of existing names. In Kubernetes: `ValidateCustomResourceDefinitionNames`.
 pub(super) fn check_names(found: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let text = |field: &str| found.get(field).and_then(Value::as_str).unwrap_or("");
     for field in ["plural", "singular"] {

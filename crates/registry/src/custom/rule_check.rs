@@ -11,12 +11,12 @@ use super::field_path;
 use super::rule_cost::{self, Cardinality, Costs};
 use super::rule_schema::{environment, rule_schema};
 
-/// What is wrong with the rules of the schema of a kind that stands at `path` in its definition, and what they can cost;
-/// a schema that is as it was may have rules that cost too much alone.
-/// In Kubernetes: `ValidateCustomResourceDefinitionOpenAPISchema`, as far as it is about rules.
+/// The errors of the rules of a schema at `path` in its definition, and their estimated costs. Single rules of an
+/// unchanged schema can exceed the cost limit.
+/// In Kubernetes: the part of `ValidateCustomResourceDefinitionOpenAPISchema` about rules.
 ///
-/// `elsewhere` is what else is wrong with the schema: expressions are looked at where nothing is, and nowhere if the
-/// schema is not structural.
+/// `elsewhere` are the other errors of the schema: expressions are validated only at places without them, and not at
+/// all if the schema is not structural.
 pub(super) fn check_rules(
     schema: &Structural,
     path: &str,
@@ -34,7 +34,7 @@ pub(super) fn check_rules(
 }
 
 struct Walk<'e> {
-    /// The fields that something else is wrong with.
+    /// The fields with other errors.
     elsewhere: Option<BTreeSet<&'e str>>,
     of_words: Vec<FieldError>,
     of_expressions: Vec<FieldError>,
@@ -47,7 +47,7 @@ struct Place<'p> {
     schema: &'p Structural,
     path: &'p str,
     is_resource: bool,
-    /// The outermost list around whose items cannot be compared with what they were.
+    /// The outermost enclosing list whose items cannot be correlated with their previous versions.
     uncorrelatable: Option<&'p str>,
     cardinality: Cardinality,
 }
@@ -69,7 +69,7 @@ impl Walk<'_> {
         for (index, rule) in schema.rules.iter().enumerate() {
             check_words(rule, schema, &format!("{path}.x-kubernetes-validations[{index}]"), &mut self.of_words);
         }
-        // Expressions about what is wrong itself would only repeat it in worse words.
+        // Expressions at a place with errors would only repeat these less clearly.
         let is_right_elsewhere = self.elsewhere.as_ref().is_some_and(|wrong| {
             let after = wrong.range::<str, _>((Bound::Included(path), Bound::Unbounded)).next();
             !after.is_some_and(|field| field.starts_with(path))
@@ -95,7 +95,7 @@ impl Walk<'_> {
         self.visit(&Place { schema, path, is_resource: schema.embedded_resource, cardinality, ..*above });
     }
 
-    /// Whether the expressions compile, and what they can cost; gives whether the rule looks at what was there before.
+    /// Compiles the expressions and adds their costs; returns whether the rule uses the previous value.
     fn expressions(&mut self, rule: &Rule, seen: &Arc<Schema>, path: &str, cardinality: u64) -> bool {
         let environment = environment(rule, seen);
         let refuse = |field: &str, what: &str| {
@@ -136,7 +136,7 @@ impl Walk<'_> {
         expression.variables().contains("oldSelf")
     }
 
-    /// Whether a rule may look at what was there before.
+    /// Whether a rule can use the previous value.
     fn comparisons(&mut self, rule: &Rule, uses_old: bool, path: &str, uncorrelatable: Option<&str>) {
         if let (true, Some(within)) = (uses_old, uncorrelatable) {
             let what = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
@@ -149,10 +149,10 @@ impl Walk<'_> {
     }
 }
 
-/// Why an expression cannot be used.
+/// Why an expression is unusable.
 enum Uncompiled {
     Text(String),
-    /// A part of it is constant and has no value.
+    /// A constant part of it has no value.
     Constant(String),
 }
 
@@ -163,7 +163,7 @@ fn compiled(text: &str, environment: &Environment) -> Result<Expression, Uncompi
     })
 }
 
-/// What is wrong with a rule besides its expressions.
+/// The errors of a rule except those of its expressions.
 fn check_words(rule: &Rule, schema: &Structural, path: &str, errors: &mut Vec<FieldError>) {
     let has_lines = |text: &str| text.contains(['\n', '\r']);
     let (text, message) = (rule.rule.trim(), rule.message.trim());
@@ -199,7 +199,7 @@ fn check_words(rule: &Rule, schema: &Structural, path: &str, errors: &mut Vec<Fi
     }
 }
 
-/// A rule as Go prints it into an error.
+/// A rule as Go prints it in an error.
 fn go_rule(rule: &Rule) -> String {
     let text = |text: &str| go_json(&Value::from(text).to_string());
     let reason = if rule.reason.is_empty() { "null".to_owned() } else { text(&rule.reason) };

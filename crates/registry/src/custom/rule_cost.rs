@@ -1,24 +1,24 @@
 use coracle_meta::FieldError;
 use coracle_schema::structural::{Structural, ValueType};
 
-/// How much one expression may cost at most by its estimate. In Kubernetes: `StaticEstimatedCostLimit`.
+/// The maximum estimated cost of one expression. In Kubernetes: `StaticEstimatedCostLimit`.
 const LIMIT_OF_ONE: u64 = 10_000_000;
-/// How much all rules of a version may. In Kubernetes: `StaticEstimatedCRDCostLimit`.
+/// The maximum estimated cost of all rules of a version. In Kubernetes: `StaticEstimatedCRDCostLimit`.
 const LIMIT_OF_ALL: u64 = 100_000_000;
-/// How many of the rules that cost most are named.
+/// The maximum number of named rules.
 const MOST_NAMED: usize = 4;
 
-/// How often what a schema describes can stand in an object; `None` where nothing limits that.
+/// The maximum number of occurrences of a schema in an object; `None` if it is unlimited.
 /// In Kubernetes: `CELSchemaContext.MaxCardinality`.
 pub(super) type Cardinality = Option<u64>;
 
-/// What the expressions of the rules of one version can cost. In Kubernetes: `TotalCost`.
+/// The estimated costs of the expressions of one version. In Kubernetes: `TotalCost`.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     total: u64,
-    /// Those that cost most, the dearest first.
+    /// The most expensive expressions, in descending order.
     dearest: Vec<(String, u64)>,
-    /// Whether single expressions may cost what they want, as those that were let in once.
+    /// Whether single expressions have no limit, because they were accepted before.
     is_lenient: bool,
 }
 
@@ -27,7 +27,7 @@ impl Costs {
         Self { is_lenient, ..Self::default() }
     }
 
-    /// Adds an expression that stands at a path; `Some` if it alone can cost too much.
+    /// Adds an expression at a path; `Some` if it alone exceeds the limit.
     pub(super) fn add(&mut self, path: &str, what: &str, cost: u64) -> Option<FieldError> {
         self.total = self.total.saturating_add(cost);
         if cost >= LIMIT_OF_ALL / 100 {
@@ -39,7 +39,7 @@ impl Costs {
         is_too_much.then(|| FieldError::forbidden(path, exceeded(what, cost, LIMIT_OF_ONE)))
     }
 
-    /// What is wrong with all of them together.
+    /// The errors of the total cost.
     pub(super) fn errors(&self, path: &str) -> Vec<FieldError> {
         if self.total <= LIMIT_OF_ALL {
             return Vec::new();
@@ -51,7 +51,7 @@ impl Costs {
     }
 }
 
-/// How often what stands below a schema can be there, if what it describes can be there so often.
+/// The cardinality of values below a schema, given that of the schema.
 pub(super) fn below(cardinality: Cardinality, schema: &Structural) -> Cardinality {
     let limits = &schema.constraints;
     let most = match schema.value_type {

@@ -6,7 +6,7 @@ use coracle_schema::ListKind;
 use coracle_schema::structural::{Rule, Structural, ValueType};
 use serde_json::Value;
 
-/// What rules see of values of a schema; `None` where rules see nothing at all, as where any value may stand.
+/// The part of a schema that rules can access; `None` if rules can access nothing, such as for any value.
 /// In Kubernetes: `model.SchemaDeclType`.
 pub(super) fn rule_schema(schema: &Structural, is_resource: bool) -> Option<Schema> {
     typed(schema, is_resource, "selfType")
@@ -85,7 +85,7 @@ fn object(schema: &Structural, is_resource: bool, name: &str) -> Object {
     Object { name: name.to_owned(), fields }
 }
 
-/// Rules see the type of a resource and its names, and nothing else of its metadata.
+/// Rules can access the type and the names of a resource, and no other metadata.
 fn of_every_resource(fields: &mut BTreeMap<String, Field>, name: &str) {
     let plain =
         |key: &str| Field { key: key.to_owned(), schema: Arc::new(Schema::new(Shape::String)), is_required: false };

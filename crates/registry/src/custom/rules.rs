@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::field_path;
 use super::rule_schema::{environment, rule_schema};
 
-/// The longest message that a rule may compute, in bytes.
+/// The maximum length of a computed message, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
 /// The compiled rules of a custom kind, as a tree parallel to its schema. In Kubernetes: `schema/cel.Validator`.
@@ -29,30 +29,30 @@ struct Compiled {
     schema: Arc<Schema>,
     expression: Expression,
     message: Option<Expression>,
-    /// Whether the rule compares with what was there before, and so holds for what is new.
+    /// Whether the rule is a transition rule, which uses the previous value.
     is_transition: bool,
 }
 
-/// What is wrong with one object, and what its rules may still cost.
+/// The errors of one object, and the remaining cost budget of its rules.
 struct Findings<'a> {
     errors: Vec<FieldError>,
     budget: u64,
     allowance: &'a Allowance,
-    /// Whether no further rule is run.
+    /// Whether the evaluation has ended.
     is_over: bool,
 }
 
-/// A value, and what it was.
+/// A value and its previous version.
 #[derive(Clone, Copy)]
 struct Change<'v> {
     new: &'v Value,
     old: Option<&'v Value>,
-    /// Whether the nearest thing around that can be compared with what it was is as it was.
+    /// Whether the nearest enclosing value that can be correlated is unchanged.
     is_same_around: bool,
 }
 
 impl ValidationRules {
-    /// Compiles the rules of the schema of a kind; those that do not compile have been refused with their definition.
+    /// Compiles the rules of the schema of a kind; a definition with rules that do not compile was refused.
     pub(super) fn compile(schema: &Structural) -> Self {
         Self::compile_node(schema, true)
     }
@@ -76,12 +76,12 @@ impl ValidationRules {
         }
     }
 
-    /// Whether there is no rule at all.
+    /// Whether there are no rules.
     pub(super) fn is_empty(&self) -> bool {
         self.here.is_empty() && self.properties.is_empty() && self.additional.is_none() && self.items.is_none()
     }
 
-    /// What the rules say about a value, and about how it changed, as far as they are allowed to go.
+    /// Evaluates the rules for a value and its change, up to the cost limit.
     pub(super) fn check(
         &self,
         schema: &Structural,
@@ -147,7 +147,7 @@ impl Findings<'_> {
         self.is_over = true;
     }
 
-    /// Whether the budget covers a cost, which is taken from it.
+    /// Subtracts a cost from the budget; returns whether the budget suffices.
     fn pays(&mut self, cost: u64) -> bool {
         let left = self.budget.checked_sub(cost);
         self.budget = left.unwrap_or(0);
@@ -190,7 +190,7 @@ impl Compiled {
         }
         match run.result {
             Ok(true) => {}
-            // What was let in once may stay as it is.
+            // Unchanged values that violate a rule can stay.
             Ok(false) if !self.is_transition && change.is_same_around => {}
             Ok(false) => match self.message(&variables, findings) {
                 Ok(message) => findings.errors.push(self.error(schema, change.new, path, message)),
@@ -204,7 +204,7 @@ impl Compiled {
         }
     }
 
-    /// Why the rule could not be answered.
+    /// Why the rule could not be evaluated.
     fn failure(&self, error: &Error) -> String {
         let text = error.to_string();
         if text.starts_with("no such overload") {
@@ -214,7 +214,7 @@ impl Compiled {
         format!("{text} evaluating rule: {}", self.name())
     }
 
-    /// What the rule is called in messages.
+    /// The rule in messages.
     fn name(&self) -> &str {
         match self.rule.message.trim() {
             "" => self.rule.rule.trim(),
@@ -222,7 +222,7 @@ impl Compiled {
         }
     }
 
-    /// What the rule says when it does not hold; `Err` if working that out has cost too much.
+    /// The message of a violation; `Err` if its computation exceeds the cost limit.
     fn message(&self, variables: &Variables<'_>, findings: &mut Findings<'_>) -> Result<String, String> {
         if let Some(message) = &self.message {
             let run = Session::within(variables, findings.allowance).run(message, COST_OF_ONE_EXPRESSION);

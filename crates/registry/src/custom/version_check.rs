@@ -11,12 +11,12 @@ use super::go_schema;
 use super::rule_check::check_rules;
 use super::rules::ValidationRules;
 
-/// How many fields of a version selectors may name.
+/// The maximum number of selectable fields of a version.
 const MOST_SELECTABLE: usize = 8;
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
 const COLUMN_FORMATS: &str = "byte,date,date-time,double,float,int32,int64,password";
 
-/// What is wrong with the warning of a version. In Kubernetes: `validateDeprecationWarning`.
+/// The errors of the warning of a version. In Kubernetes: `validateDeprecationWarning`.
 pub(super) fn deprecation_problem(version: &Value) -> Vec<String> {
     let Some(warning) = version["deprecationWarning"].as_str() else { return Vec::new() };
     if version["deprecated"] != true {
@@ -37,7 +37,7 @@ pub(super) fn deprecation_problem(version: &Value) -> Vec<String> {
     problems
 }
 
-/// What is wrong with a schema that stands in `holder`. In Kubernetes: `validateCustomResourceDefinitionValidation`.
+/// The errors of the schema in `holder`. In Kubernetes: `validateCustomResourceDefinitionValidation`.
 pub(super) fn check_schema(
     schema: &Value,
     holder: &str,
@@ -77,7 +77,7 @@ pub(super) fn check_schema(
     errors.extend(of_rules);
 }
 
-/// Keywords that the root of a kind with a status may have.
+/// The allowed keywords at the root of a kind with a status.
 const AT_ROOT: [&str; 22] = [
     "description",
     "type",
@@ -103,7 +103,7 @@ const AT_ROOT: [&str; 22] = [
     "x-kubernetes-validations",
 ];
 
-/// The status of objects is validated by itself, which the root must not stand in the way of.
+/// The status of objects is validated separately, which keywords at the root must not prevent.
 fn wrong_root(schema: &Value, path: &str) -> Option<FieldError> {
     let name = schema["type"].as_str().unwrap_or("");
     if !["", "object"].contains(&name) {

@@ -8,7 +8,7 @@ use super::Reinvocation;
 use super::changed_paths::changed_paths;
 use crate::{DeleteOptions, Kind, Registry, Request, Strategy};
 
-/// What is about to happen to an object. In Kubernetes: `admission.Operation`.
+/// The operation on an object. In Kubernetes: `admission.Operation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `CREATE`
@@ -22,7 +22,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word, as webhooks and policies spell it.
+    /// The operation in webhooks and policies.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -33,26 +33,26 @@ impl Operation {
     }
 }
 
-/// What an admission plug-in looks at. In Kubernetes: `admission.Attributes`.
+/// The input of an admission plug-in. In Kubernetes: `admission.Attributes`.
 pub struct Review<'a> {
-    /// To read other objects, and to ask the authorizer.
+    /// For reads of other objects, and for the authorizer.
     pub registry: &'a Registry,
-    /// Who asks for what. An update that creates is an [`Operation::Create`] with the verb update.
+    /// The request. An update that creates is an [`Operation::Create`] with the verb update.
     pub request: &'a Request,
-    /// What is about to happen.
+    /// The operation.
     pub operation: Operation,
-    /// The kind of the object, in the version of the request; of a subresource, its parent's.
+    /// The kind of the object, in the version of the request; for a subresource, the parent's.
     pub strategy: &'a dyn Strategy,
-    /// The object as it is; none for a create.
+    /// The existing object; `None` for a create.
     pub old: Option<&'a Object>,
     /// The options of a delete.
     pub delete_options: Option<&'a DeleteOptions>,
-    /// What the two rounds of those that mutate know of each other.
+    /// The state that the two rounds of mutating plug-ins share.
     pub reinvocation: Reinvocation,
     kind: &'a Kind,
     object: Option<Cow<'a, Object>>,
     has_changed: bool,
-    /// The object as it was when a plug-in asked for it to change it, for the event log.
+    /// The object before the change of a plug-in, for the event log.
     before: Option<Object>,
     /// Computed on first use.
     equivalents: OnceLock<Vec<Arc<Kind>>>,
@@ -98,13 +98,13 @@ impl<'a> Review<'a> {
         Self { old: Some(old), delete_options, ..Self::new(registry, request, kind, Operation::Delete) }
     }
 
-    /// The object as it will be (of a subresource with its own kind, that body); none for a delete.
+    /// The new object (for a subresource with its own kind, its body); `None` for a delete.
     pub fn object(&self) -> Option<&Object> {
         self.object.as_deref()
     }
 
-    /// The same, to change: to be asked for only where something changes, because what follows from an object is then
-    /// worked out again.
+    /// The same, mutable. Call it only for a change, because values that are computed from the object are then computed
+    /// again.
     pub fn object_mut(&mut self) -> Option<&mut Object> {
         self.has_changed = true;
         if self.before.is_none() && self.registry.recorder().is_on() {
@@ -113,13 +113,13 @@ impl<'a> Review<'a> {
         self.object.as_mut().map(Cow::to_mut)
     }
 
-    /// Where the object is another since this was asked last, as far as anybody keeps it; nowhere if it is not.
+    /// The changed paths since the last call, if the event log records them; empty if there are none.
     pub(crate) fn take_change(&mut self) -> Vec<String> {
         let (Some(before), Some(after)) = (self.before.take(), self.object.as_deref()) else { return Vec::new() };
         changed_paths(before.as_value(), after.as_value())
     }
 
-    /// The kind of the object; of a subresource, its parent's.
+    /// The kind of the object; for a subresource, the parent's.
     pub fn kind(&self) -> &'a Kind {
         self.kind
     }
@@ -139,26 +139,26 @@ impl<'a> Review<'a> {
         (self.object.map(Cow::into_owned).unwrap_or_default(), self.has_changed)
     }
 
-    /// Whether this is about `resource` of `group`, without a subresource.
+    /// Whether the request is for `resource` of `group`, without a subresource.
     pub fn is_about(&self, group: &str, resource: &str) -> bool {
         self.request.at.subresource.is_empty() && self.is_about_any_part(group, resource)
     }
 
-    /// Whether this is about `resource` of `group` or one of its subresources.
+    /// Whether the request is for `resource` of `group` or one of its subresources.
     pub fn is_about_any_part(&self, group: &str, resource: &str) -> bool {
         self.request.at.resource.group == group && self.request.at.resource.resource == resource
     }
 }
 
-/// A plug-in that may change or refuse writes. All mutate, in order, then all validate.
+/// A plug-in that can change or refuse writes. First all plug-ins mutate, in order, then all validate.
 ///
 /// In Kubernetes: `admission.MutationInterface` and `admission.ValidationInterface`.
 #[async_trait]
 pub trait Admission: Send + Sync + 'static {
-    /// The name, as `--disable-admission-plugins` spells it.
+    /// The name in `--disable-admission-plugins`.
     fn name(&self) -> &'static str;
 
-    /// Whether the plug-in looks at this operation at all.
+    /// Whether the plug-in handles this operation.
     fn handles(&self, _operation: Operation) -> bool {
         true
     }
@@ -168,7 +168,7 @@ pub trait Admission: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Refuses, or lets pass.
+    /// Refuses or admits.
     async fn validate(&self, _review: &Review<'_>) -> Result<(), Status> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a server claims in the store before it writes it into an object, where other servers write to the same store.
+//! Claims of values in the store before their write into an object, for several API servers on one store.
 
 use std::sync::atomic::Ordering;
 
@@ -9,34 +9,34 @@ pub use coracle_storage::Claim;
 
 use super::Registry;
 
-/// How long a claim holds whose server does not give it back: it may have been killed.
+/// How long a claim is valid if its API server does not release it, because it may have been killed.
 const HOLDS: SignedDuration = SignedDuration::from_secs(60);
 
 impl Registry {
-    /// Says that other servers may write to the same store.
+    /// Declares that other API servers may write to the same store.
     pub fn share_store(&self) {
         self.inner.is_store_shared.store(true, Ordering::Relaxed);
     }
 
-    /// Whether other servers may write to the same store.
+    /// Whether other API servers may write to the same store.
     pub fn is_store_shared(&self) -> bool {
         self.inner.is_store_shared.load(Ordering::Relaxed)
     }
 
-    /// Claims what a name stands for, such as `ranges/servicenodeports/30080`; `None` if another server has claimed it. A claim covers
-    /// the time between the check that a value is free and the write of the object that takes it.
+    /// Claims a name, such as `ranges/servicenodeports/30080`; `None` if another API server has claimed it. A claim
+    /// covers the time between the check that a value is free and the write of the object that uses it.
     ///
     /// # Errors
-    /// If the store does not answer.
+    /// If the store does not respond.
     pub async fn claim(&self, name: &str, now: Timestamp) -> Result<Option<Claim>, Status> {
         let root = self.store_root().map_or("/registry", |root| root);
         let is_void = |claimed: &str| parse_time(claimed).is_none_or(|since| now.duration_since(since) >= HOLDS);
         self.inner.storage.claim(&format!("{root}/{name}"), &format_micro_time(now), is_void).await
     }
 
-    /// Gives a claim back. If the store does not answer, the claim expires.
+    /// Releases a claim. If the store does not respond, the claim expires.
     pub async fn unclaim(&self, claim: &Claim) {
-        // The only loss is that another server cannot claim it for a minute.
+        // The only effect is that another API server cannot claim it for a minute.
         let _ = self.inner.storage.unclaim(claim).await;
     }
 }

@@ -1,4 +1,4 @@
-//! How the components besides the API server are, for `componentstatuses`.
+//! The health of components other than the API server, for `componentstatuses`.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ impl Registry {
         self.inner.components.as_ref().map(|components| components.is_running(name))
     }
 
-    /// Asks a component on this machine how it is, at `origin` and `path`, within `patience`.
+    /// Probes the health of a component on this machine, at `origin` and `path`, within `patience`.
     ///
     /// # Errors
-    /// Why there is no answer, as Go's HTTP client says it.
+    /// Why there is no response, in the words of Go's HTTP client.
     pub async fn probe(&self, origin: &str, path: &str, patience: Duration) -> Result<Answer, String> {
         let why = |why: &str| format!("Get {}: {why}", go_quote(&format!("{origin}{path}")));
         let Some(outgoing) = self.outgoing() else { return Err(why("the API server has no way out")) };

@@ -6,7 +6,7 @@ use coracle_storage::Resource;
 
 use crate::{Form, Former, Strategy};
 
-/// What kube-apiserver puts before a value that it has encrypted: then how, in parts that colons end.
+/// The prefix of a value that kube-apiserver has encrypted; the method follows, with colons after its parts.
 const ENCRYPTED: &[u8] = b"k8s:enc:";
 
 /// Reads values of a resource that another API server wrote: protobuf messages, or JSON of another version.
@@ -41,7 +41,7 @@ pub(super) fn readable(resource: Resource, hub: &Arc<dyn Strategy>, all: &[Arc<d
         .checks(Box::new(move |object| has_shape(object, &schema)))
 }
 
-/// A custom object: JSON, in any version, which is made to fit when it is served.
+/// A custom object: JSON in any version, which is adapted when it is served.
 fn read_map(value: &[u8]) -> Result<Object, String> {
     refuse_encrypted(value)?;
     let tree = coracle_meta::json::from_slice(value).map_err(|error| error.to_string())?;
@@ -79,7 +79,7 @@ impl ForeignValues {
     }
 }
 
-/// An object of a version that is served, in the hub's form.
+/// An object of a served version, in the hub's form.
 fn from_version(value: &[u8], version: &dyn Strategy, hub: &dyn Strategy) -> Result<Object, String> {
     let mut object = decode_stored(value, &version.spec().schema)?;
     version.drop_nulls(&mut object);
@@ -91,7 +91,7 @@ fn from_version(value: &[u8], version: &dyn Strategy, hub: &dyn Strategy) -> Res
     Ok(normalize(object, &hub.spec().schema)?.object)
 }
 
-/// An object of a version that is served no longer, in the hub's form.
+/// An object of a former version, in the hub's form.
 fn from_former(value: &[u8], former: &Former, hub: &dyn Strategy) -> Result<Object, String> {
     let schema = &hub.spec().schema;
     let mut object = match former {

@@ -8,8 +8,8 @@ use crate::{Registry, Request};
 /// In Kubernetes: `BeginCreate`, `BeginUpdate` and the `After...` functions of `genericregistry.Store`.
 #[async_trait]
 pub trait Hooks: Send + Sync + 'static {
-    /// Reserves what the object needs from elsewhere (addresses, ports) and writes it into the object. Called after
-    /// the plug-ins that change it, before it is prepared and validated; in a dry run nothing may be consumed.
+    /// Reserves external values for the object (addresses, ports) and writes them into it. Called after mutating
+    /// plug-ins, and before preparation and validation; a dry run must not consume anything.
     async fn begin_create(
         &self,
         _registry: &Registry,
@@ -30,8 +30,8 @@ pub trait Hooks: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Called when an object has been created, updated through any path (`old` is there) or deleted (`new` is absent),
-    /// and it was no dry run: gives back what it held, installs what it defines.
+    /// Called after an object was created, updated through any path (`old` is set) or deleted (`new` is absent), except
+    /// in a dry run: releases its reservations, installs what it defines.
     async fn after(
         &self,
         _registry: &Registry,
@@ -43,17 +43,17 @@ pub trait Hooks: Send + Sync + 'static {
     }
 }
 
-/// Those of most kinds: nothing happens.
+/// The hooks of most kinds: no side effects.
 pub(crate) struct NoHooks;
 
 impl Hooks for NoHooks {}
 
-/// Something reserved for a write that may still fail.
+/// A reservation for a write that may still fail.
 #[async_trait]
 pub trait Reservation: Send {
-    /// The write has happened.
+    /// The write has succeeded.
     async fn commit(self: Box<Self>) {}
 
-    /// The write has not happened: give it back.
+    /// The write has failed: releases the reservation.
     async fn release(self: Box<Self>) {}
 }

@@ -10,7 +10,7 @@ use super::conversion::Conversions;
 use super::verdicts::Verdicts;
 use crate::{Computed, Form, KindSpec, Offers, Planned, Questions, Request, Strategy, Subresource};
 
-/// A kind as the registry serves it in one version: its strategy, and what was looked up for it once.
+/// A kind in one served version: its strategy, and values that are looked up once.
 #[derive(Clone)]
 pub struct Kind {
     strategy: Arc<dyn Strategy>,
@@ -18,9 +18,9 @@ pub struct Kind {
     pub(crate) store: Arc<Resource>,
     pub(crate) subresources: Vec<Subresource>,
     pub(crate) computed: Option<Arc<dyn Computed>>,
-    /// What is converted for the request that this kind was taken for, if a program elsewhere does it.
+    /// The conversions of the current request, if a webhook converts objects.
     pub(crate) conversions: Option<Arc<Conversions>>,
-    /// What costly rules say for the request that this kind was taken for, if they are asked elsewhere.
+    /// The verdicts of costly rules for the current request, if the pool evaluates them.
     pub(crate) verdicts: Option<Arc<Verdicts>>,
 }
 
@@ -36,7 +36,7 @@ impl Kind {
         Self { strategy, hub, store, subresources, computed: None, conversions: None, verdicts: None }
     }
 
-    /// The kind for one request, which remembers what was converted for it, and what costly rules said if `asks_rules`.
+    /// The kind for one request, which remembers its conversions and, with `asks_rules`, the verdicts of costly rules.
     pub(crate) fn for_request(self: Arc<Self>, asks_rules: bool) -> Arc<Self> {
         let webhook = self.strategy.conversion_webhook();
         let asks_rules = asks_rules && self.strategy.has_rules();
@@ -66,7 +66,7 @@ impl Kind {
         if self.may_ask() { object.clone() } else { std::mem::take(object) }
     }
 
-    /// Finds the answers, and remembers them for this request.
+    /// Gets the answers, and remembers them for this request.
     ///
     /// # Errors
     /// The refusal of the conversion webhook; 429 if the expression pool has no room.
@@ -90,7 +90,7 @@ impl Kind {
         &self.strategy
     }
 
-    /// The strategy whose rules hold and in whose form objects are stored; of most kinds the same.
+    /// The strategy of the stored version, whose rules apply; for most kinds the same.
     pub fn hub(&self) -> &Arc<dyn Strategy> {
         self.hub.as_ref().unwrap_or(&self.strategy)
     }
@@ -105,12 +105,12 @@ impl Kind {
         self.strategy.spec()
     }
 
-    /// What objects look like.
+    /// The schema.
     pub fn schema(&self) -> &KindSchema {
         &self.spec().schema
     }
 
-    /// What clients can ask for.
+    /// What the kind offers to clients.
     pub fn offers(&self) -> &Offers {
         &self.spec().offers
     }
@@ -148,7 +148,7 @@ impl Kind {
         self.row().resource()
     }
 
-    /// Where the object of a request is stored.
+    /// The key of the object of a request.
     pub(crate) fn key(&self, request: &Request) -> ObjectKey {
         ObjectKey::new(if self.is_namespaced() { request.at.namespace.as_str() } else { "" }, request.at.name.as_str())
     }
@@ -158,7 +158,7 @@ impl Kind {
         String::from_utf8_lossy(&self.store.key(&self.key(request))).into_owned()
     }
 
-    /// Whether objects live in namespaces.
+    /// Whether objects are namespaced.
     pub fn is_namespaced(&self) -> bool {
         self.row().scope == Scope::Namespaced
     }
@@ -173,7 +173,7 @@ impl Kind {
         self.subresources.iter().find(|subresource| subresource.name() == name)
     }
 
-    /// What computes the kind, if it is not stored.
+    /// The handler of a computed kind, if the kind is not stored.
     pub(crate) fn computed(&self) -> Option<&dyn Computed> {
         self.computed.as_deref().or(self.hub().spec().computed.as_deref())
     }

@@ -255,7 +255,7 @@ impl KindSpec {
         fields
     }
 
-    /// What is wrong with the finalizers of an object, where they have to have a domain or to be known.
+    /// The errors of the finalizers of an object, where they have to have a domain or to be known.
     pub fn wrong_finalizers(&self, object: &Object) -> Vec<FieldError> {
         if self.takes_any_finalizer {
             return Vec::new();

@@ -6,22 +6,22 @@ use indexmap::IndexMap;
 use super::kind::Kind;
 use super::offers::Rank;
 
-/// An `apiVersion`, and the kind as it is served there.
+/// An `apiVersion` and the kind in this version.
 pub(crate) type ServedVersion = (String, Arc<Kind>);
 
 fn is_built_in(kind: &Kind) -> bool {
     matches!(kind.offers().rank, Rank::At(_))
 }
 
-/// The kinds at one moment.
+/// A snapshot of the kinds.
 #[derive(Clone, Default)]
 pub struct Kinds {
     /// Counts changes of the set, from 1.
     pub version: u64,
-    /// As registered: the built-in ones in the order of discovery, then the custom ones.
+    /// In the order of registration: built-in kinds in the order of discovery, then custom kinds.
     by_resource: IndexMap<GroupVersionResource, Arc<Kind>>,
     by_kind: IndexMap<GroupVersionKind, Arc<Kind>>,
-    /// By the resource as which objects are stored: the kinds in which they are served, with their `apiVersion`s.
+    /// By stored resource: the kinds in which the objects are served, with their `apiVersion`s.
     versions: IndexMap<GroupVersionResource, Arc<[ServedVersion]>>,
 }
 
@@ -41,21 +41,22 @@ impl Kinds {
         self.by_resource.values()
     }
 
-    /// Whether this server answers for a group and version, by built-in or custom kinds.
+    /// Whether this API server serves a group and version, with built-in or custom kinds.
     pub fn serves(&self, version: &GroupVersion) -> bool {
         self.of(version).next().is_some()
     }
 
-    /// Whether kinds of a group and version are built in, so that no other server takes their place.
+    /// Whether kinds of a group and version are built in, so that no extension API server can replace them.
     pub fn are_built_in(&self, version: &GroupVersion) -> bool {
         self.of(version).any(|kind| is_built_in(kind))
     }
 
-    /// Whether a definition may not serve a resource, because built-in kinds have its group and version, or another version
-    /// of it.
+    /// Whether a definition must not serve a resource, because built-in kinds have its group and version, or another
+    /// version of it.
     ///
-    /// In Kubernetes all paths of a group and version with built-in kinds are theirs. Unlike Kubernetes: nor is there a
-    /// further version of a built-in kind, whose objects could be stored where those of the built-in kind are.
+    /// In Kubernetes: all paths of a group and version with built-in kinds belong to these. Unlike Kubernetes: a
+    /// definition cannot add a version of a built-in kind either, because its objects could have the keys of built-in
+    /// ones.
     pub(crate) fn is_taken(&self, resource: &GroupVersionResource) -> bool {
         let is_same = |of: &GroupVersionResource| of.group == resource.group && of.resource == resource.resource;
         let version = GroupVersion::new(resource.group.as_str(), resource.version.as_str());

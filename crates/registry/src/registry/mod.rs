@@ -55,7 +55,7 @@ use tokio::sync::Notify;
 
 use crate::{Request, User, Verb};
 
-/// The kinds that are served, and what each verb means for them. A handle: clones are the same registry.
+/// The served kinds and the verbs. A handle: clones share the registry.
 #[derive(Clone)]
 pub struct Registry {
     pub(crate) inner: Arc<Inner>,
@@ -77,7 +77,7 @@ pub(crate) struct Inner {
     extensions: ArcSwap<Extensions>,
 }
 
-/// Puts a [`Registry`] together.
+/// Builds a [`Registry`].
 pub struct RegistryBuilder {
     storage: Storage,
     ambient: Ambient,
@@ -123,28 +123,28 @@ impl RegistryBuilder {
         self
     }
 
-    /// Keeps all objects below this folder of the store.
+    /// Sets the key prefix of all objects in the store.
     #[must_use]
     pub fn store_root(mut self, root: &str) -> Self {
         self.store_root = Some(root.into());
         self
     }
 
-    /// Serves these kinds.
+    /// Adds these kinds.
     #[must_use]
     pub fn kinds(mut self, strategies: impl IntoIterator<Item = Arc<dyn Strategy>>) -> Self {
         self.strategies.extend(strategies);
         self
     }
 
-    /// Asks these plug-ins, in this order.
+    /// Sets the admission plug-ins, in this order.
     #[must_use]
     pub fn admission(mut self, plugins: impl IntoIterator<Item = Arc<dyn Admission>>) -> Self {
         self.admission.extend(plugins);
         self
     }
 
-    /// Lets a kind that is not stored be computed by `computed`, where its strategy has nothing of its own.
+    /// Sets the handler of a computed kind, if its strategy has none.
     #[must_use]
     pub fn computed(mut self, resource: GroupVersionResource, computed: Arc<dyn Computed>) -> Self {
         self.computed.push((resource, computed));
@@ -158,7 +158,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// The registry.
+    /// Builds the registry.
     pub fn build(self) -> Registry {
         let inner = Inner {
             storage: self.storage,
@@ -214,7 +214,7 @@ fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>], root: Option
 }
 
 impl Registry {
-    /// Begins a registry over `storage`.
+    /// A builder of a registry over `storage`.
     pub fn builder(storage: Storage, ambient: Ambient, recorder: Recorder) -> RegistryBuilder {
         RegistryBuilder {
             storage,
@@ -232,7 +232,7 @@ impl Registry {
         }
     }
 
-    /// The kinds of this moment.
+    /// The current kinds.
     pub fn kinds(&self) -> Arc<Kinds> {
         self.inner.kinds.load_full()
     }
@@ -242,7 +242,7 @@ impl Registry {
         self.inner.kinds.load().resource(resource).cloned()
     }
 
-    /// Waits until the kinds are others than those of `version`.
+    /// Waits until the kinds differ from those of `version`.
     pub async fn kinds_changed(&self, version: u64) -> Arc<Kinds> {
         loop {
             let changed = self.inner.kinds_changed.notified();
@@ -254,12 +254,12 @@ impl Registry {
         }
     }
 
-    /// Serves a kind from now on, or serves it otherwise.
+    /// Adds or replaces a served kind.
     pub fn add_kind(&self, strategy: &Arc<dyn Strategy>) {
         if let Some(before) = self.kind(&strategy.spec().row.resource())
             && before.store.selectable != strategy.selectable_fields().unwrap_or_default()
         {
-            // What was read of each object for selectors is not what is needed now.
+            // The cached selector fields of objects are those of the previous kind.
             self.inner.storage.forget(&before.store);
         }
         self.change_kinds(|kinds| {
@@ -268,7 +268,7 @@ impl Registry {
         });
     }
 
-    /// Serves a kind no longer; its watches end.
+    /// Removes a served kind; its watches end.
     pub fn remove_kind(&self, resource: &GroupVersionResource) {
         let Some(kind) = self.kind(resource) else { return };
         self.change_kinds(|kinds| kinds.remove(resource));
@@ -280,7 +280,7 @@ impl Registry {
         self.inner.extensions.load_full()
     }
 
-    /// From now on these API servers answer for groups and versions, and no others. None takes the place of built-in kinds.
+    /// Replaces the extension API servers. They never replace built-in kinds.
     pub fn set_extensions(&self, all: impl IntoIterator<Item = Arc<Extension>>) {
         let kinds = self.kinds();
         let all: Vec<_> = all.into_iter().filter(|extension| !kinds.are_built_in(&extension.version)).collect();
@@ -311,7 +311,7 @@ impl Registry {
         self.inner.expression_pool.is_some()
     }
 
-    /// Asks whether something is allowed. Without an authorizer everything is.
+    /// Authorizes a request. Without an authorizer everything is allowed.
     pub async fn authorize(&self, attributes: &Attributes) -> Result<Decision, Status> {
         match &self.inner.authorizer {
             Some(authorizer) => authorizer.authorize(self, attributes).await,
@@ -319,7 +319,7 @@ impl Registry {
         }
     }
 
-    /// What `user` may do in `namespace`.
+    /// The rules of `user` in `namespace`.
     pub async fn rules(&self, user: &User, namespace: &str) -> Result<Rules, Status> {
         match &self.inner.authorizer {
             Some(authorizer) => authorizer.rules(self, user, namespace).await,
@@ -337,12 +337,12 @@ impl Registry {
         &self.inner.recorder
     }
 
-    /// The folder of the store below which all objects are, if another was named than that of all clusters.
+    /// The key prefix of all objects in the store, if it is not the default one.
     pub fn store_root(&self) -> Option<&Arc<str>> {
         self.inner.store_root.as_ref()
     }
 
-    /// The storage beneath.
+    /// The storage.
     pub fn storage(&self) -> &Storage {
         &self.inner.storage
     }

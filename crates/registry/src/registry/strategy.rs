@@ -7,34 +7,34 @@ use super::kind_spec::paths;
 use crate::restore::{restore, restore_metadata};
 use crate::{ConversionWebhook, KindSpec, Request};
 
-/// How the description of a kind is put to use.
+/// The behaviour of a kind.
 ///
-/// A built-in kind is its description and nothing else. What a custom kind does depends on its definition, so it does
-/// some of this by itself: whatever is asked here. All else is read from [`KindSpec`] without asking.
+/// A built-in kind consists of its [`KindSpec`]. The behaviour of a custom kind depends on its definition, so it
+/// overrides methods of this trait. Everything else is read from [`KindSpec`] directly.
 pub trait Strategy: Send + Sync + 'static {
     /// The description of the kind.
     fn spec(&self) -> &KindSpec;
 
-    /// Turns an object of this version into one of the hub's.
+    /// Converts an object of this version to the hub's version.
     fn to_hub(&self, object: &mut Object) -> Result<(), Status> {
         (self.spec().to_hub)(object);
         Ok(())
     }
 
-    /// Turns an object of the hub's version into one of this.
+    /// Converts an object of the hub's version to this version.
     #[expect(clippy::wrong_self_convention, reason = "the object is converted, not the strategy")]
     fn from_hub(&self, object: &mut Object) -> Result<(), Status> {
         (self.spec().from_hub)(object);
         Ok(())
     }
 
-    /// Whether what is sent in this version is held to its own rules, and not to the hub's: of a custom kind each version
-    /// has a schema.
+    /// Whether objects in this version are validated by its own rules instead of the hub's: each version of a custom
+    /// kind has a schema.
     fn has_own_rules(&self) -> bool {
         false
     }
 
-    /// The strategy of the stored version, where that need not be served.
+    /// The strategy of the stored version, which may be unserved.
     fn hub(&self) -> Option<Arc<dyn Strategy>> {
         None
     }
@@ -52,25 +52,25 @@ pub trait Strategy: Send + Sync + 'static {
         None
     }
 
-    /// Why no object of the kind may be created at present. In Kubernetes: `forbidCreateAdmission`.
+    /// Why no object of the kind can be created at present. In Kubernetes: `forbidCreateAdmission`.
     fn refuses_new_objects(&self) -> Option<&'static str> {
         None
     }
 
-    /// Removes what this version does not have.
+    /// Removes fields that this version does not have.
     fn prune(&self, _object: &mut Object) {}
 
-    /// Drops the nulls of a document that was decoded, where null is no value. Typed kinds have none left.
+    /// Drops the nulls of fields that are not nullable from a decoded document. Typed kinds have none left.
     fn drop_nulls(&self, _object: &mut Object) {}
 
-    /// Fills in the defaults of this version.
+    /// Sets the defaults of this version.
     fn set_defaults(&self, object: &mut Object) {
         let spec = self.spec();
         (spec.set_defaults)(object);
         (spec.set_part_defaults)(&spec.schema, object);
     }
 
-    /// What is wrong with a new object, its metadata and rules aside.
+    /// The errors of a new object, except those of its metadata and rules.
     fn validate(&self, object: &Object) -> Vec<FieldError> {
         let spec = self.spec();
         let mut wrong = spec.wrong_finalizers(object);
@@ -79,7 +79,7 @@ pub trait Strategy: Send + Sync + 'static {
         wrong
     }
 
-    /// What is wrong with a change, metadata and rules aside; includes what is wrong with `new` alone.
+    /// The errors of a change, including those of `new` alone, except those of its metadata and rules.
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         let spec = self.spec();
         let mut wrong = spec.wrong_finalizers(new);
@@ -100,7 +100,7 @@ pub trait Strategy: Send + Sync + 'static {
         (spec.prepare_status)(new, old, request);
     }
 
-    /// What is wrong with an update through `/status`, rules aside.
+    /// The errors of an update through `/status`, except those of rules.
     fn validate_status_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         (self.spec().validate_status)(new, old)
     }
@@ -110,18 +110,18 @@ pub trait Strategy: Send + Sync + 'static {
         false
     }
 
-    /// What the rules say, as far as they are allowed to go: that may take long.
+    /// The errors of the rules within an allowance; this may take long.
     fn check_rules(&self, _new: &Object, _old: Option<&Object>, _allowance: &Allowance) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// The fields that a write through `/status` resets, and does not own.
+    /// The fields that a write through `/status` resets and does not own.
     fn reset_status_fields(&self) -> Vec<Vec<String>> {
         let spec = self.spec();
         paths(&[spec.reset_by_status, spec.disowned_by_status].concat())
     }
 
-    /// The fields that a field selector may name, see [`KindSpec::selectable`].
+    /// The selectable fields, see [`KindSpec::selectable`].
     fn selectable_fields(&self) -> Option<Vec<&str>> {
         self.spec().selectable.map(<[&str]>::to_vec)
     }

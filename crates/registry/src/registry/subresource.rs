@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use crate::{BodyKind, Column, Registry, Request, Verb};
 
-/// A part of an object with a path of its own, such as `pods/binding`. `status` is not listed: the row says it.
+/// A subresource, such as `pods/binding`. `status` is not one of these: it is in the row.
 #[derive(Clone)]
 pub enum Subresource {
-    /// The object itself under another rule of what may change: `ephemeralcontainers`, `resize`, `approval`, `finalize`.
+    /// The object itself with other rules for changes: `ephemeralcontainers`, `resize`, `approval`, `finalize`.
     View(Arc<dyn View>),
-    /// Another kind that shows a part of the object, and writes it: `scale`.
+    /// Another kind that represents a part of the object: `scale`.
     Projection(Arc<dyn Projection>),
-    /// Something that is asked for by creating a body: `binding`, `eviction`, `token`.
+    /// An action that is started by creating a body: `binding`, `eviction`, `token`.
     Action(Arc<dyn Action>),
-    /// A connection to somewhere else: `log`, `exec`, `attach`, `portforward`, `proxy`.
+    /// A connection: `log`, `exec`, `attach`, `portforward`, `proxy`.
     Connect(Arc<dyn Connect>),
 }
 
@@ -31,7 +31,7 @@ impl Subresource {
         }
     }
 
-    /// The verbs that it serves, as discovery lists them.
+    /// The served verbs, as in discovery.
     pub fn verbs(&self) -> Vec<Verb> {
         match self {
             Self::View(view) => view.verbs().to_vec(),
@@ -41,7 +41,7 @@ impl Subresource {
         }
     }
 
-    /// The kind of its bodies, where they are not objects of the parent's kind.
+    /// The kind of its bodies, if they are not objects of the parent's kind.
     pub fn body(&self) -> Option<BodyKind> {
         match self {
             Self::Projection(projection) => Some(projection.body()),
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Subresource {
     }
 }
 
-/// The object itself, under another rule of what may change.
+/// The object itself, with other rules for changes.
 pub trait View: Send + Sync + 'static {
     /// The last step of the path.
     fn name(&self) -> &str;
@@ -67,31 +67,31 @@ pub trait View: Send + Sync + 'static {
         &[Verb::Get, Verb::Patch, Verb::Update]
     }
 
-    /// Restores what an update through this path may not change.
+    /// Restores the fields that an update through this path cannot change.
     fn prepare_update(&self, new: &mut Object, old: &Object, request: &Request);
 
-    /// What is wrong with the change.
+    /// The errors of the change.
     fn validate_update(&self, _new: &Object, _old: &Object) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// What the client should know.
+    /// The warnings for the client.
     fn warnings(&self, _new: &Object, _old: &Object) -> Vec<String> {
         Vec::new()
     }
 
-    /// The fields that a write through this path resets, and does not own.
+    /// The fields that a write through this path resets and does not own.
     fn reset_fields(&self) -> Vec<Vec<String>> {
         Vec::new()
     }
 
-    /// The only fields that a write through this path can own, as patterns in which `*` stands for any step.
+    /// The only fields that a write through this path can own, as patterns in which `*` matches any step.
     fn only_fields(&self) -> Option<Vec<Vec<String>>> {
         None
     }
 }
 
-/// Another kind that shows a part of an object, and writes it.
+/// Another kind that represents a part of an object.
 pub trait Projection: Send + Sync + 'static {
     /// The last step of the path.
     fn name(&self) -> &str;
@@ -99,10 +99,10 @@ pub trait Projection: Send + Sync + 'static {
     /// The kind of the body.
     fn body(&self) -> BodyKind;
 
-    /// Shows the part of `object`, with its metadata (name, namespace, uid, resource version, creation time).
+    /// The part of `object`, with its metadata (name, namespace, uid, resource version, creation time).
     fn show(&self, object: &Object) -> Result<Object, Status>;
 
-    /// What is wrong with a body.
+    /// The errors of a body.
     fn validate(&self, _body: &Object) -> Vec<FieldError> {
         Vec::new()
     }
@@ -116,13 +116,13 @@ pub trait Projection: Send + Sync + 'static {
     /// The cells of its row.
     fn cells(&self, shown: &Object, now: Timestamp) -> Vec<Value>;
 
-    /// Where the object has what `spec.replicas` of the body is, so that its owner is known on both sides.
+    /// The path in the object of `spec.replicas` in the body, so that both have the same owner.
     fn replicas_path(&self) -> Vec<String> {
         vec!["spec".to_owned(), "replicas".to_owned()]
     }
 }
 
-/// Something that is asked for by creating a body.
+/// An action that is started by creating a body.
 #[async_trait]
 pub trait Action: Send + Sync + 'static {
     /// The last step of the path.
@@ -131,58 +131,58 @@ pub trait Action: Send + Sync + 'static {
     /// The kind of the body.
     fn body(&self) -> BodyKind;
 
-    /// Whether the body's uid says which object is meant, and so is left in it.
+    /// Whether the body keeps its uid, because that identifies the object.
     /// In Kubernetes: `PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate`.
     fn keeps_system_fields(&self) -> bool {
         false
     }
 
-    /// Fills in the defaults of a body.
+    /// Sets the defaults of a body.
     fn set_defaults(&self, _body: &mut Object) {}
 
-    /// Why a body cannot be about the object that the request names. It is asked before the plug-ins that validate.
+    /// Checks whether a body matches the object of the request. Called before validating plug-ins.
     ///
     /// # Errors
-    /// What the client gets: the name in the body is not that in the URL, say.
+    /// The error for the client, for example if the name in the body is not that in the URL.
     fn check(&self, _request: &Request, _body: &Object) -> Result<(), Status> {
         Ok(())
     }
 
-    /// Does it to the object that the request names; answers with what the client gets (an object or a `Status`).
-    /// `body` has been decoded, checked and admitted, and its namespace is the request's.
+    /// Runs the action on the object of the request; returns the response (an object or a `Status`). `body` has been
+    /// decoded, checked and admitted, and its namespace is the request's.
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status>;
 }
 
-/// Where a connection goes.
+/// The destination of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// The node whose API it goes to.
+    /// The node.
     pub node: String,
-    /// Path and query there.
+    /// Path and query of the kubelet API.
     pub path_and_query: String,
-    /// Whether it carries several streams in both directions ([`coracle_meta::channels`]).
+    /// Whether it has several streams in both directions ([`coracle_meta::channels`]).
     pub is_stream: bool,
 }
 
-/// A connection to somewhere else.
+/// A connection.
 #[async_trait]
 pub trait Connect: Send + Sync + 'static {
     /// The last step of the path.
     fn name(&self) -> &str;
 
-    /// The verbs served: get for `log`; get and create for `exec`.
+    /// The served verbs: get for `log`; get and create for `exec`.
     fn verbs(&self) -> &[Verb] {
         &[Verb::Get]
     }
 
-    /// What plug-ins are shown of the connection before it is made, decoded from `path` and `query`; `None` where they are
-    /// not asked (`log`). In Kubernetes: `Connecter.NewConnectOptions`.
+    /// The options of the connection for plug-ins, decoded from `path` and `query`; `None` if plug-ins are not called
+    /// (`log`). In Kubernetes: `Connecter.NewConnectOptions`.
     fn options(&self, _request: &Request, _path: &str, _query: &[(String, String)]) -> Option<Value> {
         None
     }
 
-    /// Where the connection goes. `query` is that of the request, decoded; `path` is what follows the subresource
-    /// (for `proxy`).
+    /// The destination of the connection. `query` is that of the request, decoded; `path` is the part after the
+    /// subresource (for `proxy`).
     async fn connect(
         &self,
         registry: &Registry,
@@ -192,18 +192,18 @@ pub trait Connect: Send + Sync + 'static {
     ) -> Result<Destination, Status>;
 }
 
-/// A kind that is computed when asked and not stored: reviews.
+/// A kind that is computed on request and not stored: reviews.
 #[async_trait]
 pub trait Computed: Send + Sync + 'static {
-    /// Answers a create.
+    /// Serves a create.
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status>;
 
-    /// Answers a get, where the row has one.
+    /// Serves a get, if the row has it.
     async fn get(&self, _registry: &Registry, request: &Request) -> Result<Object, Status> {
         Err(Status::method_not_supported(&request.group_resource(), "get"))
     }
 
-    /// Answers a list, where the row has one.
+    /// Serves a list, if the row has it.
     async fn list(&self, _registry: &Registry, request: &Request) -> Result<Vec<Object>, Status> {
         Err(Status::method_not_supported(&request.group_resource(), "list"))
     }

@@ -8,9 +8,9 @@ use super::create::check_kind;
 use super::ownership::book_body;
 use crate::{Computed, Kind, Operation, Registry, Request, Subresource, object_meta};
 
-/// Creates that store nothing by themselves: what is computed, and what is asked for at a subresource.
+/// Creates that do not store their body: computed kinds, and actions of subresources.
 impl Registry {
-    /// Answers a create of a kind that is computed.
+    /// Serves a create of a computed kind.
     pub(super) async fn compute(
         &self,
         request: &Request,

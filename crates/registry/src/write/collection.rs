@@ -4,11 +4,11 @@ use coracle_storage::List;
 use super::delete::validate_options;
 use crate::{DeleteOptions, ListOptions, Registry, Request};
 
-/// How many objects one page of a deletion of a collection has. In Kubernetes: `deleteCollectionPageSize`.
+/// The page size of a deletion of a collection. In Kubernetes: `deleteCollectionPageSize`.
 const COLLECTION_PAGE: i64 = 10_000;
 
 impl Registry {
-    /// Deletes all objects of a selection; answers with what was there.
+    /// Deletes all selected objects, and returns them.
     ///
     /// In Kubernetes: `Store.DeleteCollection`.
     pub async fn delete_collection(

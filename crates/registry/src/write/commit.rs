@@ -9,12 +9,12 @@ use super::intent::{Asked, Intent, OwnKind, Wanted};
 use super::plan::Plan;
 use crate::{Kind, Operation, Registry, Request, Reservation, object_meta};
 
-/// What a write came to.
+/// The result of a write.
 pub(super) struct Committed {
-    /// The object now, or as it is shown for the last time, in the stored version.
+    /// The current object, or the last state of a deleted one, in the stored version.
     pub(super) stored: Stored,
     pub(super) fate: Fate,
-    /// What was there before.
+    /// The previous object.
     pub(super) before: Option<Arc<Object>>,
 }
 
@@ -74,7 +74,7 @@ impl Registry {
         }
     }
 
-    /// What is wanted after plug-ins have changed it, in the version of the request.
+    /// The requested object after mutating plug-ins, in the version of the request.
     pub(super) async fn mutated(
         &self,
         request: &Request,
@@ -137,7 +137,7 @@ impl Commit<'_> {
         Ok(Outcome::Done(Committed { stored, fate, before: existing }))
     }
 
-    /// What is wanted after plug-ins have changed it, in the stored version.
+    /// The requested object after mutating plug-ins, in the stored version.
     async fn mutate(
         &self,
         request: &mut Cow<'_, Request>,
@@ -174,7 +174,7 @@ impl Commit<'_> {
         }
     }
 
-    /// Does what is planned, if the plug-ins let it pass.
+    /// Applies the plan, if the plug-ins admit it.
     async fn carry_out(
         &self,
         asked: Asked<'_>,
@@ -188,7 +188,7 @@ impl Commit<'_> {
         self.act(asked, plan, current).await
     }
 
-    /// Lets the plug-ins refuse what is planned.
+    /// Lets the plug-ins refuse the plan.
     async fn admit(
         &self,
         asked: Asked<'_>,
@@ -214,7 +214,7 @@ impl Commit<'_> {
         }
     }
 
-    /// Does what is planned.
+    /// Applies the plan.
     async fn act(&self, asked: Asked<'_>, plan: Plan, current: Option<&Stored>) -> Result<Outcome<Effect>, Status> {
         match (plan, current) {
             (Plan::Put { object, then_delete: false }, current) => self.put(asked, object, current).await,
@@ -243,7 +243,7 @@ impl Commit<'_> {
         if let Some(current) = current.filter(|current| current.value() == draft.value()) {
             return Ok(Outcome::unchanged(current, fate));
         }
-        // What waits for its finalizers does not go by itself.
+        // An object that waits for finalizers is not deleted automatically.
         let is_deletion = matches!(asked, Asked::OfDeletions(_));
         let ttl_seconds = self.kind.hub().spec().time_to_live.filter(|_| !is_deletion);
         let mut outcome = self.store(&key, current, Write::Put { draft: &draft, ttl_seconds }, fate).await;
@@ -263,7 +263,7 @@ impl Commit<'_> {
             (Outcome::Done(effect), Some(shown)) => {
                 Outcome::Done(Effect { stored: Stored::from_object(&shown, current.revision()), ..effect })
             }
-            // Of several who take the last finalizer one deletes, and all are answered.
+            // If several clients remove the last finalizer, one request deletes, and all succeed.
             (Outcome::Stale(None), Some(shown)) => {
                 let stored = Stored::from_object(&shown, current.revision());
                 Outcome::Done(Effect { stored, fate: Fate::Gone, is_real: true })
@@ -272,7 +272,7 @@ impl Commit<'_> {
         })
     }
 
-    /// Changes the store, or for a dry run says what it would have become.
+    /// Writes to the store, or for a dry run returns what would have been written.
     async fn store(
         &self,
         key: &ObjectKey,
@@ -346,7 +346,7 @@ fn check_depth(object: &Object) -> Result<(), Status> {
     Err(Status::failure(413, reason::REQUEST_ENTITY_TOO_LARGE, message))
 }
 
-/// What is tried next when the store has refused an object for its size: the same without the book-keeping of its owners.
+/// The next attempt after the store has refused an object for its size: the same object without managed fields.
 fn without_owners(refusal: &Status, draft: &Draft) -> Option<Draft> {
     let is_too_large = refusal.reason == reason::REQUEST_ENTITY_TOO_LARGE;
     if !is_too_large || draft.object().field("metadata.managedFields").is_none() {

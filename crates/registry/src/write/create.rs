@@ -15,7 +15,7 @@ const NAME_ATTEMPTS: usize = 8;
 struct Create<'a> {
     request: &'a Request,
     kind: &'a Kind,
-    /// As the plug-ins have made it, in the stored version.
+    /// The object after mutating plug-ins, in the stored version.
     object: Object,
 }
 
@@ -32,7 +32,7 @@ impl Intent for Create<'_> {
         match live {
             Some(live) => Err(already_exists(self.request, live).into()),
             None if is_named_by_server(&self.object) => Ok(Wanted::Mutated(self.object.clone())),
-            // A name that the client gave is tried once.
+            // A name from the client is tried once.
             None => Ok(Wanted::Mutated(std::mem::take(&mut self.object))),
         }
     }
@@ -49,7 +49,7 @@ impl Intent for Create<'_> {
         let wanted = wanted.unwrap_or_default();
         let is_versioned = wanted.resource_version().parse().is_ok_and(|version: u64| version != 0);
         let plan = plan(self.kind, self.request, wanted)?;
-        // In Kubernetes it is the store that refuses, as far as which a dry run does not come.
+        // In Kubernetes the store refuses it, which a dry run does not reach.
         if is_versioned && !self.request.dry_run {
             return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created").into());
         }
@@ -58,7 +58,7 @@ impl Intent for Create<'_> {
 }
 
 impl Registry {
-    /// Creates an object, or asks a subresource that is an action. `object` is decoded, in the version of the request.
+    /// Creates an object, or runs a subresource that is an action. `object` is decoded, in the version of the request.
     ///
     /// In Kubernetes: `createHandler` and `Store.Create`.
     pub async fn create(&self, request: &Request, object: Object) -> Result<Stored, Status> {
@@ -77,7 +77,7 @@ impl Registry {
         kind.strategy().drop_nulls(&mut object);
         kind.strategy().set_defaults(&mut object);
         let object = self.book_create(request, &kind, object, &kind.spec().all_reset_fields()).await?;
-        // Plug-ins change it once, however many names are tried.
+        // Plug-ins change the object once, however many names are tried.
         let mut mutated = self.mutated(request, &kind, object, None).await?;
         let object = self.planned(request, &kind, || kind.to_ruled(kind.for_run(&mut mutated))).await?;
         let attempts = if is_named_by_server(&object) { NAME_ATTEMPTS } else { 1 };
@@ -99,7 +99,7 @@ fn is_named_by_server(object: &Object) -> bool {
     object.name().is_empty() && !object.text("metadata.generateName").is_empty()
 }
 
-/// Gives a new object what only the server gives: its uid, its time and, if the client wants one made, its name.
+/// Sets the fields of a new object that only the API server sets: the uid, the creation time and a generated name.
 pub(super) fn complete(registry: &Registry, request: &Request, object: &mut Object) {
     object_meta::fill_system_fields(object, request.now, &registry.inner.ambient);
     object_meta::generate_name(object, &registry.inner.ambient);
@@ -121,7 +121,7 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Planned<Object
         object.remove("status");
     }
     (spec.prepare_create)(&mut object, request);
-    // A kind whose row does not list it counts its changes, but begins without a number.
+    // A kind without the trait in its row counts changes, but starts without a generation.
     if spec.generation != Generation::None && spec.row.has(Trait::Generation) {
         object.set("metadata.generation", 1);
     }
@@ -138,7 +138,7 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Planned<Object
     kind.normalize(object)
 }
 
-/// The body has to be of the kind that the URL names; a body that says nothing is.
+/// The kind of the body must be that of the URL, or missing.
 pub(super) fn check_kind(object: &Object, expected: &GroupVersionKind) -> Result<(), Status> {
     let version = object.api_version();
     if !version.is_empty() && version != expected.api_version() {
@@ -158,7 +158,7 @@ fn already_exists(request: &Request, existing: &Object) -> Status {
     status
 }
 
-/// 409 when eight names were all taken. In Kubernetes: `NewGenerateNameConflict`.
+/// 409 if all generated names exist. In Kubernetes: `NewGenerateNameConflict`.
 fn name_conflict(mut status: Status) -> Status {
     status.message = format!("{}, the server was not able to generate a unique name for the object", status.message);
     status.with_retry_after(1)

@@ -11,12 +11,12 @@ use crate::object_meta::{FOREGROUND, ORPHAN};
 use crate::options::invalid_options;
 use crate::{DeleteOptions, Kind, Planned, Propagation, Registry, Request};
 
-/// What a delete answers.
+/// The response to a delete.
 #[derive(Clone, Debug)]
 pub enum Deleted {
-    /// The object: it stays for now, or its kind answers so.
+    /// The object: it is terminating, or its kind returns deleted objects.
     Object(Stored),
-    /// Success, and what was deleted.
+    /// Success, with the details of the deleted object.
     Status(Status),
 }
 
@@ -25,7 +25,7 @@ struct Delete<'a> {
     request: &'a Request,
     kind: &'a Kind,
     options: &'a DeleteOptions,
-    /// Whether plug-ins are asked.
+    /// Whether plug-ins are called.
     is_admitted: bool,
 }
 
@@ -36,7 +36,7 @@ impl Intent for Delete<'_> {
 
     fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan> {
         let existing = existing.ok_or_else(|| self.request.not_found())?;
-        // Kubernetes names the kind here where every other conflict names the resource.
+        // Kubernetes names the kind here, while every other conflict names the resource.
         let resource = GroupResource::new(self.kind.gvk().group.clone(), self.kind.gvk().kind.clone());
         match self.options.preconditions.check(existing) {
             Ok(()) => Ok(plan(self.kind, self.request, self.options, existing)),
@@ -49,17 +49,17 @@ impl Intent for Delete<'_> {
 }
 
 impl Registry {
-    /// Deletes an object, or begins to.
+    /// Deletes an object, or starts its deletion.
     ///
     /// In Kubernetes: `Store.Delete` and `updateForGracefulDeletionAndFinalizers`.
     pub async fn delete(&self, request: &Request, options: &DeleteOptions) -> Result<Deleted, Status> {
         self.delete_and_answer(request, options, true).await
     }
 
-    /// Deletes an object, or begins to, where plug-ins have been asked about the action that this is part of: an eviction.
+    /// Deletes an object, or starts its deletion, after plug-ins have admitted the enclosing action: an eviction.
     ///
     /// # Errors
-    /// As [`Registry::delete`], but for those of plug-ins.
+    /// As [`Registry::delete`], except those of plug-ins.
     pub async fn delete_as_admitted(&self, request: &Request, options: &DeleteOptions) -> Result<Deleted, Status> {
         self.delete_and_answer(request, options, false).await
     }
@@ -107,7 +107,7 @@ pub(super) fn validate_options(options: &DeleteOptions) -> Result<(), Status> {
     Ok(())
 }
 
-/// What becomes of `existing`. In Kubernetes: `BeforeDelete`, then finalizers, then `markAsDeleting`.
+/// The plan for `existing`. In Kubernetes: `BeforeDelete`, then finalizers, then `markAsDeleting`.
 fn plan(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Arc<Object>) -> Plan {
     let spec = kind.hub().spec();
     let grace = grace(kind, request, options, existing);
@@ -145,7 +145,7 @@ fn plan(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Arc<
     Plan::Put { object: object.into(), then_delete: then_delete && !is_pending }
 }
 
-/// An object that stays for a reason of its own gets a time of deletion, but no grace period.
+/// An object that its kind holds gets a deletion timestamp, but no grace period.
 fn hold(kind: &Kind, request: &Request, existing: &Arc<Object>, finalizers: Vec<String>) -> Plan {
     if existing.is_terminating() {
         return Plan::put(Arc::clone(existing));
@@ -182,7 +182,7 @@ fn grace(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Obj
     (kind.hub().spec().grace_period)(existing, requested).map_or(Grace::None, Grace::Begins)
 }
 
-/// Shortens the grace period of an object that is being deleted already.
+/// Shortens the grace period of a terminating object.
 fn hasten(existing: &Object, requested: Option<i64>, now: Timestamp) -> Grace {
     let granted = existing.number("metadata.deletionGracePeriodSeconds").unwrap_or(0);
     let granted = if granted < 0 { 1 } else { granted };
@@ -205,7 +205,7 @@ fn begin(object: &mut Object, now: Timestamp, seconds: i64) {
     count(object);
 }
 
-/// What a deletion without grace does to an object that has finalizers.
+/// Marks an object with finalizers as terminating, without a grace period.
 fn mark_as_deleting(object: &mut Object, now: Timestamp) {
     if !object.is_terminating() {
         count(object);
@@ -217,7 +217,7 @@ fn mark_as_deleting(object: &mut Object, now: Timestamp) {
     object.set("metadata.deletionGracePeriodSeconds", 0);
 }
 
-/// The beginning of a deletion is a change of what is desired.
+/// The start of a deletion increments the generation.
 fn count(object: &mut Object) {
     let generation = object.generation();
     if generation > 0 {

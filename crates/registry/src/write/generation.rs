@@ -5,17 +5,17 @@ use crate::{Generation, Kind};
 
 const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// When two parts of an object say the same. In Kubernetes: `equality.Semantic.DeepEqual` of structs, or of maps.
+/// When two parts of an object are equal. In Kubernetes: `equality.Semantic.DeepEqual` of structs, or of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Likeness {
-    /// What is empty is as good as absent, as it is for a field of a struct.
+    /// An empty value equals an absent one, as for a field of a struct.
     OfStructs,
-    /// A name that is there makes another map, and null is another value than an empty one.
+    /// A map with another key differs, and null differs from an empty value.
     OfMaps,
 }
 
 impl Likeness {
-    /// That of a kind: custom objects are maps.
+    /// The likeness of a kind: custom objects are maps.
     pub(super) fn of(kind: &Kind) -> Self {
         if kind.schema().structural().is_some() { Self::OfMaps } else { Self::OfStructs }
     }
@@ -28,7 +28,7 @@ impl Likeness {
     }
 }
 
-/// Counts a generation up where the part of the object that it counts has changed.
+/// Increments the generation if the counted part of the object has changed.
 pub(super) fn count(rule: Generation, new: &mut Object, old: &Object, likeness: Likeness) {
     let has_changed = match rule {
         Generation::None => false,
@@ -44,7 +44,7 @@ pub(super) fn count(rule: Generation, new: &mut Object, old: &Object, likeness: 
     }
 }
 
-/// Whether two parts of an object say the same: what is empty is as good as absent.
+/// Whether two parts of an object are equal: an empty value equals an absent one.
 fn is_same(new: Option<&Value>, old: Option<&Value>) -> bool {
     match (new, old) {
         (Some(Value::Object(new)), Some(Value::Object(old))) => {

@@ -7,78 +7,78 @@ use crate::{DeleteOptions, Planned, Registry};
 
 /// The differences between the verbs. Called again for each attempt, with the object as it is then.
 pub(super) trait Intent: Send + Sync {
-    /// Whether it expects that there is nothing yet, and so does not look first.
+    /// Whether it expects that the object does not exist, and so does not read it first.
     fn is_creation(&self) -> bool {
         false
     }
 
-    /// Which admission plug-ins are asked.
+    /// Which admission plug-ins are called.
     fn admission(&self) -> Asked<'_>;
 
-    /// What the client wants to be there. `live` is what is there, in the version of the request.
+    /// The object that the client wants. `live` is the existing object in the version of the request.
     fn wanted(&mut self, _registry: &Registry, _live: Option<&Object>) -> Planned<Wanted> {
         Ok(Wanted::Nothing)
     }
 
-    /// The part with a kind of its own through which is written, where it is written through one.
+    /// The part with its own kind, if the write is for one.
     fn part(&self) -> Option<&dyn OwnKind> {
         None
     }
 
-    /// Completes what is wanted, in the stored version, before anything is reserved for it.
+    /// Completes the requested object, in the stored version, before reservations.
     fn complete(&self, _registry: &Registry, _wanted: &mut Object, _existing: Option<&Object>) -> Result<(), Status> {
         Ok(())
     }
 
-    /// Whether the kind may reserve something for what is wanted.
+    /// Whether the kind can make reservations for the requested object.
     fn reserves(&self) -> bool {
         true
     }
 
-    /// What shall happen, or why nothing. `wanted` is complete and in the stored version, as `existing` is.
+    /// The plan, or why there is none. `wanted` is complete and in the stored version, like `existing`.
     fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan>;
 }
 
-/// What a client wants to be there, its owners booked.
+/// The object that a client wants, with its managed fields.
 pub(super) enum Wanted {
-    /// This verb wants no object.
+    /// The verb has no requested object.
     Nothing,
-    /// This, in the version of the request, once the plug-ins have changed it. Of a part with a kind of its own, the part.
+    /// The object before mutating plug-ins, in the version of the request; for a part with its own kind, the part.
     ToMutate(Object),
-    /// This, in the stored version: the plug-ins have changed it before the first attempt.
+    /// The object in the stored version: plug-ins have mutated it before the first attempt.
     Mutated(Object),
 }
 
-/// Which admission plug-ins are asked about a write.
+/// Which admission plug-ins are called for a write.
 #[derive(Clone, Copy)]
 pub(super) enum Asked<'a> {
-    /// Those that look at what is created and updated.
+    /// Those for creates and updates.
     OfWrites,
-    /// Those that look at deletions.
+    /// Those for deletions.
     OfDeletions(&'a DeleteOptions),
-    /// None: the server keeps its own books.
+    /// None: a write of the API server itself.
     None,
 }
 
-/// A part of an object that has a kind of its own, such as `Scale`. Plug-ins see the part, and not the object.
+/// A part of an object with its own kind, such as `Scale`. Plug-ins get the part instead of the object.
 ///
 /// In Kubernetes: `scaleUpdatedObjectInfo`, `toScaleUpdateValidation`.
 pub(super) trait OwnKind: Send + Sync {
-    /// The part of an object, as plug-ins that validate are shown it.
+    /// The part of an object for validating plug-ins.
     ///
     /// # Errors
     /// The object has no such part.
     fn of(&self, object: &Object) -> Result<Object, Status>;
 
-    /// The part of an object with its owners, as plug-ins that change it are shown what was there.
+    /// The existing part of an object with its managed fields, for mutating plug-ins.
     ///
     /// # Errors
-    /// The object has no such part, or its owners cannot be read.
+    /// The object has no such part, or its managed fields cannot be decoded.
     fn with_owners(&self, object: &Object) -> Result<Object, Status>;
 
     /// The object with another part.
     ///
     /// # Errors
-    /// The part is not about the object, or is wrong.
+    /// The part does not match the object, or is invalid.
     fn put_into(&self, object: &Object, part: Object) -> Result<Object, Status>;
 }

@@ -5,7 +5,7 @@ use crate::versions::{KindVersions, OneVersion, all_but};
 use crate::{BodyKind, Kind, Registry, Request};
 
 impl Registry {
-    /// Books the fields of a new object.
+    /// Sets the managed fields of a new object.
     pub(super) async fn book_create(
         &self,
         request: &Request,
@@ -20,7 +20,7 @@ impl Registry {
     }
 }
 
-/// A write as the book-keeping sees it.
+/// The input of managed fields for a write.
 pub(super) fn booking<'a, V>(request: &'a Request, api_version: &'a str, versions: V) -> Booking<'a, V> {
     Booking {
         versions,
@@ -31,7 +31,7 @@ pub(super) fn booking<'a, V>(request: &'a Request, api_version: &'a str, version
     }
 }
 
-/// Books who owns the fields of `new`. In Kubernetes: `FieldManager.Update`.
+/// Updates the managed fields of `new`. In Kubernetes: `FieldManager.Update`.
 pub(super) fn book<V: Versions>(
     request: &Request,
     api_version: &str,
@@ -44,7 +44,7 @@ pub(super) fn book<V: Versions>(
     Object::from_value(booked).expect("booking keeps an object an object").with_verbatim(verbatim)
 }
 
-/// Books the fields of a body whose kind has no resource of its own.
+/// Updates the managed fields of a body of a kind without its own resource.
 pub(super) fn book_body(request: &Request, kind: BodyKind, body: Object) -> Object {
     let api_version = kind.gvk.api_version();
     let versions = OneVersion { api_version: api_version.clone(), schema: kind.schema };

@@ -15,13 +15,13 @@ use crate::decode::{self, Patched};
 use crate::versions::OneVersion;
 use crate::{BodyKind, Kind, Patch, Planned, Projection, Registry, Request, Written, object_meta};
 
-/// How the projected part is to change.
+/// The requested change of the projected part.
 enum Wanted {
     Body(Object),
     Patch(ReadPatch),
 }
 
-/// A write of a part with a kind of its own, as a write of the object. In Kubernetes: `scaleUpdatedObjectInfo`.
+/// A write of a part with its own kind, as a write of the object. In Kubernetes: `scaleUpdatedObjectInfo`.
 struct Projected<'a> {
     request: &'a Request,
     kind: &'a Kind,
@@ -126,7 +126,7 @@ impl UpdatedObject for Projected<'_> {
 }
 
 impl Registry {
-    /// Reads a part with a kind of its own.
+    /// Reads a part with its own kind.
     pub(crate) async fn get_projection(
         &self,
         request: &Request,

@@ -17,16 +17,16 @@ use crate::{
     object_meta,
 };
 
-/// What an update or a patch made.
+/// The result of an update or a patch.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The object now.
+    /// The new object.
     pub object: Stored,
-    /// Whether it was not there before (201 instead of 200).
+    /// Whether it was created (201 instead of 200).
     pub created: bool,
 }
 
-/// Which part of an object is written, and so which rules hold.
+/// The written part of an object, which determines the rules.
 pub(super) enum Part {
     Object,
     Status,
@@ -146,7 +146,7 @@ impl Intent for Update<'_> {
 }
 
 impl Registry {
-    /// Replaces an object, or its part that `request.at.subresource` names.
+    /// Replaces an object, or the part that `request.at.subresource` names.
     ///
     /// In Kubernetes: `UpdateResource` and `Store.Update`.
     pub async fn update(&self, request: &Request, object: Object) -> Result<Written, Status> {
@@ -168,7 +168,7 @@ impl Registry {
         self.write(request, &kind, &part, &Replace { request, kind: &kind, versions, body }).await
     }
 
-    /// Who may update may not therefore create.
+    /// Authorizes a create: permission to update does not include it.
     pub(super) async fn authorize_create(&self, request: &Request) -> Result<(), Status> {
         let at = ResourcePath { subresource: String::new(), ..ResourcePath::clone(&request.at) };
         let attributes = Attributes::of_resource(&request.user, "create", at);
@@ -178,7 +178,7 @@ impl Registry {
         }
     }
 
-    /// Writes what `updated` makes of a part.
+    /// Writes the change of `updated` to a part.
     pub(super) async fn write(
         &self,
         request: &Request,
@@ -193,7 +193,7 @@ impl Registry {
 }
 
 impl Kind {
-    /// What a request to write names.
+    /// The target of a write request.
     pub(super) fn addressee(&self, request: &Request) -> Result<Addressee, Status> {
         match (request.at.subresource.as_str(), self.subresource(&request.at.subresource)) {
             ("", _) => Ok(Addressee::Part(Part::Object)),
@@ -206,7 +206,7 @@ impl Kind {
 }
 
 impl Part {
-    /// The versions of the kind for the book-keeping of a write through this part.
+    /// The versions of the kind for the managed fields of a write through this part.
     pub(super) fn versions(&self, registry: &Registry, kind: &Kind) -> KindVersions {
         let filter = match self {
             Self::Object => all_but(&kind.spec().all_reset_fields()),
@@ -220,7 +220,7 @@ impl Part {
     }
 }
 
-/// What becomes of a changed part of `existing`. In Kubernetes: the function that `Store.Update` hands to its storage.
+/// The plan for a changed part of `existing`. In Kubernetes: the function that `Store.Update` passes to its storage.
 fn plan(kind: &Kind, request: &Request, part: &Part, mut wanted: Object, existing: &Arc<Object>) -> Planned<Plan> {
     let old = kind.ruled(existing)?;
     prepare(request, kind, part, &mut wanted, &old)?;
@@ -235,7 +235,7 @@ fn plan(kind: &Kind, request: &Request, part: &Part, mut wanted: Object, existin
     })
 }
 
-/// Whether two versions of an object differ in their metadata at the most.
+/// Whether two versions of an object differ at most in their metadata.
 fn same_content(new: &Object, old: &Object) -> bool {
     let same_bytes = new.verbatim() == old.verbatim();
     let (new, old) = (new.tree(), old.tree());
@@ -244,7 +244,7 @@ fn same_content(new: &Object, old: &Object) -> bool {
         && new.iter().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
 }
 
-/// Compares the resource version that the client saw with what is there. In Kubernetes: the head of `Store.Update`.
+/// Compares the client's resource version with the stored one. In Kubernetes: the beginning of `Store.Update`.
 fn check_version(request: &Request, kind: &Kind, new: &mut Object, existing: &Object) -> Result<(), Status> {
     let seen = new.resource_version();
     if seen.is_empty() || seen == "0" {
@@ -284,7 +284,7 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         Part::Status => strategy.prepare_status_update(new, old, request),
         Part::View(view) => view.prepare_update(new, old, request),
     }
-    // Who reports a status has asked for nothing new, even where the kind counts its annotations.
+    // A status update changes nothing desired, even if the kind counts changes of annotations.
     if !matches!(part, Part::Status) {
         generation::count(spec.generation, new, old, Likeness::of(kind));
     }
@@ -321,7 +321,7 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
     Ok(())
 }
 
-/// Whether an object whose deletion has begun has nothing left to wait for. In Kubernetes: `ShouldDeleteDuringUpdate`.
+/// Whether a terminating object has no finalizers and no grace period left. In Kubernetes: `ShouldDeleteDuringUpdate`.
 fn goes_with_this_update(new: &Object, old: &Object) -> bool {
     new.finalizers().is_empty()
         && old.is_terminating()

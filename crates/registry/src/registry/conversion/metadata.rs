@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::named_texts::{annotation_errors, label_errors};
 
-/// Gives a converted object the metadata that it had, but for the labels and annotations that it came back with.
+/// Restores the metadata of a converted object, except the labels and annotations in the response.
 /// In Kubernetes: `restoreObjectMeta`.
 pub(super) fn restore(original: &Object, converted: &mut Object) -> Result<(), String> {
     let answered = converted.field("metadata").cloned();
@@ -33,7 +33,7 @@ pub(super) fn restore(original: &Object, converted: &mut Object) -> Result<(), S
     Ok(())
 }
 
-/// Labels or annotations that changed have to be well-formed.
+/// Changed labels or annotations must be valid.
 fn check(field: &str, told: &Map<String, Value>, before: Option<&Value>) -> Result<(), String> {
     for (name, value) in told {
         if !value.is_string() {

@@ -10,19 +10,19 @@ use crate::check_review_kind;
 use crate::{Call, ClientConfig, Registry, Request};
 
 const GROUP: &str = "apiextensions.k8s.io";
-/// How long a conversion may take. In Kubernetes: the time that the request has left.
+/// The timeout of a conversion. In Kubernetes: the remaining time of the request.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The program that converts the objects of a definition, as `spec.conversion` names it.
+/// The conversion webhook of a definition, from `spec.conversion`.
 #[derive(Debug)]
 pub struct ConversionWebhook {
     config: Result<ClientConfig, &'static str>,
-    /// The version of `ConversionReview` that both sides know.
+    /// The version of `ConversionReview` that both sides support.
     review_version: Option<&'static str>,
 }
 
 impl ConversionWebhook {
-    /// Reads `spec.conversion`; none if objects are converted by their name alone.
+    /// Reads `spec.conversion`; `None` if a conversion only changes `apiVersion`.
     pub(crate) fn read(conversion: &Value) -> Option<Self> {
         if conversion.text("strategy") != "Webhook" {
             return None;
@@ -73,11 +73,11 @@ impl ConversionWebhook {
     }
 }
 
-/// The objects of an answer. In Kubernetes: `getConvertedObjectsFromResponse`.
+/// The objects of a response. In Kubernetes: `getConvertedObjectsFromResponse`.
 fn read(version: &str, uid: &str, mut answer: Value) -> Result<Vec<Value>, String> {
     check_review_kind(&answer, "ConversionReview", &GroupVersion::new(GROUP, version), &["v1", "v1beta1"])?;
     let (got, kind) = (answer.text("apiVersion"), answer.text("kind"));
-    // The first version of the API asked neither for the uid nor for the kind.
+    // v1beta1 requires neither the uid nor the kind.
     let is_strict = version == "v1";
     if is_strict && (got, kind) != ("apiextensions.k8s.io/v1", "ConversionReview") {
         let slash = if got.contains('/') { "" } else { "/" };
@@ -115,7 +115,8 @@ enum Misfit {
 }
 
 impl Misfit {
-    /// What is said of the object at an index of a list, or of a single one. In Kubernetes: `webhookConverter.Convert`.
+    /// The message for the object at an index of a list, or for a single object. In Kubernetes:
+    /// `webhookConverter.Convert`.
     fn text(&self, index: Option<usize>) -> String {
         match (self, index) {
             (Self::Kind(why) | Self::Object(why), Some(index)) => {
@@ -131,7 +132,7 @@ impl Misfit {
     }
 }
 
-/// A converted object, if it is the same one: it keeps its metadata, but for labels and annotations.
+/// A converted object, if it is the same object: it keeps its metadata, except labels and annotations.
 /// In Kubernetes: `validateConvertedObject` and `restoreObjectMeta`.
 fn check(original: &Object, converted: Value, api_version: &str) -> Result<Object, Misfit> {
     let mut converted = Object::from_value(converted).map_err(|error| Misfit::Kind(error.to_string()))?;

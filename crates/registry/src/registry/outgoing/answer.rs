@@ -3,21 +3,21 @@ use coracle_meta::{Status, StatusDetails, go_quote};
 use coracle_schema::decode::read_document;
 use serde_json::Value;
 
-/// How much of a body that is no `Status` is quoted. In Kubernetes: `maxUnstructuredResponseTextBytes`.
+/// The maximum quoted length of a body that is not a `Status`. In Kubernetes: `maxUnstructuredResponseTextBytes`.
 const QUOTED_BYTES: usize = 2048;
 
-/// What came back from a call.
+/// The response to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The status code.
     pub code: u16,
     /// The whole body.
     pub body: Bytes,
-    /// The content of `Retry-After`, in seconds; 0 without.
+    /// The value of `Retry-After`, in seconds; 0 if it is missing.
     pub retry_after_seconds: u32,
-    /// The `Content-Type`; empty without.
+    /// The `Content-Type`; empty if it is missing.
     pub media_type: String,
-    /// The `ETag`; empty without.
+    /// The `ETag`; empty if it is missing.
     pub etag: String,
 }
 
@@ -63,7 +63,7 @@ impl Answer {
         )
     }
 
-    /// Reason and message for a failure that says neither in the form of a `Status`.
+    /// Reason and message for an error that is not a `Status`.
     fn words(&self, text: &str) -> (&'static str, String) {
         let (reason, message) = match self.code {
             400 => ("BadRequest", "the server rejected our request for an unknown reason"),

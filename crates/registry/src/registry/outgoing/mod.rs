@@ -1,8 +1,8 @@
-//! Calls out: what the server asks of programs that it does not contain, such as webhooks.
+//! The API server's own calls of other programs, such as webhooks.
 //!
 //! ```text
-//! who asks --Call--> Registry::call (log, deadline) --Outgoing--> Answer --words of client-go--> JSON | CallError
-//!          --Question--> Registry::ask (log, deadline) --Outgoing--> Answer
+//! caller --Call--> Registry::call (log, deadline) --Outgoing--> Answer --words of client-go--> JSON | CallError
+//!        --Question--> Registry::ask (log, deadline) --Outgoing--> Answer
 //! ```
 
 mod answer;

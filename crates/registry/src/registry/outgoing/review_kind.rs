@@ -2,13 +2,13 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, go_quote};
 use serde_json::Value;
 
-/// Whether an answer can be read as the review that was sent in a version: it may leave its kind out, but no other kind
-/// and no other version of the kind becomes one.
+/// Checks whether a response can be decoded as the review that was sent: its kind can be missing, but another kind or
+/// another version is refused.
 ///
 /// In Kubernetes: the codec of `webhook.ClientManager`, which knows `versions` of `kind`.
 ///
 /// # Errors
-/// Why not, in Go's words.
+/// Why it cannot, in Go's words.
 pub fn check_review_kind(answer: &Value, kind: &str, expected: &GroupVersion, versions: &[&str]) -> Result<(), String> {
     let text = answer.text("apiVersion");
     let mut found = match GroupVersion::parse(text) {
