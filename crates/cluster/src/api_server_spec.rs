@@ -10,16 +10,17 @@ use coracle_registry::{ExpressionPool, RunningComponents};
 use crate::runtime_config::RuntimeConfig;
 use crate::{AccessWebhookSpec, KubeletClient, ProxyClient, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec};
 
-/// How an API server is configured. The names are those of kube-apiserver's flags.
+/// The configuration of an API server. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
 pub struct ApiServerSpec {
     /// `--authorization-mode`
     pub authorization_mode: String,
-    /// `--anonymous-auth`: whether who shows no credentials is let in, as `system:anonymous`. Not with `AlwaysAllow`.
+    /// `--anonymous-auth`: whether requests without credentials are accepted, as `system:anonymous`. Not with
+    /// `AlwaysAllow`.
     pub anonymous_auth: bool,
     /// `--enable-admission-plugins`: plug-ins in addition to the default ones.
     pub enable_admission_plugins: Vec<String>,
-    /// What is said to single plug-ins. In Kubernetes: `--admission-control-config-file`.
+    /// The configuration of plug-ins. In Kubernetes: `--admission-control-config-file`.
     pub admission_configurations: Configurations,
     /// `--disable-admission-plugins`
     pub disable_admission_plugins: Vec<String>,
@@ -29,11 +30,11 @@ pub struct ApiServerSpec {
     pub service_node_port_range: (u16, u16),
     /// `--event-ttl`, in seconds.
     pub event_seconds: i64,
-    /// `--etcd-prefix`: the folder of the store below which all objects are.
+    /// `--etcd-prefix`: the prefix of all keys in the store.
     pub etcd_prefix: Option<String>,
     /// `--max-requests-inflight`, `--request-timeout` and their siblings.
     pub limits: Limits,
-    /// `--runtime-config`: what is not served.
+    /// `--runtime-config`: enabled and disabled resources.
     pub runtime_config: RuntimeConfig,
     /// `--service-cluster-ip-range`
     pub service_cluster_ip_range: String,
@@ -45,20 +46,21 @@ pub struct ApiServerSpec {
     pub token_webhook: Option<TokenWebhookSpec>,
     /// `--authorization-webhook-config-file` and its siblings, for the mode `Webhook`.
     pub authorization_webhook: Option<AccessWebhookSpec>,
-    /// Who issues service account tokens, by which keys and for how long.
+    /// The issuer, the keys and the lifetimes of service account tokens.
     pub service_accounts: ServiceAccountSpec,
-    /// `--service-address`, and services in this process: who answers for webhooks.
+    /// `--service-address`, and services in this process: the programs that serve webhooks.
     pub service_routes: ServiceRoutes,
     /// `--proxy-client-cert-file` and its key: the client certificate for extension API servers.
     pub proxy_client: Option<ProxyClient>,
-    /// `--kubelet-client-certificate` and its siblings: how nodes of other processes are called; none are without.
+    /// `--kubelet-client-certificate` and its siblings: the client for nodes in other processes; `None` for no such
+    /// nodes.
     pub kubelet_client: Option<KubeletClient>,
     /// `--client-ca-file`: the certificate authority of users (PEM), which is also published for extension API servers.
     pub client_ca: Option<String>,
-    /// `--requestheader-client-ca-file` and its siblings: whose certificates front proxies show, PEM, and by which headers
-    /// they say who is asking.
+    /// `--requestheader-client-ca-file` and its siblings: the certificate authority of front proxies (PEM), and the
+    /// headers with which they send the user.
     pub request_headers: Option<(String, RequestHeaders)>,
-    /// `--audit-policy-file` and `--audit-log-path`: what is kept of requests, and where.
+    /// `--audit-policy-file` and `--audit-log-path`: the audit policy and log.
     pub audit: Option<Audit>,
     /// The threads that run costly work. Without them, an API server in real time starts threads of its own, and one in
     /// virtual time runs the work in the tasks of the requests.
@@ -68,12 +70,12 @@ pub struct ApiServerSpec {
     pub running_components: Option<Arc<dyn RunningComponents>>,
     /// The certificate authority of the serving certificate (PEM), which pods get in `kube-root-ca.crt`.
     pub root_ca: Option<String>,
-    /// Where the API is reached from outside.
+    /// The external address of the API server.
     pub advertised: Option<std::net::SocketAddr>,
-    /// `--advertise-address`: where pods and other machines find this API server, by the endpoints of the service
-    /// `kubernetes`; it has none without.
+    /// `--advertise-address`: the address of this API server for pods and other machines, in the endpoints of the
+    /// Service `kubernetes`; `None` for no endpoints.
     pub advertise_address: Option<std::net::IpAddr>,
-    /// What kinds and fields are for, as `kubectl explain` prints it.
+    /// The descriptions of kinds and fields for `kubectl explain`.
     pub descriptions: Arc<dyn Descriptions + Send + Sync>,
 }
 
@@ -120,13 +122,13 @@ impl Default for ApiServerSpec {
 }
 
 impl ApiServerSpec {
-    /// Where the API is reached from outside; inside the process, the name of the service.
+    /// The external URL of the API server; inside the process, the name of the Service.
     pub(crate) fn url(&self) -> String {
         let inside = || "https://kubernetes.default.svc".to_owned();
         self.advertised.map_or_else(inside, |address| format!("https://{address}"))
     }
 
-    /// What the endpoints of the service `kubernetes` say.
+    /// The address in the endpoints of the Service `kubernetes`.
     pub(crate) fn public(&self) -> Option<std::net::SocketAddr> {
         let address = self.advertise_address.filter(|address| !address.is_loopback() && !address.is_unspecified())?;
         Some((address, self.advertised?.port()).into())

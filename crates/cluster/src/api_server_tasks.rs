@@ -17,7 +17,7 @@ impl ApiServerTasks {
         Self { tasks, running: Mutex::new(running.into_iter().collect()) }
     }
 
-    /// Starts another.
+    /// Starts a task.
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &str,
@@ -26,7 +26,7 @@ impl ApiServerTasks {
         self.running.lock().push(Running::start(&self.tasks, name, move |_| task()));
     }
 
-    /// Starts one that the caller ends.
+    /// Starts a task that the caller ends.
     pub(crate) fn running<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &str,

@@ -12,37 +12,38 @@ use parking_lot::Mutex;
 
 use crate::Error;
 
-/// How many events wait to be written. In Kubernetes: `--audit-log-batch-buffer-size`.
+/// The maximum number of waiting events. In Kubernetes: `--audit-log-batch-buffer-size`.
 const WAITING: usize = 10_000;
-/// How many bytes of events wait to be written. An event that is larger waits alone.
+/// The maximum number of bytes of waiting events. A larger event waits alone.
 const WAITING_BYTES: usize = 64 * 1024 * 1024;
-/// How many bytes are written at once, if so many wait.
+/// The maximum number of bytes in one write.
 const AT_ONCE: usize = 1024 * 1024;
 
-/// The audit log in a file, or on the standard output. A thread of its own writes, so that a slow disk delays no request.
-/// When more events or bytes wait than there is room for, the next events are lost. They are counted, and the standard error
-/// says when the loss begins and ends.
+/// The audit log in a file, or on the standard output. A separate thread writes, so that a slow disk delays no request.
+/// When the limit of waiting events or bytes is reached, further events are lost. They are counted, and the beginning
+/// and the end of the loss are reported on the standard error.
 #[derive(Debug)]
 pub struct AuditLog {
     lines: Mutex<Option<SyncSender<Vec<u8>>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     state: Arc<State>,
-    /// How many events had been lost when the loss that is under way began.
+    /// The number of lost events when the current loss began.
     losing: Mutex<Option<u64>>,
 }
 
-/// What the log and its writer share.
+/// The state that the log and its writer share.
 #[derive(Debug, Default)]
 struct State {
     waiting_bytes: AtomicUsize,
-    /// Events for which there was no room.
+    /// The number of events without room.
     without_room: AtomicU64,
-    /// Events that could not be written.
+    /// The number of events that could not be written.
     not_written: AtomicU64,
 }
 
 impl AuditLog {
-    /// Opens the log at `path`; `-` is the standard output. A new file is readable by its owner alone; new events are added to a file that exists.
+    /// Opens the log at `path`; `-` is the standard output. A new file is readable only by its owner; events are
+    /// appended to an existing file.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -68,7 +69,7 @@ impl AuditLog {
         Ok(Self { lines: Mutex::new(Some(lines)), writer: Mutex::new(Some(writer)), state, losing: Mutex::default() })
     }
 
-    /// Hands an event to the writer, if there is room. Else says why there is not.
+    /// Passes an event to the writer, or returns why there is no room.
     fn send(&self, line: Vec<u8>) -> Result<(), &'static str> {
         let bytes = line.len();
         let before = self.state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -82,7 +83,7 @@ impl AuditLog {
         Err(if is_slow { "it is written too slowly" } else { "it is closed, or its writer has ended" })
     }
 
-    /// Says once that events are lost from now on.
+    /// Reports the beginning of a loss once.
     fn say_loss(&self, why: &str) {
         let before = self.state.without_room.fetch_add(1, Ordering::Relaxed);
         let mut losing = self.losing.lock();
@@ -92,7 +93,8 @@ impl AuditLog {
         }
     }
 
-    /// Says once that events are kept again. Not before half of the room is free, so that it is not said with each event.
+    /// Reports the end of a loss once. It waits until half of the room is free, so that it is not reported for each
+    /// event.
     fn say_end_of_loss(&self) {
         let mut losing = self.losing.lock();
         if losing.is_none() || self.state.waiting_bytes.load(Ordering::Relaxed) > WAITING_BYTES / 2 {
@@ -121,7 +123,7 @@ impl AuditSink for AuditLog {
     fn close(&self) {
         self.lines.lock().take();
         let writer = self.writer.lock().take();
-        // One that has panicked has said so.
+        // A panic of the writer was already reported.
         let _ = writer.map(JoinHandle::join);
     }
 }
@@ -132,7 +134,7 @@ impl Drop for AuditLog {
     }
 }
 
-/// Writes until the log is closed. An event that cannot be written is counted and reported, and the next tried.
+/// Writes until the log is closed. A failed write is counted and reported, and the next event is tried.
 fn write(mut out: Box<dyn Write + Send>, waiting: &Receiver<Vec<u8>>, state: &State) {
     while let Ok(line) = waiting.recv() {
         let mut lines = line;

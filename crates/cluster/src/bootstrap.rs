@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::{ApiServerSpec, Error};
 
-/// The namespaces that every cluster has. In Kubernetes: the controller `systemnamespaces`.
+/// The system namespaces. In Kubernetes: the controller `systemnamespaces`.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/// The port of an API server that is not reached from outside.
+/// The port of an API server without an external address.
 const DEFAULT_PORT: u16 = 6443;
 
-/// Writes what every cluster begins with, where it is missing; roles and bindings get back what they lack.
+/// Creates missing default objects, and reconciles the default roles and bindings.
 pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Config) -> Result<(), Error> {
     // `--runtime-config` may have disabled the kind.
     let is_served = |object: &Object| {
@@ -34,7 +34,7 @@ pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Con
     Ok(())
 }
 
-/// A stored value that cannot be read is kept, and the cluster begins without what could not be written because of it.
+/// Ignores an error because of a stored value that cannot be decoded: the cluster starts without the object.
 fn unless_unreadable(written: Result<(), Status>) -> Result<(), Status> {
     match written {
         Err(status) if status.is_store_read_error() => Ok(()),
@@ -42,7 +42,7 @@ fn unless_unreadable(written: Result<(), Status>) -> Result<(), Status> {
     }
 }
 
-/// Writes what something that is installed consists of, where it is missing.
+/// Creates the missing objects of an installed component.
 pub(crate) async fn install(registry: &Registry, manifests: Vec<Object>) -> Result<(), Status> {
     for object in manifests {
         unless_unreadable(create_if_missing(registry, object).await)?;
@@ -50,7 +50,7 @@ pub(crate) async fn install(registry: &Registry, manifests: Vec<Object>) -> Resu
     Ok(())
 }
 
-/// Creates a role or binding, or gives it back what it lacks. In Kubernetes: `rbac/bootstrap-roles`.
+/// Creates a role or binding, or adds its missing parts. In Kubernetes: `rbac/bootstrap-roles`.
 async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> {
     let kind = expected.group_version_kind().unwrap_or_default();
     let kinds = registry.kinds();
@@ -62,7 +62,7 @@ async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> 
             ..request.object(expected.namespace(), expected.name())
         }
     };
-    // Others may start on the same store, and then it may be they who have done it.
+    // Another API server may start on the same store and write first.
     for _ in 0..ATTEMPTS {
         let existing = match registry.get(&about(Verb::Get), &GetOptions::default()).await {
             Ok(found) => found.object(),
@@ -89,16 +89,16 @@ async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> 
     Err(Status::internal(format!("{kind} {}: another client changes it at each attempt", expected.name())))
 }
 
-/// How often a role is looked at that others change at the same time.
+/// The maximum number of attempts for a role that other clients change at the same time.
 const ATTEMPTS: usize = 5;
 
-/// The service by which pods reach the API.
+/// The Service through which pods reach the API.
 pub(crate) fn kubernetes_service(spec: &ApiServerSpec, kinds: &Config) -> Object {
     let port = spec.advertised.map_or(DEFAULT_PORT, |address| address.port());
     coracle_resources::kubernetes_service(kinds, port)
 }
 
-/// Lets one process speak for all nodes that it simulates, which Kubernetes has no role for.
+/// The role and binding of a process that acts for all nodes that it simulates; Kubernetes has no such role.
 fn simulated_nodes() -> [Object; 2] {
     let rules = json!([
         {"apiGroups": [""], "resources": ["nodes", "nodes/status", "pods", "pods/status"], "verbs": ["*"]},

@@ -8,12 +8,12 @@ use coracle_stages::{Stage, StageSet};
 use crate::kept_store::KeptStore;
 use crate::{ApiServerSpec, Audit, ServiceRoutes, StoreSpec, Transport};
 
-/// What stands between a component and the API server: a latency, a fault. Called once for each start of a component, and
-/// of each simulated node as `kubelet/NAME`; what nodes read they read together as `kubelet`, but those with informers of
-/// their own.
+/// A layer between a component and the API server: a latency, a fault. Called once for each start of a component, and
+/// for each simulated node as `kubelet/NAME`. Nodes share one reader as `kubelet`, except nodes with their own
+/// informers.
 pub type TransportLayer = Arc<dyn Fn(&str, Transport) -> Transport + Send + Sync>;
 
-/// What a cluster is made of. Everything has a default.
+/// The configuration of a cluster. Everything has a default.
 #[derive(Clone)]
 pub struct Builder {
     pub(crate) ambient: Option<Ambient>,
@@ -69,21 +69,21 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// So many simulated nodes, called `node-1` and so on.
+    /// Sets the number of simulated nodes, with the names `node-1` and so on.
     #[must_use]
     pub fn nodes(mut self, count: usize) -> Self {
         self.nodes = (1..=count).map(|number| NodeSpec::new(format!("node-{number}"))).collect();
         self
     }
 
-    /// These simulated nodes.
+    /// Sets the simulated nodes.
     #[must_use]
     pub fn node_specs(mut self, nodes: Vec<NodeSpec>) -> Self {
         self.nodes = nodes;
         self
     }
 
-    /// The simulated nodes go on where these were, which were saved with the store or after it.
+    /// The simulated nodes continue from this state, which was saved with the store or after it.
     #[must_use]
     pub fn saved_nodes(mut self, saved: SavedNodes) -> Self {
         self.saved_nodes = Some(saved);
@@ -97,15 +97,15 @@ impl Builder {
         self
     }
 
-    /// Nodes and pods live by these Stages, and by those that are objects of the API; so do objects of any other kind that
-    /// a Stage names.
+    /// Drives nodes and pods by these Stages, and by the Stage objects of the API. Stages can also drive objects of
+    /// other kinds.
     #[must_use]
     pub fn stages(mut self, stages: Vec<Stage>) -> Self {
         self.stages = Some(Arc::new(StageSet::new(stages)));
         self
     }
 
-    /// The seed of all randomness, with a clock that starts at a fixed date.
+    /// Sets the seed of all randomness, and a clock that starts at a fixed date.
     ///
     /// Without a seed, a cluster on a paused clock has the seed 0, and any other the system's clock and randomness.
     #[must_use]
@@ -113,21 +113,21 @@ impl Builder {
         self.ambient(Ambient::seeded(seed))
     }
 
-    /// This clock and this randomness.
+    /// Sets the clock and the randomness.
     #[must_use]
     pub fn ambient(mut self, ambient: Ambient) -> Self {
         self.ambient = Some(ambient);
         self
     }
 
-    /// Where what happens is recorded.
+    /// Sets the event log.
     #[must_use]
     pub fn recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = recorder;
         self
     }
 
-    /// Where the state lives.
+    /// Sets the store.
     #[must_use]
     pub fn store(mut self, store: StoreSpec) -> Self {
         self.store = store;
@@ -142,63 +142,64 @@ impl Builder {
         self
     }
 
-    /// How the API server is configured.
+    /// Sets the configuration of the API server.
     #[must_use]
     pub fn api_server(mut self, spec: ApiServerSpec) -> Self {
         self.api_server = spec;
         self
     }
 
-    /// Who answers the API server's calls to Services and URLs.
+    /// Sets the programs that serve the API server's calls to Services and URLs.
     #[must_use]
     pub fn service_routes(mut self, routes: ServiceRoutes) -> Self {
         self.api_server.service_routes = routes;
         self
     }
 
-    /// What is kept of requests, and where.
+    /// Sets the audit policy and log.
     #[must_use]
     pub fn audit(mut self, audit: Audit) -> Self {
         self.api_server.audit = Some(audit);
         self
     }
 
-    /// How the controllers are configured.
+    /// Sets the configuration of the controllers.
     #[must_use]
     pub fn controllers(mut self, config: coracle_controllers::Config) -> Self {
         self.controllers = config;
         self
     }
 
-    /// How the scheduler is configured; `scheduler::Configuration::read` makes it of a `KubeSchedulerConfiguration`.
+    /// Sets the configuration of the scheduler; `scheduler::Configuration::read` reads it from a
+    /// `KubeSchedulerConfiguration`.
     #[must_use]
     pub fn scheduler(mut self, config: coracle_scheduler::Config) -> Self {
         self.scheduler = config;
         self
     }
 
-    /// Puts something between each component and the API server.
+    /// Sets a layer between each component and the API server.
     #[must_use]
     pub fn transport_layer(mut self, layer: TransportLayer) -> Self {
         self.layer = Some(layer);
         self
     }
 
-    /// With the simulated CSI driver and its StorageClass `standard`, the default, so that claims get volumes.
+    /// Adds the simulated CSI driver and its default StorageClass `standard`, so that claims get volumes.
     #[must_use]
     pub fn csi_driver(mut self) -> Self {
         self.csi_driver = true;
         self
     }
 
-    /// Whether `metrics.k8s.io` is served, of what the nodes' pods use, as metrics-server serves it; it is not by default.
+    /// Sets whether the resource usage of pods is served as `metrics.k8s.io`, as by metrics-server; off by default.
     #[must_use]
     pub fn metrics_server(mut self, is_there: bool) -> Self {
         self.metrics_server = is_there;
         self
     }
 
-    /// Only the API server and its store: no controllers, no scheduler, no nodes.
+    /// Starts only the API server and its store: no controllers, no scheduler, no nodes.
     #[must_use]
     pub fn api_server_only(mut self) -> Self {
         self.components = Components::None;

@@ -6,10 +6,10 @@ use http_body_util::{BodyExt, Limited};
 
 use crate::BoxError;
 
-/// How much of an answer is read.
+/// The maximum size of a response.
 const LONGEST_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// Reads a whole answer, unless it is too long.
+/// Reads a whole response, unless it is too long.
 pub(crate) async fn read<B>(answer: http::Response<B>) -> Result<Answer, String>
 where
     B: http_body::Body<Data = Bytes> + Send,

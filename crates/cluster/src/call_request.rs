@@ -1,7 +1,7 @@
 use coracle_registry::Call;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 
-/// The head of a call's request to `uri`, with what its caller shows of itself.
+/// The head of a call's request to `uri`, with the caller's credentials.
 pub(crate) fn post(uri: &str, call: &Call) -> http::request::Builder {
     let request = http::Request::post(uri).header(CONTENT_TYPE, "application/json");
     let authorization = call.caller.as_ref().and_then(|caller| caller.authorization.as_deref());
@@ -11,7 +11,7 @@ pub(crate) fn post(uri: &str, call: &Call) -> http::request::Builder {
             value.set_sensitive(true);
             request.header(AUTHORIZATION, value)
         }
-        // The builder refuses a text that is no header, without saying which.
+        // The builder refuses an invalid header value, without the name of the header.
         Some(Err(_)) => request.header(AUTHORIZATION, "\n"),
     }
 }

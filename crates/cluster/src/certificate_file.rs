@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 pub enum CertificateFile {
     /// The text, usually PEM. Never logged.
     Text(String),
-    /// Where it is kept.
+    /// The file.
     File(PathBuf),
 }
 
 impl CertificateFile {
-    /// What it says at this moment.
+    /// The current text.
     pub(crate) fn text(&self) -> std::io::Result<String> {
         match self {
             Self::Text(text) => Ok(text.clone()),
@@ -19,7 +19,7 @@ impl CertificateFile {
         }
     }
 
-    /// The file, if it is kept in one.
+    /// The file, if it is one.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Text(_) => None,

@@ -1,6 +1,6 @@
 use coracle_ambient::Ambient;
 
-/// The world of a cluster that was given none: reproducible on a paused clock, the system's on any other.
+/// The default environment of a cluster: reproducible on a paused clock, the system's on any other.
 pub(crate) fn default_ambient() -> Ambient {
     if is_paused() { Ambient::seeded(0) } else { Ambient::system() }
 }

@@ -32,7 +32,7 @@ use crate::{ApiServerSpec, Error, Transport, bootstrap, clock};
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
-/// Dropping it stops everything where it stands; [`Cluster::shutdown`] stops it in order.
+/// Dropping it aborts everything; [`Cluster::shutdown`] stops it in order.
 pub struct Cluster {
     control_plane: ControlPlane,
     store: OpenStore,
@@ -51,7 +51,7 @@ pub struct Cluster {
 /// The store in the event log.
 const STORE: &str = "store";
 
-/// What a component needs to be started once more.
+/// What a restart of a component needs.
 struct Config {
     controllers: coracle_controllers::Config,
     scheduler: coracle_scheduler::Config,
@@ -77,7 +77,7 @@ impl Builder {
 }
 
 impl Cluster {
-    /// What a cluster is made of, to be changed and started.
+    /// A builder with defaults.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -92,7 +92,7 @@ impl Cluster {
             metrics_server::answer_for(&mut builder.api_server, nodes.clone());
         }
         let running = Arc::new(RunningComponents::default());
-        // In virtual time no other process is asked how it is.
+        // In virtual time no other process is probed.
         if builder.components == Components::All || crate::clock::is_paused() {
             builder.api_server.running_components = Some(InThisProcess::of(&running));
         }
@@ -147,28 +147,28 @@ impl Cluster {
         }
     }
 
-    /// The API server as a tower service, asking as an administrator (`system:masters`). No socket, no port.
+    /// The API server as a tower service, as an administrator (`system:masters`). No socket, no port.
     pub fn service(&self) -> Transport {
         self.service_as(User::new("kubernetes-admin", ["system:masters"]))
     }
 
-    /// The API server as a tower service, asking as `user`.
+    /// The API server as a tower service, as `user`.
     pub fn service_as(&self, user: User) -> Transport {
         self.control_plane.transport().asking_as(Arc::new(user))
     }
 
-    /// The API server as it is reached from outside: each request shows its own credentials.
+    /// The API server for external clients: each request has its own credentials.
     pub fn front_door(&self) -> Transport {
         self.control_plane.transport()
     }
 
-    /// A client of our own, asking as `user`.
+    /// A client of Coracle as `user`.
     pub fn client_as(&self, user: User) -> Client {
         let ambient = self.ambient.split(&user.name);
         Client::new(self.service_as(user), &ambient).with_recorder(self.recorder.clone())
     }
 
-    /// What this cluster does not do though its configuration asks for it, a sentence each.
+    /// The unsupported settings in the configuration, one sentence each.
     pub fn limits(&self) -> &[String] {
         self.control_plane.limits()
     }
@@ -178,7 +178,7 @@ impl Cluster {
         self.control_plane.registry()
     }
 
-    /// The store, seen from beneath the API.
+    /// The store below the API server.
     pub fn store(&self) -> Arc<dyn Store> {
         Arc::clone(&self.store.store)
     }
@@ -295,7 +295,7 @@ impl Cluster {
         });
     }
 
-    /// Whether a component runs, which one that was stopped or killed does not.
+    /// Whether a component runs: it was neither stopped nor killed.
     pub fn runs(&self, component: Component) -> bool {
         self.running.contains(component)
     }
@@ -309,7 +309,7 @@ impl Cluster {
         }
     }
 
-    /// Kills a component where it stands, as `kill -9` would; whether it ran.
+    /// Kills a component like `kill -9`; returns whether it ran.
     pub fn kill_component(&self, component: Component) -> bool {
         let running = self.running.remove(component);
         if running.is_some() {
@@ -318,7 +318,7 @@ impl Cluster {
         running.is_some()
     }
 
-    /// Kills the store, as `kill -9` would: requests fail as unavailable, its watches break. One that is dead is left so.
+    /// Kills the store like `kill -9`: requests fail as unavailable, its watches break. A dead store stays dead.
     ///
     /// # Errors
     /// If it is not in the memory of this process.
@@ -329,7 +329,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts a store that was killed: all that it has acknowledged is there. One that lives is left alone.
+    /// Starts a killed store with all acknowledged writes. A running store is not affected.
     ///
     /// # Errors
     /// If it is not in the memory of this process.
@@ -340,7 +340,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// What the store holds now, with its history, for another cluster to begin with.
+    /// The content of the store with its history, for the start of another cluster.
     ///
     /// # Errors
     /// If it is not in the memory of this process.
@@ -353,8 +353,8 @@ impl Cluster {
         self.store.restartable().ok_or_else(only)
     }
 
-    /// Runs a task of the caller's as one of the cluster's own: it is dropped with the cluster, and ends it if it panics
-    /// and panics are not survived.
+    /// Runs a task of the caller as a task of the cluster: it is dropped with the cluster, and its panic ends the
+    /// cluster unless panics are survived.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -363,11 +363,11 @@ impl Cluster {
         self.beside.lock().push(running);
     }
 
-    /// Waits for `work`, unless the cluster ends by itself before that is done, because one of its tasks panicked
-    /// and panics are not survived.
+    /// Waits for `work`, unless the cluster ends before, because one of its tasks panicked and panics are not survived.
     ///
     /// # Errors
-    /// [`Error::Panic`] says which task, and what it said. From then on nothing of the cluster runs, and no request is answered.
+    /// [`Error::Panic`] with the task and its message. No task of the cluster runs afterwards, and no request is
+    /// served.
     pub async fn unless_ended<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
         self.tasks.unless_panicked(work).await
     }
@@ -375,7 +375,7 @@ impl Cluster {
     /// Stops everything in order: nodes, scheduler, controllers, the API server with its watches, the store.
     ///
     /// # Panics
-    /// If a task of the cluster has, with its name and what it said.
+    /// If a task of the cluster has panicked, with its name and its message.
     pub async fn shutdown(self) {
         if let Err(panic) = self.tasks.check() {
             panic!("{panic}");
@@ -403,7 +403,7 @@ fn controllers_config(
     config
 }
 
-/// The simulated nodes of the builder. They write as `system:node:NAME` each, and share a client that reads.
+/// The simulated nodes of the builder. Each writes as `system:node:NAME`, and they share a client for reads.
 fn simulated_kubelet(builder: &mut Builder, control_plane: &ControlPlane, ambient: &Ambient) -> Kubelet {
     let csi_drivers = DriversStore::default();
     let csi_drivers = if builder.csi_driver { csi_drivers.with(Arc::new(CsiNodeService)) } else { csi_drivers };
@@ -435,7 +435,7 @@ fn simulated_kubelet(builder: &mut Builder, control_plane: &ControlPlane, ambien
     kubelet
 }
 
-/// Notes in the event log that a component is started again after a panic.
+/// Records restarts of a component after panics in the event log.
 struct Restarts {
     name: &'static str,
     recorder: Recorder,
@@ -443,7 +443,7 @@ struct Restarts {
 }
 
 impl Restarts {
-    /// To be called at each start; the first is noted elsewhere.
+    /// Must be called at each start; the first one is recorded elsewhere.
     fn note(&mut self) {
         if std::mem::replace(&mut self.began, true) {
             self.recorder.record(self.name, Stage::ComponentStop, || Detail::default().with("why", "panicked"));

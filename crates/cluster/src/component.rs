@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::tasks::Tasks;
 
-/// A part of a control plane that can be stopped and started by itself.
+/// A component of a control plane that can be stopped and started separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
     /// All controllers.
@@ -21,7 +21,7 @@ pub enum Component {
 }
 
 impl Component {
-    /// The word for it, as in the event log.
+    /// Its name in the event log.
     pub fn word(self) -> &'static str {
         match self {
             Self::ControllerManager => "controller-manager",
@@ -31,7 +31,7 @@ impl Component {
         }
     }
 
-    /// The component of that name.
+    /// The component with a name.
     pub fn named(word: &str) -> Option<Self> {
         [Self::ControllerManager, Self::Scheduler, Self::Kubelet, Self::CsiDriver]
             .into_iter()
@@ -39,7 +39,7 @@ impl Component {
     }
 }
 
-/// A component's task. Dropping it kills the component where it stands.
+/// A component's task. Dropping it kills the component.
 #[derive(Debug)]
 pub(crate) struct Running {
     task: JoinHandle<()>,
@@ -47,7 +47,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a component, and again after each panic that is survived; it is handed the future that asks it to stop.
+    /// Starts a component, and restarts it after each survived panic; it gets the future that requests its stop.
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
         tasks: &Tasks,
         name: &str,
@@ -67,15 +67,15 @@ impl Running {
         Self { task: tokio::spawn(tasks.resting_among(name, begin)), stop }
     }
 
-    /// Starts a task that need not be asked to stop: it is dropped where it stands.
+    /// Starts a task without a stop request: it is only dropped.
     pub(crate) fn of(tasks: &Tasks, name: &str, task: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { task: tasks.spawn(name, task), stop: Arc::default() }
     }
 
-    /// Asks the component to stop, and waits until it has.
+    /// Requests the stop of the component, and waits for it.
     pub(crate) async fn stop(mut self) {
         self.stop.notify_one();
-        // A component that panicked has stopped too.
+        // A panicked component has stopped, too.
         let _ = (&mut self.task).await;
     }
 }
@@ -86,12 +86,12 @@ impl Drop for Running {
     }
 }
 
-/// Asks a component to stop.
+/// The stop request of a component.
 #[derive(Debug)]
 pub(crate) struct StopSignal(Arc<Notify>);
 
 impl StopSignal {
-    /// Resolves when the component is asked to stop.
+    /// Resolves when the stop is requested.
     pub(crate) async fn asked(self) {
         self.0.notified().await;
     }

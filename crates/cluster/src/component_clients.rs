@@ -12,7 +12,7 @@ use crate::builder::TransportLayer;
 use crate::component::Component;
 use crate::control_plane::ControlPlane;
 
-/// The way of a component to the API server, with the identity that it has in a real cluster.
+/// The transport of a component to the API server, with the identity that it has in a real cluster.
 pub(crate) fn component_transport(
     control_plane: &ControlPlane,
     component: Component,
@@ -33,7 +33,7 @@ pub(crate) fn layered(transport: Transport, name: &str, layer: Option<&Transport
     }
 }
 
-/// Makes the clients of the simulated nodes.
+/// Creates the clients of the simulated nodes.
 #[derive(Clone)]
 pub(crate) struct KubeletClients {
     pub(crate) front: Transport,
@@ -60,7 +60,7 @@ impl KubeletClients {
     }
 }
 
-/// A service account, as its tokens name it.
+/// A service account as a user.
 fn service_account(namespace: &str, name: &str) -> User {
     let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
     User::new(coracle_auth::service_account_name(namespace, name), groups)

@@ -25,7 +25,7 @@ use crate::tasks::Tasks;
 use crate::token_file::TokenFile;
 use crate::{AccessWebhookSpec, ApiServerSpec, Error, TokenWebhookSpec, Transport, bootstrap};
 
-/// An API server over a store: registry, permissions and router. No sockets.
+/// An API server over a store: registry, authentication, authorization and router. No sockets.
 pub struct ControlPlane {
     registry: Registry,
     front: Transport,
@@ -43,7 +43,7 @@ impl std::fmt::Debug for ControlPlane {
 }
 
 impl ControlPlane {
-    /// Puts an API server together and writes what every cluster begins with, where it is missing.
+    /// Assembles an API server and creates missing default objects.
     ///
     /// # Errors
     /// If an option is not valid, or the store refuses.
@@ -57,7 +57,7 @@ impl ControlPlane {
         Self::start_among(Tasks::new(ambient.panics.clone()), spec, store, nodes, ambient, recorder).await
     }
 
-    /// Starts an API server whose tasks stand and fall with `tasks`.
+    /// Starts an API server whose tasks belong to `tasks`.
     pub(crate) async fn start_among(
         tasks: Tasks,
         spec: &ApiServerSpec,
@@ -111,28 +111,28 @@ impl ControlPlane {
         Ok(Self { registry, front, shutdown, limits, issuer, tasks, advertising: Mutex::default() })
     }
 
-    /// The way in: each request shows its own credentials.
+    /// The transport for clients: each request has its own credentials.
     pub fn transport(&self) -> Transport {
         self.front.clone()
     }
 
-    /// What is behind the API.
+    /// The registry.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Who signs the tokens of service accounts.
+    /// The issuer of service account tokens.
     pub(crate) fn issuer(&self) -> &Issuer {
         &self.issuer
     }
 
-    /// What this API server does not do though its configuration asks for it, a sentence each.
+    /// The unsupported settings in the configuration, one sentence each.
     pub fn limits(&self) -> &[String] {
         &self.limits
     }
 
-    /// Other API servers write to the same store: from now on this one serves the custom kinds that they define, and claims node ports in
-    /// the store.
+    /// Declares that other API servers write to the same store: this one then serves the custom kinds that they define,
+    /// and claims node ports in the store.
     pub fn follow(&self) {
         self.registry.share_store();
         let registry = self.registry.clone();
@@ -142,8 +142,8 @@ impl ControlPlane {
         });
     }
 
-    /// Says in the endpoints of the service `kubernetes` that this API server is there, until [`Self::stop`]; `shared` says
-    /// whether others may be there too, with the same store. Without an address that others reach, nothing is said.
+    /// Adds this API server to the endpoints of the Service `kubernetes`, until [`Self::stop`]. `shared` is whether
+    /// other API servers may use the same store. Without an external address, there are no endpoints.
     ///
     /// # Errors
     /// If an option is not valid.
@@ -160,16 +160,17 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Waits for `work`, unless the API server ends by itself before that is done, because one of its tasks panicked.
+    /// Waits for `work`, unless the API server ends before, because one of its tasks panicked.
     ///
     /// # Errors
-    /// [`Error::Panic`] says which task, and what it said. From then on nothing of the API server runs, and no request is answered.
+    /// [`Error::Panic`] with the task and its message. No task of the API server runs afterwards, and no request is
+    /// served.
     pub async fn unless_ended<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
         self.tasks.unless_panicked(work).await
     }
 
-    /// Takes this API server out of the endpoints of the service `kubernetes` if others may stay, ends the watches cleanly
-    /// and lets `/readyz` fail.
+    /// Removes this API server from the endpoints of the Service `kubernetes` if others may remain, ends the watches
+    /// cleanly and lets `/readyz` fail.
     pub async fn stop(&self) {
         let advertising = self.advertising.lock().take();
         if let Some(advertising) = advertising {
@@ -216,9 +217,9 @@ fn anonymous(spec: &ApiServerSpec, authorizer: &Authorizers) -> Anonymous {
     }
 }
 
-/// The admission plug-ins that are on.
+/// The enabled admission plug-ins.
 fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
-    // To name a plug-in that is on anyway asks for nothing more; that it is not built is a limit.
+    // An explicitly enabled default plug-in changes nothing; if it is not implemented, it is a limit.
     let not_built = coracle_admission::not_built();
     let named = spec.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
     let named: Vec<&str> = named.map(String::as_str).collect();
@@ -231,7 +232,7 @@ fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
     Ok(plugins)
 }
 
-/// What the server does not do, though it may be asked for, a sentence each.
+/// The unsupported settings, one sentence each.
 fn limits(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<String> {
     let mut limits = Vec::new();
     if let (Some(address), None) = (spec.advertise_address, spec.public()) {
@@ -255,7 +256,7 @@ fn config(spec: &ApiServerSpec) -> Result<Config, Error> {
     })
 }
 
-/// All that is served, with what may refuse it.
+/// The registry with kinds, plug-ins and authorizer.
 fn registry(
     builder: RegistryBuilder,
     spec: &ApiServerSpec,
@@ -286,7 +287,7 @@ fn registry(
     Ok(builder.build())
 }
 
-/// Writes what every cluster begins with, and brings up to date what follows from what is stored.
+/// Creates the default objects, and updates everything that is computed from stored objects.
 async fn fill(registry: &Registry, spec: &ApiServerSpec, config: &Config) -> Result<ServerControllers, Error> {
     bootstrap::write(registry, spec, config).await?;
     registry.load_custom_kinds().await?;
@@ -308,7 +309,7 @@ fn trust(spec: &ApiServerSpec) -> AuthenticationTrust {
     AuthenticationTrust::new(spec.client_ca.as_deref(), proxies)
 }
 
-/// How others check the tokens that the issuer signs.
+/// The documents with which other programs verify the issuer's tokens.
 fn documents(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<Document> {
     let documents = issuer.documents(&spec.url(), spec.service_accounts.jwks_uri.as_deref()).into_iter();
     documents.map(|(path, media_type, body)| Document { path, media_type, body }).collect()

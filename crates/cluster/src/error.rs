@@ -3,10 +3,10 @@ use std::path::PathBuf;
 /// Why a cluster could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The options contradict each other, or one is not understood.
+    /// The options contradict each other, or one is invalid.
     #[error("{0}")]
     Options(String),
-    /// The system refused what a cluster needs, or it was not ready in time.
+    /// The system refused a resource, or the cluster was not ready in time.
     #[error("{0}")]
     NotStarted(String),
     /// A task of the cluster panicked, and the cluster ended.
@@ -14,10 +14,10 @@ pub enum Error {
     Panic {
         /// The task.
         task: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// The store refused to open; its message says what to do.
+    /// The store refused to open; its message contains a hint.
     #[error(transparent)]
     Store(#[from] coracle_store::Error),
     /// The API server could not write what it starts with.
@@ -28,19 +28,19 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
     /// A certificate or key is not usable.
     #[error("{0}")]
     Certificate(String),
-    /// The address cannot be listened at.
+    /// The server cannot listen on the address.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// The address.
         address: std::net::SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },

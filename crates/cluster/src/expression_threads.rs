@@ -7,8 +7,8 @@ use tokio::sync::Semaphore;
 
 /// The maximum number of working threads, in addition to the thread that serves requests.
 const MOST_THREADS: usize = 4;
-/// How many pieces of work wait for each thread: what is done within half a minute, if each takes as long as the rules
-/// of one object may.
+/// The maximum number of waiting jobs for each thread: what takes half a minute if each job takes the maximum time of
+/// the rules of one object.
 const WAITING_FOR_EACH: usize = 80;
 
 /// Evaluates expressions on threads other than the one that serves requests, a few at a time, first in, first out.
@@ -52,7 +52,7 @@ impl ExpressionPool for ExpressionThreads {
             // The request may have been dropped; the thread is still busy until the work is done.
             drop(thread);
         });
-        // Of work that panics its asker hears.
+        // The caller gets the error of a job that panics.
         let _ = done.await;
         Ok(())
     }

@@ -17,13 +17,13 @@ use crate::{CertificateFile, Error};
 /// In Kubernetes: `dynamiccertificates`, which uses notifications of the file system and polls once a minute.
 pub(crate) struct FileWatcher<T> {
     files: Vec<CertificateFile>,
-    /// How long it is not looked again at the files.
+    /// The minimum time between two checks of the files.
     pause: Duration,
     read: Read<T>,
     state: Mutex<State<T>>,
 }
 
-/// Makes something of the files' texts.
+/// Computes the value from the texts of the files.
 type Read<T> = Box<dyn Fn(&[String]) -> Result<Arc<T>, Error> + Send + Sync>;
 
 struct State<T> {
@@ -36,7 +36,7 @@ struct State<T> {
 type Stamp = (Option<SystemTime>, u64);
 
 impl<T> FileWatcher<T> {
-    /// Reads files with `read`, which is given their texts in their order.
+    /// Reads files with `read`, which gets their texts in order.
     ///
     /// # Errors
     /// If a file cannot be read, or `read` refuses the texts.
@@ -51,7 +51,7 @@ impl<T> FileWatcher<T> {
         Ok(Self { files, pause, read: Box::new(read), state })
     }
 
-    /// What never changes.
+    /// A value that never changes.
     #[cfg(feature = "serve")]
     pub(crate) fn fixed(current: Arc<T>) -> Self {
         let state = State { current: Arc::clone(&current), seen: Vec::new(), looked: Instant::now() };
@@ -59,7 +59,7 @@ impl<T> FileWatcher<T> {
         Self { files: Vec::new(), pause: Duration::ZERO, read: Box::new(read), state: Mutex::new(state) }
     }
 
-    /// What the files say now, or said last when they made sense.
+    /// The current value, or the last valid one.
     pub(crate) fn current(&self) -> Arc<T> {
         let mut state = self.state.lock();
         if self.files.iter().all(|file| file.path().is_none()) || state.looked.elapsed() < self.pause {

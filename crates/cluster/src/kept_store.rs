@@ -2,10 +2,11 @@ use coracle_store::{Engine, Options, Revision};
 
 use crate::Error;
 
-/// What the store of a cluster held, with its history, kept when the cluster is gone: another cluster can begin with it, or with
-/// what it held at an earlier revision. The two share what they have in common.
+/// The content of a cluster's store with its history, for the start of another cluster from it, or from an earlier
+/// revision. The two share common data.
 ///
-/// [`Cluster::keep_store`](crate::Cluster::keep_store) makes one, [`Builder::kept_store`](crate::Builder::kept_store) takes it.
+/// [`Cluster::keep_store`](crate::Cluster::keep_store) creates it,
+/// [`Builder::kept_store`](crate::Builder::kept_store) uses it.
 #[derive(Clone)]
 pub struct KeptStore {
     pub(crate) engine: Engine,
@@ -19,7 +20,7 @@ impl std::fmt::Debug for KeptStore {
 }
 
 impl KeptStore {
-    /// What it held at a revision; leases have their full time again.
+    /// The content at a revision; leases have their full time again.
     ///
     /// # Errors
     /// If history at that revision is compacted, or there is no such revision yet.

@@ -1,17 +1,18 @@
 use crate::{CertificateFile, ProxyClient};
 
-/// How the API server calls nodes that other processes simulate, or that are none of Coracle's.
+/// The API server's client for nodes that other processes simulate, or that are not simulated.
 ///
 /// In Kubernetes: the `--kubelet-*` flags of kube-apiserver.
 #[derive(Clone, Debug)]
 pub struct KubeletClient {
-    /// `--kubelet-client-certificate` and `--kubelet-client-key`: what nodes are shown.
+    /// `--kubelet-client-certificate` and `--kubelet-client-key`: the client certificate for nodes.
     pub identity: Option<ProxyClient>,
-    /// `--kubelet-certificate-authority`: who vouches for nodes, PEM; without one no certificate is looked at.
+    /// `--kubelet-certificate-authority`: the certificate authority of nodes (PEM); without it, certificates of nodes
+    /// are not verified.
     pub authority: Option<CertificateFile>,
-    /// `--kubelet-preferred-address-types`: by which of its addresses a node is called, the best first.
+    /// `--kubelet-preferred-address-types`: the types of node addresses, the preferred one first.
     pub preferred_address_types: Vec<String>,
-    /// `--kubelet-port`: the port of a node that says none.
+    /// `--kubelet-port`: the port of nodes that do not publish a port.
     pub port: u16,
 }
 

@@ -1,4 +1,4 @@
-//! Puts a control plane together: in one process, or one component at a time.
+//! Assembles a control plane: in one process, or one component at a time.
 //!
 //! ```text
 //! Builder --start--> Cluster { store, API server, controller-manager, scheduler, kubelet }
@@ -6,8 +6,8 @@
 //! serve::Listener --TLS--> Transport                                    (feature `serve`)
 //! serve::Listener --TLS--> KubeletServer --> nodes of this process, for the API server of another
 //! ```
-//! Start at [`Cluster`]. Tasks, sockets, threads and shutdown are decided here and nowhere else.
-//! Not here: what any of the components does.
+//! Start at [`Cluster`]. Only this crate decides about tasks, sockets, threads and shutdown.
+//! Not here: the components themselves.
 
 mod api_server_spec;
 mod api_server_tasks;

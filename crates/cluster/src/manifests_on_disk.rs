@@ -3,19 +3,19 @@ use std::path::{Path, PathBuf};
 
 use coracle_kubelet::{Manifest, ManifestFolder, ManifestSource};
 
-/// What is read of a file at the most; a node refuses what is longer than a byte less.
+/// The maximum number of bytes read from a file; a node refuses a manifest of this length.
 const MOST: u64 = (10 << 20) + 1;
 
 /// Manifests of static pods in a folder on disk, or in one file.
 ///
-/// Files whose names begin with a dot are no manifests, nor is what is in folders below. What is not there holds none.
+/// Hidden files and folders below are ignored. A missing folder has no manifests.
 /// In Kubernetes: `sourceFile.listConfig`.
 pub struct ManifestsOnDisk {
     path: PathBuf,
 }
 
 impl ManifestsOnDisk {
-    /// The folder, or the file, at this path.
+    /// The manifests in the folder or file at this path.
     pub fn at(path: impl Into<PathBuf>) -> ManifestFolder {
         ManifestFolder::new(Self { path: path.into() })
     }
@@ -39,7 +39,7 @@ impl ManifestSource for ManifestsOnDisk {
     }
 }
 
-/// A file; none if it is there no more.
+/// Reads a file; `None` if it does not exist any more.
 fn read(path: &Path) -> Option<Manifest> {
     let mut text = String::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(MOST).read_to_string(&mut text));

@@ -3,10 +3,10 @@ use coracle_meta::fields::Fields;
 
 use crate::KubeletClient;
 
-/// Where a node is called.
+/// The address of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NodeAddress {
-    /// A name or an address; one of IPv6 without brackets.
+    /// A name or an address; IPv6 without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
 }
@@ -18,10 +18,10 @@ impl NodeAddress {
         if host.contains(':') { format!("https://[{host}]:{port}") } else { format!("https://{host}:{port}") }
     }
 
-    /// Where this node is called. In Kubernetes: `NodeConnectionInfoGetter`.
+    /// The address of this node. In Kubernetes: `NodeConnectionInfoGetter`.
     ///
     /// # Errors
-    /// In the words of `NoMatchError`, if it has no address of a preferred type.
+    /// If it has no address of a preferred type, in the words of `NoMatchError`.
     pub(crate) fn of(node: &Object, client: &KubeletClient) -> Result<Self, String> {
         let addresses = node.list("status.addresses");
         let of_type = |wanted: &String| addresses.iter().find(|address| address.text("type") == wanted);

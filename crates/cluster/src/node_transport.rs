@@ -14,17 +14,17 @@ use tower::ServiceExt;
 use crate::remote_nodes::RemoteNodes;
 use crate::{ApiServerSpec, Error, Transport};
 
-/// The ways to nodes: a function call to those of this process, HTTPS to all others where there are sockets.
+/// The transports to nodes: a function call for nodes of this process, HTTPS for all others if there are sockets.
 #[derive(Clone, Debug)]
 pub struct NodeTransports {
-    /// The cluster's, which asks the API server that asks this one.
+    /// The kubelet of the cluster, which holds a client of this API server.
     kubelet: Arc<Mutex<Weak<Kubelet>>>,
     #[cfg(feature = "serve")]
     far: Option<Arc<RemoteNodes>>,
 }
 
 impl NodeTransports {
-    /// To nodes of other processes as `spec` says, in real time.
+    /// Transports with the client of `spec` for nodes of other processes, in real time.
     ///
     /// # Errors
     /// If a certificate cannot be read.
@@ -40,7 +40,7 @@ impl NodeTransports {
         })
     }
 
-    /// From now on, this kubelet answers for its nodes.
+    /// Sets the kubelet that serves its nodes.
     pub(crate) fn served_by(&self, kubelet: &Arc<Kubelet>) {
         *self.kubelet.lock() = Arc::downgrade(kubelet);
     }

@@ -16,23 +16,23 @@ use crate::{ApiServerSpec, Body, Error, ProxyClient, Transport, boxed};
 /// The user name for the API server's own requests to extension API servers.
 const AGGREGATOR: &str = "system:kube-aggregator";
 
-/// The API server's calls to others: to services in this process, and where there are sockets into the network.
+/// The API server's outgoing calls: to services in this process, and over the network if there are sockets.
 pub(crate) struct OutgoingCalls {
     routes: ServiceRoutes,
     network: Network,
 }
 
-/// Whether calls may leave the process.
+/// Whether calls can leave the process.
 enum Network {
     #[cfg(feature = "serve")]
     Open(crate::serve::HttpsCalls),
-    /// No, and why not.
+    /// No, with the reason.
     Closed(&'static str),
 }
 
 impl OutgoingCalls {
     /// # Errors
-    /// If the certificate that others are shown cannot be read.
+    /// If the client certificate cannot be read.
     pub(crate) fn new(spec: &ApiServerSpec) -> Result<Self, Error> {
         Ok(Self { routes: spec.service_routes.clone(), network: Network::of_this_runtime(spec.proxy_client.as_ref())? })
     }
@@ -147,7 +147,7 @@ impl OutgoingCalls {
     ) -> Result<http::Response<Body>, Unreachable> {
         match self.way_to(registry, service).await.map_err(Unreachable::Unresolved)? {
             Route::Here(here) => {
-                // Who answers here may look for objects; a registry that it kept would keep itself.
+                // A service in this process may read objects; a stored registry would keep itself alive.
                 request.extensions_mut().insert(registry.clone());
                 here.send(request).await.map_err(|error| Unreachable::NoAnswer(error.to_string()))
             }

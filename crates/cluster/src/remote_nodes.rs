@@ -10,13 +10,13 @@ use crate::node_address::NodeAddress;
 use crate::serve::HttpsCalls;
 use crate::{Error, KubeletClient, boxed};
 
-/// How long a node may take until its answer begins.
+/// The timeout for the beginning of a node's response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Nodes that are reached over HTTPS, as a kubelet is.
+/// Nodes that are reached over HTTPS, like a kubelet.
 ///
-/// One process may answer for many nodes at one address: which of them is meant says the header `Host`, `NODE:PORT`, as it
-/// does where nodes are called by their names.
+/// One process can serve many nodes at one address: the header `Host`, `NODE:PORT`, selects the node, as with DNS names
+/// of nodes.
 pub(crate) struct RemoteNodes {
     calls: HttpsCalls,
     client: KubeletClient,
@@ -44,7 +44,7 @@ impl RemoteNodes {
         Ok(Self { calls: HttpsCalls::new(client.identity.as_ref())?, client: client.clone(), trust })
     }
 
-    /// Asks a node of this name.
+    /// Sends a request to the node with this name.
     pub(crate) async fn call(
         &self,
         registry: &Registry,

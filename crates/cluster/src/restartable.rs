@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 
 use crate::kept_store::KeptStore;
 
-/// A store in memory that can be killed and started again, as one on disk can: what it has acknowledged is there again,
-/// with its history; its leases have their full time again; its watches have ended.
+/// A store in memory that can be killed and started again, like one on disk: acknowledged writes are kept with their
+/// history, leases have their full time again, and watches end.
 #[derive(Clone)]
 pub(crate) struct Restartable {
     inner: Arc<Inner>,
@@ -23,16 +23,16 @@ pub(crate) struct Restartable {
 
 struct Inner {
     options: Options,
-    /// What keeps an engine in order.
+    /// Starts the maintenance tasks of an engine.
     upkeep: Box<Upkeep>,
     state: Mutex<State>,
     deaths: Arc<Deaths>,
 }
 
-/// Starts the tasks that keep an engine in order.
+/// A function that starts the maintenance tasks of an engine.
 type Upkeep = dyn Fn(&Engine) -> JoinSet<()> + Send + Sync;
 
-/// How often a store was killed. Who waits for the next time is woken in the order of waiting.
+/// The number of kills of a store. Tasks that wait for the next one are woken in the order of waiting.
 #[derive(Default)]
 struct Deaths {
     count: AtomicU64,
@@ -41,7 +41,7 @@ struct Deaths {
 
 struct State {
     engine: Engine,
-    /// The engine's upkeep; `None` while the store is dead.
+    /// The maintenance tasks of the engine; `None` while the store is dead.
     alive: Option<JoinSet<()>>,
 }
 
@@ -50,7 +50,7 @@ impl Restartable {
         Self::of(Engine::in_memory(options.clone()), options, upkeep)
     }
 
-    /// One that begins with what this engine holds.
+    /// A store with the content of this engine.
     pub(crate) fn of(
         engine: Engine,
         options: Options,
@@ -60,7 +60,7 @@ impl Restartable {
         Self { inner: Arc::new(Inner { options, upkeep: Box::new(upkeep), state, deaths: Arc::default() }) }
     }
 
-    /// `kill -9`: says whether it was alive.
+    /// `kill -9`: returns whether the store was alive.
     pub(crate) fn kill(&self) -> bool {
         let was_alive = self.inner.state.lock().alive.take().is_some();
         self.inner.deaths.count.fetch_add(1, Ordering::Relaxed);
@@ -68,7 +68,7 @@ impl Restartable {
         was_alive
     }
 
-    /// Starts it with what it had; says whether it was dead.
+    /// Starts the store with its content; returns whether it was dead.
     pub(crate) fn start(&self) -> Result<bool, Error> {
         let mut state = self.inner.state.lock();
         if state.alive.is_some() {
@@ -79,7 +79,7 @@ impl Restartable {
         Ok(true)
     }
 
-    /// What it holds now, with its history, for another to begin with; a dead one has what it will have when it is started.
+    /// The content with its history, for another store; a dead store has the content of its next start.
     pub(crate) fn kept(&self) -> Result<KeptStore, Error> {
         let engine = self.inner.state.lock().engine.fork(0, self.inner.options.clone())?;
         Ok(KeptStore { engine, options: self.inner.options.clone() })
@@ -95,28 +95,28 @@ fn dead() -> Error {
     Error::Unavailable("the store does not run".to_owned())
 }
 
-/// A cursor that ends with the store it belongs to.
+/// A cursor that ends with its store.
 struct MortalWatcher {
     inner: Box<dyn Watcher>,
     life: Life,
 }
 
-/// One life of the store.
+/// The store between two kills.
 #[derive(Clone)]
 struct Life {
-    /// How often the store had died when it began.
+    /// The number of kills at its beginning.
     before: u64,
     deaths: Arc<Deaths>,
 }
 
 impl Life {
-    /// A cursor that has ended stays ended: what was committed before the death and not read is lost with the connection.
+    /// An ended cursor stays ended: unread commits before the kill are lost with the connection.
     fn has_ended(&self) -> bool {
         self.deaths.count.load(Ordering::Relaxed) != self.before
     }
 }
 
-/// A cursor's position, known for as long as the store lives.
+/// A cursor's position, valid as long as the store is alive.
 struct MortalPosition {
     inner: Arc<dyn Position>,
     life: Life,
@@ -132,7 +132,7 @@ impl Position for MortalPosition {
 impl Watcher for MortalWatcher {
     async fn next(&mut self) -> Result<WatchBatch, Error> {
         let deaths = Arc::clone(&self.life.deaths);
-        // Before the look at the count, so that no death between the two is missed.
+        // Before the count is read, so that no kill between the two is missed.
         let died = pin!(deaths.died.notified());
         if self.life.has_ended() {
             return Err(dead());

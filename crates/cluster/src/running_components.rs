@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 
 use crate::component::{Component, Running};
 
-/// The components of a cluster that run now.
+/// The running components of a cluster.
 #[derive(Default)]
 pub(crate) struct RunningComponents(Mutex<BTreeMap<Component, Running>>);
 
@@ -14,7 +14,7 @@ impl RunningComponents {
         self.0.lock().contains_key(&component)
     }
 
-    /// Adds a component that `start` starts; a component that runs already stays as it is.
+    /// Starts a component with `start` unless it is running.
     pub(crate) fn start(&self, component: Component, start: impl FnOnce() -> Running) {
         self.0.lock().entry(component).or_insert_with(start);
     }

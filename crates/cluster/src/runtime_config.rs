@@ -5,25 +5,25 @@ use crate::Error;
 /// Which groups, versions and resources are served. In Kubernetes: `--runtime-config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeConfig {
-    /// What was said of each, in order.
+    /// The settings, in order.
     said: Vec<(Of, bool)>,
 }
 
-/// What something is said of.
+/// The key of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Of {
     All,
-    /// Versions of this stability: `alpha`, `beta` or none of both.
+    /// Versions of this stability: `alpha`, `beta` or neither.
     Stability(Option<&'static str>),
     Version(String),
     Resource(String, String),
 }
 
 impl RuntimeConfig {
-    /// Reads `api/all=false,apps/v1=true`; what stands alone is on.
+    /// Parses `api/all=false,apps/v1=true`; a key without a value is enabled.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// The error in the text.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut said = Vec::new();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -49,8 +49,8 @@ impl RuntimeConfig {
         Ok(Self { said })
     }
 
-    /// Whether a resource is served that is served by default: what is said of it alone goes before what is said of its
-    /// version, and that before what is said of many.
+    /// Whether a resource that is enabled by default is served: its own setting overrides that of its version, which
+    /// overrides general ones.
     pub(crate) fn serves(&self, resource: &GroupVersionResource) -> bool {
         let version = match resource.group.as_str() {
             "" => resource.version.clone(),

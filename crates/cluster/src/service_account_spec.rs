@@ -1,13 +1,13 @@
 use coracle_auth::{IssuerSpec, TokenLifetimes};
 
-/// How tokens of service accounts are signed and verified.
+/// The configuration of service account tokens.
 #[derive(Clone, Debug)]
 pub struct ServiceAccountSpec {
-    /// Who issues them, and by which keys.
+    /// The issuers and keys.
     pub issuer: IssuerSpec,
-    /// How long they last.
+    /// The lifetimes.
     pub lifetimes: TokenLifetimes,
-    /// `--service-account-jwks-uri`: where others find the keys, if not at this server.
+    /// `--service-account-jwks-uri`: the URL of the keys for clients, if this API server does not serve them.
     pub jwks_uri: Option<String>,
 }
 

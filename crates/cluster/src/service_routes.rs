@@ -4,15 +4,15 @@ use coracle_registry::ServiceAddress;
 
 use crate::{Error, Transport};
 
-/// Who answers the API server's calls to Services and URLs, such as those to webhooks: no pod here runs a container that
-/// could. What is not among these is looked for in the cluster and in the network.
+/// The programs that serve the API server's calls to Services and URLs, such as those to webhooks, because simulated
+/// pods do not serve traffic. Other destinations are resolved in the cluster and in the network.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceRoutes {
     services: BTreeMap<(String, String), Vec<ServiceRoute>>,
     urls: BTreeMap<String, Transport>,
 }
 
-/// Who answers for a port of a Service.
+/// The program that serves a port of a Service.
 #[derive(Clone, Debug)]
 struct ServiceRoute {
     /// The port; `None` for all ports.
@@ -20,7 +20,7 @@ struct ServiceRoute {
     to: Route,
 }
 
-/// Where a call really goes.
+/// The actual destination of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Route {
     /// To `host:port`, over HTTPS, with a certificate for the Service.
@@ -30,7 +30,7 @@ pub(crate) enum Route {
 }
 
 impl ServiceRoutes {
-    /// Adds an address as `--service-address` has it: `NAMESPACE/NAME[:PORT]=HOST:PORT`.
+    /// Adds an address in the form of `--service-address`: `NAMESPACE/NAME[:PORT]=HOST:PORT`.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -51,12 +51,12 @@ impl ServiceRoutes {
         Ok(())
     }
 
-    /// Lets a service in this process answer for all ports of a Service.
+    /// Adds a service in this process for all ports of a Service.
     pub fn answer_for_service(&mut self, namespace: &str, name: &str, service: Transport) {
         self.add(namespace, name, None, Route::Here(service));
     }
 
-    /// Lets a service in this process answer for all URLs that begin with `origin` (`https://host:port`).
+    /// Adds a service in this process for all URLs that begin with `origin` (`https://host:port`).
     pub fn answer_for_url(&mut self, origin: &str, service: Transport) {
         self.urls.insert(origin.trim_end_matches('/').to_owned(), service);
     }
@@ -66,14 +66,14 @@ impl ServiceRoutes {
         routes.push(ServiceRoute { port, to });
     }
 
-    /// Who answers for a port of a Service; a route for that port goes before one for all.
+    /// The route of a port of a Service; a route for the port takes precedence over one for all ports.
     pub(crate) fn service(&self, service: &ServiceAddress) -> Option<&Route> {
         let routes = self.services.get(&(service.namespace.clone(), service.name.clone()))?;
         let own = routes.iter().find(|route| route.port == Some(service.port));
         own.or_else(|| routes.iter().find(|route| route.port.is_none())).map(|route| &route.to)
     }
 
-    /// Who answers in this process for a URL.
+    /// The service in this process for a URL.
     pub(crate) fn url(&self, origin: &str) -> Option<&Transport> {
         self.urls.get(origin)
     }

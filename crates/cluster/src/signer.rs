@@ -9,7 +9,7 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    /// Signs tokens as this issuer does.
+    /// A signer with the keys of this issuer.
     pub(crate) fn of(issuer: &Issuer) -> Self {
         Self { issuer: issuer.clone() }
     }

@@ -12,34 +12,34 @@ use crate::kept_store::KeptStore;
 use crate::restartable::Restartable;
 use crate::tasks::Tasks;
 
-/// How much history is kept for watches, as kube-apiserver has etcd keep it.
+/// The age of the history for watches, as kube-apiserver compacts etcd.
 const HISTORY: Duration = Duration::from_secs(300);
 
-/// How many bytes of it.
+/// The limit of the history in bytes.
 const HISTORY_LIMIT: HistoryLimit = HistoryLimit { least: 64 << 20, most: 256 << 20 };
 
-/// Where a cluster's state lives.
+/// The storage of a cluster's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum StoreSpec {
-    /// In this process, as long as it lives.
+    /// In memory of this process.
     #[default]
     Memory,
-    /// In a folder on disk, by sled. Needs the feature `sled`.
+    /// In a folder on disk, with sled. Needs the feature `sled`.
     Sled(PathBuf),
     /// In an etcd, or in `coracle store`. Needs the feature `etcd`.
     Etcd(EtcdServers),
 }
 
-/// Where an etcd is, and how it and we prove who we are.
+/// The address of an etcd, and the TLS configuration.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct EtcdServers {
     /// The URLs of its members. In Kubernetes: `--etcd-servers`.
     pub urls: Vec<String>,
-    /// The authority that signed its certificates, PEM; `https` needs one. In Kubernetes: `--etcd-cafile`.
+    /// The certificate authority of the etcd (PEM); `https` needs one. In Kubernetes: `--etcd-cafile`.
     pub authority: Option<String>,
-    /// Our certificate, PEM. In Kubernetes: `--etcd-certfile`.
+    /// The client certificate (PEM). In Kubernetes: `--etcd-certfile`.
     pub certificate: Option<String>,
-    /// The key of our certificate, PEM. Never logged. In Kubernetes: `--etcd-keyfile`.
+    /// The key of the client certificate (PEM). Never logged. In Kubernetes: `--etcd-keyfile`.
     pub key: Option<String>,
 }
 
@@ -49,28 +49,28 @@ impl std::fmt::Debug for EtcdServers {
     }
 }
 
-/// How a store of our own is kept.
+/// The options of Coracle's own store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Whether a write may be answered before it is on disk. In etcd: `--unsafe-no-fsync`.
+    /// Whether a write can be acknowledged before it is on disk. In etcd: `--unsafe-no-fsync`.
     pub unsafe_no_fsync: bool,
-    /// How large a request may be.
+    /// The limits of requests.
     pub limits: Limits,
-    /// When history is compacted without being asked; `None` for never.
+    /// The automatic compaction; `None` for never.
     pub compaction: Option<AutoCompaction>,
-    /// How many bytes of history may be kept, whatever its age; `None` for any number.
+    /// The maximum size of the history, independently of its age; `None` for no limit.
     pub history_limit: Option<HistoryLimit>,
 }
 
 impl Default for StoreOptions {
-    /// Durable, with etcd's limits, and with the history that kube-apiserver keeps.
+    /// Durable, with etcd's limits and kube-apiserver's history.
     fn default() -> Self {
         let compaction = Some(AutoCompaction::Periodic(HISTORY));
         Self { unsafe_no_fsync: false, limits: Limits::default(), compaction, history_limit: Some(HISTORY_LIMIT) }
     }
 }
 
-/// An open store, with the tasks that keep it in order.
+/// An open store with its maintenance tasks.
 pub struct OpenStore {
     /// The store.
     pub store: Arc<dyn Store>,
@@ -78,10 +78,10 @@ pub struct OpenStore {
     upkeep: JoinSet<()>,
 }
 
-/// Who keeps an open store.
+/// The type of an open store.
 enum Kind {
     Engine(Engine),
-    /// In memory, and can be killed.
+    /// In memory; can be killed.
     Restartable(Restartable),
     #[cfg(feature = "etcd")]
     Remote,
@@ -97,13 +97,13 @@ impl StoreSpec {
     /// Opens the store.
     ///
     /// # Errors
-    /// If the folder is damaged, in use or not ours, or the etcd cannot be reached; the message says what to do.
+    /// If the folder is damaged, in use or not a store, or the etcd is unreachable; the message contains a hint.
     pub async fn open(&self, ambient: &Ambient, recorder: &Recorder) -> Result<OpenStore, Error> {
         self.open_with(ambient, recorder, StoreOptions::default()).await
     }
 
-    /// Opens the store such that it can be killed and started again if it is in memory.
-    /// The tasks that keep it in order stand and fall with `tasks`.
+    /// Opens the store so that it can be killed and started again if it is in memory. Its maintenance tasks belong to
+    /// `tasks`.
     pub(crate) async fn open_restartable(
         &self,
         ambient: &Ambient,
@@ -128,7 +128,7 @@ impl StoreSpec {
         }
     }
 
-    /// Opens the store, kept as the options say. To an etcd they say only when its history is compacted.
+    /// Opens the store with options. For an etcd, only the compaction applies.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -201,7 +201,7 @@ impl EtcdServers {
     }
 }
 
-/// The tasks that keep an engine in order.
+/// The maintenance tasks of an engine.
 fn upkeep(engine: &Engine, kept: StoreOptions, tasks: &Tasks) -> JoinSet<()> {
     let mut upkeep = JoinSet::new();
     let leases = engine.clone();
@@ -241,7 +241,7 @@ impl OpenStore {
         }
     }
 
-    /// The store as one that can be killed.
+    /// The store, if it can be killed.
     pub(crate) fn restartable(&self) -> Option<&Restartable> {
         match &self.kind {
             Kind::Restartable(store) => Some(store),
@@ -249,7 +249,7 @@ impl OpenStore {
         }
     }
 
-    /// Stops the store's tasks and gives its folder free.
+    /// Stops the store's tasks and releases its folder.
     pub async fn close(mut self) {
         self.upkeep.shutdown().await;
         if let Kind::Engine(engine) = self.kind {

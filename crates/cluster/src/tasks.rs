@@ -12,16 +12,16 @@ use tokio::time::{Instant, sleep};
 
 use crate::Error;
 
-/// How long a task that panicked is not started again, first and at most: twice as long each time.
+/// The delay before a restart after a panic: first and maximum; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// A task that has run for so long without a panic begins with the first pause again.
+/// After this time without a panic, the delay is reset.
 const IS_WELL_AFTER: Duration = Duration::from_secs(600);
 
 /// The tasks of one cluster.
 ///
-/// By default they stand and fall together: when one panics, all end, and every caller learns which it was and what it
-/// said. Where panics are survived, a task that panics is reported and started again after a pause, and the others run on.
+/// By default, a panic of one task ends all tasks, and every caller gets the name and the message of that task. If
+/// panics are survived, a panicked task is reported and restarted after a delay, and the others continue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks {
     end: Arc<End>,
@@ -30,26 +30,27 @@ pub(crate) struct Tasks {
 
 #[derive(Debug, Default)]
 struct End {
-    /// The name of the task that panicked first, and what it said.
+    /// The name and the message of the first task that panicked.
     panic: OnceLock<(String, String)>,
     came: Notify,
 }
 
 impl Tasks {
-    /// Tasks for which a panic leads to what `panics` says.
+    /// Tasks with this handling of panics.
     pub(crate) fn new(panics: Panics) -> Self {
         Self { end: Arc::default(), panics }
     }
 
-    /// Starts a task that runs until it ends, its handle is aborted or a task panics. It cannot be started again: where
-    /// panics are survived, one that panics is reported and ends alone.
+    /// Starts a task that runs until it ends, its handle is aborted or a task panics. It cannot be restarted: if panics
+    /// are survived, its panic is reported and ends only this task.
     pub(crate) fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let mut task = Some(task);
         let begin = move || task.take().map_or(Either::Right(std::future::ready(())), Either::Left);
         tokio::spawn(self.among(name, begin))
     }
 
-    /// A task as one of these, for a set of the caller's: what `begin` gives, and again after each panic that is survived.
+    /// A task of this group for a set of the caller: the future of `begin`, which is started again after each survived
+    /// panic.
     pub(crate) fn among<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &str,
@@ -66,7 +67,7 @@ impl Tasks {
         })
     }
 
-    /// The same; what `begin` gives waits by itself for the pause before it works.
+    /// The same, but the future of `begin` itself waits for the delay.
     pub(crate) fn resting_among<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &str,
@@ -80,7 +81,7 @@ impl Tasks {
                 let task = AssertUnwindSafe(async { begin(pause).await }).catch_unwind();
                 let Ok(Err(panic)) = tasks.unless_panicked(task).await else { return };
                 if !tasks.panics.are_survived() {
-                    // Of several that panic, the first has caused the others, or the cause is unknown.
+                    // The first of several panics may have caused the others.
                     let _ = tasks.end.panic.set((name, Panics::message(&*panic)));
                     tasks.end.came.notify_waiters();
                     return;

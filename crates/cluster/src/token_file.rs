@@ -10,7 +10,7 @@ use coracle_registry::{Authenticated, Authenticator, Credentials, Registry};
 use crate::file_watcher::FileWatcher;
 use crate::{CertificateFile, Error};
 
-/// For how long a token counts at the most that was taken out of the file.
+/// The maximum time for which a removed token stays valid.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Users by the tokens of a file. In Kubernetes: `--token-auth-file`.
@@ -19,7 +19,7 @@ pub(crate) struct TokenFile(FileWatcher<StaticTokens>);
 
 impl TokenFile {
     /// # Errors
-    /// If the file cannot be read, or one of its lines is wrong.
+    /// If the file cannot be read, or one of its lines is invalid.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let read = |texts: &[String]| StaticTokens::parse(&texts[0]).map(Arc::new).map_err(Error::options);
         FileWatcher::open(vec![CertificateFile::File(path.to_owned())], PAUSE, read).map(Self)

@@ -14,16 +14,16 @@ use crate::api_server_tasks::ApiServerTasks;
 
 pub use coracle_handover::BoxError;
 
-/// A body on the way between a client and the API server.
+/// A body between a client and the API server.
 pub use coracle_handover::Body;
 
-/// The API server as a tower service: no socket, no port. Any client that takes a service can sit on it.
+/// The API server as a tower service: no socket, no port. Any client over a tower service can use it.
 ///
-/// Each clone is a connection of its own; who is asking is fixed when the transport is made.
+/// Each clone is a separate connection; the user is fixed when the transport is created.
 #[derive(Clone)]
 pub struct Transport {
     service: BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>,
-    /// What has to run for an answer; nothing is answered once one of these has panicked.
+    /// The tasks that must run; no request is served after one of them has panicked.
     tasks: Option<Arc<ApiServerTasks>>,
 }
 
@@ -49,7 +49,7 @@ impl Transport {
         }
     }
 
-    /// Sends one request whose body is boxed already.
+    /// Sends one request with a boxed body.
     pub fn send(
         &self,
         request: Request<Body>,
@@ -60,7 +60,7 @@ impl Transport {
         }
     }
 
-    /// The same way, asking as `user`.
+    /// The same transport as `user`.
     #[must_use]
     pub fn asking_as(self, user: Arc<User>) -> Self {
         let identify = move |mut request: Request<Body>| {
@@ -81,7 +81,7 @@ impl Transport {
         self.tasks.as_ref().map_or(Ok(()), |tasks| tasks.check())
     }
 
-    /// The same way through a tower layer: a latency, a fault.
+    /// The same transport with a tower layer: a latency, a fault.
     #[must_use]
     pub fn through<L>(self, layer: &L) -> Self
     where
@@ -94,7 +94,7 @@ impl Transport {
     }
 }
 
-/// Any body as the one that transports carry.
+/// Boxes a body.
 pub fn boxed<B>(body: B) -> Body
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,

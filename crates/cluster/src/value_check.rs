@@ -11,11 +11,11 @@ use futures_util::future::{Either, select};
 
 use crate::Error;
 
-/// The values of a store that an API server over it could not read as objects of their kinds, custom ones included. What
-/// definitions lack in their status is written.
+/// The values of a store that an API server cannot decode as objects of their kinds, including custom ones. The status
+/// of definitions is completed in the store.
 ///
 /// # Errors
-/// The store does not answer.
+/// The store does not respond.
 pub async fn unreadable_values(store: Arc<dyn Store>, ambient: &Ambient) -> Result<Vec<UnreadableValue>, Error> {
     let storage = Storage::new(store);
     let feeding = storage.run();

@@ -1,10 +1,9 @@
-//! What a request to a node is about, as permissions name it: a verb, and subresources of `nodes`, one of which has to be
+//! The authorization attributes of a request to a node: a verb, and subresources of `nodes`, one of which must be
 //! allowed.
 
 use http::Method;
 
-/// The subresources of paths, the finer ones before the coarser. In Kubernetes: `GetRequestAttributes`, with
-/// `KubeletFineGrainedAuthz`.
+/// The fine-grained subresources of paths. In Kubernetes: `GetRequestAttributes`, with `KubeletFineGrainedAuthz`.
 const FINE: [(&str, &str); 4] =
     [("/pods", "pods"), ("/healthz", "healthz"), ("/configz", "configz"), ("/runningpods", "pods")];
 const COARSE: [(&str, &str); 6] = [
@@ -16,7 +15,7 @@ const COARSE: [(&str, &str); 6] = [
     ("/flagz", "configz"),
 ];
 
-/// The verb of a request; empty for one that has none.
+/// The verb of a request; empty if the method has none.
 pub(super) fn verb(method: &Method) -> &'static str {
     match *method {
         Method::POST => "create",
@@ -28,7 +27,7 @@ pub(super) fn verb(method: &Method) -> &'static str {
     }
 }
 
-/// The subresources by any of which a path may be allowed.
+/// The subresources of a path, any of which permits it.
 pub(super) fn subresources(path: &str) -> Vec<&'static str> {
     let of = |table: &[(&str, &'static str)]| {
         table.iter().find(|(prefix, _)| is_below(path, prefix)).map(|(_, subresource)| *subresource)

@@ -31,8 +31,8 @@ use self::attributes::{subresources, verb};
 use self::reviews::Reviews;
 use crate::{Body, BoxError, Transport, boxed};
 
-/// Answers for the nodes of a kubelet process. Which of them is meant says the header `Host`, if the process has several;
-/// what is about a pod is asked of the node that has it.
+/// Serves the nodes of a kubelet process. If there are several, the header `Host` selects the node, and requests for a
+/// pod go to its node.
 #[derive(Clone)]
 pub struct KubeletServer {
     kubelet: Kubelet,
@@ -95,7 +95,7 @@ impl KubeletServer {
         if scheme.eq_ignore_ascii_case("bearer") { self.reviews.whose(token.trim()).await } else { None }
     }
 
-    /// Which node is meant.
+    /// The node of a request.
     fn node_of(&self, head: &Parts) -> Option<String> {
         let host = head.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = host.or_else(|| head.uri.authority().map(http::uri::Authority::as_str)).unwrap_or_default();
@@ -115,7 +115,7 @@ impl KubeletServer {
         }
     }
 
-    /// What is answered to who may not ask this.
+    /// The response to an unauthorized request.
     async fn refused(&self, user: &User, head: &Parts, node: &str) -> Option<Response<Body>> {
         let (verb, subresources) = (verb(&head.method), subresources(head.uri.path()));
         for subresource in &subresources {

@@ -6,15 +6,16 @@ use coracle_auth::Remembered;
 use coracle_client::{Api, Client, Error};
 use coracle_registry::User;
 
-/// How long answers hold. In Kubernetes: `authentication.webhook.cacheTTL` and its siblings of `authorization`.
+/// The lifetimes of cached responses. In Kubernetes: `authentication.webhook.cacheTTL` and its siblings of
+/// `authorization`.
 const TOKEN: Duration = Duration::from_secs(120);
 const ALLOWED: Duration = Duration::from_secs(300);
 const NOT_ALLOWED: Duration = Duration::from_secs(30);
 
-/// How many answers of a sort are remembered.
+/// The maximum number of cached responses of each type.
 const MOST: usize = 1024;
 
-/// What the API server says of users and of what they may do.
+/// TokenReviews and SubjectAccessReviews with caches.
 pub(super) struct Reviews {
     tokens: Api<TokenReview>,
     accesses: Api<SubjectAccessReview>,
@@ -22,7 +23,7 @@ pub(super) struct Reviews {
     allowed: Remembered<Question, bool>,
 }
 
-/// Who wants to do what: name, groups and uid of a user, the verb, the node and the subresource.
+/// Name, groups and uid of a user, the verb, the node and the subresource.
 type Question = (String, Vec<String>, String, &'static str, String, &'static str);
 
 impl Reviews {
@@ -55,7 +56,7 @@ impl Reviews {
     /// Whether a user may do this to a node.
     ///
     /// # Errors
-    /// If the API server does not answer, or does not let itself be asked.
+    /// If the API server does not respond, or refuses the review.
     pub(super) async fn allows(
         &self,
         user: &User,

@@ -12,10 +12,10 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::certificate_refusal::refusal;
 
-/// How a refusal of a certificate begins.
+/// The prefix of the error about a certificate.
 pub(super) const NOT_VERIFIED: &str = "tls: failed to verify certificate: ";
 
-/// How a program is called whose certificate is one that `trust` says.
+/// The TLS configuration of a client with this `trust`.
 pub(super) fn client_config(trust: &Trust) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
@@ -77,12 +77,12 @@ impl ServerCertVerifier for NoVerifier {
     }
 }
 
-/// Trusts what is signed by one of these certificates, and each of them itself, as Go does: a webhook's own certificate
-/// may stand in `caBundle`.
+/// Trusts certificates that are signed by one of these, and each of these itself, like Go: `caBundle` may contain a
+/// webhook's own certificate.
 #[derive(Debug)]
 struct TrustedVerifier {
     trusted: Vec<CertificateDer<'static>>,
-    /// None if none of the certificates can sign.
+    /// `None` if no certificate can sign.
     by_authority: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
@@ -100,7 +100,7 @@ impl TrustedVerifier {
         self.trusted.iter().any(|trusted| trusted.as_ref() == certificate.as_ref())
     }
 
-    /// Whether the very certificate is trusted, is for this server, and is valid now.
+    /// Verifies that the certificate itself is trusted, is for this server, and is valid now.
     fn verify_itself(
         &self,
         certificate: &CertificateDer<'_>,

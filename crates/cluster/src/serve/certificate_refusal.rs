@@ -1,4 +1,4 @@
-//! Why a certificate is not believed, in the words and in the order of Go's `crypto/x509`.
+//! Why a certificate is refused, in the words and the order of Go's `crypto/x509`.
 
 use std::net::IpAddr;
 
@@ -11,8 +11,8 @@ use rustls::{CertificateError, Error};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use x509_parser::public_key::PublicKey;
 
-/// Why the certificate that `server` has shown `now` (seconds of the epoch) is refused, where `error` is why `rustls`
-/// refuses it and `trusted` are the authorities. In Kubernetes: `x509.Certificate.Verify`.
+/// Why the certificate of `server` is refused at `now` (Unix seconds), given the `error` of `rustls` and the `trusted`
+/// authorities. In Kubernetes: `x509.Certificate.Verify`.
 pub(super) fn refusal(
     certificate: &CertificateDer<'_>,
     server: &ServerName<'_>,
@@ -88,7 +88,7 @@ fn address(bytes: &[u8]) -> Option<String> {
     address.ok().map(|address| address.to_string())
 }
 
-/// In Kubernetes: `x509.UnknownAuthorityError`, which names an authority of the issuer's name that has not signed it.
+/// In Kubernetes: `x509.UnknownAuthorityError`, which names an authority with the issuer's name that has not signed it.
 fn of_unknown_authority(certificate: &X509Certificate<'_>, trusted: &[CertificateDer<'_>]) -> String {
     let unknown = "x509: certificate signed by unknown authority";
     let parsed = trusted.iter().filter_map(|authority| X509Certificate::from_der(authority).ok());

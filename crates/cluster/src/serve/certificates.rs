@@ -19,19 +19,19 @@ use x509_parser::prelude::FromDer;
 use super::subject::{Subject, renamed};
 use crate::Error;
 
-/// A certificate authority of a cluster's own, kept in a folder so that its clients outlive a restart.
+/// A cluster's own certificate authority, stored in a folder so that client certificates survive a restart.
 ///
-/// Keys are P-256: they are made in a fraction of a millisecond, where RSA keys take longer than all the rest of a start.
+/// Keys are P-256: generation takes a fraction of a millisecond, while RSA keys take longer than the rest of a start.
 #[derive(Debug)]
 pub struct Authority {
     certificate: String,
-    /// Its own subject, in DER: the issuer of what it signs.
+    /// Its own subject in DER: the issuer of its certificates.
     subject: Vec<u8>,
     issuer: Issuer<'static, KeyPair>,
     not_after: Timestamp,
 }
 
-/// A certificate with its private key, both PEM.
+/// A certificate with its private key (PEM).
 #[derive(Clone)]
 pub struct Identity {
     /// The certificate.
@@ -50,10 +50,10 @@ const CERTIFICATE_FILE: &str = "ca.crt";
 const KEY_FILE: &str = "ca.key";
 
 impl Authority {
-    /// The authority kept in `folder`, or a new one that is put there.
+    /// The authority stored in `folder`, or a new one that is stored there.
     ///
     /// # Errors
-    /// If only one of its two files is there, or one is no PEM, or the folder cannot be written.
+    /// If only one of its two files exists, one is not PEM, or the folder cannot be written.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let (certificate, key) = (folder.join(CERTIFICATE_FILE), folder.join(KEY_FILE));
         match (certificate.exists(), key.exists()) {
@@ -82,10 +82,10 @@ impl Authority {
         Ok(Self { certificate: certificate.pem(), subject, issuer: Issuer::new(params, key), not_after })
     }
 
-    /// The authority of a certificate and its key, which others have made.
+    /// The authority with an existing certificate and key.
     ///
     /// # Errors
-    /// If a file cannot be read, does not hold what it should, or the two do not belong together.
+    /// If a file cannot be read, has the wrong content, or the two do not match.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, Error> {
         let (text, key_text) = (read(certificate)?, read(key)?);
         let wrong = |path: &Path, why: &dyn std::fmt::Display| Error::certificate(path, &why.to_string());
@@ -105,17 +105,17 @@ impl Authority {
         Ok(Self { certificate: text, subject, issuer, not_after })
     }
 
-    /// The authority's certificate, PEM.
+    /// The authority's certificate (PEM).
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
 
-    /// A certificate for a server reached under these names and addresses.
+    /// A serving certificate for these names and addresses.
     pub fn server(&self, names: &[String], addresses: &[IpAddr]) -> Result<Identity, Error> {
         self.serving("kube-apiserver", names, addresses)
     }
 
-    /// The same, for a server of another name.
+    /// The same with another common name.
     pub fn serving(&self, common_name: &str, names: &[String], addresses: &[IpAddr]) -> Result<Identity, Error> {
         let mut params = CertificateParams::new(names.to_vec()).map_err(Error::certificates)?;
         params.subject_alt_names.extend(addresses.iter().map(|address| SanType::IpAddress(*address)));
@@ -123,7 +123,7 @@ impl Authority {
         self.identity(params, &Subject::new(common_name, &[]))
     }
 
-    /// A certificate by which `user`, a member of `groups`, proves who it is.
+    /// A client certificate of `user`, a member of `groups`.
     pub fn client(&self, user: &str, groups: &[&str]) -> Result<Identity, Error> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
@@ -155,7 +155,7 @@ impl Authority {
     }
 }
 
-/// Certificates with the names of the request and the uses of the order, and nothing else.
+/// Certificates with the names of the request and the requested usages, and nothing else.
 ///
 /// In Kubernetes: `authority.PermissiveSigningPolicy`.
 impl SignsCertificates for Authority {
@@ -183,7 +183,7 @@ impl SignsCertificates for Authority {
     }
 }
 
-/// The alternative names that a request asks for, of those sorts that Go reads.
+/// The requested alternative names of the types that Go reads.
 fn alternative_names(request: &X509CertificationRequest<'_>) -> Result<Vec<SanType>, String> {
     let extensions = request.requested_extensions().into_iter().flatten();
     let names = extensions.filter_map(|extension| match extension {
@@ -214,7 +214,7 @@ fn moment(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
 }
 
-/// What a certificate is for, by the words of the API.
+/// The key usages of the API's names.
 fn usages(words: &[String]) -> Result<(Vec<KeyUsagePurpose>, Vec<ExtendedKeyUsagePurpose>), String> {
     use ExtendedKeyUsagePurpose as For;
     let (mut key, mut purposes, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
@@ -270,7 +270,7 @@ fn authority_params() -> CertificateParams {
     params
 }
 
-/// The certificates of a PEM text, which has to have one. In Kubernetes: `cert.ParseCertsPEM`.
+/// The certificates of a PEM text, which must have one. In Kubernetes: `cert.ParseCertsPEM`.
 pub(crate) fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
     let found = found.map_err(|error| error.to_string())?;
@@ -292,11 +292,11 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|source| Error::Io { path: path.to_owned(), source })
 }
 
-/// Writes a file that only its owner may read, in place of what has its name: a link is replaced and not followed, and a file
-/// that others may read does not keep its mode.
+/// Writes a file that only its owner can read, and replaces an existing one: a link is not followed, and the mode of a
+/// file that others can read is not kept.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
@@ -305,7 +305,7 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     name.push(format!(".new-{}", std::process::id()));
     let new = path.with_file_name(name);
     let written = || {
-        // A process of this number may have been killed while it wrote.
+        // A killed process with the same id may have left the file.
         let _ = std::fs::remove_file(&new);
         let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
         file.write_all(text.as_bytes())?;
@@ -314,7 +314,7 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     written().inspect_err(|_| drop(std::fs::remove_file(&new))).map_err(failed)
 }
 
-/// A new key that signs service account tokens, PEM.
+/// A new signing key of service account tokens (PEM).
 pub fn new_service_account_key() -> Result<String, Error> {
     Ok(KeyPair::generate().map_err(Error::certificates)?.serialize_pem())
 }

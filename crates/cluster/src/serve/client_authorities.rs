@@ -17,14 +17,14 @@ pub(super) struct ClientAuthorities {
 }
 
 impl ClientAuthorities {
-    /// Of users, and of front proxies, both PEM.
+    /// The authorities of users and of front proxies (PEM).
     pub(super) fn read(users: &str, front_proxies: Option<&str>) -> Result<Self, Error> {
         let verifier = |authority| signed_by(authority)?.build().map_err(Error::certificates);
         Ok(Self { users: verifier(users)?, front_proxies: front_proxies.map(verifier).transpose()? })
     }
 
-    /// Whether a chain is a user's, and the common name of the front proxy whose it is. The handshake has shown no more
-    /// than that the client has the key of the first certificate.
+    /// Whether a chain belongs to a user, and the common name of the front proxy if it belongs to one. The handshake
+    /// has only verified that the client has the key of the first certificate.
     pub(super) fn of(&self, chain: &[CertificateDer<'_>]) -> (bool, Option<String>) {
         let Some((leaf, intermediates)) = chain.split_first() else { return (false, None) };
         let is_of = |verifier: &Arc<dyn ClientCertVerifier>| {

@@ -7,11 +7,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// The length of HTTP/2's preface: with so many bytes it is known which protocol a client speaks, and that one's own
-/// time-outs hold.
+/// The length of HTTP/2's preface: after this number of bytes the protocol is known, and its own timeouts apply.
 const ENOUGH: usize = 24;
 
-/// A connection that breaks if its client does not begin to speak in time.
+/// A connection that breaks if its client does not send the first bytes in time.
 pub(crate) struct FirstBytes<S> {
     stream: S,
     read: usize,

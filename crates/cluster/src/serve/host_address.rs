@@ -1,14 +1,14 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-/// The address by which other machines reach a server that listens at `listening`: that one, or if it is all addresses or
-/// loopback, the one from which this machine reaches others. `None` if it has no way to others.
+/// The address by which other machines reach a server that listens on `listening`: that one, or for all addresses or
+/// loopback, the source address of this machine's connections. `None` without a route.
 ///
 /// In Kubernetes: `ResolveBindAddress`, which reads the routes of Linux.
 pub fn host_address(listening: IpAddr) -> Option<IpAddr> {
     if !listening.is_loopback() && !listening.is_unspecified() {
         return Some(listening);
     }
-    // Connecting a UDP socket sends nothing, but chooses the route. The addresses are those of documentation.
+    // Connecting a UDP socket sends nothing, but chooses the route. The addresses are reserved for documentation.
     let (any, other): (SocketAddr, SocketAddr) = match listening {
         IpAddr::V4(_) => (([0; 4], 0).into(), ([192, 0, 2, 1], 9).into()),
         IpAddr::V6(_) => (([0; 8], 0).into(), ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 9).into()),

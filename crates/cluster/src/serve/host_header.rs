@@ -7,7 +7,7 @@ use http_body_util::Full;
 
 use crate::{Body, Transport};
 
-/// What answers a request whose `Host` headers are wrong, in place of the API; the connection ends with the answer.
+/// The response to a request with invalid `Host` headers; the connection ends with it.
 ///
 /// In Kubernetes: `readRequest` of Go's `net/http/server.go`.
 pub(super) fn refusal(version: Version, method: &Method, headers: &HeaderMap) -> Option<Transport> {
@@ -24,7 +24,7 @@ fn response(text: &'static str) -> Response<Full<Bytes>> {
     response
 }
 
-/// What is wrong with the `Host` headers of a request, in Go's words. HTTP/2 has another way to name the host.
+/// The error of the `Host` headers of a request, in Go's words. HTTP/2 sends the host differently.
 fn wrong_host(version: Version, method: &Method, headers: &HeaderMap) -> Option<&'static str> {
     if version > Version::HTTP_11 {
         return None;
@@ -42,7 +42,7 @@ fn wrong_host(version: Version, method: &Method, headers: &HeaderMap) -> Option<
     }
 }
 
-/// Whether a byte may stand in a host. In Kubernetes: `httpguts.ValidHostHeader`.
+/// Whether a byte is valid in a host. In Kubernetes: `httpguts.ValidHostHeader`.
 fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!$%&()*+,-.:;=['~]_".contains(&byte)
 }

@@ -23,26 +23,26 @@ use super::callee_certificates::{NOT_VERIFIED, client_config};
 use crate::file_watcher::FileWatcher;
 use crate::{Body, Error, ProxyClient, boxed};
 
-/// How many sorts of callee keep connections. In Kubernetes: `defaultCacheSize`.
+/// The maximum number of cached clients. In Kubernetes: `defaultCacheSize`.
 const KEPT_CLIENTS: usize = 200;
 
-/// How long a connection may take to be there. In Kubernetes: that of Go's `DefaultTransport`.
+/// The timeout of connecting. In Kubernetes: that of Go's `DefaultTransport`.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Calls over HTTPS, with connections that are kept.
+/// Calls over HTTPS, with connection pools.
 pub(crate) struct HttpsCalls {
     clients: Mutex<BTreeMap<Terms, HttpsClient>>,
-    /// What API servers are shown.
+    /// The client certificate for extension API servers.
     proxy_client: Option<Arc<Shown>>,
 }
 
 type HttpsClient = Client<HttpsConnector<HttpConnector>, Body>;
 
-/// What a callee has to show, what it is shown, and what may be spoken with it.
+/// The verification, the credentials and the protocols of calls.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Terms {
     trust: Trust,
-    /// The name in the certificate, if that is not the host of the URL.
+    /// The name in the certificate, if it is not the host of the URL.
     server_name: Option<String>,
     is_shown_who_asks: bool,
     /// The credentials for the call, if a kubeconfig file sets them.
@@ -51,10 +51,10 @@ struct Terms {
 }
 
 impl HttpsCalls {
-    /// API servers are shown `proxy_client`, if there is one.
+    /// Calls with the client certificate `proxy_client` for extension API servers, if there is one.
     ///
     /// # Errors
-    /// If that cannot be read.
+    /// If the certificate cannot be read.
     pub(crate) fn new(proxy_client: Option<&ProxyClient>) -> Result<Self, Error> {
         let proxy_client = proxy_client.map(|ProxyClient { certificate, key }| {
             let files = vec![certificate.clone(), key.clone()];
@@ -64,8 +64,8 @@ impl HttpsCalls {
         Ok(Self { clients: Mutex::default(), proxy_client: proxy_client.transpose()? })
     }
 
-    /// Sends a request to the API server at `origin`. A connection among its extensions is joined to the other server's, if
-    /// both become another.
+    /// Sends a request to the extension API server at `origin`. A connection in its extensions is joined to the
+    /// server's connection if both are upgraded.
     pub(crate) async fn send(
         &self,
         origin: &str,
@@ -92,7 +92,7 @@ impl HttpsCalls {
         Ok(answer.map(boxed))
     }
 
-    /// Sends a call to `origin`, and says in Go's words why there is no answer.
+    /// Sends a call to `origin`. Errors have the words of Go.
     pub(crate) async fn post(
         &self,
         origin: &str,
@@ -112,7 +112,7 @@ impl HttpsCalls {
         }
         let host = request.uri().host().unwrap_or("").to_owned();
         let address = format!("{host}:{}", request.uri().port_u16().unwrap_or(443));
-        // Programs behind a load balancer would all be called over one connection.
+        // With HTTP/2, all calls to programs behind a load balancer would use one connection.
         let speaks_http2 = server_name.is_none() && (is_loopback(&host) || call.caller.is_some());
         let (trust, caller) = (call.trust.clone(), call.caller.clone());
         let server_name = server_name.or_else(|| caller.as_ref()?.server_name.clone());
@@ -135,7 +135,7 @@ impl HttpsCalls {
 }
 
 impl HttpsCalls {
-    /// What a callee of this sort is shown.
+    /// The client certificate for these terms.
     fn shown(&self, terms: &Terms) -> Result<Option<Arc<dyn ResolvesClientCert>>, String> {
         if terms.is_shown_who_asks {
             return Ok(self.proxy_client.clone().map(|shown| shown as Arc<dyn ResolvesClientCert>));
@@ -148,10 +148,10 @@ impl HttpsCalls {
     }
 }
 
-/// Carries what either side says to the other, until both have ended.
+/// Copies bytes in both directions, until both sides have ended.
 async fn join(one: OnUpgrade, other: OnUpgrade) {
     let (Ok(one), Ok(other)) = (one.await, other.await) else { return };
-    // One that breaks off has said all it will.
+    // A broken connection has no more data.
     let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(one), &mut TokioIo::new(other)).await;
 }
 
@@ -231,7 +231,7 @@ fn why(error: &(dyn std::error::Error + 'static), address: &str) -> String {
     last
 }
 
-/// What Go says of a failure of the transport. One that another layer has wrapped is looked into: its source skips it.
+/// Go's error for a failure of the transport. A wrapped error is unwrapped, because its source skips it.
 fn io_text(error: &std::io::Error, address: &str) -> Option<String> {
     let inner = error.get_ref();
     if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {

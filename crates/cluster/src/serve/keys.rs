@@ -31,7 +31,7 @@ pub fn read_keys(config: &mut Config) -> Result<(), Error> {
         kube_apiserver_client: authority(&files.kube_apiserver_client, "kubernetes.io/kube-apiserver-client")?,
         legacy_unknown: authority(&files.legacy_unknown, "kubernetes.io/legacy-unknown")?,
     };
-    // With an authority for one signer, those without one sign nothing.
+    // If one signer has an authority, signers without one do not sign.
     if specific != CertificateKeys::default() {
         config.certificate_keys = specific;
     }
@@ -44,7 +44,7 @@ fn said(about: &str) -> impl FnOnce(Error) -> Error {
 
 fn token_key(path: &Path) -> Result<TokenKey, Error> {
     let wrong = |why: String| Error::Certificate(format!("error reading private key file {}: {why}", path.display()));
-    // Tokens in Secrets name their issuer themselves.
+    // Tokens in Secrets have a fixed issuer.
     let spec = IssuerSpec { signing_key: Some(read(path)?), ..IssuerSpec::default() };
     let issuer = Issuer::new(&spec).map_err(|error| wrong(error.to_string()))?;
     Ok(TokenKey::new(Arc::new(Signer::of(&issuer))))

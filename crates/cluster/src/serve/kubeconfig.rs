@@ -10,11 +10,11 @@ use super::Identity;
 pub enum Credential<'a> {
     /// By a client certificate.
     Certificate(&'a Identity),
-    /// By a bearer token. Clients in every language send one; keys that are not RSA some of them cannot read.
+    /// By a bearer token. Clients in every language support tokens; some cannot read keys other than RSA.
     Token(&'a str),
 }
 
-/// A kubeconfig with one cluster, one user and one context, all called `name`.
+/// A kubeconfig with one cluster, one user and one context, all with the name `name`.
 pub fn kubeconfig(name: &str, server: &str, authority: &str, credential: Credential<'_>) -> String {
     let encoded = |text: &str| Value::from(STANDARD.encode(text));
     let user = match credential {
@@ -24,7 +24,7 @@ pub fn kubeconfig(name: &str, server: &str, authority: &str, credential: Credent
         }),
         Credential::Token(token) => json!({"token": token}),
     };
-    // In the order in which kubectl writes them.
+    // The order of kubectl.
     to_yaml(&json!({
         "apiVersion": "v1",
         "clusters": [{

@@ -21,23 +21,23 @@ use crate::file_watcher::FileWatcher;
 use crate::transport::{Transport, boxed};
 use crate::{Body, Error};
 
-/// How long a client may take for its TLS handshake and for the headers of a request.
+/// The timeout for the TLS handshake and for the headers of a request.
 const PATIENCE: Duration = Duration::from_secs(32);
-/// How long connections have to end after they were asked to. Watches end at once.
+/// The grace period of connections at shutdown. Watches end at once.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A socket that speaks HTTP/1.1 and HTTP/2 over TLS, and knows the client certificates of its authority.
+/// A socket for HTTP/1.1 and HTTP/2 over TLS, with client certificates.
 pub struct Listener {
     socket: TcpListener,
     tls_config: Arc<FileWatcher<TlsConfig>>,
 }
 
 impl Listener {
-    /// Listens at `address`; port 0 takes a free one. Clients may show a certificate of the client authority, and front
-    /// proxies one of theirs.
+    /// Listens on `address`; port 0 for a free one. Clients can present a certificate of the client authority, and
+    /// front proxies one of theirs.
     ///
     /// # Errors
-    /// If a certificate cannot be read, or the address not be listened at.
+    /// If a certificate cannot be read, or the address is not available.
     pub async fn bind(
         address: SocketAddr,
         certificates: ServingCertificates,
@@ -46,10 +46,10 @@ impl Listener {
         Self::bind_for(ClientAuth::CutOff, address, certificates, oldest_tls).await
     }
 
-    /// Listens at `address`, where certificates of no authority that is believed are worth as much as none.
+    /// Listens on `address`; a certificate of an unknown authority counts as no certificate.
     ///
     /// # Errors
-    /// If a certificate cannot be read, or the address not be listened at.
+    /// If a certificate cannot be read, or the address is not available.
     pub async fn bind_for_kubelet(
         address: SocketAddr,
         certificates: ServingCertificates,
@@ -69,7 +69,7 @@ impl Listener {
         Ok(Self { socket, tls_config })
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub fn address(&self) -> SocketAddr {
         self.socket.local_addr().expect("a bound socket has an address")
     }
@@ -89,7 +89,7 @@ impl Listener {
                     let tls_config = Arc::clone(&self.tls_config);
                     tokio::spawn(connection(stream, peer, tls_config, service.clone(), connections.watcher()));
                 }
-                // Out of file descriptors, say: those who are connected go on, and a place may come free.
+                // For example out of file descriptors: existing connections continue, and a descriptor may become free.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }
@@ -130,6 +130,6 @@ async fn connection(
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(Some(1000)).keep_alive_interval(Some(PATIENCE));
     let served = builder.serve_connection_with_upgrades(TokioIo::new(FirstBytes::within(PATIENCE, stream)), answer);
-    // A connection that breaks is the client's affair.
+    // A broken connection is not an error of the server.
     let _ = watcher.watch(served.into_owned()).await;
 }

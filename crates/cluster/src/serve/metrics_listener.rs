@@ -14,9 +14,9 @@ use tokio::task::JoinSet;
 
 use crate::Error;
 
-/// How long a client may take to say what it wants.
+/// The timeout for a request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How many clients are served at once.
+/// The maximum number of concurrent clients.
 const MOST: usize = 64;
 
 /// Metrics as text.
@@ -39,10 +39,10 @@ impl std::fmt::Debug for MetricsListener {
 }
 
 impl MetricsListener {
-    /// Listens; port 0 takes a free one.
+    /// Listens; port 0 for a free one.
     ///
     /// # Errors
-    /// If the address cannot be listened at.
+    /// If the address is not available.
     pub async fn bind(
         address: SocketAddr,
         metrics: impl Fn() -> String + Send + Sync + 'static,
@@ -51,10 +51,10 @@ impl MetricsListener {
         Ok(Self { socket, metrics: Arc::new(metrics) })
     }
 
-    /// Where it listens.
+    /// The listening address.
     ///
     /// # Panics
-    /// If the system does not know.
+    /// If the system does not return it.
     pub fn address(&self) -> SocketAddr {
         self.socket.local_addr().expect("a bound socket has an address")
     }
@@ -75,7 +75,7 @@ impl MetricsListener {
                     server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
                     clients.spawn(async move { drop(server.serve_connection(TokioIo::new(stream), answer).await) });
                 }
-                // Out of file descriptors, say: a place may come free.
+                // For example out of file descriptors: one may become free.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }

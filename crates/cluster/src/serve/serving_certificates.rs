@@ -9,13 +9,13 @@ use super::tls::{ClientCertificates, OldestTls, server_config};
 use crate::file_watcher::FileWatcher;
 use crate::{CertificateFile, Error};
 
-/// What a listener shows of itself, and whose certificates it believes. What is kept in files is looked at for each
-/// connection, and read again when it has changed.
+/// The serving certificate of a listener and the certificate authorities of its clients. Files are checked for each
+/// connection, and reloaded after a change.
 ///
 /// In Kubernetes: `--tls-cert-file`, `--tls-private-key-file`, `--client-ca-file`, `--requestheader-client-ca-file`.
 #[derive(Clone, Debug)]
 pub struct ServingCertificates {
-    /// The serving certificate, and those between it and its authority.
+    /// The serving certificate with intermediate certificates.
     pub certificate: CertificateFile,
     /// Its key.
     pub key: CertificateFile,
@@ -25,23 +25,23 @@ pub struct ServingCertificates {
     pub front_proxy_authority: Option<CertificateFile>,
 }
 
-/// What becomes of who shows a certificate of no authority that is believed.
+/// How a client with a certificate of an unknown authority is handled.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ClientAuth {
-    /// There is no connection.
+    /// The handshake fails.
     CutOff,
-    /// They are known as little as who shows none. In Kubernetes: `tls.RequestClientCert`.
+    /// The client counts as one without a certificate. In Kubernetes: `tls.RequestClientCert`.
     Unknown,
 }
 
-/// What a connection is accepted by.
+/// The TLS configuration of accepted connections.
 pub(super) struct TlsConfig {
     pub(super) tls: Arc<ServerConfig>,
     pub(super) authorities: ClientAuthorities,
 }
 
 impl ServingCertificates {
-    /// A server with this identity, and the authority of its users.
+    /// A server with this identity and certificate authority of users.
     pub fn of(identity: Identity, client_authority: impl Into<CertificateFile>) -> Self {
         Self {
             certificate: identity.certificate.into(),
@@ -51,7 +51,7 @@ impl ServingCertificates {
         }
     }
 
-    /// Reads them.
+    /// Reads the certificates.
     pub(super) fn open(self, oldest: OldestTls, client_auth: ClientAuth) -> Result<FileWatcher<TlsConfig>, Error> {
         let mut all = vec![self.certificate, self.key, self.client_authority];
         all.extend(self.front_proxy_authority);

@@ -13,31 +13,31 @@ use super::Identity;
 use super::tls::{ClientCertificates, OldestTls, server_config};
 use crate::{Error, OpenStore};
 
-/// How long a client may take for its TLS handshake.
+/// The timeout of a TLS handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How a store proves who it is, and who may come in.
+/// The TLS configuration of a store.
 #[derive(Clone, Debug)]
 pub struct StoreTls {
     /// Its certificate and key. In etcd: `--cert-file`, `--key-file`.
     pub identity: Identity,
-    /// The authority (PEM) that has to have signed the certificate of every client; without one, clients need none.
+    /// The certificate authority of clients (PEM); without it, clients need no certificate.
     /// In etcd: `--trusted-ca-file`.
     pub client_authority: Option<String>,
 }
 
-/// A socket that speaks etcd's protocol over a store.
+/// A socket for etcd's protocol over a store.
 pub struct StoreListener {
     socket: TcpListener,
     tls: Option<TlsAcceptor>,
 }
 
 impl StoreListener {
-    /// Listens at a URL such as `http://127.0.0.1:2379`; port 0 takes a free one. A URL of `https` speaks `tls`.
+    /// Listens on a URL such as `http://127.0.0.1:2379`; port 0 for a free one. A URL with `https` needs `tls`.
     ///
     /// # Errors
-    /// If the URL has no address and port, or is of `https` without `tls`, or a certificate or key cannot be used, or
-    /// the address cannot be listened at.
+    /// If the URL has no address and port, or has `https` without `tls`, a certificate or key is unusable, or the
+    /// address is not available.
     pub async fn bind(url: &str, tls: Option<&StoreTls>) -> Result<Self, Error> {
         let (address, tls) = match (url.strip_prefix("http://"), url.strip_prefix("https://"), tls) {
             (Some(address), ..) => (address, None),
@@ -55,13 +55,13 @@ impl StoreListener {
         Ok(Self { socket, tls })
     }
 
-    /// Where it listens, as a URL.
+    /// The listening URL.
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.socket.local_addr().expect("a bound socket has an address"))
     }
 
-    /// Serves until `shutdown`, saying of itself what `options` say; connections then end at once.
+    /// Serves with `options` until `shutdown`; connections then end at once.
     pub async fn serve(self, store: &OpenStore, options: FaceOptions, shutdown: impl Future<Output = ()>) {
         let face = Face::new(store.store.clone(), options);
         let mut connections = JoinSet::new();
@@ -76,14 +76,14 @@ impl StoreListener {
                 Ok((stream, _)) => {
                     connections.spawn(connection(stream, self.tls.clone(), face.clone()));
                 }
-                // Out of file descriptors, say: those who are connected go on, and a place may come free.
+                // For example out of file descriptors: existing connections continue, and a descriptor may become free.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }
     }
 }
 
-/// Serves one connection to its end. One that breaks, or never becomes one, is the client's affair.
+/// Serves one connection to its end. A broken connection or a failed handshake is not an error of the server.
 async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, face: Face) {
     let _ = stream.set_nodelay(true);
     match tls {

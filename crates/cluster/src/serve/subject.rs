@@ -5,7 +5,7 @@ use x509_parser::x509::X509Name;
 use yasna::DERWriter;
 use yasna::models::ObjectIdentifier;
 
-/// The attributes of a subject that Go knows, the last number of `2.5.4.x` each, in the order in which Go writes them.
+/// The attributes of a subject that Go supports (the last number of `2.5.4.x`), in Go's order.
 const ATTRIBUTES: [u64; 9] = [6, ORGANIZATION, 11, 7, 8, 9, 17, COMMON_NAME, SERIAL_NUMBER];
 const COMMON_NAME: u64 = 3;
 const SERIAL_NUMBER: u64 = 5;
@@ -13,8 +13,8 @@ const ORGANIZATION: u64 = 10;
 
 /// The subject of a certificate.
 ///
-/// rcgen has one value for each attribute, so that of several organizations it would keep one: groups would be lost.
-/// In Kubernetes: `pkix.Name`, which drops attributes that it does not know.
+/// rcgen has one value for each attribute, so it would keep only one of several organizations: groups would be lost.
+/// In Kubernetes: `pkix.Name`, which drops unknown attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Subject {
     values: Vec<(u64, String)>,
@@ -27,10 +27,10 @@ impl Subject {
         Self { values: organizations.chain([(COMMON_NAME, common_name.to_owned())]).collect() }
     }
 
-    /// The subject that a certificate request asks for.
+    /// The subject of a certificate request.
     ///
     /// # Errors
-    /// If a value is not text, or of a type that Go does not read.
+    /// If a value is not text, or has a type that Go does not read.
     pub(super) fn read(name: &X509Name<'_>) -> Result<Self, String> {
         let mut values = Vec::new();
         for attribute in name.iter_attributes() {
@@ -64,7 +64,7 @@ impl Subject {
     fn values_of(&self, kind: u64) -> Vec<&str> {
         let mut all: Vec<&str> =
             self.values.iter().filter(|(of, _)| *of == kind).map(|(_, text)| text.as_str()).collect();
-        // Of several names Go keeps the last.
+        // Go keeps the last of several names.
         if [COMMON_NAME, SERIAL_NUMBER].contains(&kind) {
             all = all.pop().filter(|name| !name.is_empty()).into_iter().collect();
         }
@@ -84,12 +84,12 @@ fn write_attribute(writer: DERWriter<'_>, kind: u64, value: &str) {
     });
 }
 
-/// The letters of a `PrintableString`.
+/// Whether a byte is valid in a `PrintableString`.
 fn is_printable(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte)
 }
 
-/// A certificate in DER with these names of its issuer and subject in place of its own, signed again.
+/// A certificate in DER with its issuer and subject replaced, and signed again.
 ///
 /// # Errors
 /// If the certificate cannot be read, or the key does not sign.
@@ -116,7 +116,7 @@ fn sequence<'d>(elements: impl Iterator<Item = &'d [u8]>) -> Vec<u8> {
     yasna::construct_der(|writer| writer.write_sequence(|parts| elements.for_each(|part| parts.next().write_der(part))))
 }
 
-/// The elements of a sequence, each with its head.
+/// The elements of a sequence, each with its header.
 fn elements(sequence: &[u8]) -> Option<Vec<&[u8]>> {
     let (_, outer) = Any::from_der(sequence).ok()?;
     let (mut rest, mut all) = (outer.data, Vec::new());

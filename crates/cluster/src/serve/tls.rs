@@ -10,19 +10,19 @@ use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConf
 use super::Identity;
 use crate::Error;
 
-/// Whether clients show a certificate, and by which authority (PEM) it has to be signed.
+/// The client certificates that a server accepts, with their authority (PEM).
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ClientCertificates<'a> {
     #[cfg(feature = "etcd")]
     NotAsked,
     Accepted(&'a str),
-    /// Any certificate is taken whose key the client has; who looks at it later decides what it is worth.
+    /// Any certificate whose key the client has is accepted in the handshake; the caller verifies it later.
     AnyTaken(&'a str),
     #[cfg(feature = "etcd")]
     Required(&'a str),
 }
 
-/// The oldest version of TLS that is spoken. In Kubernetes: `--tls-min-version`, whose older values are not spoken here.
+/// The minimum TLS version. In Kubernetes: `--tls-min-version`; older versions are not supported here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OldestTls {
     /// 1.2
@@ -43,7 +43,7 @@ impl OldestTls {
     }
 }
 
-/// How a server with this identity speaks TLS: versions from `oldest` on, HTTP/2 before HTTP/1.1.
+/// The TLS configuration of a server with this identity: versions from `oldest`, HTTP/2 preferred to HTTP/1.1.
 pub(super) fn server_config(
     identity: &Identity,
     clients: ClientCertificates<'_>,
@@ -77,7 +77,7 @@ fn verifier(clients: ClientCertificates<'_>) -> Result<Arc<dyn ClientCertVerifie
     verifier.build().map_err(Error::certificates)
 }
 
-/// Takes every certificate whose key the client has, and lets clients go without.
+/// Accepts every certificate whose key the client has, and clients without a certificate.
 #[derive(Debug)]
 struct AnyClient(Arc<dyn ClientCertVerifier>);
 

@@ -35,7 +35,7 @@ pub(super) trait Intent: Send + Sync {
         true
     }
 
-    /// The plan, or why there is none. `wanted` is complete and in the stored version, like `existing`.
+    /// The plan, or the refusal. `wanted` is complete and in the stored version, like `existing`.
     fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan>;
 }
 
