@@ -4,10 +4,10 @@ use coracle_registry::{Admission, Review};
 
 use crate::refusal::forbidden;
 
-/// `AlwaysAdmit`: lets everything pass.
+/// `AlwaysAdmit`: admits everything.
 pub(crate) struct AlwaysAdmit;
 
-/// `AlwaysDeny`: lets nothing pass.
+/// `AlwaysDeny`: admits nothing.
 pub(crate) struct AlwaysDeny;
 
 #[async_trait]

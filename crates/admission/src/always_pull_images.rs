@@ -60,7 +60,7 @@ impl Admission for AlwaysPullImages {
     }
 }
 
-/// Whether this is about a pod with images that it did not have.
+/// Whether the request is for a pod with new images.
 fn is_concerned(review: &Review<'_>) -> bool {
     if !review.is_about("", "pods") {
         return false;

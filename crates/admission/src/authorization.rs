@@ -1,4 +1,4 @@
-//! What expressions ask the authorizer.
+//! The authorizer for CEL expressions.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use coracle_meta::{FieldSelector, GroupVersionResource, LabelSelector, ResourceP
 use coracle_registry::{self as registry, Attributes, Review, Target, User};
 use parking_lot::Mutex;
 
-/// The answers of the authorizer to what expressions about one request have asked.
+/// The decisions of the authorizer for the expressions of one request.
 ///
-/// An expression runs without waiting, and an authorizer may have to wait. So a question that has no answer yet is
-/// noted, and the expressions are run again when it has one. In Kubernetes: `admissionauthorizer.NewCachingAuthorizer`.
+/// An expression runs without waiting, and an authorizer may have to wait. An undecided check is therefore recorded,
+/// and the expressions run again when it is decided. In Kubernetes: `admissionauthorizer.NewCachingAuthorizer`.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     known: Mutex<Vec<(Question, Decision)>>,
@@ -28,7 +28,7 @@ impl Authorizer for Answers {
 }
 
 impl Answers {
-    /// Makes the authorizer visible, and what the request is about as a question to it.
+    /// Adds the authorizer and the resource of the request to the variables.
     pub(crate) fn show(self: &Arc<Self>, review: &Review<'_>, variables: &mut Variables<'_>) {
         let at = &review.request.at;
         let about = Question {
@@ -43,8 +43,8 @@ impl Answers {
         variables.set_resource_check("authorizer.requestResource", Arc::clone(self) as Arc<dyn Authorizer>, about);
     }
 
-    /// Runs expressions until they have asked nothing that was not answered. Each round answers a question at least,
-    /// and an answer costs so much that a budget ends this soon. `here` and `copied` are as of [`registry::Registry::evaluate`].
+    /// Runs expressions until all their checks are decided. Each round decides at least one check, and the cost of a
+    /// check limits the number of rounds. `here` and `copied` are those of [`registry::Registry::evaluate`].
     ///
     /// # Errors
     /// If too many costly expressions are waiting.

@@ -19,13 +19,13 @@ const REQUESTS: &str = "certificatesigningrequests";
 /// The group whose members may do everything.
 const MASTERS: &str = "system:masters";
 
-/// `CertificateApproval`: who approves has to be allowed to approve for that signer.
+/// `CertificateApproval`: an approval needs the permission `approve` for the signer.
 pub(crate) struct CertificateApproval;
 
-/// `CertificateSigning`: who writes a certificate has to be allowed to sign for that signer.
+/// `CertificateSigning`: writing a certificate needs the permission `sign` for the signer.
 pub(crate) struct CertificateSigning;
 
-/// `CertificateSubjectRestriction`: no certificate for API clients may name the group `system:masters`.
+/// `CertificateSubjectRestriction`: a certificate for API clients must not contain the group `system:masters`.
 pub(crate) struct CertificateSubjectRestriction;
 
 #[async_trait]
@@ -108,7 +108,7 @@ fn signer(request: Option<&Object>) -> &str {
     request.map_or("", |request| request.text("spec.signerName"))
 }
 
-/// Whether the asker may do this for a signer, or for all signers of its domain.
+/// Whether the user has this permission for a signer, or for all signers of its domain.
 async fn may(review: &Review<'_>, verb: &str, signer: &str) -> Result<bool, Status> {
     let domain = signer.split_once('/').map_or(signer, |(domain, _)| domain);
     for name in [signer.to_owned(), format!("{domain}/*")] {
@@ -122,8 +122,8 @@ async fn may(review: &Review<'_>, verb: &str, signer: &str) -> Result<bool, Stat
     Ok(false)
 }
 
-/// The organizations of the subject of a PEM certificate request, in base64 as JSON carries it: the groups that the
-/// certificate would be of. In Kubernetes: `ParseCSR`.
+/// The organizations in the subject of a PEM certificate request (in base64, as in JSON): the groups of the
+/// certificate. In Kubernetes: `ParseCSR`.
 fn organizations(request: &str) -> Result<Vec<String>, String> {
     let pem = STANDARD.decode(request).map_err(|error| error.to_string())?;
     let block = Pem::iter_from_buffer(&pem).flatten().find(|block| block.label == "CERTIFICATE REQUEST");
@@ -133,7 +133,7 @@ fn organizations(request: &str) -> Result<Vec<String>, String> {
     organizations.collect::<Option<_>>().ok_or_else(|| "x509: unsupported string type".to_owned())
 }
 
-/// A name's text, whichever of the string types that Go reads it is.
+/// The text of a name, if it has one of the string types that Go reads.
 fn text(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
     let value = attribute.attr_value();
     let text = attribute.as_str().map(str::to_owned).ok();

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
 
-/// What a file says to single plug-ins. In Kubernetes: `--admission-control-config-file`, `AdmissionConfiguration`.
+/// The configurations of plug-ins in a file. In Kubernetes: `--admission-control-config-file`,
+/// `AdmissionConfiguration`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configurations {
     of_plugins: BTreeMap<String, Value>,
@@ -31,12 +32,12 @@ impl Configurations {
         Ok(Self { of_plugins })
     }
 
-    /// What it says to one.
+    /// The configuration of a plug-in.
     pub(crate) fn of(&self, plugin: &str) -> &Value {
         self.of_plugins.get(plugin).unwrap_or(&Value::Null)
     }
 
-    /// The plug-ins that it speaks to.
+    /// The configured plug-ins.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.of_plugins.keys().map(String::as_str)
     }

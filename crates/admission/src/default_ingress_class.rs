@@ -6,7 +6,7 @@ use coracle_registry::{Admission, Operation, Review};
 use crate::default_storage_class::newest_default;
 use crate::lookup::list;
 
-/// `DefaultIngressClass`: an ingress that names no class gets the default one.
+/// `DefaultIngressClass`: an Ingress without a class gets the default one.
 pub(crate) struct DefaultIngressClass;
 
 #[async_trait]

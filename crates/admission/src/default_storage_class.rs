@@ -7,7 +7,7 @@ use coracle_registry::{Admission, Operation, Review};
 
 use crate::lookup::list;
 
-/// `DefaultStorageClass`: a claim that names no class gets the default one.
+/// `DefaultStorageClass`: a claim without a class gets the default one.
 pub(crate) struct DefaultStorageClass;
 
 #[async_trait]
@@ -41,7 +41,7 @@ impl Admission for DefaultStorageClass {
 const DEFAULT_STORAGE: &[&str] =
     &["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
 
-/// Of the classes that carry one of the annotations, the newest; of equally old ones the first by name.
+/// The newest of the classes with one of the annotations; the first one by name among equally old ones.
 pub(crate) fn newest_default(classes: Vec<Arc<Object>>, annotations: &[&str]) -> Option<Arc<Object>> {
     let is_default = |class: &Arc<Object>| annotations.iter().any(|name| class.annotation(name) == Some("true"));
     let age = |class: &Object| class.text("metadata.creationTimestamp").to_owned();

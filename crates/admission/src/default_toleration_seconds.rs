@@ -4,12 +4,12 @@ use coracle_meta::{Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
-/// `DefaultTolerationSeconds`: pods stay for a while on a node that is not ready or cannot be reached.
+/// `DefaultTolerationSeconds`: pods tolerate a node that is not ready or unreachable for some time.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultTolerationSeconds {
-    /// For how long on one that is not ready. In Kubernetes: `--default-not-ready-toleration-seconds`.
+    /// Seconds on a node that is not ready. In Kubernetes: `--default-not-ready-toleration-seconds`.
     pub not_ready: i64,
-    /// For how long on one that cannot be reached. In Kubernetes: `--default-unreachable-toleration-seconds`.
+    /// Seconds on an unreachable node. In Kubernetes: `--default-unreachable-toleration-seconds`.
     pub unreachable: i64,
 }
 

@@ -7,7 +7,7 @@ use coracle_registry::{Admission, Operation, Review};
 
 use crate::refusal::forbidden;
 
-/// `DenyServiceExternalIPs`: no service takes addresses of its own choosing.
+/// `DenyServiceExternalIPs`: a Service cannot add external IPs.
 pub(crate) struct DenyServiceExternalIPs;
 
 #[async_trait]

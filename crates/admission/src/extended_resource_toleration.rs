@@ -6,7 +6,7 @@ use coracle_meta::{Object, Status, names};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
-/// `ExtendedResourceToleration`: a pod that asks for a device tolerates the taint of the nodes that have it.
+/// `ExtendedResourceToleration`: a pod that requests an extended resource tolerates the taint of nodes with it.
 pub(crate) struct ExtendedResourceToleration;
 
 #[async_trait]
@@ -38,7 +38,7 @@ impl Admission for ExtendedResourceToleration {
     }
 }
 
-/// The tolerations that a pod lacks for what it asks for.
+/// The missing tolerations for the requested resources of a pod.
 fn missing(pod: &Object) -> Vec<Value> {
     let spec = pod.at("spec");
     let containers = spec.list("containers").iter().chain(spec.list("initContainers"));

@@ -1,10 +1,10 @@
-//! The admission plug-ins: what may change or refuse a write after it was authorized, a file each.
+//! The admission plug-ins, which can change or refuse a write after its authorization, one file each.
 //!
 //! ```text
 //! registry --Review--> plug-ins in order: mutate … --prepare--> plug-ins in order: validate … --> stored
 //! ```
 //! Start at [`plugins`], the one list, in the order of kube-apiserver.
-//! Not here: RBAC's check of escalation (`auth`), what a kind itself refuses (`resources`).
+//! Not here: RBAC's escalation check (`auth`), the validation of kinds (`resources`).
 
 mod authorization;
 mod configurations;

@@ -5,7 +5,7 @@ use coracle_registry::{Admission, Operation, Review};
 
 use crate::refusal::forbidden;
 
-/// `LimitPodHardAntiAffinityTopology`: a pod keeps others off its own node at the most, not off a zone.
+/// `LimitPodHardAntiAffinityTopology`: required anti-affinity of a pod can only use the topology key of nodes.
 pub(crate) struct LimitPodHardAntiAffinityTopology;
 
 const HOST: &str = "kubernetes.io/hostname";

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::lookup::{core, list};
 use crate::refusal::{aggregate, forbidden};
 
-/// `LimitRanger`: fills in and holds pods and claims to the limit ranges of their namespace.
+/// `LimitRanger`: applies the defaults and limits of the namespace's limit ranges to pods and claims.
 pub(crate) struct LimitRanger;
 
 #[async_trait]
@@ -61,7 +61,7 @@ fn is_concerned(review: &Review<'_>) -> bool {
     is_resize || is_new_pod || review.is_about("", "persistentvolumeclaims")
 }
 
-/// Gives containers the default amounts, and says so in an annotation.
+/// Sets the default amounts of containers, and lists them in an annotation.
 fn fill_in(pod: &mut Object, range: &Object) {
     let (mut requests, mut limits) = (Tree::new(), Tree::new());
     for limit in range.list("spec.limits").iter().filter(|limit| limit.text("type") == "Container") {
@@ -82,7 +82,7 @@ fn fill_in(pod: &mut Object, range: &Object) {
             });
         }
     });
-    // Of each container the requests are named first.
+    // The requests of each container are listed first.
     let mut said: Vec<String> = said
         .chunk_by(|left, right| left.0 == "limit" && right.0 == "request")
         .flat_map(|pair| pair.iter().rev())

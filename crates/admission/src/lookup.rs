@@ -1,4 +1,4 @@
-//! What several plug-ins look up: other objects, as the server itself reads them.
+//! Reads other objects as the API server, for several plug-ins.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ async fn find(
     review.registry.find(&request, &GetOptions::default()).await
 }
 
-/// All objects of a namespace, or of the cluster, as the server itself reads them.
+/// Lists all objects of a namespace, or of the cluster, as the API server.
 pub(crate) async fn list(
     review: &Review<'_>,
     resource: GroupVersionResource,
@@ -48,7 +48,7 @@ pub(crate) async fn list(
     Ok(list.items.iter().map(|stored| review.registry.storage().object(stored)).collect())
 }
 
-/// The same request, made by the server itself.
+/// The same request as the API server.
 pub(crate) fn own(request: Request) -> Request {
     Request { user: Arc::new(coracle_registry::User::system()), ..request }
 }

@@ -5,16 +5,16 @@ use coracle_meta::{GroupResource, GroupVersionResource, LabelSelector, Object, S
 use coracle_registry::{Kind, Review};
 use serde_json::Value;
 
-/// As what a rule is about a request.
+/// How a rule matches a request.
 pub(crate) enum Found {
-    /// As it came.
+    /// In the version of the request.
     AsAsked,
-    /// As one for the same objects in another version.
+    /// In another version of the same objects.
     Elsewhere(Arc<Kind>),
 }
 
 impl Found {
-    /// The resource in whose version the objects are shown, if that is not the request's.
+    /// The resource whose version is used, if it is not the request's.
     pub(crate) fn elsewhere(&self) -> Option<GroupVersionResource> {
         match self {
             Self::AsAsked => None,
@@ -23,7 +23,7 @@ impl Found {
     }
 }
 
-/// Which requests a policy, a binding or a webhook is about. In Kubernetes: `MatchResources`.
+/// The requests that a policy, a binding or a webhook matches. In Kubernetes: `MatchResources`.
 #[derive(Debug)]
 pub(crate) struct Matching {
     rules: Vec<Rule>,
@@ -57,7 +57,7 @@ impl Matching {
 
     fn with_rules(value: &Value, field: &str) -> Self {
         let rules = |path: &str| value.list(path).iter().map(Rule::read).collect();
-        // A selector that cannot be read has been refused with its object, and selects nothing.
+        // An object with an invalid selector was refused, so such a selector selects nothing.
         let selector = |path: &str| match value.at(path) {
             Value::Null => LabelSelector::everything(),
             selector => LabelSelector::from_json(Some(selector)).unwrap_or_else(|_| LabelSelector::nothing()),
@@ -71,18 +71,18 @@ impl Matching {
         }
     }
 
-    /// Whether a binding is about the request: one without rules is about all.
+    /// Whether a binding matches the request: one without rules matches all.
     ///
     /// # Errors
-    /// If the labels of a namespace matter that is not there.
+    /// If a namespace selector applies and the namespace does not exist.
     pub(crate) fn matches(&self, review: &Review<'_>, namespace: Option<&Object>) -> Result<bool, Status> {
         Ok(self.found_for_policy(review, namespace)?.is_some())
     }
 
-    /// As what a policy sees the request, if it is about it.
+    /// The resource and kind under which a policy gets the request, if it matches.
     ///
     /// # Errors
-    /// If the labels of a namespace matter that is not there.
+    /// If a namespace selector applies and the namespace does not exist.
     pub(crate) fn found_for_policy(
         &self,
         review: &Review<'_>,
@@ -108,7 +108,7 @@ impl Matching {
         }
     }
 
-    /// By which rule the request is meant: as it came, or else as the same objects are served elsewhere.
+    /// How a rule matches: in the version of the request, otherwise in another version of the same objects.
     fn found(&self, rules: &[Rule], review: &Review<'_>) -> Option<Found> {
         let own = &review.request.at.resource;
         if rules.iter().any(|rule| rule.matches(review, own)) {
@@ -157,7 +157,7 @@ impl Rule {
         }
     }
 
-    /// Whether the rule is about the request, taken as one for `resource`.
+    /// Whether the rule matches the request as one for `resource`.
     fn matches(&self, review: &Review<'_>, resource: &GroupVersionResource) -> bool {
         let lists = |list: &[String], word: &str| list.iter().any(|listed| listed == "*" || listed == word);
         self.may_match(review)
@@ -169,7 +169,7 @@ impl Rule {
                 .any(|pattern| matches_resource(pattern, &resource.resource, &review.request.at.subresource))
     }
 
-    /// Whether the rule is about the request but for the resource.
+    /// Whether the rule matches the request except for the resource.
     fn may_match(&self, review: &Review<'_>) -> bool {
         let operation = review.operation.as_str();
         let name = match review.request.at.name.as_str() {
@@ -190,7 +190,7 @@ impl Rule {
     }
 }
 
-/// Whether `pods`, `pods/status`, `pods/*`, `*`, `*/*` or `*/scale` is meant.
+/// Whether a pattern such as `pods`, `pods/status`, `pods/*`, `*`, `*/*` or `*/scale` matches.
 fn matches_resource(pattern: &str, resource: &str, subresource: &str) -> bool {
     let (of_resource, of_subresource) = pattern.split_once('/').unwrap_or((pattern, ""));
     let is_resource = of_resource == "*" || of_resource == resource;

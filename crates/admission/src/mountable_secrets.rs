@@ -1,4 +1,4 @@
-//! Which secrets a pod may use. In Kubernetes: `limitSecretReferences`.
+//! The Secrets that a pod can use. In Kubernetes: `limitSecretReferences`.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 const ENFORCED: &str = "kubernetes.io/enforce-mountable-secrets";
 
-/// Whether pods of a service account use its secrets only.
+/// Whether pods of a service account can only use its Secrets.
 pub(crate) fn is_enforced(account: &Object) -> bool {
     matches!(account.annotation(ENFORCED), Some("1" | "t" | "T" | "TRUE" | "true" | "True"))
 }
 
-/// The secrets in the environment of a container, with where they stand.
+/// The Secrets in the environment of a container, with their paths.
 fn secrets_of(container: &Value) -> Vec<(String, &str)> {
     let single = container.list("env").iter().filter(|variable| variable.has("valueFrom.secretKeyRef"));
     let single = single
@@ -23,7 +23,7 @@ fn secrets_of(container: &Value) -> Vec<(String, &str)> {
     single.chain(whole).collect()
 }
 
-/// What a pod uses that its service account does not mention.
+/// The Secrets of a pod that its service account does not list.
 pub(crate) fn wrong_secrets(pod: &Object, account: &Object) -> Option<String> {
     let spec = pod.at("spec");
     let names =
@@ -47,7 +47,7 @@ pub(crate) fn wrong_secrets(pod: &Object, account: &Object) -> Option<String> {
     Some(format!("imagePullSecrets[{at}].name=\"{name}\" {reason}"))
 }
 
-/// What the ephemeral containers of a pod use that its service account does not mention.
+/// The Secrets of a pod's ephemeral containers that its service account does not list.
 pub(crate) fn wrong_ephemeral_secrets(pod: &Object, account: &Object) -> Option<String> {
     let mountable = account.list("secrets").iter().map(|secret| secret.text("name")).collect();
     wrong_environment(pod.list("spec.ephemeralContainers"), "ephemeral container", &mountable, account.name())

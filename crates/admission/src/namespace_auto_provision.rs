@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::lookup::{core, get, own};
 use crate::refusal::forbidden;
 
-/// `NamespaceAutoProvision`: a namespace is made when something is created in it.
+/// `NamespaceAutoProvision`: a missing namespace is created with the first object in it.
 pub(crate) struct NamespaceAutoProvision;
 
 #[async_trait]

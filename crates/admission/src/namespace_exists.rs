@@ -4,7 +4,7 @@ use coracle_registry::{Admission, Operation, Review};
 
 use crate::lookup::{core, get};
 
-/// `NamespaceExists`: nothing happens in a namespace that is not there.
+/// `NamespaceExists`: refuses writes in a missing namespace.
 pub(crate) struct NamespaceExists;
 
 #[async_trait]

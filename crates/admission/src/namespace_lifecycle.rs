@@ -5,7 +5,7 @@ use coracle_registry::{Admission, Operation, Review};
 use crate::lookup::{core, get};
 use crate::refusal::forbidden;
 
-/// `NamespaceLifecycle`: nothing is created in a namespace that is missing or going, and some namespaces never go.
+/// `NamespaceLifecycle`: refuses creates in a missing or terminating namespace, and deletions of system namespaces.
 pub(crate) struct NamespaceLifecycle;
 
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];

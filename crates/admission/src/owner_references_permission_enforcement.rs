@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::refusal::forbidden;
 
-/// `OwnerReferencesPermissionEnforcement`: who gives an object an owner could delete the object, and who makes an owner
-/// wait for it could do so with a finalizer.
+/// `OwnerReferencesPermissionEnforcement`: a change of owner references needs permission to delete the object, and a
+/// blocking owner reference needs permission to change the owner's finalizers.
 pub(crate) struct OwnerReferencesPermissionEnforcement;
 
 #[async_trait]
@@ -25,7 +25,7 @@ impl Admission for OwnerReferencesPermissionEnforcement {
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
         let Some(object) = review.object() else { return Ok(()) };
         let (new, old) = (owners(object), review.old.map_or(&[][..], owners));
-        // A status changes no owners, whatever it says.
+        // A status update cannot change owners.
         let is_pod_status = review.is_about_any_part("", "pods") && review.request.at.subresource == "status";
         if is_pod_status || new == old {
             return Ok(());
@@ -64,7 +64,7 @@ fn owners(object: &Object) -> &[Value] {
     object.list("metadata.ownerReferences")
 }
 
-/// Whether the one who asks may do something; the inner error says why not.
+/// Whether the user has a permission; the inner error is the reason why not.
 async fn may(review: &Review<'_>, verb: &str, at: &ResourcePath) -> Result<Result<(), String>, Status> {
     let attributes = Attributes::of_resource(&review.request.user, verb, at.clone());
     Ok(match review.registry.authorize(&attributes).await? {
@@ -87,7 +87,7 @@ fn finalizers_of(review: &Review<'_>, owner: &Value) -> Option<ResourcePath> {
     Some(ResourcePath { subresource: "finalizers".to_owned(), ..at })
 }
 
-/// The owners that have to wait for the object, and did not have to before.
+/// The owners that are newly blocked by the object.
 fn newly_blocking<'v>(new: &'v [Value], old: &[Value]) -> Vec<&'v Value> {
     let is_blocking = |owner: &&Value| owner.flag("blockOwnerDeletion");
     let before: BTreeSet<&str> = old.iter().filter(is_blocking).map(|owner| owner.text("uid")).collect();

@@ -6,7 +6,7 @@ use coracle_registry::{Admission, Operation, Review};
 use crate::lookup::get;
 use crate::refusal::forbidden;
 
-/// `PersistentVolumeClaimResize`: a claim grows only if its class allows that.
+/// `PersistentVolumeClaimResize`: a claim can grow only if its class allows expansion.
 pub(crate) struct PersistentVolumeClaimResize;
 
 #[async_trait]

@@ -33,29 +33,29 @@ use crate::taint_nodes_by_condition::TaintNodesByCondition;
 use crate::validating_admission_policy::ValidatingAdmissionPolicy;
 use crate::webhooks::{MutatingAdmissionWebhook, ValidatingAdmissionWebhook};
 
-/// A plug-in was named that cannot be had.
+/// An invalid configuration of plug-ins.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PluginError {
-    /// Kubernetes has none of this name, either.
+    /// Kubernetes does not have this plug-in either.
     #[error("admission plug-in {0:?} is unknown")]
     Unknown(String),
-    /// Kubernetes has it, and Coracle does not.
+    /// Kubernetes has this plug-in, and Coracle does not.
     #[error("admission plug-in {0:?} is not built and cannot be enabled")]
     NotBuilt(String),
-    /// The same was asked for and left out.
+    /// These plug-ins are both enabled and disabled.
     #[error("[{}] in enable-admission-plugins and disable-admission-plugins overlapped", .0.join(" "))]
     Both(Vec<String>),
-    /// Its configuration cannot be read.
+    /// The configuration of a plug-in is invalid.
     #[error("the configuration of admission plug-in {name:?} cannot be read: {why}")]
     Unreadable {
         /// The plug-in.
         name: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// A plug-in of Kubernetes, in the order in which they are asked.
+/// A plug-in of Kubernetes, in the order of calls.
 struct Entry {
     name: &'static str,
     /// Whether kube-apiserver runs it by default.
@@ -63,11 +63,11 @@ struct Entry {
     make: Option<Make>,
 }
 
-/// How a plug-in is made.
+/// How a plug-in is created.
 #[derive(Clone, Copy)]
 enum Make {
     Plain(fn() -> Arc<dyn Admission>),
-    /// With what its configuration says; `Err` if that cannot be read.
+    /// From its configuration; `Err` if that is invalid.
     Configured(fn(&Value) -> Result<Arc<dyn Admission>, String>),
 }
 
@@ -174,7 +174,7 @@ pub fn plugins<S: AsRef<str>>(
     .collect()
 }
 
-/// The plug-ins that kube-apiserver runs by default and Coracle does not have, to be said at start.
+/// The default plug-ins of kube-apiserver that Coracle does not have, which are reported at start.
 pub fn not_built() -> Vec<&'static str> {
     ALL.iter().filter(|entry| entry.is_default && entry.make.is_none()).map(|entry| entry.name).collect()
 }

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use crate::lookup::{core, get};
 use crate::refusal::forbidden;
 
-/// `PodNodeSelector`: the pods of a namespace run on the nodes that its annotation or the configuration selects.
+/// `PodNodeSelector`: the pods of a namespace run only on nodes that its annotation or the configuration selects.
 #[derive(Default)]
 pub(crate) struct PodNodeSelector {
-    /// By namespace, what else the pods of the namespace may select; and what they select by default.
+    /// The allowed selectors by namespace, and the default selector.
     configured: BTreeMap<String, String>,
 }
 
@@ -29,10 +29,10 @@ impl PodNodeSelector {
         Self { configured: texts.collect() }
     }
 
-    /// What the namespace wants of a pod, and what the pod selects itself.
+    /// The merged node selectors of the namespace and the pod.
     ///
     /// # Errors
-    /// If they contradict each other.
+    /// If they conflict.
     async fn agreed(&self, review: &Review<'_>) -> Result<(Labels, Labels), Status> {
         let wanted = self.of_namespace(review).await?;
         let own = review.object().map(own).unwrap_or_default();
@@ -101,7 +101,7 @@ fn conflict(one: &Labels, other: &Labels) -> bool {
     one.iter().any(|(key, value)| other.get(key).is_some_and(|other| other != value))
 }
 
-/// Reads `a=b,c=d`. In Kubernetes: `labels.ConvertSelectorToLabelsMap`.
+/// Parses `a=b,c=d`. In Kubernetes: `labels.ConvertSelectorToLabelsMap`.
 fn labels(text: &str) -> Result<Labels, String> {
     let terms = text.split(',').map(str::trim).filter(|_| !text.is_empty());
     terms

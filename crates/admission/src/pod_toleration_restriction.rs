@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::lookup::{core, get};
 use crate::tolerations::{are_allowed, merged};
 
-/// `PodTolerationRestriction`: the pods of a namespace tolerate what its annotation gives them, and no more than its
-/// annotation allows; where the namespace says nothing, the configuration does.
+/// `PodTolerationRestriction`: the pods of a namespace get the default tolerations of its annotation, and can only have
+/// tolerations that its annotation allows. Without annotations, the configuration applies.
 #[derive(Default)]
 pub(crate) struct PodTolerationRestriction {
     default: Vec<Value>,

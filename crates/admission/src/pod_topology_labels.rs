@@ -4,7 +4,7 @@ use coracle_registry::{Admission, Operation, Review};
 
 use crate::lookup::{core, get_metadata};
 
-/// `PodTopologyLabels`: a pod carries the zone and the region of its node as labels.
+/// `PodTopologyLabels`: a pod gets the zone and the region of its node as labels.
 pub(crate) struct PodTopologyLabels;
 
 const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
@@ -31,7 +31,7 @@ impl Admission for PodTopologyLabels {
             } else if object.text("target.kind") == "Node" {
                 object.text("target.name")
             } else {
-                // A target of no kind is bound to all the same, and its labels are not copied.
+                // A target without a kind is bound all the same, and its labels are not copied.
                 ""
             }
         });
@@ -39,7 +39,7 @@ impl Admission for PodTopologyLabels {
         if node.is_empty() {
             return Ok(());
         }
-        // A binding to a node that is not there is not refused here.
+        // A binding to a missing node is not refused here.
         let Some(node) = get_metadata(review, core("nodes"), "", &node).await? else { return Ok(()) };
         if let Some(object) = review.object_mut() {
             copy_labels(&node.metadata, object);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::lookup::{get, list};
 use crate::refusal::forbidden;
 
-/// `Priority`: a pod's priority is that of its class.
+/// `Priority`: sets a pod's priority from its class.
 pub(crate) struct Priority;
 
 #[async_trait]
@@ -55,13 +55,13 @@ fn classes() -> GroupVersionResource {
     GroupVersionResource::new("scheduling.k8s.io", "v1", "priorityclasses")
 }
 
-/// The class that pods have who name none; of several the lowest.
+/// The default class; the one with the lowest priority of several.
 async fn default_class(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
     let all = list(review, classes(), "").await?;
     Ok(all.into_iter().filter(|class| class.flag("globalDefault")).min_by_key(|class| class.int("value")))
 }
 
-/// What was resolved at creation stays when an update does not mention it.
+/// Keeps the values that were resolved at creation if an update does not set them.
 fn keep(review: &mut Review<'_>) {
     let Some(old) = review.old else { return };
     for field in ["priority", "preemptionPolicy"] {

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use coracle_meta::{Object, Status};
 use coracle_registry::Review;
 
-/// Several reasons as one: each once, in brackets if more than one is left; `None` if there are none.
+/// Several reasons as one text: without duplicates, in brackets if several remain; `None` if there are no reasons.
 /// In Go: `utilerrors.NewAggregate`.
 pub(crate) fn aggregate<S: AsRef<str>>(reasons: &[S]) -> Option<String> {
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! A request as webhooks, policies and their conditions see it.
+//! The request for webhooks, policies and their conditions.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ pub(crate) fn is_exempt(resource: &GroupVersionResource) -> bool {
     resource.group == "admissionregistration.k8s.io" && of_admission.contains(&resource.resource.as_str())
 }
 
-/// Whether this is a review of access or identity, which is not stored.
+/// Whether this is a review kind, which is not stored.
 pub(crate) fn is_review(resource: &GroupVersionResource) -> bool {
     let of_reviews = ["authentication.k8s.io", "authorization.k8s.io"];
     of_reviews.contains(&resource.group.as_str()) && resource.resource.ends_with("reviews")
 }
 
-/// The namespace that the request is about; of a namespace itself, that.
+/// The namespace of the request; for a Namespace object, itself.
 pub(crate) async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
     if review.is_about_any_part("", "namespaces") {
         return Ok(review.object().or(review.old).cloned().map(Arc::new));
@@ -40,7 +40,7 @@ pub(crate) async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Objec
     }
 }
 
-/// The kind of what is sent: that of the body, where a subresource has one of its own.
+/// The kind of the body, which differs from the object's for some subresources.
 pub(crate) fn kind_of(review: &Review<'_>) -> GroupVersionKind {
     let own = &review.strategy.spec().row.kind;
     let Some(body) = review.object().filter(|_| !review.request.at.subresource.is_empty()) else { return own.clone() };
@@ -62,9 +62,9 @@ pub(crate) fn admission_request(
     let request = review.request;
     let user = &request.user;
     let asked_kind = kind_of(review);
-    // The name in the URL counts, whatever the body of a subresource is called.
+    // The name in the URL counts, whatever name the body of a subresource has.
     let name = match request.at.name.as_str() {
-        // As in Kubernetes, who deletes many names none of them.
+        // As in Kubernetes, a deletion of a collection has no name.
         _ if request.verb == Verb::DeleteCollection => "",
         "" => review.object().map_or("", Object::name),
         name => name,
@@ -75,7 +75,7 @@ pub(crate) fn admission_request(
         "requestKind": show_kind(&asked_kind), "requestResource": show_resource(&request.at.resource),
         "operation": review.operation.as_str(), "dryRun": request.dry_run, "userInfo": {}, "options": options(review),
     });
-    // What is empty is left out, as Go does.
+    // Empty values are omitted, as in Go.
     let mut show = |path: &[&str], value: Value| {
         let is_empty = match &value {
             Value::String(text) => text.is_empty(),
@@ -107,7 +107,7 @@ fn show_resource(resource: &GroupVersionResource) -> Value {
     json!({"group": resource.group, "version": resource.version, "resource": resource.resource})
 }
 
-/// The options of the write that is performed, whichever verb asked for it.
+/// The options of the performed write, independently of the request's verb.
 fn options(review: &Review<'_>) -> Value {
     let request = review.request;
     let kind = match review.operation {

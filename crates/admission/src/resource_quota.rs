@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::lookup::{core, list, own};
 use crate::refusal::forbidden;
 
-/// `ResourceQuota`: nothing is created beyond the quotas of its namespace; what is created is counted at once, and
-/// recounted by the controller when things go.
+/// `ResourceQuota`: refuses objects beyond the quotas of their namespace. New objects are counted at once, and the
+/// controller recounts after deletions.
 pub(crate) struct ResourceQuota;
 
-/// How often the count is tried when others count at the same time.
+/// The maximum number of attempts after conflicts.
 const ATTEMPTS: usize = 10;
 
 #[async_trait]
@@ -65,7 +65,7 @@ fn is_counted(review: &Review<'_>) -> bool {
     }
 }
 
-/// The quotas as they are when the object is counted, or why it cannot be. Only those that change are returned.
+/// The changed quotas after the object is counted, or the reason for a refusal.
 /// In Kubernetes: `resourcequota.CheckRequest`.
 fn charge(review: &Review<'_>, quotas: &[Arc<Object>]) -> Result<Vec<Object>, Status> {
     let Some(object) = review.object().filter(|_| !quotas.is_empty()) else { return Ok(Vec::new()) };
@@ -135,7 +135,7 @@ fn say_all(review: &Review<'_>, quota: &Object, pod: &Object, limited: &BTreeSet
     Err(forbidden(review, format!("failed quota: {}: must specify {}", quota.name(), parts.join("; "))))
 }
 
-/// What comes to the limited resources.
+/// The additional usage of limited resources.
 fn difference(now: &Amounts, before: Option<&Amounts>, limited: &BTreeSet<String>) -> Amounts {
     let of_limited = now.iter().filter(|(name, _)| limited.contains(*name));
     let added = of_limited.map(|(name, amount)| {

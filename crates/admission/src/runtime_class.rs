@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::lookup::get;
 use crate::refusal::forbidden;
 
-/// `RuntimeClass`: a pod takes overhead and placement from its runtime class.
+/// `RuntimeClass`: a pod gets overhead and scheduling constraints from its RuntimeClass.
 pub(crate) struct RuntimeClass;
 
 #[async_trait]

@@ -71,7 +71,7 @@ impl Admission for ServiceAccount {
     }
 }
 
-/// What a pod that mirrors a static one may not have: its node could get at it through the API.
+/// The forbidden fields of a mirror pod, because its node could use them to get data from the API.
 fn wrong_mirror(pod: &Object) -> Option<&'static str> {
     let spec = pod.at("spec");
     let projects_token =
@@ -112,7 +112,7 @@ fn take_pull_secrets(spec: &mut Tree, account: &Object) {
     spec.insert("imagePullSecrets".to_owned(), secrets.into());
 }
 
-/// Mounts the token where nothing else is mounted at its path.
+/// Mounts the token unless something else is mounted at its path.
 fn mount_token(spec: &mut Tree, new_volume: String) {
     let volumes = spec.list("volumes").iter();
     let existing = volumes.map(|volume| volume.text("name")).find(|name| name.starts_with(VOLUME_PREFIX));

@@ -1,4 +1,4 @@
-//! A request as a webhook or a policy is shown it: in its own version, or in that which a rule names.
+//! The objects of a request for a webhook or a policy: in the request's version, or in the version of a rule.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::request_view::{admission_request, kind_of};
 
 /// The objects and the request in one version. In Kubernetes: `admission.VersionedAttributes`.
 pub(crate) struct Shown {
-    /// The kind in whose version the objects are shown, if that is not the request's.
+    /// The kind whose version is used, if it is not the request's.
     pub(crate) elsewhere: Option<Arc<Kind>>,
     pub(crate) object: Value,
     pub(crate) old: Value,
@@ -19,7 +19,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// What is shown of a request that was found so.
+    /// The objects for a request with this match.
     ///
     /// # Errors
     /// If the objects cannot be converted.
@@ -35,7 +35,7 @@ impl Shown {
             }
             (Some(object), _) => Ok(object.to_value()),
         };
-        // Both are tried before either fails, so that one call converts both.
+        // Both conversions are requested before either fails, so that one call converts both.
         let both = || Questions::both(show(review.object()), show(review.old));
         let (object, old) = review.registry.planned(review.request, review.kind(), both).await?;
         let request =
@@ -44,7 +44,7 @@ impl Shown {
     }
 }
 
-/// Whether this is an object of the request's kind, and not the body of a subresource.
+/// Whether this is an object of the request's kind, as opposed to the body of a subresource.
 pub(crate) fn is_whole(review: &Review<'_>, object: &Object) -> bool {
     let kind = review.kind().gvk();
     review.request.at.subresource.is_empty()

@@ -2,7 +2,8 @@ use async_trait::async_trait;
 use coracle_meta::Status;
 use coracle_registry::{Admission, Operation, Review};
 
-/// `StorageObjectInUseProtection`: volumes, claims and the classes of their attributes stay while they are used.
+/// `StorageObjectInUseProtection`: volumes, claims and VolumeAttributesClasses get a finalizer that protects them while
+/// they are in use.
 pub(crate) struct StorageObjectInUseProtection;
 
 #[async_trait]

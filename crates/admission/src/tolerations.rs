@@ -1,4 +1,4 @@
-//! Tolerations of pods, as several plug-ins compare them. In Kubernetes: `pkg/util/tolerations`.
+//! Compares tolerations of pods, for several plug-ins. In Kubernetes: `pkg/util/tolerations`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use coracle_meta::JsonKey;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
 
-/// Both lists in one, without what something else in it includes.
+/// Both lists in one, without tolerations that another one includes.
 pub(crate) fn merged(first: &[Value], second: &[Value]) -> Vec<Value> {
     let all: Vec<&Value> = first.iter().chain(second).collect();
     let mut later = Tolerations::default();
@@ -26,28 +26,28 @@ pub(crate) fn merged(first: &[Value], second: &[Value]) -> Vec<Value> {
     merged
 }
 
-/// Whether a list that says which tolerations there may be has each of these; an empty one says nothing.
+/// Whether a list of allowed tolerations includes each of these; an empty list allows all.
 pub(crate) fn are_allowed(tolerations: &[Value], allowed: &[Value]) -> bool {
     let mut known = Tolerations::default();
     allowed.iter().for_each(|toleration| known.insert(toleration));
     allowed.is_empty() || tolerations.iter().all(|toleration| known.include(toleration))
 }
 
-/// Tolerations by key, effect and value. One includes another if it tolerates all that the other does.
+/// Tolerations by key, effect and value. One includes another if it tolerates everything that the other tolerates.
 #[derive(Default)]
 struct Tolerations<'t> {
     equal: BTreeSet<JsonKey<'t>>,
-    /// By key, effect and value; no value tolerates all.
+    /// By key, effect and value; `None` tolerates all values.
     longest: BTreeMap<(&'t str, &'t str, Option<&'t str>), Longest<'t>>,
 }
 
-/// The toleration that tolerates for the longest time among some, and the longest of those that differ from it.
+/// The toleration with the longest time, and the longest one of those that differ from it.
 struct Longest<'t> {
     first: (Time, &'t Value),
     second: Option<(Time, &'t Value)>,
 }
 
-/// For how many seconds; `ALWAYS` without a limit.
+/// The toleration time in seconds; `ALWAYS` without a limit.
 type Time = i128;
 
 const ALWAYS: Time = Time::MAX;
@@ -72,16 +72,16 @@ impl<'t> Tolerations<'t> {
             .or_insert(Longest { first: (time, toleration), second: None });
     }
 
-    /// Whether any of them includes a toleration.
+    /// Whether any of these includes a toleration.
     fn include(&self, toleration: &Value) -> bool {
         self.equal.contains(&JsonKey(toleration)) || self.include_as_another(toleration)
     }
 
-    /// Whether one that is not equal to a toleration includes it.
+    /// Whether a different toleration includes this one.
     fn include_as_another(&self, toleration: &Value) -> bool {
         let (key, effect, own) = (toleration.text("key"), toleration.text("effect"), seconds(toleration));
         let value = (toleration.text("operator") == "Equal").then(|| toleration.text("value"));
-        // A toleration of every key has none of its own.
+        // A toleration of every key has an empty key.
         let wider = [(key, None), ("", None)].into_iter().chain(value.map(|value| (key, Some(value))));
         wider.flat_map(|(key, value)| [(key, effect, value), (key, "", value)]).any(|wider| {
             let longest = self.longest.get(&wider);
@@ -102,7 +102,7 @@ impl<'t> Longest<'t> {
         }
     }
 
-    /// For how long the longest of those tolerates that are not equal to a toleration.
+    /// The longest time of the tolerations that differ from this one.
     fn among_others(&self, toleration: &Value) -> Option<Time> {
         if self.first.1 != toleration { Some(self.first.0) } else { self.second.map(|(time, _)| time) }
     }

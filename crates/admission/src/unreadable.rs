@@ -1,9 +1,9 @@
-//! Policies and webhook configurations of the store that cannot be read.
+//! Stored policies and webhook configurations that cannot be decoded.
 
 use coracle_meta::{GroupVersionResource, Status, reason};
 use coracle_registry::{Lists, Review, User};
 
-/// What a plug-in reads of the objects that configure it, with the keys of those that cannot be read.
+/// The configuration of a plug-in from objects, with the keys of objects that cannot be decoded.
 pub(crate) struct Configured<T> {
     pub(crate) read: Vec<T>,
     unreadable: Vec<String>,
@@ -21,13 +21,13 @@ impl<T> Configured<T> {
         Self { read, unreadable }
     }
 
-    /// Lets no request through that one that cannot be read might have refused; but the server itself writes on, so that it
-    /// starts.
+    /// Refuses every request that an undecodable object might have refused, except those of the API server itself, so
+    /// that it can start.
     ///
-    /// In Kubernetes: such a plug-in is "not yet ready to handle request", because its informer never has a list.
+    /// In Kubernetes: such a plug-in is "not yet ready to handle request", because its informer never syncs.
     ///
     /// # Errors
-    /// 500 with the key of the first.
+    /// 500 with the first key.
     pub(crate) fn check(&self, review: &Review<'_>) -> Result<(), Status> {
         match self.unreadable.first() {
             Some(key) if review.request.user.name != User::system().name => {

@@ -21,7 +21,7 @@ impl NodeSelectorRequirement {
 }
 
 impl NodeSelectorTerm {
-    /// Whether a node is chosen; a term that asks for nothing chooses nothing.
+    /// Whether a node is selected; an empty term selects nothing.
     pub fn matches(&self, node: &Node) -> bool {
         if self.match_expressions.is_empty() && self.match_fields.is_empty() {
             return false;

@@ -1,4 +1,4 @@
-//! What of the API a pod refers to by its spec.
+//! The references of a pod's spec to API objects.
 
 use coracle_meta::fields::Fields;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub fn refers_to_secrets(spec: &Value) -> bool {
         || spec.list("volumes").iter().any(names_secret)
 }
 
-/// What of the API a pod refers to by its spec, which a static pod cannot; none if it stands alone.
+/// The references of a pod's spec to API objects, which a static pod cannot have; `None` if there are no references.
 ///
 /// In Kubernetes: `podutil.HasAPIObjectReference`.
 pub fn referenced(spec: &Value) -> Option<&'static str> {

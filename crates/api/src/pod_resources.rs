@@ -1,4 +1,4 @@
-//! What a pod asks for: one rule, read off trees (the server side) and off typed pods (the components).
+//! The resources of a pod: one rule, for trees (the API server) and for typed pods (the components).
 //! In Kubernetes: component-helpers `resource`, and `qos.ComputePodQOS`.
 
 use std::collections::BTreeMap;
@@ -52,14 +52,14 @@ pub fn needed(containers: impl IntoIterator<Item = (Role, Amounts)>) -> Amounts 
     sum
 }
 
-/// What a pod as a whole says wins over what its containers need.
+/// Pod-level resources override those of containers.
 fn with_pod_level(mut containers: Amounts, pod_level: &Amounts) -> Amounts {
     let own = pod_level.iter().filter(|(resource, _)| is_pod_level(resource));
     containers.extend(own.map(|(resource, amount)| (resource.clone(), *amount)));
     containers
 }
 
-/// Whether a pod as a whole may ask for a resource. In Kubernetes: `IsSupportedPodLevelResource`.
+/// Whether a resource is supported at pod level. In Kubernetes: `IsSupportedPodLevelResource`.
 pub fn is_pod_level(resource: &str) -> bool {
     matches!(resource, "cpu" | "memory") || resource.starts_with("hugepages-")
 }
@@ -87,7 +87,7 @@ impl Pod {
     }
 }
 
-/// What the containers of a pod need, read off its specification. `list` is `requests` or `limits`.
+/// The needs of the containers of a pod, from its spec. `list` is `requests` or `limits`.
 pub fn of_containers(spec: &(impl Fields + ?Sized), list: &str) -> Amounts {
     let own = |container: &Value| amounts(container.at("resources").at(list));
     let main = spec.list("containers").iter().map(|container| (Role::Main, own(container)));
@@ -95,7 +95,7 @@ pub fn of_containers(spec: &(impl Fields + ?Sized), list: &str) -> Amounts {
     needed(main.chain(init.map(|container| (Role::of_init(container.text("restartPolicy")), own(container)))))
 }
 
-/// What a pod needs from its node, read off its specification. In Kubernetes: `PodRequests`, `PodLimits`.
+/// The needs of a pod, from its spec. In Kubernetes: `PodRequests`, `PodLimits`.
 pub fn of_pod(spec: &(impl Fields + ?Sized), list: &str) -> Amounts {
     let mut sum = with_pod_level(of_containers(spec, list), &amounts(spec.at("resources").at(list)));
     for (resource, amount) in amounts(spec.at("overhead")) {

@@ -17,7 +17,7 @@ const OF_DEVICE_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
 /// How many devices a claim for all of them may get. In Kubernetes: `AllocationResultsMaxSize`.
 const MOST_DEVICES: i64 = 32;
 
-/// What counts against quotas: `count/<resource>` for every kind, older names for some, and amounts of pods and claims.
+/// The usage for quotas: `count/<resource>` for every kind, older names for some, and amounts of pods and claims.
 pub fn usage(resource: &GroupResource, object: &(impl Fields + ?Sized), now: Timestamp) -> Amounts {
     let one = Quantity::of(1);
     let mut usage = Amounts::from([(format!("count/{resource}"), one)]);
@@ -137,7 +137,7 @@ fn claim_usage(claim: &(impl Fields + ?Sized)) -> Amounts {
     let annotation = claim.at("metadata.annotations").get("volume.beta.kubernetes.io/storage-class");
     let class = annotation.and_then(Value::as_str).unwrap_or_else(|| claim.text("spec.storageClassName"));
     let asked = amounts(claim.at("spec.resources.requests")).get("storage").copied();
-    // What an expansion has been given counts, even if less is asked for now.
+    // The allocated size of an expansion counts, even if the current request is smaller.
     let given = amounts(claim.at("status.allocatedResources")).get("storage").copied();
     let storage = asked.map(|asked| whole(given.map_or(asked, |given| given.max(asked))));
     let mut usage = Amounts::new();
@@ -182,7 +182,7 @@ fn device_usage(claim: &(impl Fields + ?Sized)) -> Amounts {
     usage
 }
 
-/// What a pod does not say though a quota limits it: the resources, with the containers that do not say them.
+/// The resources that a quota limits and a pod does not set, with the containers that lack them.
 pub fn unsaid(pod: &(impl Fields + ?Sized), limited: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<String>> {
     let basic = ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
     let mut unsaid: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

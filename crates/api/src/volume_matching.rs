@@ -19,7 +19,7 @@ fn storage(amounts: &BTreeMap<String, Quantity>) -> Quantity {
 }
 
 impl PersistentVolumeClaim {
-    /// The class that the claim asks for; empty for none.
+    /// The requested class; empty for no class.
     pub fn storage_class(&self) -> &str {
         let annotated = self.metadata.annotations.get(BETA_CLASS);
         annotated.or(self.spec.storage_class_name.as_ref()).map_or("", String::as_str)
@@ -30,7 +30,7 @@ impl PersistentVolumeClaim {
         self.metadata.annotations.contains_key(BETA_CLASS) || self.spec.storage_class_name.is_some()
     }
 
-    /// How much it asks for.
+    /// The requested storage.
     pub fn requested_storage(&self) -> Quantity {
         storage(&self.spec.resources.requests)
     }
@@ -81,7 +81,7 @@ impl PersistentVolume {
         class(&self.spec.volume_attributes_class_name) != class(&claim.spec.volume_attributes_class_name)
     }
 
-    /// Whether it can be used in all the ways that the claim asks for.
+    /// Whether it has all requested access modes.
     pub fn has_modes_of(&self, claim: &PersistentVolumeClaim) -> bool {
         claim.spec.access_modes.iter().all(|mode| self.spec.access_modes.contains(mode))
     }

@@ -1,4 +1,4 @@
-//! Objects whose Rust type is forgotten, so that what is done with all kinds alike is compiled once.
+//! Objects with an erased Rust type, so that code for all kinds is compiled once.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ impl fmt::Debug for dyn AnyObject {
 /// The object as the type that it is.
 ///
 /// # Panics
-/// If it is of another type: what is read as a type is handed out as that type alone.
+/// If it has another type: a decoded object is only returned as its own type.
 pub fn downcast<T: ApiObject>(object: Arc<dyn AnyObject>) -> Arc<T> {
     let object: Arc<dyn Any + Send + Sync> = object;
     object.downcast().unwrap_or_else(|_| panic!("an object was read as {} alone", std::any::type_name::<T>()))
@@ -88,7 +88,7 @@ impl ObjectType {
     }
 }
 
-/// Two are equal if what one reads can be handed out as what the other reads.
+/// Two readers are equal if their objects have the same type.
 impl PartialEq for ObjectType {
     fn eq(&self, other: &Self) -> bool {
         (self.id, self.keeps_managed_fields) == (other.id, other.keeps_managed_fields)

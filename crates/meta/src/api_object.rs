@@ -34,11 +34,11 @@ pub trait ApiObject: Clone + Serialize + DeserializeOwned + Send + Sync + 'stati
 }
 
 lean_struct! {
-    /// An object's metadata alone, as the API sends it to those who ask for no more.
+    /// Only an object's metadata, which the API returns to clients that request it.
     ///
     /// In Kubernetes: `metav1.PartialObjectMetadata`.
     pub struct PartialObject {
-        /// The version of what was asked for: `meta.k8s.io/v1`.
+        /// The version of the metadata object: `meta.k8s.io/v1`.
         api_version: Option<String> = "apiVersion",
         /// `PartialObjectMetadata`, whatever the object's own kind.
         kind: Option<String> = "kind",

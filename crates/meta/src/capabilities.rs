@@ -1,6 +1,6 @@
 use crate::{ApiObject, Object, Resource};
 
-/// A kind whose objects run on nodes: pods. They can be bound, evicted, and asked for their logs.
+/// A kind whose objects run on nodes: pods. They can be bound and evicted, and have logs.
 pub trait RunsOnNode: Resource {}
 
 /// A kind whose objects have a `scale`.

@@ -6,11 +6,11 @@
 //! What an API server and a node send each other of a remote command. In Kubernetes: `remotecommand` of apimachinery, whose
 //! channels have the same numbers.
 
-/// What the command reads.
+/// The standard input.
 pub const STDIN: u8 = 0;
-/// What it prints.
+/// The standard output.
 pub const STDOUT: u8 = 1;
-/// What it complains of.
+/// The standard error.
 pub const STDERR: u8 = 2;
 /// How it ended: a `Status`.
 pub const ERROR: u8 = 3;
@@ -19,7 +19,7 @@ pub const RESIZE: u8 = 4;
 /// That a stream is at its end; the data is its channel.
 pub const CLOSE: u8 = 255;
 
-/// How long a piece is at the most.
+/// The maximum length of a piece.
 pub const LONGEST: usize = 1024 * 1024;
 
 /// A piece of one channel.

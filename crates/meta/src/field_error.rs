@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::go_quote;
 
-/// What is wrong with one field. In Kubernetes: `field.Error` in apimachinery `util/validation/field`.
+/// An error of one field. In Kubernetes: `field.Error` in apimachinery `util/validation/field`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
     /// What kind of wrong, which decides the cause's reason and the sentence.

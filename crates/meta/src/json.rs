@@ -1,4 +1,4 @@
-//! How deep JSON may nest: one limit for what is written and one for what is read, which is higher.
+//! The maximum depth of JSON: one limit for writes, and a higher one for reads.
 //!
 //! What was written can be read: an object of [`DEEPEST_WRITTEN`] levels stays below [`DEEPEST_READ`] with its managed fields,
 //! and inside a list, an event or a review. In Kubernetes: Go's decoder, whose only limit is 10,000 levels.
@@ -46,7 +46,7 @@ fn from_deep<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
     Ok(value)
 }
 
-/// What is said of a value with more levels than `most`.
+/// The error of a value with more levels than `most`.
 pub fn too_deep(most: usize) -> String {
     format!("the JSON is nested deeper than {most} levels")
 }

@@ -1,11 +1,11 @@
-//! Structs that keep what they do not know and spend little on what is absent.
+//! Structs that keep unknown fields and use little memory for absent ones.
 //!
 //! [`lean_struct!`](crate::lean_struct) writes a struct with its (de)serialization: `null` and absence are the same,
 //! empty lists and maps are not written, and fields without a name in the struct stay in `unknown`.
 
 use std::collections::BTreeMap;
 
-/// What the value of a field can say and do.
+/// The operations of a field's value.
 pub trait Field {
     /// True if it means that the field is not there, so that it need not be written.
     fn is_absent(&self) -> bool;

@@ -1,4 +1,4 @@
-//! What an object of the Kubernetes API is, before anyone asks what a verb means.
+//! Objects of the Kubernetes API and their metadata, independent of verbs.
 //!
 //! ```text
 //! bytes --serde_json--> Object { private tree } --typed accessors--> name, labels, owners, resourceVersion

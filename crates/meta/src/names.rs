@@ -1,4 +1,4 @@
-//! What names may look like. Each function returns the sentences that say what is wrong; none means that all is well.
+//! Validation of names. Each function returns the error messages; an empty list means that the name is valid.
 //! In Kubernetes: apimachinery `util/validation`. The patterns quoted in the sentences are part of the answer.
 
 const DNS1123_LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -146,7 +146,7 @@ pub fn label_value(value: &str) -> Vec<String> {
     wrong
 }
 
-/// A name that can stand in a path. In Kubernetes: `IsValidPathSegmentName`.
+/// A name that is valid in a path. In Kubernetes: `IsValidPathSegmentName`.
 pub fn path_segment(value: &str) -> Vec<String> {
     if value == "." || value == ".." {
         return vec![format!("may not be '{value}'")];

@@ -40,7 +40,7 @@ pub struct NotAnObject {
 }
 
 impl Object {
-    /// An object with `apiVersion` and `kind` and nothing else.
+    /// An object with only `apiVersion` and `kind`.
     pub fn of_kind(kind: &GroupVersionKind) -> Self {
         let mut object = Self::default();
         object.set_kind(kind);
@@ -110,7 +110,7 @@ impl Object {
         &self.verbatim
     }
 
-    /// The same object with other texts of its foreign objects; a text of what is not in the object is left out.
+    /// The same object with other texts of its foreign objects; texts of objects that it does not contain are dropped.
     #[must_use]
     pub fn with_verbatim(mut self, verbatim: Verbatim) -> Self {
         self.verbatim = verbatim;
@@ -133,7 +133,7 @@ impl Object {
         self.field(path).and_then(Value::as_i64)
     }
 
-    /// Sets the value at a path, making objects on the way (and replacing what is no object on the way).
+    /// Sets the value at a path, and creates missing objects on the path (and replaces other values on it).
     ///
     /// # Panics
     /// If the path is empty.
@@ -270,7 +270,7 @@ impl Object {
         self.field(&["metadata", "annotations", name])?.as_str()
     }
 
-    /// `metadata.ownerReferences`, those that can be read.
+    /// The valid entries of `metadata.ownerReferences`.
     pub fn owner_references(&self) -> Vec<OwnerReference> {
         let list = self.field("metadata.ownerReferences").and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|owner| serde_json::from_value(owner.clone()).ok()).collect()

@@ -25,13 +25,13 @@ lean_struct! {
         deletion_grace_period_seconds: Option<i64> = "deletionGracePeriodSeconds",
         /// Labels, for selectors.
         labels: BTreeMap<String, String> = "labels",
-        /// Annotations, for everything else.
+        /// Annotations.
         annotations: BTreeMap<String, String> = "annotations",
         /// The objects that this one depends on.
         owner_references: Vec<OwnerReference> = "ownerReferences",
-        /// Who has still work to do before the object may go.
+        /// The finalizers.
         finalizers: Vec<String> = "finalizers",
-        /// Who wrote which field.
+        /// The managed fields.
         managed_fields: Vec<ManagedFieldsEntry> = "managedFields",
     }
 }

@@ -103,7 +103,7 @@ impl Quantity {
         clamp(div_up(self.nanos, NANOS / 1000))
     }
 
-    /// The amount in billionths, cut to what there is room for.
+    /// The amount in billionths, limited to the range of the type.
     pub fn nano_value(self) -> i64 {
         clamp(self.nanos)
     }
@@ -124,7 +124,7 @@ impl Quantity {
     }
 }
 
-/// What a suffix multiplies by.
+/// The factor of a suffix.
 enum Base {
     Ten(i32),
     Two(u32),
@@ -233,7 +233,7 @@ impl Ord for Quantity {
 impl Add for Quantity {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        // As in Kubernetes, a sum that begins at nothing takes the family of what is added.
+        // As in Kubernetes, a sum that starts at zero takes the format of the added quantity.
         let format = if self.nanos == 0 { other.format } else { self.format };
         Self { nanos: self.nanos.saturating_add(other.nanos), format }
     }

@@ -1,4 +1,4 @@
-/// Reads a `resourceVersion` as the revision of the store that it is; `None` for what is not one, the empty one included.
+/// Parses a `resourceVersion` as a revision of the store; `None` for other texts, including the empty one.
 ///
 /// To a client it is a text to be handed back; that of two versions of one resource the greater is the newer is all that may
 /// be made of it. In Kubernetes: `k8s.io/apimachinery/pkg/util/resourceversion`, since 1.35.

@@ -283,7 +283,7 @@ impl<'a> Parser<'a> {
         Ok(values.into_iter().collect())
     }
 
-    /// The items of a set, up to its closing sign; what is missing between two commas is an empty value.
+    /// The items of a set, up to its closing parenthesis; nothing between two commas is an empty value.
     fn items(&mut self, values: &mut std::collections::BTreeSet<String>) -> Result<(), SelectorError> {
         loop {
             match self.next() {

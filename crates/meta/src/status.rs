@@ -43,7 +43,7 @@ pub struct Status {
     /// One word for programs, see [`reason`]; empty where the server has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What the reason is about.
+    /// The details of the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<StatusDetails>>,
     /// The HTTP status.
@@ -54,7 +54,7 @@ pub struct Status {
     pub metadata: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What a [`Status`] is about.
+/// The details of a [`Status`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StatusDetails {
@@ -255,7 +255,7 @@ impl Status {
         status.about(resource, "")
     }
 
-    /// 410, the version asked for is no longer kept.
+    /// 410: the requested version is compacted.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::failure(410, reason::EXPIRED, message)
     }
@@ -295,12 +295,12 @@ impl Status {
         self.reason == reason::CONFLICT
     }
 
-    /// Whether the version asked for is gone (410).
+    /// Whether the requested version is compacted (410).
     pub fn is_expired(&self) -> bool {
         self.reason == reason::EXPIRED || self.reason == reason::GONE
     }
 
-    /// Whether what is stored cannot be read as an object of its kind (500).
+    /// Whether a stored value cannot be decoded as an object of its kind (500).
     pub fn is_store_read_error(&self) -> bool {
         self.reason == reason::STORE_READ_ERROR
     }

@@ -35,7 +35,7 @@ impl Verbatim {
         self.0.is_empty()
     }
 
-    /// What is left after Go has encoded the object.
+    /// The texts that are left after Go has encoded the object.
     #[must_use]
     pub fn encoded(&self) -> Self {
         let mut encoded = Self::default();

@@ -1,8 +1,7 @@
-//! `NodeRestriction`: a node writes what is its own, and nothing that would let it take what is not.
+//! `NodeRestriction`: a node can only write its own objects, and nothing that would give it access to others.
 //!
 //! In Kubernetes: `plugin/pkg/admission/noderestriction`.
-//! Unlike Kubernetes: volumes of storage that is built into Kubernetes are not taken for those of the drivers that replace
-//! it, when it is asked which audiences a pod's volumes need.
+//! Unlike Kubernetes: for the audiences of a pod's volumes, in-tree volumes do not count as those of their CSI drivers.
 
 mod nodes;
 mod pods;
@@ -66,16 +65,16 @@ impl Admission for NodeRestriction {
     }
 }
 
-/// Why a node may not do something.
+/// The result of a check; the error is the reason of a refusal.
 type Checked = Result<(), String>;
 
-/// The node that a user is. In Kubernetes: `nodeidentifier.NodeIdentity`.
+/// The node name of a user. In Kubernetes: `nodeidentifier.NodeIdentity`.
 fn node_of(user: &User) -> Option<&str> {
     let name = user.name.strip_prefix("system:node:")?;
     user.is_in("system:nodes").then_some(name)
 }
 
-/// The name of what the request is about.
+/// The name of the object of the request.
 fn name<'r>(review: &'r Review<'_>) -> &'r str {
     match review.request.at.name.as_str() {
         "" => review.object().map_or("", Object::name),
@@ -142,13 +141,13 @@ fn check_certificate(review: &Review<'_>, node: &str) -> Checked {
     Err(format!("can only create a node CSR with CN=system:node:{node}"))
 }
 
-/// The common name of a certificate request, in base64 as JSON carries it.
+/// The common name of a certificate request (in base64, as in JSON).
 fn common_name(request: &str) -> Result<String, String> {
     let pem = STANDARD.decode(request).map_err(|error| error.to_string())?;
     let block = Pem::iter_from_buffer(&pem).flatten().find(|block| block.label == "CERTIFICATE REQUEST");
     let block = block.ok_or("PEM block type must be CERTIFICATE REQUEST")?;
     let (_, request) = X509CertificationRequest::from_der(&block.contents).map_err(|error| error.to_string())?;
-    // Of several names Go takes the last.
+    // Go uses the last of several names.
     let names = request.certification_request_info.subject.iter_common_name();
     Ok(names.last().and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned())
 }

@@ -5,7 +5,7 @@ use coracle_registry::{Operation, Review};
 
 use super::{Checked, name};
 
-/// The labels of Kubernetes' own that nodes give themselves. In Kubernetes: `kubeletapis.KubeletLabels`.
+/// The labels of Kubernetes that nodes can set on themselves. In Kubernetes: `kubeletapis.KubeletLabels`.
 const OWN_LABELS: [&str; 11] = [
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
@@ -22,7 +22,7 @@ const OWN_LABELS: [&str; 11] = [
 const OWN_DOMAINS: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 const RESTRICTED: &str = "node-restriction.kubernetes.io";
 
-/// A node registers and describes itself, without what would bring pods to it that are not meant for it.
+/// A node can register and update itself, except for fields that would attract pods.
 pub(super) fn check(review: &Review<'_>, node: &str) -> Checked {
     let requested = name(review);
     if requested != node {
@@ -61,7 +61,7 @@ pub(super) fn check(review: &Review<'_>, node: &str) -> Checked {
     Ok(())
 }
 
-/// The labels that differ, and that a node may not touch.
+/// The changed labels that a node must not change.
 fn forbidden(new: &BTreeMap<String, String>, old: &BTreeMap<String, String>) -> Vec<String> {
     let keys: BTreeSet<&String> = new.keys().chain(old.keys()).collect();
     let changed = keys.into_iter().filter(|key| new.get(*key) != old.get(*key));

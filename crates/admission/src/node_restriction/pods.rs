@@ -9,7 +9,7 @@ use crate::lookup::{core, get};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// A node makes the mirrors of its own static pods, and deletes its own pods.
+/// A node can create mirror pods of its own static pods, and delete its own pods.
 pub(super) async fn check(review: &Review<'_>, node: &str) -> Result<Checked, Status> {
     match review.operation {
         Operation::Create => {
@@ -67,7 +67,7 @@ fn check_mirror<'p>(pod: &'p Object, node: &str) -> Result<&'p Value, String> {
     Ok(owner)
 }
 
-/// A node says how its own pods are, and nothing else of them.
+/// A node can only update the status of its own pods.
 pub(super) fn check_status(review: &Review<'_>, node: &str) -> Checked {
     let (Operation::Update, Some(new), Some(old)) = (review.operation, review.object(), review.old) else {
         return Err(format!("unexpected operation {:?}", review.operation.as_str()));
@@ -87,7 +87,7 @@ pub(super) fn check_status(review: &Review<'_>, node: &str) -> Checked {
     Ok(())
 }
 
-/// A node evicts its own pods.
+/// A node can evict its own pods.
 pub(super) async fn check_eviction(review: &Review<'_>, node: &str) -> Result<Checked, Status> {
     if review.operation != Operation::Create {
         return Ok(Err(format!("unexpected operation {}", review.operation.as_str())));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Checked;
 use crate::lookup::{core, get};
 
-/// A node asks for tokens for its own pods, for audiences that their volumes need.
+/// A node can request tokens for its own pods, with audiences that their volumes need.
 pub(super) async fn check(review: &Review<'_>, node: &str) -> Result<Checked, Status> {
     let Some(request) = review.object().filter(|_| review.operation == Operation::Create) else { return Ok(Ok(())) };
     let bound = request.at("spec.boundObjectRef");
@@ -61,7 +61,7 @@ async fn check_audience(review: &Review<'_>, pod: &Object, audience: &str) -> Re
     )))
 }
 
-/// The driver of a volume, by its claim and the volume bound to that if need be.
+/// The driver of a volume, through its claim and the bound volume if necessary.
 async fn driver_of(review: &Review<'_>, pod: &Object, volume: &Value) -> Result<Option<String>, Status> {
     let claim = match () {
         () if volume.has("ephemeral") => format!("{}-{}", pod.name(), volume.text("name")),

@@ -1,5 +1,5 @@
-//! What the standards forbid. In Kubernetes: `check_*.go` of pod-security-admission, in the order of their names, those
-//! of the baseline first.
+//! The checks of the pod security standards. In Kubernetes: `check_*.go` of pod-security-admission, in the order of
+//! their names, those of the baseline first.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::policy::{Level, Standard, Version};
 
-/// What a pod does that a standard does not allow: what is wrong, and with what.
+/// The violations of a standard by a pod: the reason and the details.
 pub(super) fn violations(standard: Standard, metadata: &Value, spec: &Value) -> Vec<(String, String)> {
     let Standard { level, version } = standard;
     if level == Level::Privileged {
@@ -16,7 +16,7 @@ pub(super) fn violations(standard: Standard, metadata: &Value, spec: &Value) -> 
     }
     let pod = Pod { metadata, spec, version };
     let is_restricted = level == Level::Restricted;
-    // Some checks of the stricter level stand for those of the other one.
+    // Some checks of the restricted level replace those of the baseline.
     let unless_restricted_since = |minor: u32| !(is_restricted && version.has(minor));
     let since = |minor: u32, check: fn(&Pod<'_>) -> Finding| version.has(minor).then(|| check(&pod)).flatten();
     let baseline = [
@@ -46,7 +46,7 @@ pub(super) fn violations(standard: Standard, metadata: &Value, spec: &Value) -> 
     baseline.into_iter().chain(restricted).flatten().collect()
 }
 
-/// What is wrong, in one text.
+/// The violations in one text.
 pub(super) fn described(violations: &[(String, String)]) -> String {
     let all: Vec<String> = violations.iter().map(|(reason, detail)| format!("{reason} ({detail})")).collect();
     all.join(", ")
@@ -59,7 +59,7 @@ struct Pod<'p> {
     version: Version,
 }
 
-/// What is wrong, and with what.
+/// A violation: the reason and the details.
 type Finding = Option<(String, String)>;
 
 impl<'p> Pod<'p> {
@@ -72,7 +72,7 @@ impl<'p> Pod<'p> {
         self.spec.at("securityContext")
     }
 
-    /// What Linux alone has is not asked of other pods.
+    /// Linux-only checks do not apply to Windows pods.
     fn is_windows(&self) -> bool {
         self.version.has(25) && self.spec.text("os.name") == "windows"
     }
@@ -82,7 +82,7 @@ impl<'p> Pod<'p> {
         self.version.has(35) && self.spec.at("hostUsers").as_bool() == Some(false)
     }
 
-    /// The names of the containers that do something.
+    /// The names of the containers for which `does` holds.
     fn those(&self, does: impl Fn(&Value) -> bool) -> Vec<String> {
         self.containers().filter(|container| does(container)).map(|one| one.text("name").to_owned()).collect()
     }
@@ -285,7 +285,7 @@ fn seccomp_baseline(pod: &Pod<'_>) -> Finding {
     if pod.version.has(19) { seccomp_fields(pod) } else { seccomp_annotations(pod) }
 }
 
-/// Before there were fields.
+/// The annotations that preceded the fields.
 fn seccomp_annotations(pod: &Pod<'_>) -> Finding {
     const OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
     const OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";

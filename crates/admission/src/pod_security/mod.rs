@@ -1,4 +1,4 @@
-//! `PodSecurity`: the pod security standards, as the labels of the namespace and the configuration ask for them.
+//! `PodSecurity`: the pod security standards of the labels of the namespace and the configuration.
 //! In Kubernetes: `pod-security-admission`.
 
 mod checks;
@@ -18,7 +18,7 @@ use checks::{described, violations};
 use configuration::Configuration;
 use policy::{Policy, Standard};
 
-/// `PodSecurity`: refuses pods that the namespace does not want, and warns of templates that would make them.
+/// `PodSecurity`: refuses pods that violate the standard of the namespace, and warns about templates of such pods.
 #[derive(Default)]
 pub(crate) struct PodSecurity {
     configuration: Configuration,
@@ -31,7 +31,7 @@ impl PodSecurity {
     }
 }
 
-/// Kinds that make pods, and where their templates stand.
+/// Kinds that create pods, and the paths of their templates.
 const CONTROLLERS: [(&str, &str, &str); 8] = [
     ("", "podtemplates", "template"),
     ("", "replicationcontrollers", "spec.template"),
@@ -43,7 +43,7 @@ const CONTROLLERS: [(&str, &str, &str); 8] = [
     ("batch", "cronjobs", "spec.jobTemplate.spec.template"),
 ];
 
-/// Subresources of pods through which nothing changes that the standards speak of.
+/// Subresources of pods that do not affect the standards.
 const IGNORED: [&str; 8] = ["exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"];
 
 #[async_trait]
@@ -81,11 +81,11 @@ impl Admission for PodSecurity {
     }
 }
 
-/// A pod, or what pods will be made of.
+/// A pod, or a pod template.
 struct Template<'t> {
     metadata: &'t Value,
     spec: &'t Value,
-    /// Whether it is refused for what it is, and not only spoken of.
+    /// Whether violations refuse the request instead of only a warning.
     is_enforced: bool,
 }
 
@@ -142,7 +142,7 @@ fn annotate(review: &Review<'_>, key: &str, text: impl Into<String>) {
     review.request.audit.annotate(format!("pod-security.kubernetes.io/{key}"), text);
 }
 
-/// Whether an update touches anything that the standards look at: containers other than their images.
+/// Whether an update changes fields that the standards check: anything except images of containers.
 fn is_significant(new: &Object, old: &Object) -> bool {
     let without_image = |object: &Object, list: &str| -> Vec<Value> {
         let containers = object.at("spec").list(list).iter().cloned();

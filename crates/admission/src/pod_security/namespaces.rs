@@ -10,7 +10,7 @@ use super::configuration::Configuration;
 use super::policy::{Level, Policy, Standard};
 use crate::lookup::{core, list};
 
-/// How many pods of a namespace are looked at when its labels change.
+/// The maximum number of checked pods when the labels of a namespace change.
 const MOST_PODS: usize = 3000;
 
 /// Checks the labels of a namespace: they must be valid, unless they were invalid before. Stricter labels return a
@@ -68,7 +68,8 @@ fn ignored(namespace: &Object, policy: &Policy) -> String {
     )
 }
 
-/// What the pods of a namespace do that its standard does not allow. Of the pods of one controller the first counts most.
+/// The warnings about violations by existing pods of a namespace. Pods of one controller are represented by the first
+/// one.
 fn warnings(configuration: &Configuration, namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<String> {
     let is_concerned = |pod: &Arc<Object>| !configuration.exempts_runtime_class(pod.text("spec.runtimeClassName"));
     let mut controllers = BTreeSet::new();

@@ -5,19 +5,19 @@ use coracle_meta::FieldError;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
 
-/// How strict a standard is.
+/// The level of a standard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     /// Everything is allowed.
     #[default]
     Privileged,
-    /// No known way to more privileges.
+    /// Prevents known privilege escalations.
     Baseline,
-    /// Hardened pods alone.
+    /// Only hardened pods.
     Restricted,
 }
 
-/// A version of Kubernetes whose standards hold: the second number of `v1.x`, or the newest there is.
+/// The version of the standards: the minor number of `v1.x`, or the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version(Option<u32>);
 
@@ -29,7 +29,7 @@ impl Version {
         Self(Some(minor))
     }
 
-    /// Whether what came with a version is part of this one.
+    /// Whether this version includes the rules of a minor version.
     pub(super) fn has(self, minor: u32) -> bool {
         self.0.is_none_or(|own| own >= minor)
     }
@@ -47,23 +47,23 @@ impl Version {
     }
 }
 
-/// A level, in the state of a version.
+/// A level of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standard {
-    /// How strict.
+    /// The level.
     pub(super) level: Level,
-    /// As which version has it.
+    /// The version.
     pub(super) version: Version,
 }
 
-/// What the labels of a namespace ask for.
+/// The standards of a namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Policy {
-    /// What pods are refused by.
+    /// The standard that refuses pods.
     pub(super) enforce: Standard,
-    /// What is noted in the audit log.
+    /// The standard for annotations in the audit log.
     pub(super) audit: Standard,
-    /// What is warned of.
+    /// The standard for warnings.
     pub(super) warn: Standard,
 }
 
@@ -74,12 +74,12 @@ impl Default for Standard {
 }
 
 impl Policy {
-    /// Whether nothing is forbidden, noted or warned of.
+    /// Whether all three are privileged.
     pub(super) fn is_privileged(&self) -> bool {
         [self.enforce, self.audit, self.warn].iter().all(|standard| standard.level == Level::Privileged)
     }
 
-    /// Reads the labels, where they say nothing `self` holds; what is wrong with them comes second.
+    /// Reads the labels, with `self` as the default; the second value is their errors.
     /// In Kubernetes: `api.PolicyToEvaluate`.
     pub(super) fn with(self, labels: &BTreeMap<String, String>) -> (Self, Vec<FieldError>) {
         let mut wrong = Vec::new();
@@ -93,7 +93,7 @@ impl Policy {
                         let path = format!("metadata.labels[{name}]");
                         let what = "must be one of privileged, baseline, restricted";
                         wrong.push(FieldError::invalid(path, text.as_str(), what));
-                        // What cannot be read is taken as strict as can be where pods are refused.
+                        // An invalid enforce label counts as the strictest level.
                         standard.level = if mode == "enforce" { Level::Restricted } else { Level::Privileged };
                     }
                 }
@@ -115,7 +115,7 @@ impl Policy {
         let enforce = read("enforce", self.enforce);
         let audit = read("audit", self.audit);
         let mut warn = read("warn", self.warn);
-        // Who asks for a standard is warned of it, too, unless something is said of warnings.
+        // Without a warn label, the enforced standard also applies to warnings.
         let says = |name: &str| labels.contains_key(&format!("pod-security.kubernetes.io/{name}"));
         let is_enforced = labels.get("pod-security.kubernetes.io/enforce").is_some_and(|text| level(text).is_some());
         if is_enforced && !says("warn") && enforce.level > warn.level {

@@ -1,10 +1,10 @@
-//! `ValidatingAdmissionPolicy`: holds writes to expressions that objects of the API define.
+//! `ValidatingAdmissionPolicy`: validates writes with CEL expressions in API objects.
 //!
 //! ```text
 //! policies + bindings (read again when they change) --matching--> bound policies --policy--> findings --actions--> refusal | warning
 //! ```
 //! In Kubernetes: `apiserver/pkg/admission/plugin/policy/validating`.
-//! Unlike Kubernetes: policies hold from the next request on.
+//! Unlike Kubernetes: a policy takes effect with the next request.
 
 mod policy;
 
@@ -28,7 +28,7 @@ use crate::shown::Shown;
 use crate::unreadable::Configured;
 use policy::{Finding, Policy, Subject};
 
-/// The plug-in, with the policies as their bindings apply them.
+/// The plug-in, with its bound policies.
 pub(crate) struct ValidatingAdmissionPolicy {
     bound: Derived<Configured<Bound>>,
 }
@@ -43,13 +43,13 @@ impl Default for ValidatingAdmissionPolicy {
     }
 }
 
-/// A policy as one binding applies it.
+/// A policy with one binding.
 struct Bound {
     policy: Arc<Policy>,
     binding: String,
     matching: Matching,
     actions: Vec<String>,
-    /// `spec.paramRef`; null for none.
+    /// `spec.paramRef`; null if it is missing.
     parameters: Value,
 }
 
@@ -67,7 +67,7 @@ impl Admission for ValidatingAdmissionPolicy {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        // They cannot hold up what takes them back, nor what is not stored.
+        // Policies apply neither to their own removal nor to review kinds.
         let resource = &review.request.at.resource;
         if is_exempt(resource) || is_review(resource) {
             return Ok(());
@@ -81,7 +81,7 @@ impl Admission for ValidatingAdmissionPolicy {
         let namespace = namespace_of(review).await?;
         let namespace = namespace.as_deref();
         let answers = Arc::new(Answers::default());
-        // What the request looks like in each of the versions that policies name.
+        // The request in each of the versions of the policies.
         let mut subjects: BTreeMap<Option<GroupVersionResource>, Result<Subject, Status>> = BTreeMap::new();
         let mut said = Said::default();
         for bound in bound.iter() {
@@ -128,7 +128,7 @@ impl Bound {
         }
     }
 
-    /// What the policy says of the request, and what follows from it.
+    /// Evaluates the policy for the request, and applies its actions.
     async fn judge(
         &self,
         review: &Review<'_>,
@@ -163,7 +163,7 @@ impl Bound {
         Ok(())
     }
 
-    /// Refuses because the policy cannot be asked, unless it ignores that.
+    /// Refuses because the policy is misconfigured, unless its failure policy is Ignore.
     fn fail(&self, review: &Review<'_>, why: &Misconfigured, said: &mut Said) {
         if self.policy.fails_closed {
             said.refuse(review, &format!("{} denied request: {}", self.title(why), why.text()), "");
@@ -174,7 +174,7 @@ impl Bound {
         format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.policy.name, self.binding)
     }
 
-    /// Who is to blame for a policy that cannot be asked.
+    /// The misconfigured object in the message.
     fn title(&self, why: &Misconfigured) -> String {
         match why {
             Misconfigured::OfPolicy(_) => format!("ValidatingAdmissionPolicy '{}'", self.policy.name),
@@ -182,7 +182,7 @@ impl Bound {
         }
     }
 
-    /// The objects that the binding names as parameters, or null where there are none to name.
+    /// The parameter objects of the binding, or null without parameters.
     /// In Kubernetes: `generic.CollectParams`.
     async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Value>, Misconfigured>, Status> {
         if !self.policy.has_parameters() {
@@ -233,7 +233,7 @@ impl Bound {
         Ok(Ok(found))
     }
 
-    /// Refuses, warns or notes, as the binding says.
+    /// Applies the actions of the binding: deny, warn, audit.
     fn act(&self, review: &Review<'_>, finding: &Finding, said: &mut Said) {
         let who = self.who();
         for action in &self.actions {
@@ -249,7 +249,7 @@ impl Bound {
         }
     }
 
-    /// A finding as the audit log shows it. In Kubernetes: `ValidationFailureValue`.
+    /// A finding in the audit log. In Kubernetes: `ValidationFailureValue`.
     fn failure(&self, finding: &Finding) -> String {
         let text = |text: &str| Value::from(text).to_string();
         format!(
@@ -263,7 +263,7 @@ impl Bound {
     }
 }
 
-/// Why a policy cannot be asked, and whose fault that is.
+/// Why a policy cannot be evaluated, and which object is the cause.
 enum Misconfigured {
     OfPolicy(String),
     OfBinding(String),
@@ -279,15 +279,15 @@ impl Misconfigured {
 }
 
 const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
-/// The longest value of an annotation for the audit log, in bytes.
+/// The maximum length of an audit annotation, in bytes.
 const LONGEST_ANNOTATION: usize = 10 * 1024;
 
-/// What all policies together say of a request.
+/// The results of all policies for a request.
 #[derive(Default)]
 struct Said {
-    /// The first refusal is the one that the client gets.
+    /// The first refusal, which the client gets.
     refusal: Option<Status>,
-    /// What policies have to say in the audit log, by policy and key.
+    /// The audit annotations, by policy and key.
     annotations: BTreeMap<String, Vec<String>>,
 }
 
@@ -296,7 +296,7 @@ impl Said {
         self.refusal.get_or_insert_with(|| refuse(review, message, reason));
     }
 
-    /// Bindings with other parameters may have something else to say; the same is said once.
+    /// Adds an annotation; equal values of several bindings are added once.
     fn add_annotation(&mut self, policy: &str, key: &str, mut value: String) {
         value.truncate(value.floor_char_boundary(LONGEST_ANNOTATION));
         let values = self.annotations.entry(format!("{policy}/{key}")).or_default();
@@ -312,7 +312,7 @@ impl Said {
     }
 }
 
-/// The answer to a request that a policy refuses: words of a 403, but the code of the policy's reason.
+/// The response to a refused request: the message of a 403, but the code of the policy's reason.
 fn refuse(review: &Review<'_>, message: &str, reason: &str) -> Status {
     let mut status = forbidden(review, message);
     let reason = if reason.is_empty() { "Invalid" } else { reason };

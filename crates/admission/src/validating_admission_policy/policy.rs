@@ -14,14 +14,14 @@ use crate::matching::Matching;
 use crate::refusal::aggregate;
 use crate::shown::Shown;
 
-/// The longest message that a policy may compute, in bytes.
+/// The maximum length of a computed message, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
 /// A policy, compiled.
 pub(super) struct Policy {
     pub(super) name: String,
     pub(super) matching: Matching,
-    /// Whether what cannot be evaluated refuses.
+    /// Whether evaluation errors refuse the request.
     pub(super) fails_closed: bool,
     /// `spec.paramKind`; empty for a policy without parameters.
     pub(super) parameter_version: String,
@@ -46,24 +46,24 @@ struct Validation {
     reason: String,
 }
 
-/// What came of a policy.
+/// The result of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// What it does not let pass.
+    /// The violations.
     pub(super) findings: Vec<Finding>,
-    /// What it has to say in the audit log.
+    /// The audit annotations.
     pub(super) annotations: Vec<(String, String)>,
     /// The errors of audit annotations; they refuse the request, whatever actions the binding has.
     pub(super) failed_annotations: Vec<String>,
 }
 
-/// Something that a policy does not let pass.
+/// A violation of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) message: String,
-    /// The word for the status; empty for `Invalid`.
+    /// The reason of the status; empty for `Invalid`.
     pub(super) reason: String,
-    /// Which validation it was.
+    /// The index of the validation.
     pub(super) index: usize,
 }
 
@@ -73,7 +73,7 @@ impl Finding {
     }
 }
 
-/// What expressions look at. Copies share the values.
+/// The variables of expressions. Copies share the values.
 #[derive(Clone)]
 pub(super) struct Subject {
     variables: Variables<'static>,
@@ -130,7 +130,7 @@ impl Policy {
         !self.parameter_kind.is_empty()
     }
 
-    /// What the policy does not let pass, and what it has to say, as far as it is allowed to go.
+    /// Evaluates the policy within an allowance.
     /// In Kubernetes: `validator.Validate`.
     pub(super) fn check(&self, subject: &Subject, parameters: &Value, allowance: &Allowance) -> Outcome {
         let mut variables = subject.variables.clone();
@@ -151,7 +151,7 @@ impl Policy {
         outcome
     }
 
-    /// Whether all conditions hold. One that does not hold settles it, whatever is wrong with others.
+    /// Whether all match conditions are true. A false one decides, whatever errors others have.
     fn meets_conditions(&self, variables: &Variables<'_>, allowance: &Allowance) -> Result<bool, String> {
         let mut session = Session::within(variables, allowance);
         let mut budget = Budget { left: COST_OF_MATCH_CONDITIONS };
@@ -177,7 +177,7 @@ impl Policy {
                 result => held.push(result),
             }
         }
-        // Messages are worked out with what is left, and what variables cost is paid once more.
+        // Messages are computed with the remaining budget, and variables cost again.
         let mut session = Session::within(variables, allowance);
         let mut findings = Vec::new();
         for (index, (validation, held)) in self.validations.iter().zip(held).enumerate() {
@@ -230,7 +230,7 @@ impl Policy {
     }
 }
 
-/// What the expressions of a policy may still cost.
+/// The remaining cost budget of the expressions of a policy.
 struct Budget {
     left: u64,
 }

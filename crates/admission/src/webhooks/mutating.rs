@@ -57,7 +57,7 @@ impl Admission for MutatingAdmissionWebhook {
                 namespace = namespace_of(review).await?;
             }
             let Some(invocation) = WebhookCall::of(webhook, review, namespace.as_deref()).await? else { continue };
-            // Who was not called in the first round is not called in the second either.
+            // A webhook that was not called in the first round is not called in the second either.
             if review.reinvocation.is_second_round() && !review.reinvocation.is_due(&webhook.id) {
                 continue;
             }
@@ -79,7 +79,7 @@ impl Admission for MutatingAdmissionWebhook {
     }
 }
 
-/// Asks one webhook, and does what it says; says whether the object is another now.
+/// Calls one webhook and applies its patch; returns whether the object has changed.
 async fn mutate(review: &mut Review<'_>, invocation: &WebhookCall) -> Result<bool, Failure> {
     let response = invocation.call(review, true).await?;
     let Some(patch) = response.patch else { return Ok(false) };

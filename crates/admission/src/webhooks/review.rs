@@ -1,4 +1,4 @@
-//! `AdmissionReview`: what is sent to a webhook, and what may come back. In Kubernetes: `webhook/request`.
+//! `AdmissionReview`: the request to a webhook and its response. In Kubernetes: `webhook/request`.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, Status, go_quote};
@@ -7,12 +7,12 @@ use coracle_schema::decode::decode_base64;
 use serde_json::{Value, json};
 
 const GROUP: &str = "admission.k8s.io";
-/// The versions of the review that both sides may know.
+/// The supported versions of the review.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
-/// The language of patches.
+/// The type of patches.
 pub(super) const JSON_PATCH: &str = "JSONPatch";
 
-/// The document that asks.
+/// The body of the request.
 pub(super) fn body(version: &str, uid: &str, request: &Value, object: &Value, old: &Value) -> Vec<u8> {
     let mut request = request.clone();
     request["uid"] = uid.into();
@@ -23,32 +23,32 @@ pub(super) fn body(version: &str, uid: &str, request: &Value, object: &Value, ol
         .into_bytes()
 }
 
-/// What a webhook answered.
+/// The response of a webhook.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Response {
     pub(super) is_allowed: bool,
     /// The patch, if there is one.
     pub(super) patch: Option<Vec<u8>>,
-    /// The language of the patch; only [`JSON_PATCH`] is understood.
+    /// The type of the patch; only [`JSON_PATCH`] is supported.
     pub(super) patch_type: String,
     pub(super) warnings: Vec<String>,
-    /// What the audit log is to say.
+    /// The audit annotations.
     pub(super) annotations: Vec<(String, String)>,
     result: Value,
 }
 
-/// An answer that has the form of a review in the version that was asked in.
+/// A response with the form of a review in the version of the request.
 pub(super) struct Answered {
     answer: Value,
-    /// The bytes of the patch; empty without one.
+    /// The bytes of the patch; empty if it is missing.
     patch: Vec<u8>,
 }
 
 impl Answered {
-    /// Reads the document that a webhook asked in `version` has answered with.
+    /// Decodes the response of a webhook in `version`.
     ///
     /// # Errors
-    /// Why it is no review, in Go's words. In Kubernetes: `rest.Result.Into`.
+    /// Why it is not a review, in Go's words. In Kubernetes: `rest.Result.Into`.
     pub(super) fn read(version: &str, answer: Value) -> Result<Self, String> {
         check_review_kind(&answer, "AdmissionReview", &GroupVersion::new(GROUP, version), &VERSIONS)?;
         check_types(version, &answer)?;
@@ -68,7 +68,7 @@ impl Response {
         if !response.is_object() {
             return Err("webhook response was absent".to_owned());
         }
-        // The first version of the API asked neither for the uid nor for the kind.
+        // v1beta1 requires neither the uid nor the kind.
         let is_strict = version == "v1";
         if is_strict && response.text("uid") != uid {
             return Err(format!("expected response.uid={}, got {}", go_quote(uid), go_quote(response.text("uid"))));
@@ -89,7 +89,7 @@ impl Response {
         })
     }
 
-    /// The answer to a write that the webhook refuses: its own, completed. In Kubernetes: `ToStatusErr`.
+    /// The refusal of the webhook as a complete Status. In Kubernetes: `ToStatusErr`.
     pub(super) fn refusal(&self, webhook: &str) -> Status {
         let mut status: Status =
             serde_json::from_value(self.result.clone()).unwrap_or_else(|_| Status::failure(0, "", ""));
@@ -106,7 +106,7 @@ impl Response {
     }
 }
 
-/// Whether the fields have the types that Go gives them; what is absent has its zero value.
+/// Checks that the fields have Go's types; an absent field has its zero value.
 fn check_types(version: &str, answer: &Value) -> Result<(), String> {
     let misfit = |value: &Value, field: &str, kind: &str| {
         Err(format!("json: cannot unmarshal {} into Go struct field {field} of type {kind}", go_kind(value)))
@@ -180,7 +180,7 @@ impl Form {
     }
 }
 
-/// What Go calls a value in JSON.
+/// Go's name of the type of a JSON value.
 fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -192,7 +192,7 @@ fn go_kind(value: &Value) -> &'static str {
     }
 }
 
-/// The same where a number is wanted, and another number is there.
+/// The same for a number of another type.
 fn go_number(value: &Value) -> String {
     match value {
         Value::Number(number) => format!("number {number}"),
@@ -200,7 +200,7 @@ fn go_number(value: &Value) -> String {
     }
 }
 
-/// Bytes as Go decodes them: a text in base64, or a list of numbers, as which kube-rs writes them. In Go: `encoding/json`.
+/// Decodes bytes like Go: from base64, or from a list of numbers, which kube-rs writes. In Go: `encoding/json`.
 fn bytes(value: &Value) -> Result<Vec<u8>, String> {
     let byte = |item: &Value| match item {
         Value::Null => Ok(0),

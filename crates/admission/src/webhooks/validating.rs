@@ -10,7 +10,7 @@ use super::webhook_call::WebhookCall;
 use crate::request_view::{is_exempt, namespace_of};
 use crate::unreadable::Configured;
 
-/// Calls the webhooks of `ValidatingWebhookConfiguration`s, all at once.
+/// Calls the webhooks of `ValidatingWebhookConfiguration`s concurrently.
 pub(crate) struct ValidatingAdmissionWebhook {
     webhooks: Derived<Configured<Arc<Webhook>>>,
 }
@@ -55,7 +55,7 @@ impl Admission for ValidatingAdmissionWebhook {
             let failure = invocation.call(review, false).await.err()?;
             failure.into_status(&invocation.webhook)
         });
-        // Of several refusals the client gets that of the first webhook.
+        // The client gets the refusal of the first webhook of several.
         join_all(calls).await.into_iter().flatten().next().map_or(Ok(()), Err)
     }
 }

@@ -2,14 +2,14 @@ use coracle_meta::{Status, go_quote};
 
 use super::webhook::Webhook;
 
-/// Why a webhook did not let a write pass.
+/// Why a webhook did not admit a write.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It said no, or may not be asked.
+    /// It refused, or cannot be called for a dry run.
     Refusal(Status),
-    /// It could not be asked, or its answer made no sense: its failure policy decides.
+    /// The call failed, or the response is invalid: the failure policy decides.
     OfNoUse(String),
-    /// What it wants done cannot be done, whatever its failure policy.
+    /// Its patch cannot be applied, whatever its failure policy.
     Broken(String),
 }
 
@@ -18,7 +18,7 @@ impl Failure {
         Self::OfNoUse(format!("failed calling webhook {}: {why}", go_quote(&webhook.name)))
     }
 
-    /// What the client gets; nothing if the write passes all the same.
+    /// The error for the client; `None` if the write is admitted all the same.
     pub(super) fn into_status(self, webhook: &Webhook) -> Option<Status> {
         match self {
             Self::Refusal(status) => Some(status),

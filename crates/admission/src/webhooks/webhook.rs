@@ -13,23 +13,23 @@ use crate::matching::Matching;
 /// A webhook of a configuration, ready to be called.
 pub(super) struct Webhook {
     pub(super) name: String,
-    /// Unique among all webhooks: its configuration, itself, and the place if a name is there twice.
+    /// Unique among all webhooks: its configuration, its name, and its index if the name is a duplicate.
     pub(super) id: String,
     pub(super) matching: Matching,
     pub(super) conditions: Vec<Result<Expression, Error>>,
-    /// Whether a write passes though the webhook is of no use.
+    /// Whether the failure policy is Ignore.
     pub(super) ignores_failures: bool,
-    /// Whether it may be asked about a dry run.
+    /// Whether it can be called for a dry run.
     pub(super) allows_dry_run: bool,
-    /// Whether it wants to be called again if something changes after it.
+    /// Whether it must be called again if the object changes after its call.
     pub(super) is_reinvoked: bool,
-    /// The version of `AdmissionReview` that both sides know.
+    /// The version of `AdmissionReview` that both sides support.
     pub(super) review_version: Option<&'static str>,
     pub(super) config: Result<ClientConfig, &'static str>,
     pub(super) timeout: Duration,
 }
 
-/// All webhooks of the configurations of a resource, in the order in which they are called.
+/// All webhooks of the configurations of a resource, in the order of calls.
 pub(super) fn webhooks(lists: &Lists, configurations: &GroupVersionResource) -> Vec<Arc<Webhook>> {
     let mut configurations: Vec<_> = lists.of(configurations).collect();
     configurations.sort_by(|one, other| one.name().cmp(other.name()));

@@ -38,7 +38,7 @@ impl WebhookCall {
         Ok(invocation.is_wanted(review).await?.then_some(invocation))
     }
 
-    /// Whether the webhook's conditions hold. In Kubernetes: `matchconditions.Matcher`.
+    /// Whether the webhook's match conditions are true. In Kubernetes: `matchconditions.Matcher`.
     async fn is_wanted(&self, review: &Review<'_>) -> Result<bool, Status> {
         if self.webhook.conditions.is_empty() {
             return Ok(true);
@@ -70,7 +70,7 @@ impl WebhookCall {
         }
     }
 
-    /// Asks the webhook.
+    /// Calls the webhook.
     pub(super) async fn call(&self, review: &Review<'_>, mutates: bool) -> Result<Response, Failure> {
         let webhook = &self.webhook;
         if review.request.dry_run && !webhook.allows_dry_run {
@@ -98,7 +98,7 @@ impl WebhookCall {
         response.warnings.iter().for_each(|warning| review.request.warnings.add(warning));
         for (key, value) in &response.annotations {
             let key = format!("{}/{key}", webhook.name);
-            // In Kubernetes such a key is logged and left out.
+            // Kubernetes logs such a key and leaves it out.
             if key.matches('/').count() == 1 && names::qualified_name(&key).is_empty() {
                 review.request.audit.annotate(key, value);
             }
@@ -106,15 +106,15 @@ impl WebhookCall {
         if response.is_allowed { Ok(response) } else { Err(Failure::Refusal(response.refusal(&webhook.name))) }
     }
 
-    /// The object as the webhook was shown it.
+    /// The object in the request to the webhook.
     pub(super) fn object(&self) -> &Value {
         &self.shown.object
     }
 
-    /// Reads what a patch made of the object: as it is in the version of the request.
+    /// Decodes the patched object, in the version of the request.
     ///
     /// # Errors
-    /// What is wrong with it, in Go's words.
+    /// The decoding error, in Go's words.
     pub(super) async fn read(&self, review: &Review<'_>, patched: Value) -> Result<Object, String> {
         if !review.object().is_some_and(|object| is_whole(review, object)) {
             let part = review.kind().subresource(&review.request.at.subresource).and_then(Subresource::body);

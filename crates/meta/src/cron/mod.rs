@@ -50,7 +50,7 @@ impl Schedule {
     /// time zone. Without one it is UTC.
     ///
     /// # Errors
-    /// What is wrong, in the words of the parser that Kubernetes uses.
+    /// The error, in the words of the parser that Kubernetes uses.
     pub fn parse(text: &str) -> Result<Self, String> {
         read::schedule(text)
     }
@@ -80,7 +80,7 @@ pub fn time_zone(name: &str) -> Result<TimeZone, String> {
     found.ok_or_else(|| format!("unknown time zone {name}"))
 }
 
-/// What Go says of a number that it cannot read. In Kubernetes: `strconv.Atoi`.
+/// Go's error for an invalid number. In Kubernetes: `strconv.Atoi`.
 fn atoi(text: &str) -> Result<i64, String> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     text.parse().map_err(|_| {

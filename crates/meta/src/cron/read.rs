@@ -21,7 +21,7 @@ const MONTHS: Field = Field {
 };
 const WEEKDAYS: Field = Field { low: 0, high: 6, names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"] };
 
-/// What stands for every value of a field, unless in steps.
+/// Marks every value of a field, except with steps.
 const STAR: u64 = 1 << 63;
 
 pub(super) fn schedule(text: &str) -> Result<Schedule, String> {
@@ -82,7 +82,7 @@ fn every(span: &str) -> Result<Times, String> {
     Ok(Times::Every(SignedDuration::from_secs(seconds)))
 }
 
-/// What Go says of a span that it cannot read; `rest` is without its sign. In Kubernetes: `time.ParseDuration`.
+/// Go's error for an invalid duration; `rest` is without its sign. In Kubernetes: `time.ParseDuration`.
 fn wrong_duration(span: &str, mut rest: &str) -> String {
     const UNITS: [&str; 8] = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"];
     let is_part = |sign: char| sign.is_ascii_digit() || sign == '.';

@@ -35,7 +35,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
 }
 
-/// `number`, digits with at most one point, of `unit`; what is below a nanosecond is cut.
+/// `number` (digits with at most one point) times `unit`; fractions of a nanosecond are truncated.
 fn times(number: &str, unit: u128) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
