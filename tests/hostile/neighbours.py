@@ -142,7 +142,7 @@ def run(options):
         process.start()
         time.sleep(3)
         cpu, start = cluster.cpu(), time.monotonic()
-        found, refused = waits(cluster, options.seconds, "with hostile clients")
+        found, refused = waits(cluster, options.seconds, "attacked")
         used = (cluster.cpu() - cpu) / (time.monotonic() - start)
         stop.set()
         counts = results.get(timeout=120)

@@ -38,16 +38,15 @@ pub use coracle_storage::{List, Stored};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows};
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
-pub use planned::{Planned, Questions, Unplanned};
 pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
     Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee, Caller,
     Claim, ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, ExpressionPool,
     Extension, Extensions, Form, Former, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing,
-    PathRule, Projection, Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule,
-    Review, Rules, RunningComponents, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View,
-    check_review_kind, forbidden, unknown_finalizer,
+    PathRule, Planned, Projection, Question, Questions, Rank, Refusals, Registry, RegistryBuilder, Reinvocation,
+    Reservation, ResourceRule, Review, Rules, RunningComponents, ServiceAddress, Strategy, Subresource, Target, Told,
+    Trust, Unplanned, View, check_review_kind, forbidden, unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Said, Verb, Warnings};
 pub use restore::{restore, restore_metadata};

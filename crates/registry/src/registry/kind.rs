@@ -80,7 +80,7 @@ impl Kind {
             conversions.ask(registry, request, questions.conversions).await?;
         }
         if let (Some(verdicts), Some(check)) = (&self.verdicts, questions.rules) {
-            verdicts.ask(registry, *check).await?;
+            verdicts.ask(registry, Arc::clone(self.ruling()), *check).await?;
         }
         Ok(())
     }

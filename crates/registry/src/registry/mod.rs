@@ -16,6 +16,7 @@ mod kind_spec;
 mod kinds;
 mod offers;
 mod outgoing;
+mod questions;
 mod reinvocation;
 mod strategy;
 mod subresource;
@@ -39,6 +40,7 @@ pub use offers::{Form, Offers, Rank, Refusals};
 pub use outgoing::{
     Answer, Call, CallError, Callee, Caller, ClientConfig, Outgoing, Question, ServiceAddress, Trust, check_review_kind,
 };
+pub use questions::{Planned, Questions, Unplanned};
 pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};

@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
+use coracle_expression::Allowance;
 use coracle_meta::{FieldError, Object, Status};
 use parking_lot::Mutex;
 
 use super::expression_pool::within_short;
-use crate::planned::RuleCheck;
+use super::questions::RuleCheck;
 use crate::{Planned, Registry, Strategy};
 
 /// The verdicts of costly rules on the change of one request.
@@ -28,7 +29,7 @@ impl Verdicts {
         if let Some((_, errors)) = self.known.lock().as_ref().filter(|(check, _)| check.is_of(new, old)) {
             return Ok(errors.clone());
         }
-        let check = || RuleCheck { strategy: Arc::clone(strategy), new: new.clone(), old: old.cloned() };
+        let check = || RuleCheck { new: new.clone(), old: old.cloned() };
         within_short(|allowance| strategy.check_rules(new, old, allowance)).ok_or_else(|| check().into())
     }
 
@@ -36,9 +37,14 @@ impl Verdicts {
     ///
     /// # Errors
     /// 429 if the pool has no room.
-    pub(crate) async fn ask(&self, registry: &Registry, check: RuleCheck) -> Result<(), Status> {
+    pub(crate) async fn ask(
+        &self,
+        registry: &Registry,
+        strategy: Arc<dyn Strategy>,
+        check: RuleCheck,
+    ) -> Result<(), Status> {
         let run = move || {
-            let errors = check.run();
+            let errors = strategy.check_rules(&check.new, check.old.as_ref(), &Allowance::unlimited());
             (check, errors)
         };
         let verdict = registry.in_expression_pool(run).await?;

@@ -5,7 +5,7 @@ use coracle_meta::{Object, Status};
 use parking_lot::Mutex;
 
 use super::ConversionWebhook;
-use crate::planned::Conversion;
+use crate::registry::questions::Conversion;
 use crate::{Planned, Registry, Request};
 
 /// The objects that a webhook has converted for one request.
