@@ -138,7 +138,7 @@ def run(options):
         context = multiprocessing.get_context("fork")
         stop, results = context.Event(), context.Queue()
         cluster.connections.pop("neighbour", None)
-        process = context.Process(target=attackers, args=(cluster, of_users, options.clients, stop, results))
+        process = context.Process(target=attackers, args=(cluster, of_users, options.clients, stop, results), daemon=True)
         process.start()
         time.sleep(3)
         cpu, start = cluster.cpu(), time.monotonic()
