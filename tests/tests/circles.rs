@@ -1,7 +1,10 @@
-//! The files of a crate use each other in no circle.
+//! The files and the folders of a crate have no circular dependencies.
 //!
-//! A circle through a module in which all its others lie is none: a parent uses its children, and they use what it
-//! defines. What `lib.rs` re-exports counts as used where it is defined, and tests may use what they like.
+//! Files: a circle in which one module contains all others is allowed, because a parent uses its children, and they use
+//! what it defines. Folders: for each module, its child modules are compared, each with everything below it. Child `a`
+//! uses child `b` if any file of `a` uses any file of `b`, and children must not use each other in a circle. The file of
+//! the parent itself is not compared. So `a/x.rs` may not use `b.rs` if `b.rs` uses `a/y.rs`, although no file reaches
+//! itself. An item that `lib.rs` re-exports counts as used where it is defined. Tests may use anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -207,17 +210,13 @@ impl Crate {
         all.collect()
     }
 
-    /// The circles: files that reach each other by way of files that lie in no common module of theirs.
-    fn circles(&self) -> Vec<BTreeSet<&ModulePath>> {
+    /// The circles of files: files that reach each other through files that no common module of theirs contains.
+    fn file_circles(&self) -> Vec<BTreeSet<&ModulePath>> {
         let uses = self.uses();
         let mut circles: Vec<BTreeSet<&ModulePath>> = Vec::new();
         for parent in self.modules.keys() {
             let inside = |path: &ModulePath| path.len() > parent.len() && path.starts_with(parent);
-            let reached: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
-                uses.keys().filter(|path| inside(path)).map(|path| (*path, reach(&uses, path, &inside))).collect();
-            for (path, from_here) in &reached {
-                let circle: BTreeSet<&ModulePath> =
-                    from_here.iter().filter(|other| reached[*other].contains(path)).copied().collect();
+            for circle in mutual(&uses, &inside) {
                 let children: BTreeSet<&String> = circle.iter().map(|path| &path[parent.len()]).collect();
                 if children.len() > 1 && !circles.contains(&circle) {
                     circles.push(circle);
@@ -226,6 +225,52 @@ impl Crate {
         }
         circles
     }
+
+    /// The circles of folders: child modules of one module that reach each other, each with all its files.
+    fn folder_circles(&self) -> Vec<BTreeSet<ModulePath>> {
+        let uses = self.uses();
+        let mut circles: Vec<BTreeSet<ModulePath>> = Vec::new();
+        for parent in self.modules.keys() {
+            let child_of = |path: &ModulePath| {
+                (path.len() > parent.len() && path.starts_with(parent)).then(|| path[..=parent.len()].to_vec())
+            };
+            let mut children: BTreeMap<ModulePath, BTreeSet<ModulePath>> = BTreeMap::new();
+            for (path, used) in &uses {
+                let Some(child) = child_of(path) else { continue };
+                let others = used.iter().filter_map(|path| child_of(path)).filter(|other| *other != child);
+                children.entry(child.clone()).or_default().extend(others);
+            }
+            let children: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
+                children.iter().map(|(child, used)| (child, used.iter().collect())).collect();
+            circles
+                .extend(mutual(&children, &|_| true).into_iter().map(|circle| circle.into_iter().cloned().collect()));
+        }
+        circles
+    }
+
+    /// Which files of one folder use which files of another.
+    fn uses_between(&self, from: &ModulePath, to: &ModulePath) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (path, used) in self.uses().iter().filter(|(path, _)| path.starts_with(from)) {
+            for used in used.iter().filter(|used| used.starts_with(to)) {
+                lines.push(format!("{} uses {}", path.join("/"), used.join("/")));
+            }
+        }
+        lines
+    }
+}
+
+/// Nodes that reach each other, without single ones.
+fn mutual<'a>(
+    uses: &BTreeMap<&'a ModulePath, BTreeSet<&'a ModulePath>>,
+    inside: &dyn Fn(&ModulePath) -> bool,
+) -> BTreeSet<BTreeSet<&'a ModulePath>> {
+    let reached: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
+        uses.keys().filter(|path| inside(path)).map(|path| (*path, reach(uses, path, inside))).collect();
+    let circles = reached.iter().map(|(path, from_here)| {
+        from_here.iter().filter(|other| reached[*other].contains(path)).copied().collect::<BTreeSet<&ModulePath>>()
+    });
+    circles.filter(|circle| circle.len() > 1).collect()
 }
 
 fn reach<'a>(
@@ -245,24 +290,45 @@ fn reach<'a>(
     reached
 }
 
+/// The crates of the product, by name.
+fn crates() -> Vec<(String, Crate)> {
+    let folders = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    folders
+        .map(|folder| (folder.file_name().unwrap().to_str().unwrap().to_owned(), Crate::read(&folder.join("src"))))
+        .collect()
+}
+
 #[test]
 fn the_files_of_a_crate_use_each_other_in_no_circle() {
-    let crates = root().join("crates");
-    let mut told = String::new();
-    for entry in std::fs::read_dir(crates).unwrap() {
-        let folder = entry.unwrap().path();
-        let krate = folder.file_name().unwrap().to_str().unwrap();
-        let files = Crate::read(&folder.join("src"));
+    let mut report = String::new();
+    for (name, files) in crates() {
         let uses = files.uses();
-        for circle in &files.circles() {
-            told += &format!("{krate}: {} files\n", circle.len());
+        for circle in &files.file_circles() {
+            report += &format!("{name}: {} files\n", circle.len());
             for path in circle {
                 let used = uses[path].intersection(circle).map(|path| path.join("/"));
-                told += &format!("  {} uses {}\n", path.join("/"), used.collect::<Vec<_>>().join(", "));
+                report += &format!("  {} uses {}\n", path.join("/"), used.collect::<Vec<_>>().join(", "));
             }
         }
     }
-    assert!(told.is_empty(), "files that use each other in a circle:\n{told}");
+    assert!(report.is_empty(), "files that use each other in a circle:\n{report}");
+}
+
+#[test]
+fn the_folders_of_a_crate_use_each_other_in_no_circle() {
+    let mut report = String::new();
+    for (name, files) in crates() {
+        for circle in &files.folder_circles() {
+            report += &format!("{name}: {} folders\n", circle.len());
+            for from in circle {
+                for to in circle.iter().filter(|to| *to != from) {
+                    let lines = files.uses_between(from, to);
+                    report.extend(lines.iter().map(|line| format!("  {line}\n")));
+                }
+            }
+        }
+    }
+    assert!(report.is_empty(), "folders that use each other in a circle:\n{report}");
 }
 
 /// A crate of these files: its path, and its text.
@@ -278,7 +344,7 @@ fn made_up(files: &[(&str, &str)]) -> Crate {
 
 #[test]
 fn a_circle_is_seen_behind_re_exports_modules_and_macros_and_in_no_tests() {
-    let circles = |files: &[(&str, &str)]| made_up(files).circles().len();
+    let circles = |files: &[(&str, &str)]| made_up(files).file_circles().len();
     let lib = ("lib.rs", "mod a; mod b; pub use a::A; pub use b::*;");
     assert_eq!(circles(&[lib, ("a.rs", "use crate::B; pub struct A;"), ("b.rs", "use crate::A; pub struct B;")]), 1);
     assert_eq!(circles(&[lib, ("a.rs", "pub struct A;"), ("b.rs", "use crate::A; pub struct B;")]), 0);
@@ -292,7 +358,7 @@ fn a_circle_is_seen_behind_re_exports_modules_and_macros_and_in_no_tests() {
 
 #[test]
 fn parents_and_children_use_each_other_and_a_way_round_through_another_folder_is_a_circle() {
-    let circles = |files: &[(&str, &str)]| made_up(files).circles().len();
+    let circles = |files: &[(&str, &str)]| made_up(files).file_circles().len();
     let parent = ("a/mod.rs", "mod x; mod y; pub struct A; fn f() { x::g() }");
     let lib = ("lib.rs", "mod a; mod b;");
     let y = ("a/y.rs", "use super::A; pub struct Y;");
@@ -307,4 +373,21 @@ fn parents_and_children_use_each_other_and_a_way_round_through_another_folder_is
         ]),
         1
     );
+}
+
+#[test]
+fn folders_that_use_each_other_are_a_circle_although_no_file_reaches_itself() {
+    let circles = |files: &[(&str, &str)]| {
+        let made_up = made_up(files);
+        assert_eq!(made_up.file_circles().len(), 0);
+        made_up.folder_circles().len()
+    };
+    let lib = ("lib.rs", "mod a; mod b;");
+    let a = ("a/mod.rs", "mod x; mod y;");
+    let uses_b = ("a/x.rs", "use crate::b::B; pub struct X;");
+    let used_by_b = ("a/y.rs", "pub struct Y;");
+    assert_eq!(circles(&[lib, a, uses_b, used_by_b, ("b.rs", "use crate::a::y::Y; pub struct B;")]), 1);
+    assert_eq!(circles(&[lib, a, uses_b, used_by_b, ("b.rs", "pub struct B;")]), 0);
+    let parent = ("a/mod.rs", "mod x; mod y; fn f() { x::g(); y::Y; }");
+    assert_eq!(circles(&[lib, parent, ("a/x.rs", "use super::y::Y; pub fn g() {}"), used_by_b, ("b.rs", "")]), 0);
 }

@@ -23,6 +23,7 @@ mod manager;
 mod node_context;
 mod operation;
 mod reconciler;
+mod state;
 #[cfg(test)]
 mod tests;
 mod world;

@@ -1,8 +1,7 @@
-//! The operations on volumes: what they do, when they are retried, and their results.
+//! The operations on volumes: what they do, and when they are retried.
 
 pub(crate) mod backoff;
 pub(crate) mod executor;
 pub(crate) mod expansion;
-pub(crate) mod operation_results;
 pub(crate) mod operations;
 pub(crate) mod outcome;

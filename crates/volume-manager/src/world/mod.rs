@@ -4,4 +4,3 @@ pub(crate) mod actual_state;
 pub(crate) mod desired_state;
 pub(crate) mod disk;
 pub(crate) mod spec;
-pub(crate) mod state;

@@ -15,9 +15,9 @@ use crate::node_context::NodeContext;
 use crate::operation::expansion;
 use crate::operation::outcome::Outcome;
 use crate::reconciler::{Operation, Work};
+use crate::state::{State, uid_of};
 use crate::world::actual_state::Mount;
 use crate::world::spec::VolumeSpec;
-use crate::world::state::{State, uid_of};
 
 impl VolumeManager {
     /// Records the outcome of an operation; returns whether anything has changed.

@@ -1,3 +1,5 @@
+mod operation_results;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +15,8 @@ use crate::node_context::{NodeContext, Progress, VolumeGoal};
 use crate::operation::executor::Turn;
 use crate::operation::operations::perform;
 use crate::reconciler::{Operation, Work, reconcile};
+use crate::state::{State, uid_of};
 use crate::world::disk::Disk;
-use crate::world::state::{State, uid_of};
 
 /// How often the claims of a running pod are read: a node does not watch claims. In Kubernetes: `SyncFrequency`.
 const LOOKS_AT_CLAIMS: Duration = Duration::from_secs(60);
