@@ -97,7 +97,7 @@ fn the_pages_and_links_that_the_documents_name_exist() {
 
 /// Step 17 speaks of the function that step 16 named with its file.
 fn named_before(function: &str) -> bool {
-    let file = root().join("crates/kubelet/src/lifecycle.rs");
+    let file = root().join("crates/kubelet/src/pod/lifecycle.rs");
     std::fs::read_to_string(file).is_ok_and(|source| source.contains(&format!("fn {function}(")))
 }
 

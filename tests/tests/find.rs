@@ -9,11 +9,11 @@ use coracle_tests::{files_below, root};
 
 /// A question, the words to search for, and the file that answers it.
 const QUESTIONS: [(&str, &str, &str); 20] = [
-    ("What evicts a pod from a node under pressure?", "eviction manager", "kubelet/src/eviction_manager.rs"),
-    ("Which function syncs one pod?", "sync pod", "kubelet/src/sync_pod.rs"),
-    ("What writes the status of a pod?", "status manager", "kubelet/src/status_manager.rs"),
+    ("What evicts a pod from a node under pressure?", "eviction manager", "kubelet/src/eviction/eviction_manager.rs"),
+    ("Which function syncs one pod?", "sync pod", "kubelet/src/sync/sync_pod.rs"),
+    ("What writes the status of a pod?", "status manager", "kubelet/src/status/status_manager.rs"),
     ("Which controller plays KWOK's stages?", "stage controller", "stages/src/controller/stage_controller.rs"),
-    ("Where does a node renew its Lease?", "heartbeat", "kubelet/src/heartbeat.rs"),
+    ("Where does a node renew its Lease?", "heartbeat", "kubelet/src/node/heartbeat.rs"),
     ("Which file decides that a Job has failed?", "BackoffLimitExceeded", "controllers/src/job/decide.rs"),
     ("What decides whether an object is garbage?", "attemptToDelete", "controllers/src/garbage_collector/collector.rs"),
     ("Where are evicted pods of a tainted node deleted?", "taint eviction", "controllers/src/taint_eviction/mod.rs"),

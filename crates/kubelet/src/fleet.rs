@@ -2,8 +2,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_ambient::Clock;
 use coracle_api::core_v1::{Node, Pod};
-use coracle_client::Client;
+use coracle_client::{Client, Error};
 use coracle_controller_runtime::{Controller, EventRecorder, EventType, Process};
 use coracle_informer::{Lister, Notification, Selection, SharedInformer};
 use coracle_kubelet_api::is_simulated;
@@ -13,16 +14,17 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use crate::agent::Agent;
-use crate::exec_context::ExecContext;
-use crate::heartbeat::send_heartbeat;
-use crate::node::spec_of;
-use crate::node_switches::differ;
-use crate::nodes::Nodes;
-use crate::pod_key::PodKey;
-use crate::pod_view::PodView;
-use crate::pod_workers::PodWorkers;
-use crate::registration::{Registered, register};
+use crate::node::agent::Agent;
+use crate::node::exec_context::ExecContext;
+use crate::node::heartbeat::send_heartbeat;
+use crate::node::node_status::spec_of;
+use crate::node::node_switches::differ;
+use crate::node::nodes::Nodes;
+use crate::node::pod_key::PodKey;
+use crate::node::pod_view::PodView;
+use crate::node::registration::{Registered, register};
+use crate::sync::pod_workers::PodWorkers;
+use crate::volumes::register_csi_driver;
 use crate::{Config, NodeSpec};
 
 /// How long a node waits before it tries to register again.
@@ -210,7 +212,7 @@ impl Fleet {
             // A deleted Node is not created again before the agent is started again.
             caches.nodes.get(&ObjectKey::cluster(&*agent.name))
         } else {
-            match register(agent, &self.config, clock).await {
+            match register_with_drivers(agent, &self.config, clock).await {
                 Ok(Registered::As(node)) => {
                     self.begin(agent, &node, caches);
                     Some(Arc::from(node))
@@ -299,4 +301,15 @@ fn keys_of(change: &Notification<Pod>, nodes: &Nodes) -> Vec<PodKey> {
     // Another pod of the same name may be on another node by now.
     let old = change.old().filter(|old| old.spec.node_name != change.object().spec.node_name).and_then(of);
     new.into_iter().chain(old).collect()
+}
+
+/// Registers a node, and then the CSI drivers that run on it.
+async fn register_with_drivers(agent: &Agent, config: &Config, clock: &Clock) -> Result<Registered, Error> {
+    let registered = register(agent, config, clock).await?;
+    if let Registered::As(node) = &registered {
+        for driver in config.csi_drivers.iter() {
+            register_csi_driver(&agent.speaker.client, node, driver).await?;
+        }
+    }
+    Ok(registered)
 }

@@ -11,9 +11,9 @@ use futures_util::future::select;
 use tokio::task::JoinSet;
 
 use crate::fleet::Fleet;
-use crate::node_server::NodeApi;
-use crate::node_switches::NodeSwitch;
-use crate::nodes::Nodes;
+use crate::node::node_switches::NodeSwitch;
+use crate::node::nodes::Nodes;
+use crate::server::node_server::NodeApi;
 use crate::{Config, NodeSpec, SavedNodes};
 
 /// The simulated nodes of one process; clones are handles of the same nodes.

@@ -1,22 +1,17 @@
-//! Which resources a node is short of, and which pods it evicts.
+//! Which pods a node evicts.
 //!
 //! ```text
-//! reading, capacity --signals (pure)--> Signal: what is left, and how much there should be --rank, message (pure)--> Evicted
-//!                                            \--Pressure: how long each lasts--> conditions of the Node
+//! Signal of node::pressure --rank, message (pure)--> the eviction manager evicts a pod
 //! ```
 //! In Kubernetes: `pkg/kubelet/eviction`, with hard thresholds only.
 
+pub(crate) mod eviction_manager;
 mod limits;
-mod pressure;
 mod ranking;
-mod shortage;
-mod signals;
 
-pub(crate) use self::limits::beyond_local_limits;
-pub(crate) use self::pressure::Pressed;
-pub(crate) use self::ranking::{ranked, shortage_message};
-pub(crate) use self::shortage::Shortage;
-pub(crate) use self::signals::{Signal, signals};
+use self::limits::beyond_local_limits;
+use self::ranking::{ranked, shortage_message};
+use crate::node::pressure::Pressed;
 
 /// The reason of an evicted pod.
 pub(crate) const EVICTED: &str = "Evicted";

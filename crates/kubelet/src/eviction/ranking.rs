@@ -5,7 +5,7 @@ use coracle_api::core_v1::Pod;
 use coracle_meta::Quantity;
 
 use super::is_critical;
-use super::signals::{Scarce, Signal};
+use crate::node::pressure::{Scarce, Signal};
 use crate::{ContainerReading, PodReading};
 
 /// The pods with a running container in the order of eviction, without critical pods.

@@ -4,3 +4,4 @@ mod node_info_manager;
 mod pod_volumes;
 
 pub(crate) use node_info_manager::register_csi_driver;
+pub(crate) use pod_volumes::PodVolumes;

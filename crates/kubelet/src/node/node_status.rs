@@ -1,0 +1,235 @@
+//! The Node object as a simulated node registers and reports it.
+
+use std::net::SocketAddr;
+
+use coracle_ambient::{Random, Timestamp};
+use coracle_api::core_v1::{
+    ContainerImage, DaemonEndpoint, Node, NodeAddress, NodeCondition, NodeDaemonEndpoints, NodeStatus, NodeSystemInfo,
+    Taint,
+};
+use coracle_kubelet_api::SIMULATED;
+use coracle_meta::{KUBERNETES_VERSION, Quantity, format_time, names};
+use serde_json::{Value, json};
+
+use crate::NodeSpec;
+use crate::node::pressure::Pressed;
+
+/// The spec of a simulated node for a Node that a user created.
+pub(crate) fn spec_of(node: &Node) -> NodeSpec {
+    let mut spec = NodeSpec::new(node.metadata.name.as_deref().unwrap_or_default());
+    for (resource, amount) in &node.status.capacity {
+        spec.capacity.insert(resource.clone(), amount.to_string());
+    }
+    spec
+}
+
+/// What an existing Node lacks of what its node registers: a patch of its labels, and one of its status. In Kubernetes:
+/// `reconcileExtendedResource`, `updateDefaultLabels` and the setters of `nodestatus`.
+pub(crate) fn lacks(found: &Node, own: &Node) -> (Option<Value>, Option<Value>) {
+    let has = &found.metadata.labels;
+    let labels: serde_json::Map<String, Value> = (own.metadata.labels.iter())
+        .filter(|(name, _)| !has.contains_key(*name))
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    let (said, own) = (&found.status, &own.status);
+    let mut status = serde_json::Map::new();
+    let mut put = |is_lacking: bool, name: &str, value: Value| {
+        if is_lacking {
+            status.insert(name.to_owned(), value);
+        }
+    };
+    put(said.capacity.is_empty(), "capacity", json!(own.capacity));
+    put(said.allocatable.is_empty(), "allocatable", json!(own.allocatable));
+    let is_elsewhere = external_ip(own).is_some()
+        && (external_ip(own), own.daemon_endpoints.kubelet_endpoint.port)
+            != (external_ip(said), said.daemon_endpoints.kubelet_endpoint.port);
+    put(said.addresses.is_empty() || is_elsewhere, "addresses", json!(own.addresses));
+    put(said.node_info.boot_id != own.node_info.boot_id, "nodeInfo", json!(own.node_info));
+    let has_no_port = said.daemon_endpoints.kubelet_endpoint.port == 0;
+    put(has_no_port || is_elsewhere, "daemonEndpoints", json!(own.daemon_endpoints));
+    put(said.images.is_empty(), "images", json!(own.images));
+    let labels = (!labels.is_empty()).then(|| json!({"metadata": {"labels": labels}}));
+    (labels, (!status.is_empty()).then(|| json!({ "status": status })))
+}
+
+/// The type of the address at which other processes reach the node.
+const EXTERNAL_IP: &str = "ExternalIP";
+
+/// The default port of a kubelet's API.
+const KUBELET_PORT: i32 = 10250;
+
+/// The Node object that a node registers.
+pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -> Node {
+    let mut node = Node::default();
+    node.metadata.name = Some(spec.name.clone());
+    let system = [
+        ("beta.kubernetes.io/arch", "amd64"),
+        ("beta.kubernetes.io/os", "linux"),
+        ("kubernetes.io/arch", "amd64"),
+        ("kubernetes.io/hostname", spec.name.as_str()),
+        ("kubernetes.io/os", "linux"),
+    ];
+    node.metadata.labels = system.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    node.metadata.labels.extend(spec.labels.clone());
+    node.metadata.annotations = [
+        (SIMULATED.to_owned(), "true".to_owned()),
+        ("volumes.kubernetes.io/controller-managed-attach-detach".to_owned(), "true".to_owned()),
+    ]
+    .into();
+    node.spec.taints = spec
+        .taints
+        .iter()
+        .map(|(key, value, effect)| Taint {
+            key: key.clone(),
+            value: value.clone(),
+            effect: effect.clone(),
+            ..Taint::default()
+        })
+        .collect();
+    let amounts = spec.capacity.iter().filter_map(|(name, amount)| Some((name.clone(), Quantity::parse(amount).ok()?)));
+    node.status.capacity = amounts.collect();
+    node.status.allocatable = node.status.capacity.clone();
+    node.status.addresses = [("InternalIP", address), ("Hostname", spec.name.as_str())]
+        .map(|(type_, address)| NodeAddress { type_: type_.to_owned(), address: address.to_owned(), unknown: None })
+        .into();
+    node.status.conditions = conditions(None, &Pressed::default(), now);
+    let kubelet_endpoint = DaemonEndpoint { port: KUBELET_PORT, unknown: None };
+    node.status.daemon_endpoints = NodeDaemonEndpoints { kubelet_endpoint, unknown: None };
+    node.status.node_info = system_info(&spec.name, boots);
+    node.status.images = vec![ContainerImage {
+        names: vec!["registry.k8s.io/pause:3.10.1".to_owned()],
+        size_bytes: 320_448,
+        unknown: None,
+    }];
+    node
+}
+
+/// Publishes the address and port at which other processes reach the kubelet API of a node.
+pub(crate) fn serve_at(node: &mut Node, endpoint: SocketAddr) {
+    let address = endpoint.ip().to_string();
+    node.status.addresses.push(NodeAddress { type_: EXTERNAL_IP.to_owned(), address, unknown: None });
+    node.status.daemon_endpoints.kubelet_endpoint.port = endpoint.port().into();
+}
+
+fn external_ip(status: &NodeStatus) -> Option<&str> {
+    let found = status.addresses.iter().find(|address| address.type_ == EXTERNAL_IP);
+    found.map(|address| address.address.as_str())
+}
+
+/// The conditions of the node: pressures, and ready. A condition that does not change keeps its transition time.
+pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestamp) -> Vec<NodeCondition> {
+    let ready = if pressed.is_shutting_down {
+        ("Ready", "False", "KubeletNotReady", "node is shutting down")
+    } else {
+        ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+    };
+    let said = pressed.said().into_iter().chain([ready]);
+    let condition = |(type_, status, reason, message): (&str, &str, &str, &str)| {
+        let same = before.and_then(|node| node.condition(type_)).filter(|condition| condition.status == status);
+        NodeCondition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            last_heartbeat_time: Some(format_time(now)),
+            last_transition_time: same
+                .and_then(|condition| condition.last_transition_time.clone())
+                .or_else(|| Some(format_time(now))),
+            unknown: None,
+        }
+    };
+    said.map(condition).collect()
+}
+
+/// The patch that reports the status of the node.
+pub(crate) fn status_patch(before: &Node, pressed: &Pressed, now: Timestamp) -> Value {
+    let mut status = json!({"conditions": conditions(Some(before), pressed, now)});
+    let allocatable = allocatable_changes(before);
+    if !allocatable.is_empty() {
+        status["allocatable"] = allocatable.into();
+    }
+    json!({"metadata": {"uid": before.metadata.uid}, "status": status})
+}
+
+/// Whether the API shows the status that the node would report, apart from heartbeat times.
+pub(crate) fn is_reported(node: &Node, pressed: &Pressed, now: Timestamp) -> bool {
+    let said = conditions(Some(node), pressed, now).iter().all(|own| {
+        node.condition(&own.type_).is_some_and(|said| said.status == own.status && said.reason == own.reason)
+    });
+    said && allocatable_changes(node).is_empty()
+}
+
+/// The extended resources in the capacity that the allocatable resources do not match; null for those that were
+/// removed. In Kubernetes: `nodestatus.MachineInfo`.
+fn allocatable_changes(node: &Node) -> serde_json::Map<String, Value> {
+    let (capacity, allocatable) = (&node.status.capacity, &node.status.allocatable);
+    let added = capacity.iter().filter(|(name, amount)| allocatable.get(*name) != Some(amount));
+    let added = added.map(|(name, amount)| (name, json!(amount)));
+    let gone = allocatable.keys().filter(|name| !capacity.contains_key(*name)).map(|name| (name, Value::Null));
+    added
+        .chain(gone)
+        .filter(|(name, _)| names::is_extended_resource(name))
+        .map(|(name, change)| (name.clone(), change))
+        .collect()
+}
+
+/// The ids of a machine are derived from its name, so that they survive a restart.
+fn system_info(name: &str, boots: u32) -> NodeSystemInfo {
+    let random = Random::from_seed(0).split(name);
+    let id = |what: &str| random.split(what).uuid();
+    NodeSystemInfo {
+        architecture: "amd64".to_owned(),
+        boot_id: if boots == 0 { id("boot") } else { id(&format!("boot {boots}")) },
+        container_runtime_version: "containerd://2.1.4".to_owned(),
+        kernel_version: "6.12.0".to_owned(),
+        kube_proxy_version: String::new(),
+        kubelet_version: KUBERNETES_VERSION.to_owned(),
+        machine_id: id("machine").replace('-', ""),
+        operating_system: "linux".to_owned(),
+        os_image: "Coracle".to_owned(),
+        system_uuid: id("system"),
+        ..NodeSystemInfo::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_meta::parse_time;
+
+    #[test]
+    fn a_lost_node_reports_again_with_new_times() {
+        let (then, now) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z").map_times();
+        let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", 0, then);
+        assert_eq!(registered.metadata.labels["kubernetes.io/hostname"], "node-1");
+        assert!(is_reported(&registered, &Pressed::default(), now));
+        registered.status.conditions[3].status = "Unknown".to_owned();
+        assert!(!is_reported(&registered, &Pressed::default(), now));
+        let reported = conditions(Some(&registered), &Pressed::default(), now);
+        assert_eq!(reported[3].last_transition_time.as_deref(), Some("2026-01-01T00:05:00Z"));
+        assert_eq!(reported[0].last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn an_extended_resource_is_allocatable_as_the_node_has_it() {
+        let now = parse_time("2026-01-01T00:00:00Z").unwrap();
+        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, now);
+        node.status.allocatable.insert("cpu".to_owned(), Quantity::parse("1").unwrap());
+        assert!(is_reported(&node, &Pressed::default(), now), "what is not extended is as whoever wrote it wants it");
+        node.status.capacity.insert("example.com/dongle".to_owned(), Quantity::parse("4").unwrap());
+        node.status.allocatable.insert("example.com/gone".to_owned(), Quantity::parse("1").unwrap());
+        assert!(!is_reported(&node, &Pressed::default(), now));
+        let patch = status_patch(&node, &Pressed::default(), now);
+        assert_eq!(patch["status"]["allocatable"], json!({"example.com/dongle": "4", "example.com/gone": null}));
+    }
+
+    trait MapTimes {
+        fn map_times(self) -> (Timestamp, Timestamp);
+    }
+
+    impl MapTimes for (&str, &str) {
+        fn map_times(self) -> (Timestamp, Timestamp) {
+            (parse_time(self.0).unwrap(), parse_time(self.1).unwrap())
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! The lifecycle of one container: waiting, held, running, backing off, ended.
+
+use std::time::Duration;
+
+use coracle_ambient::{TimeShift, Timestamp};
+use coracle_api::core_v1::{Container, Pod, Probe};
+use coracle_kubelet_api::save_format;
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use crate::Delays;
+use crate::pod::behaviour::Behaviour;
+use crate::pod::image;
+use crate::pod::probes::{Heard, next_at, verdict};
+use crate::pod::waiting_reason::WaitingReason;
+
+/// The first pause before a restart. It doubles with each restart up to [`LONGEST_BACKOFF`]. The first restart does not
+/// wait.
+const FIRST_BACKOFF: Duration = Duration::from_secs(10);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(300);
+/// A container that has run for this long resets its back-off.
+const WELL_AFTER: Duration = Duration::from_secs(600);
+/// How soon a node retries a pod after a failed attempt. In Kubernetes: `workerBackOffPeriod`, with jitter.
+pub(crate) const LOOKS_AGAIN: Duration = Duration::from_secs(10);
+/// The exit code of a container that was killed.
+pub(crate) const KILLED: i32 = 137;
+
+/// The role of a container in its pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Has to end before the next container begins.
+    Init,
+    /// An init container that keeps running.
+    Sidecar,
+    Main,
+    /// Added to a running pod.
+    Ephemeral,
+}
+
+/// The state of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum State {
+    /// It waits for its turn, or is being created.
+    Waiting,
+    /// It cannot be created; the node retries.
+    Held(WaitingReason),
+    /// It runs.
+    Running,
+    /// It has ended and will be started again.
+    BackingOff,
+    /// It has ended and will not be restarted.
+    Ended,
+}
+
+/// How a run of a container ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Exit {
+    pub(crate) code: i32,
+    /// When the run began; none if the container never ran.
+    #[serde(with = "save_format::maybe_time")]
+    pub(crate) started: Option<Timestamp>,
+    #[serde(with = "save_format::time")]
+    pub(crate) at: Timestamp,
+    /// The reason, if the exit code does not imply it.
+    pub(crate) reason: Option<String>,
+}
+
+/// What a node knows about a container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ContainerRuntime {
+    pub(crate) state: State,
+    /// When the container entered its state.
+    #[serde(with = "save_format::time")]
+    pub(crate) since: Timestamp,
+    /// How often it has been restarted.
+    pub(crate) restarts: i32,
+    /// How many ends in a row, or failed pulls, count for the back-off.
+    pub(crate) crashes: u32,
+    /// How its last run ended.
+    pub(crate) exit: Option<Exit>,
+    /// Whether its startup probe has succeeded, or it has no startup probe.
+    pub(crate) is_started: bool,
+    pub(crate) is_ready: bool,
+    pub(crate) startup: Heard,
+    pub(crate) liveness: Heard,
+    pub(crate) readiness: Heard,
+}
+
+/// The next change of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It starts, for the first time or again.
+    Starts,
+    /// The node finds that it cannot be created.
+    IsHeld(WaitingReason),
+    /// It exits by itself.
+    Exits(i32),
+    /// A probe has finished, successfully or not.
+    Probed(Which, bool),
+    /// It becomes ready or unready, without a probe.
+    Readiness(bool),
+}
+
+/// The kinds of probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Startup,
+    Liveness,
+    Readiness,
+}
+
+/// The spec and the behaviour of a container.
+pub(crate) struct Wanted<'p> {
+    pub(crate) container: &'p Container,
+    pub(crate) part: Part,
+    pub(crate) behaviour: Behaviour,
+    /// Whether a ConfigMap, Secret or key that it refers to is missing.
+    pub(crate) lacks_config: bool,
+    /// What is known about its program: how long it runs and its exit code, or that it never ends.
+    pub(crate) run: Option<Option<(Duration, i32)>>,
+}
+
+impl Wanted<'_> {
+    /// The next change of the container, and when it happens; `turn` is when it may be started.
+    pub(crate) fn next(
+        &self,
+        runtime: &ContainerRuntime,
+        turn: Option<Timestamp>,
+        delays: &Delays,
+        now: Timestamp,
+    ) -> Option<(Timestamp, Change)> {
+        match runtime.state {
+            State::Waiting => turn.map(|turn| (turn, self.attempt())),
+            State::Held(hold) => self.again(runtime, hold),
+            State::Running => self.while_running(runtime, delays, now),
+            State::BackingOff => {
+                let ended = runtime.exit.as_ref().map_or(runtime.since, |exit| exit.at);
+                Some((ended + signed(back_off(runtime.crashes)), Change::Starts))
+            }
+            State::Ended => None,
+        }
+    }
+
+    /// The result of an attempt to create the container.
+    fn attempt(&self) -> Change {
+        let hold = match image::problem(self.container, &self.behaviour) {
+            Some(hold) => hold,
+            None if self.lacks_config => WaitingReason::CreateContainerConfigError,
+            None => return Change::Starts,
+        };
+        Change::IsHeld(hold)
+    }
+
+    /// The next attempt after one that failed.
+    fn again(&self, runtime: &ContainerRuntime, hold: WaitingReason) -> Option<(Timestamp, Change)> {
+        let attempt = self.attempt();
+        let at = match hold {
+            WaitingReason::ErrImagePull if matches!(attempt, Change::IsHeld(WaitingReason::ErrImagePull)) => {
+                return Some((runtime.since.later(LOOKS_AGAIN), Change::IsHeld(WaitingReason::ImagePullBackOff)));
+            }
+            WaitingReason::ImagePullBackOff => runtime.since.later(pull_back_off(runtime.crashes)),
+            _ => runtime.since.later(LOOKS_AGAIN),
+        };
+        // An attempt with the same result is skipped; a change of the pod enqueues it again.
+        let is_same = matches!(attempt, Change::IsHeld(found) if found == hold);
+        (!is_same).then_some((at, attempt))
+    }
+
+    fn while_running(
+        &self,
+        runtime: &ContainerRuntime,
+        delays: &Delays,
+        now: Timestamp,
+    ) -> Option<(Timestamp, Change)> {
+        let mut next: Vec<(Timestamp, Change)> = Vec::new();
+        if let Some((after, code)) = self.run(delays) {
+            next.push((runtime.since.later(after), Change::Exits(code)));
+        }
+        let ask = |probe: &Probe, heard, answer, which| {
+            next_at(probe, heard, answer, runtime.since, now).map(|at| (at, Change::Probed(which, answer)))
+        };
+        let startup = self.container.startup_probe.as_deref();
+        if let Some(probe) = startup.filter(|_| !runtime.is_started) {
+            next.extend(ask(probe, runtime.startup, !self.behaviour.not_started, Which::Startup));
+        } else {
+            if let Some(probe) = self.container.liveness_probe.as_deref() {
+                next.extend(ask(probe, runtime.liveness, !self.behaviour.not_live, Which::Liveness));
+            }
+            match self.container.readiness_probe.as_deref() {
+                Some(probe) => {
+                    next.extend(ask(probe, runtime.readiness, !self.behaviour.not_ready, Which::Readiness));
+                }
+                None if runtime.is_ready && self.behaviour.not_ready => next.push((now, Change::Readiness(false))),
+                None if !runtime.is_ready && !self.behaviour.not_ready && self.part != Part::Init => {
+                    next.push((runtime.since.later(delays.ready), Change::Readiness(true)));
+                }
+                None => {}
+            }
+        }
+        next.into_iter().min_by_key(|(at, _)| *at)
+    }
+
+    /// How long it runs and its exit code, if it ends.
+    fn run(&self, delays: &Delays) -> Option<(Duration, i32)> {
+        match (self.behaviour.exits, self.run) {
+            (Some(code), _) => Some((self.behaviour.exit_after, code)),
+            (None, Some(run)) => run,
+            // An init container completes by default.
+            (None, None) if self.part == Part::Init => Some((delays.init, 0)),
+            (None, None) => None,
+        }
+    }
+
+    /// Whether it is restarted after it exits with this code.
+    ///
+    /// In Kubernetes: `ShouldContainerBeRestarted` of `pkg/kubelet/container/helpers.go`.
+    pub(crate) fn restarts(&self, pod: &Pod, code: i32) -> bool {
+        let own = self.container.restart_policy.as_deref();
+        match self.part {
+            Part::Ephemeral => return false,
+            Part::Sidecar => return true,
+            Part::Init | Part::Main => {}
+        }
+        let is_ruled = self.container.restart_policy_rules.iter().any(|rule| {
+            rule.action == "Restart"
+                && rule.exit_codes.as_ref().is_some_and(|codes| match codes.operator.as_str() {
+                    "In" => codes.values.contains(&code),
+                    "NotIn" => !codes.values.contains(&code),
+                    _ => false,
+                })
+        });
+        let policy = own.unwrap_or(pod.spec.restart_policy.as_str());
+        is_ruled
+            || match (policy, self.part) {
+                ("Never", _) => false,
+                ("OnFailure", _) | (_, Part::Init) => code != 0,
+                _ => true,
+            }
+    }
+}
+
+impl ContainerRuntime {
+    pub(crate) fn new(now: Timestamp) -> Self {
+        Self {
+            state: State::Waiting,
+            since: now,
+            restarts: 0,
+            crashes: 0,
+            exit: None,
+            is_started: false,
+            is_ready: false,
+            startup: Heard::default(),
+            liveness: Heard::default(),
+            readiness: Heard::default(),
+        }
+    }
+
+    /// The container after a change.
+    pub(crate) fn after(&self, change: &Change, wanted: &Wanted<'_>, pod: &Pod, now: Timestamp) -> Self {
+        match change {
+            Change::Starts => self.started(wanted, now),
+            Change::IsHeld(hold) => {
+                let crashes =
+                    if *hold == WaitingReason::ErrImagePull { self.crashes.saturating_add(1) } else { self.crashes };
+                Self { state: State::Held(*hold), since: now, crashes, ..self.clone() }
+            }
+            Change::Exits(code) => self.ended(*code, wanted, pod, now),
+            Change::Readiness(is_ready) => Self { is_ready: *is_ready, ..self.clone() },
+            Change::Probed(which, is_well) => self.probed(*which, *is_well, wanted, pod, now),
+        }
+    }
+
+    fn started(&self, wanted: &Wanted<'_>, now: Timestamp) -> Self {
+        let restarts = self.restarts.saturating_add(i32::from(self.state == State::BackingOff));
+        let crashes = if self.state == State::BackingOff { self.crashes } else { 0 };
+        let is_started = wanted.container.startup_probe.is_none();
+        let exit = self.exit.clone();
+        Self { state: State::Running, restarts, crashes, exit, is_started, ..Self::new(now) }
+    }
+
+    /// The container after a run has ended: ended for good, or waiting for its restart.
+    fn ended(&self, code: i32, wanted: &Wanted<'_>, pod: &Pod, now: Timestamp) -> Self {
+        let reason = wanted.behaviour.exit_reason.clone().filter(|_| wanted.behaviour.exits == Some(code));
+        let exit = Exit { code, started: Some(self.since), at: now, reason };
+        let is_well = now.duration_since(self.since) >= signed(WELL_AFTER);
+        let (state, crashes) = if wanted.restarts(pod, code) {
+            (State::BackingOff, if is_well { 1 } else { self.crashes.saturating_add(1) })
+        } else {
+            (State::Ended, self.crashes)
+        };
+        Self { state, since: now, crashes, exit: Some(exit), is_ready: false, is_started: false, ..self.clone() }
+    }
+
+    fn probed(&self, which: Which, is_well: bool, wanted: &Wanted<'_>, pod: &Pod, now: Timestamp) -> Self {
+        let mut next = self.clone();
+        let (probe, heard) = match which {
+            Which::Startup => (wanted.container.startup_probe.as_deref(), &mut next.startup),
+            Which::Liveness => (wanted.container.liveness_probe.as_deref(), &mut next.liveness),
+            Which::Readiness => (wanted.container.readiness_probe.as_deref(), &mut next.readiness),
+        };
+        *heard = heard.and(is_well, now);
+        let counts = probe.and_then(|probe| verdict(probe, *heard));
+        match (which, counts) {
+            (_, None) => {}
+            (Which::Startup, Some(true)) => next.is_started = true,
+            (Which::Liveness, Some(true)) => {}
+            (Which::Readiness, Some(is_ready)) => next.is_ready = is_ready,
+            (Which::Startup | Which::Liveness, Some(false)) => return self.ended(KILLED, wanted, pod, now),
+        }
+        next
+    }
+
+    /// The container after it was stopped or killed together with its pod.
+    pub(crate) fn stopped(&self, code: i32, now: Timestamp) -> Self {
+        match self.state {
+            State::Running => {
+                let exit = Exit { code, started: Some(self.since), at: now, reason: None };
+                Self {
+                    state: State::Ended,
+                    since: now,
+                    exit: Some(exit),
+                    is_ready: false,
+                    is_started: false,
+                    ..self.clone()
+                }
+            }
+            // A container that waits for a restart keeps its last exit.
+            State::BackingOff => Self { state: State::Ended, ..self.clone() },
+            State::Waiting | State::Held(_) => {
+                let exit = Exit { code: KILLED, started: None, at: now, reason: None };
+                Self { state: State::Ended, since: now, exit: Some(exit), ..self.clone() }
+            }
+            State::Ended => self.clone(),
+        }
+    }
+
+    pub(crate) fn has_run(&self) -> bool {
+        self.state == State::Running || self.exit.as_ref().is_some_and(|exit| exit.started.is_some())
+    }
+
+    /// Whether its last exit was successful and it is not restarted.
+    pub(crate) fn has_ended_well(&self) -> bool {
+        self.state == State::Ended && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
+    }
+}
+
+/// How long a container waits for its restart after this many ends in a row.
+pub(crate) fn back_off(crashes: u32) -> Duration {
+    match crashes {
+        0 | 1 => Duration::ZERO,
+        crashes => FIRST_BACKOFF.saturating_mul(1 << (crashes - 2).min(16)).min(LONGEST_BACKOFF),
+    }
+}
+
+/// How long the node does not pull an image again after this many failed pulls in a row.
+fn pull_back_off(failures: u32) -> Duration {
+    back_off(failures.saturating_add(1))
+}
+
+pub(crate) fn signed(duration: Duration) -> SignedDuration {
+    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
+}
