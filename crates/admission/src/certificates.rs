@@ -4,13 +4,14 @@
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use coracle_certificates::attribute_text;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, ResourcePath, Status};
 use coracle_registry::{Admission, Attributes, Decision, Operation, Review};
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
-use x509_parser::x509::AttributeTypeAndValue;
+use x509_parser::x509::X509Name;
 
 use crate::refusal::forbidden;
 
@@ -122,23 +123,18 @@ async fn may(review: &Review<'_>, verb: &str, signer: &str) -> Result<bool, Stat
     Ok(false)
 }
 
-/// The organizations in the subject of a PEM certificate request (in base64, as in JSON): the groups of the
-/// certificate. In Kubernetes: `ParseCSR`.
-fn organizations(request: &str) -> Result<Vec<String>, String> {
+/// Reads the subject of a PEM certificate request, in base64 as JSON carries it. In Kubernetes: `ParseCSR`.
+pub(crate) fn read_subject<T>(request: &str, read: impl FnOnce(&X509Name<'_>) -> Option<T>) -> Result<T, String> {
     let pem = STANDARD.decode(request).map_err(|error| error.to_string())?;
     let block = Pem::iter_from_buffer(&pem).flatten().find(|block| block.label == "CERTIFICATE REQUEST");
     let block = block.ok_or("PEM block type must be CERTIFICATE REQUEST")?;
     let (_, request) = X509CertificationRequest::from_der(&block.contents).map_err(|error| error.to_string())?;
-    let organizations = request.certification_request_info.subject.iter_organization().map(text);
-    organizations.collect::<Option<_>>().ok_or_else(|| "x509: unsupported string type".to_owned())
+    read(&request.certification_request_info.subject).ok_or_else(|| "x509: unsupported string type".to_owned())
 }
 
-/// The text of a name, if it has one of the string types that Go reads.
-fn text(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
-    let value = attribute.attr_value();
-    let text = attribute.as_str().map(str::to_owned).ok();
-    text.or_else(|| value.as_bmpstring().map(|text| text.string()).ok())
-        .or_else(|| value.as_teletexstring().map(|text| text.string()).ok())
+/// The organizations of a certificate request: the groups that the certificate would be of.
+fn organizations(request: &str) -> Result<Vec<String>, String> {
+    read_subject(request, |subject| subject.iter_organization().map(attribute_text).collect())
 }
 
 #[cfg(test)]

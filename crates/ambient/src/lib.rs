@@ -8,12 +8,14 @@
 mod clock;
 mod panics;
 mod random;
+mod stable_hash;
 mod time_shift;
 
 pub use clock::Clock;
 pub use jiff::{SignedDuration, Timestamp};
 pub use panics::Panics;
 pub use random::Random;
+pub use stable_hash::stable_hash;
 pub use time_shift::TimeShift;
 
 /// A component's access to its environment: the wall clock and a source of randomness.

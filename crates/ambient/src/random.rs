@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::stable_hash;
+
 /// The characters of generated names. In Kubernetes: `k8s.io/apimachinery/pkg/util/rand`.
 const NAME_SIGNS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -31,10 +33,7 @@ impl Random {
 
     /// The stream of the component `name`; it depends on the seed and the path of names, not on previous use.
     pub fn split(&self, name: &str) -> Self {
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        Self::from_seed(mix(self.seed ^ mix(hash)))
+        Self::from_seed(mix(self.seed ^ mix(stable_hash(name))))
     }
 
     /// The seed of this stream, for a report on how to repeat a run.

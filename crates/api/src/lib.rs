@@ -24,4 +24,5 @@ mod toleration;
 mod volume_matching;
 
 pub use generated::*;
+pub use node_selector::{NodeTerm, allows_node};
 pub use pod::controller_of;

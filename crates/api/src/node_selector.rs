@@ -1,9 +1,22 @@
+use std::collections::BTreeMap;
+
 use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector};
 
 use crate::core_v1::{Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec};
 
+/// A [`NodeSelectorTerm`] whose requirements are parsed: one alternative of a node selector.
+///
+/// In Kubernetes: `nodeSelectorTerm` of `component-helpers/scheduling/corev1/nodeaffinity`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeTerm {
+    /// On the labels.
+    pub expressions: LabelSelector,
+    /// On the fields; only `metadata.name` exists.
+    pub fields: LabelSelector,
+}
+
 impl NodeSelectorRequirement {
-    /// The requirement, ready to match.
+    /// The requirement, parsed.
     pub fn to_requirement(&self) -> LabelRequirement {
         LabelRequirement {
             key: self.key.clone(),
@@ -20,20 +33,55 @@ impl NodeSelectorRequirement {
     }
 }
 
-impl NodeSelectorTerm {
-    /// Whether a node is selected; an empty term selects nothing.
-    pub fn matches(&self, node: &Node) -> bool {
-        if self.match_expressions.is_empty() && self.match_fields.is_empty() {
-            return false;
-        }
-        let all_of = |requirements: &[NodeSelectorRequirement]| LabelSelector {
+impl From<&NodeSelectorTerm> for NodeTerm {
+    fn from(term: &NodeSelectorTerm) -> Self {
+        let all = |requirements: &[NodeSelectorRequirement]| LabelSelector {
             requirements: requirements.iter().map(NodeSelectorRequirement::to_requirement).collect(),
             nothing: false,
         };
-        let name = node.metadata.name.as_deref().unwrap_or_default();
-        all_of(&self.match_expressions).matches(&node.metadata.labels)
-            && all_of(&self.match_fields).matches_by(|field| (field == "metadata.name").then_some(name))
+        Self { expressions: all(&term.match_expressions), fields: all(&term.match_fields) }
     }
+}
+
+impl NodeSelectorTerm {
+    /// Whether it matches a node.
+    pub fn matches(&self, node: &Node) -> bool {
+        NodeTerm::from(self).matches(node.metadata.name.as_deref().unwrap_or_default(), &node.metadata.labels)
+    }
+}
+
+impl NodeTerm {
+    /// Whether all requirements match the node with this name and these labels; a term without requirements matches
+    /// no node.
+    pub fn matches(&self, name: &str, labels: &BTreeMap<String, String>) -> bool {
+        if self.expressions.is_everything() && self.fields.is_everything() {
+            return false;
+        }
+        self.expressions.matches(labels) && self.fields.matches_by(|field| (field == "metadata.name").then_some(name))
+    }
+
+    /// The only node that can match, if a requirement on the name determines it.
+    pub fn only_node(&self) -> Option<&str> {
+        let is_name = |field: &&LabelRequirement| field.key == "metadata.name" && field.operator == LabelOperator::In;
+        match self.fields.requirements.iter().find(is_name)?.values.as_slice() {
+            [name] => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a node selector and required node affinity allow the node with this name and these labels: all labels of
+/// the selector, and one of the terms.
+///
+/// In Kubernetes: `nodeaffinity.RequiredNodeAffinity.Match`.
+pub fn allows_node(
+    selector: &BTreeMap<String, String>,
+    required: Option<&[NodeTerm]>,
+    name: &str,
+    labels: &BTreeMap<String, String>,
+) -> bool {
+    selector.iter().all(|(key, value)| labels.get(key) == Some(value))
+        && required.is_none_or(|terms| terms.iter().any(|term| term.matches(name, labels)))
 }
 
 impl PodSpec {
@@ -43,8 +91,10 @@ impl PodSpec {
     pub fn allows_node(&self, node: &Node) -> bool {
         let affinity = self.affinity.as_deref().and_then(|affinity| affinity.node_affinity.as_deref());
         let required = affinity.and_then(|nodes| nodes.required_during_scheduling_ignored_during_execution.as_deref());
-        self.node_selector.iter().all(|(key, value)| node.metadata.labels.get(key) == Some(value))
-            && required.is_none_or(|selector| selector.node_selector_terms.iter().any(|term| term.matches(node)))
+        let terms: Option<Vec<NodeTerm>> =
+            required.map(|selector| selector.node_selector_terms.iter().map(NodeTerm::from).collect());
+        let name = node.metadata.name.as_deref().unwrap_or_default();
+        allows_node(&self.node_selector, terms.as_deref(), name, &node.metadata.labels)
     }
 }
 
@@ -76,9 +126,11 @@ mod tests {
         let many_cores = requirement("cores", "Gt", &["4"]);
         let slow = requirement("disk", "NotIn", &["ssd"]);
         let named = requirement("metadata.name", "In", &["n"]);
-        assert!(term(std::slice::from_ref(&many_cores), &[named]).matches(&node));
+        let many_cores_of_n = term(std::slice::from_ref(&many_cores), &[named]);
+        assert!(many_cores_of_n.matches(&node));
+        assert_eq!(NodeTerm::from(&many_cores_of_n).only_node(), Some("n"));
         assert!(!term(&[many_cores.clone(), slow.clone()], &[]).matches(&node));
-        assert!(!term(&[], &[]).matches(&node));
+        assert!(!term(&[], &[]).matches(&node), "an empty term matches no node");
 
         let with_terms = |terms: Vec<NodeSelectorTerm>| {
             let selector = NodeSelector { node_selector_terms: terms, ..NodeSelector::default() };

@@ -2,9 +2,8 @@
 //!
 //! In Kubernetes: `proxyHandler` of kube-aggregator, with `UpgradeAwareHandler` and `NewAuthProxyRoundTripper`.
 
-use std::fmt::Write;
-
 use axum::body::Body;
+use coracle_meta::percent;
 use coracle_registry::User;
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -129,28 +128,10 @@ fn identify(headers: &mut HeaderMap, user: &User) -> Result<(), String> {
     }
     for (key, values) in &user.extra {
         for value in values {
-            add(&format!("x-remote-extra-{}", escaped(key)), value)?;
+            add(&format!("x-remote-extra-{}", percent::header_key(key)), value)?;
         }
     }
     Ok(())
-}
-
-/// A key as part of a header's name. In Kubernetes: `headerKeyEscape`.
-fn escaped(key: &str) -> String {
-    let mut name = String::new();
-    for byte in key.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => name.push(char::from(byte)),
-            b'!' | b'#' | b'$' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~' => {
-                name.push(char::from(byte));
-            }
-            _ => {
-                // Writing to a String does not fail.
-                let _ = write!(name, "%{byte:02X}");
-            }
-        }
-    }
-    name
 }
 
 /// Removes hop-by-hop headers, including those that the header `Connection` lists.
@@ -176,12 +157,6 @@ fn remove_hops(headers: &mut HeaderMap) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn invalid_characters_of_a_header_key_are_escaped() {
-        assert_eq!(escaped("authentication.kubernetes.io/pod-name"), "authentication.kubernetes.io%2Fpod-name");
-        assert_eq!(escaped("a%b c"), "a%25b%20c");
-    }
 
     #[test]
     fn hop_by_hop_headers_are_not_forwarded() {

@@ -28,9 +28,9 @@ mod server;
 mod shutdown;
 mod verbs;
 
-pub use answer::yaml::to_yaml;
 pub use audit::{Audit, AuditPolicy, AuditSink};
 pub use axum::body::Body;
+pub use coracle_yaml::to_yaml;
 pub use extension_transport::{ExtensionTransport, NoExtensions, Unreachable};
 pub use front::anonymous::Anonymous;
 pub use front::authenticate::PeerCertificates;

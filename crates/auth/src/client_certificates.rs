@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use coracle_certificates::{attribute_text, common_name};
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
 use sha2::{Digest, Sha256};
 use x509_parser::oid_registry::{Oid, asn1_rs::oid};
 use x509_parser::prelude::{FromDer, X509Certificate};
-use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
 /// The attribute of a subject with the user's uid. In Kubernetes: `asn1.X509UID`.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
@@ -35,22 +35,6 @@ impl Authenticator for ClientCertificates {
 /// The user of a certificate in DER, which the caller has verified; `None` if it has no common name.
 pub fn certified_user(der: &[u8]) -> Option<User> {
     user_of(der).flatten()
-}
-
-/// The text of an attribute, if it has one of the string types that Go reads.
-pub fn attribute_text(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
-    let value = attribute.attr_value();
-    let text = attribute.as_str().map(str::to_owned).ok();
-    text.or_else(|| value.as_bmpstring().map(|text| text.string()).ok())
-        .or_else(|| value.as_teletexstring().map(|text| text.string()).ok())
-}
-
-/// The common name of a subject; the last of several, as in Go; empty if there are none.
-///
-/// # Errors
-/// `None` if it cannot be decoded.
-pub fn common_name(subject: &X509Name<'_>) -> Option<String> {
-    subject.iter_common_name().last().map_or_else(|| Some(String::new()), attribute_text)
 }
 
 /// The user of a certificate in DER; `Some(None)` if the certificate has no common name. `None` if the certificate, its

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use coracle_store::disk::private_folder;
 
 use crate::shell::quoted;
 
@@ -221,12 +222,6 @@ fn foreign_owner(folder: &Path) -> Option<u32> {
     let parent = std::path::absolute(folder).ok()?.parent()?.metadata().ok()?;
     let is_shared = parent.mode() & 0o022 != 0;
     (is_shared && owner != rustix::process::geteuid().as_raw()).then_some(owner)
-}
-
-/// Creates a folder and its parents, readable only by the owner.
-pub(crate) fn private_folder(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// Lets git ignore all content of a folder that contains keys.

@@ -1,7 +1,5 @@
-use std::fmt::Write;
-
 use bytes::Bytes;
-use coracle_meta::GroupVersionResource;
+use coracle_meta::{GroupVersionResource, percent};
 use http::Method;
 use serde::Serialize;
 
@@ -234,7 +232,7 @@ impl Query {
         self.text.push(if self.text.is_empty() { '?' } else { '&' });
         self.text.push_str(name);
         self.text.push('=');
-        push_escaped(&mut self.text, value);
+        self.text.extend(percent::component(value));
     }
 
     fn add_if(&mut self, name: &str, value: Option<&str>) {
@@ -265,19 +263,9 @@ fn push_segments(path: &mut String, segments: &[&str]) -> Result<()> {
             return Err(Error::Request { why: format!("{segment:?} cannot be part of a path") });
         }
         path.push('/');
-        push_escaped(path, segment);
+        path.extend(percent::component(segment));
     }
     Ok(())
-}
-
-fn push_escaped(text: &mut String, value: &str) {
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            write!(text, "%{byte:02X}").expect("writing to a string cannot fail");
-        }
-    }
 }
 
 #[cfg(test)]

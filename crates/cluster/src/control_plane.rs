@@ -8,9 +8,10 @@ use coracle_auth::{
     StaticTokens, TokenRequests, TokenWebhook,
 };
 use coracle_journal::Recorder;
+use coracle_meta::Cidr;
 use coracle_registry::{Admission, Authenticator, ExpressionPool, Outgoing, Registry, RegistryBuilder};
 use coracle_resources::{
-    AuthenticationTrust, Cidr, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
+    AuthenticationTrust, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
 };
 use coracle_storage::Storage;
 use coracle_store::Store;

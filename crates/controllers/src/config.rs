@@ -2,10 +2,11 @@ use std::time::Duration;
 
 use coracle_client::Client;
 use coracle_controller_runtime::{LeaderTimings, Metrics, Process};
+use coracle_meta::Cidr;
 
 use crate::key_files::KeyFiles;
 use crate::keys::{CertificateKeys, TokenKey};
-use crate::{AddressBlock, names};
+use crate::names;
 
 /// The configuration of the controller-manager. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,16 +76,16 @@ pub struct Config {
     /// Whether nodes get a pod CIDR. `--allocate-node-cidrs`
     pub allocate_node_cidrs: bool,
     /// The pod CIDRs of the cluster: one block, or one for each family. `--cluster-cidr`
-    pub cluster_cidrs: Vec<AddressBlock>,
+    pub cluster_cidrs: Vec<Cidr>,
     /// The mask size of a node's IPv4 block. `--node-cidr-mask-size`, `--node-cidr-mask-size-ipv4`
     pub node_cidr_mask_ipv4: u8,
     /// The mask size of a node's IPv6 block. `--node-cidr-mask-size`, `--node-cidr-mask-size-ipv6`
     pub node_cidr_mask_ipv6: u8,
     /// Service CIDRs, which are not allocated to nodes. `--service-cluster-ip-range`
-    pub node_ipam_service_cidrs: Vec<AddressBlock>,
+    pub node_ipam_service_cidrs: Vec<Cidr>,
     /// The addresses for Services of type LoadBalancer; without it they get none. `--service-lb-range`, which
     /// Kubernetes does not have
-    pub service_lb_range: Option<AddressBlock>,
+    pub service_lb_range: Option<Cidr>,
     /// How long a token Secret must be unused before it is removed; not zero.
     /// `--legacy-service-account-token-clean-up-period`
     pub legacy_token_clean_up_period: Duration,
@@ -174,8 +175,8 @@ impl Config {
     }
 
     /// The mask size of a node's block of this family.
-    pub(crate) fn node_cidr_mask(&self, cidr: AddressBlock) -> u8 {
-        if cidr.is_v6() { self.node_cidr_mask_ipv6 } else { self.node_cidr_mask_ipv4 }
+    pub(crate) fn node_cidr_mask(&self, cidr: Cidr) -> u8 {
+        if cidr.is_ipv6() { self.node_cidr_mask_ipv6 } else { self.node_cidr_mask_ipv4 }
     }
 
     /// Why nodes cannot get pod CIDRs with this configuration: the flag, and the values it accepts.
@@ -183,15 +184,15 @@ impl Config {
         if !self.allocate_node_cidrs {
             return None;
         }
-        let fits = |cidr: &AddressBlock| {
+        let fits = |cidr: &Cidr| {
             let mask = self.node_cidr_mask(*cidr);
-            let most = if cidr.is_v6() { 128 } else { 32 };
+            let most = if cidr.is_ipv6() { 128 } else { 32 };
             // In Kubernetes, too, an IPv6 block is split into at most 2^16 blocks.
-            (cidr.prefix()..=most).contains(&mask) && (!cidr.is_v6() || mask - cidr.prefix() <= 16)
+            (cidr.prefix()..=most).contains(&mask) && (!cidr.is_ipv6() || mask - cidr.prefix() <= 16)
         };
         match self.cluster_cidrs.as_slice() {
             [] => Some(("cluster-cidr", "a block of addresses, or one of each family")),
-            [one, other] if one.is_v6() == other.is_v6() => Some(("cluster-cidr", "one block of each family")),
+            [one, other] if one.is_ipv6() == other.is_ipv6() => Some(("cluster-cidr", "one block of each family")),
             [_, _, _, ..] => Some(("cluster-cidr", "one block of each family")),
             cidrs if cidrs.iter().all(fits) => None,
             _ => Some(("node-cidr-mask-size", "a prefix that cuts the cluster's block into at most 2^16")),

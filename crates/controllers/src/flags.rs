@@ -1,7 +1,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{AddressBlock, Config, names};
+use coracle_meta::Cidr;
+
+use crate::{Config, names};
 
 /// A flag that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -233,9 +235,13 @@ impl Flag {
         self.value.parse().map_err(|_| self.wrong("a number such as 24"))
     }
 
-    fn blocks(&self) -> Result<Vec<AddressBlock>, FlagError> {
-        let blocks = self.value.split(',').filter(|block| !block.trim().is_empty()).map(str::parse);
-        blocks.collect::<Result<Vec<AddressBlock>, _>>().map_err(|_| self.wrong("a block such as 10.244.0.0/16"))
+    fn blocks(&self) -> Result<Vec<Cidr>, FlagError> {
+        let blocks = self
+            .value
+            .split(',')
+            .filter(|block| !block.trim().is_empty())
+            .map(|block| Cidr::parse_sloppy(block.trim()));
+        blocks.collect::<Result<Vec<Cidr>, _>>().map_err(|_| self.wrong("a block such as 10.244.0.0/16"))
     }
 
     fn per_slice(&self) -> Result<usize, FlagError> {

@@ -10,7 +10,6 @@
 //! endpoints of a Service), `volumes`. Not here: queues, workers, caches, ownership, events (`controller-runtime`).
 //! In Kubernetes: `cmd/kube-controller-manager` and `pkg/controller`.
 
-mod address_block;
 mod again;
 mod conditions;
 mod config;
@@ -71,7 +70,6 @@ mod ttl_after_finished;
 mod validating_admission_policy_status;
 mod volume_attributes_class_protection;
 
-pub use address_block::{AddressBlock, NotABlock};
 pub use config::{Autoscaling, Config};
 /// Metrics of the controllers.
 pub use coracle_controller_runtime::Metrics;

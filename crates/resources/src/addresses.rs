@@ -46,6 +46,11 @@ pub(crate) fn wrong_canonical_ip(text: &str) -> Vec<String> {
     }
 }
 
+/// `IPv4` or `IPv6`.
+pub(crate) fn family(address: IpAddr) -> &'static str {
+    if address.is_ipv4() { "IPv4" } else { "IPv6" }
+}
+
 /// Whether an address is written in a deprecated form.
 fn is_outdated(text: &str) -> bool {
     match text.parse() {

@@ -48,7 +48,7 @@ pub fn kubernetes_service(config: &Config, port: u16) -> Object {
         "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": port}],
     });
     if let Some(range) = config.service_cluster_ip_ranges.first() {
-        spec["clusterIP"] = range.at(1).to_string().into();
+        spec["clusterIP"] = range.address_at(1).to_string().into();
     }
     let mut service = object("", "Service", "kubernetes", json!({"spec": spec}));
     service.set("metadata.namespace", "default");

@@ -1,4 +1,4 @@
-use crate::cidr::Cidr;
+use coracle_meta::Cidr;
 
 /// The configuration of the cluster that kinds need.
 #[derive(Clone, Debug)]

@@ -12,7 +12,6 @@
 mod addresses;
 mod bootstrap;
 mod built_in;
-mod cidr;
 mod config;
 mod create_if_missing;
 mod kinds;
@@ -56,7 +55,6 @@ mod volume_claim_spec;
 pub use aggregation::LocalApiServices;
 pub use authentication_trust::{AuthenticationTrust, TrustedProxies};
 pub use bootstrap::{bootstrap, kubernetes_service};
-pub use cidr::{Cidr, NotACidr};
 pub use config::Config;
 pub use create_if_missing::{API_SERVER_MANAGER, create, create_if_missing};
 pub use kinds::kinds;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_meta::{Cidr, GroupVersionResource, Object, Status};
 use coracle_registry::{DeleteOptions, Registry, Request, Verb};
-use coracle_resources::{Cidr, Config, kinds};
+use coracle_resources::{Config, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
 use serde_json::{Value, json};

@@ -1,109 +1,40 @@
-use std::fmt;
-
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::{Location, Spanned};
+use coracle_yaml::{Location, YamlNode, YamlValue};
 
 use crate::path::Position;
 
 /// The location of a part of the object that begins at `start` in a YAML text. `None` if the text has no such part.
 pub(crate) fn place_in(text: &str, start: Location, path: &[Position]) -> Option<Location> {
-    let root: Spanned<Placed> = serde_saphyr::from_str(text).ok()?;
-    let object = find(&root, start)?;
+    let root = YamlNode::parse(text).ok()?;
     let mut place = start;
-    let mut here = object;
+    let mut here = find(&root, start)?;
     for position in path {
-        let (at, below) = match (&here.value, position) {
-            (Placed::Map(fields), Position::Key(name)) => {
-                let (key, value) = fields.iter().find(|(key, _)| key.value == *name)?;
-                (key.referenced, value)
+        (place, here) = match (&here.value, position) {
+            (YamlValue::Object(fields), Position::Key(name)) => {
+                let field = fields.iter().find(|field| field.name == *name)?;
+                (field.location, &field.node)
             }
-            (Placed::List(items), Position::Item(at)) => items.get(*at).map(|item| (item.referenced, item))?,
+            (YamlValue::List(items), Position::Item(at)) => items.get(*at).map(|item| (item.location, item))?,
             _ => return Some(place),
         };
-        (place, here) = (at, below);
     }
     Some(place)
 }
 
-/// A YAML value that knows the locations of its parts.
-enum Placed {
-    Map(Vec<(Spanned<String>, Spanned<Placed>)>),
-    List(Vec<Spanned<Placed>>),
-    Other,
-}
-
-fn find(root: &Spanned<Placed>, start: Location) -> Option<&Spanned<Placed>> {
-    let is_there = (root.referenced.line(), root.referenced.column()) == (start.line(), start.column());
-    match &root.value {
-        Placed::Map(_) if is_there => Some(root),
-        Placed::Map(fields) => fields.iter().find_map(|(_, value)| find(value, start)),
-        Placed::List(items) => items.iter().find_map(|item| find(item, start)),
-        Placed::Other => None,
-    }
-}
-
-impl<'de> Deserialize<'de> for Placed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-
-        impl<'de> Visitor<'de> for Read {
-            type Value = Placed;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Placed, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(key) = map.next_key()? {
-                    fields.push((key, map.next_value()?));
-                }
-                Ok(Placed::Map(fields))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Placed, A::Error> {
-                let mut all = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    all.push(item);
-                }
-                Ok(Placed::List(all))
-            }
-
-            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Placed, E> {
-                Ok(Placed::Other)
-            }
-
-            fn visit_i64<E: de::Error>(self, _: i64) -> Result<Placed, E> {
-                Ok(Placed::Other)
-            }
-
-            fn visit_u64<E: de::Error>(self, _: u64) -> Result<Placed, E> {
-                Ok(Placed::Other)
-            }
-
-            fn visit_f64<E: de::Error>(self, _: f64) -> Result<Placed, E> {
-                Ok(Placed::Other)
-            }
-
-            fn visit_str<E: de::Error>(self, _: &str) -> Result<Placed, E> {
-                Ok(Placed::Other)
-            }
-
-            fn visit_unit<E: de::Error>(self) -> Result<Placed, E> {
-                Ok(Placed::Other)
-            }
-
-            fn visit_none<E: de::Error>(self) -> Result<Placed, E> {
-                Ok(Placed::Other)
-            }
-        }
-
-        deserializer.deserialize_any(Read)
+/// The object that begins at `start`.
+fn find(node: &YamlNode, start: Location) -> Option<&YamlNode> {
+    let is_there = (node.location.line(), node.location.column()) == (start.line(), start.column());
+    match &node.value {
+        YamlValue::Object(_) if is_there => Some(node),
+        YamlValue::Object(fields) => fields.iter().find_map(|field| find(&field.node, start)),
+        YamlValue::List(items) => items.iter().find_map(|item| find(item, start)),
+        YamlValue::Scalar(_) => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_saphyr::Spanned;
+
     use super::*;
 
     #[derive(serde::Deserialize)]

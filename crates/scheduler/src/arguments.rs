@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::pod_info::{NodeSelectorTerm, SpreadConstraint};
+use coracle_api::NodeTerm;
+
+use crate::pod_info::SpreadConstraint;
 use crate::resources::ResourceName;
 
 /// The arguments of all plug-ins of a profile. In Kubernetes: `pluginConfig`.
@@ -83,8 +85,8 @@ impl Default for BalancedArguments {
 /// In Kubernetes: `NodeAffinityArgs`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AddedAffinity {
-    pub(crate) required: Option<Vec<NodeSelectorTerm>>,
-    pub(crate) preferred: Vec<(i64, NodeSelectorTerm)>,
+    pub(crate) required: Option<Vec<NodeTerm>>,
+    pub(crate) preferred: Vec<(i64, NodeTerm)>,
 }
 
 /// The spread constraints of pods without any. In Kubernetes: `PodTopologySpreadArgs`.

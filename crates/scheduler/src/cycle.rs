@@ -262,7 +262,7 @@ fn highest(nodes: &[&NodeInfo], totals: &[i64], chosen: usize) -> BTreeMap<Strin
 mod tests {
     use super::*;
     use crate::resources::Resources;
-    use crate::taints::Taint;
+    use coracle_api::core_v1::Taint;
     use coracle_meta::ObjectKey;
     use proptest::prelude::*;
 

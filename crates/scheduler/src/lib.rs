@@ -62,8 +62,7 @@ pub use message::FitError;
 pub use metrics::Metrics;
 pub use node_info::NodeInfo;
 pub use pod_info::{
-    AffinityTerm, Bound, Disk, HostPort, NodeSelectorTerm, PodClaims, PodInfo, PodVolumes, SpreadConstraint, Unbound,
-    VolumeInfo,
+    AffinityTerm, Bound, Disk, HostPort, PodClaims, PodInfo, PodVolumes, SpreadConstraint, Unbound, VolumeInfo,
 };
 pub use preemption::{Budget, Victims, preempt};
 pub use profile::Profile;
@@ -74,4 +73,3 @@ pub use resources::Resources;
 pub use scheduler::run;
 pub use snapshot::Snapshot;
 pub use state::{Attempt, Decision, Room, State, Surroundings};
-pub use taints::{Taint, Toleration};

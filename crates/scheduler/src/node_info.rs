@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use coracle_api::core_v1::Taint;
 use coracle_meta::ObjectKey;
 
 use crate::pod_info::PodInfo;
 use crate::resources::Resources;
-use crate::taints::Taint;
 
 /// A node with the pods on it; large parts are shared, so that a copy for a trial is cheap.
 ///
@@ -20,7 +20,7 @@ pub struct NodeInfo {
     pub(crate) is_supposed: bool,
     /// Whether it is cordoned.
     pub unschedulable: bool,
-    /// Its taints.
+    /// Its taints, without their times.
     pub taints: Arc<[Taint]>,
     /// The pods on it, bound or assumed, sorted by key; without finished ones.
     pub pods: Vec<Arc<PodInfo>>,

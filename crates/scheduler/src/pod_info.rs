@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use coracle_api::core_v1::PersistentVolumeClaim;
+use coracle_api::NodeTerm;
+use coracle_api::core_v1::{PersistentVolumeClaim, Taint, Toleration};
 use coracle_meta::{LabelSelector, ObjectKey};
 
 use crate::resources::Resources;
-use crate::taints::Toleration;
 
 /// The properties of a pod that scheduling reads, extracted once. In Kubernetes: `framework.PodInfo`.
 // The field order is the memory layout: the fields of existing pods that checks read are together at the beginning.
@@ -37,10 +37,10 @@ pub struct PodInfo {
     /// `spec.nodeSelector`
     pub node_selector: BTreeMap<String, String>,
     /// Required node affinity: one of the terms must match; `None` without it.
-    pub required_nodes: Option<Vec<NodeSelectorTerm>>,
+    pub required_nodes: Option<Vec<NodeTerm>>,
     /// Preferred node affinity, with weights.
-    pub preferred_nodes: Vec<(i64, NodeSelectorTerm)>,
-    /// Its tolerations.
+    pub preferred_nodes: Vec<(i64, NodeTerm)>,
+    /// Its tolerations, without their seconds.
     pub tolerations: Vec<Toleration>,
     /// The host ports of its containers.
     pub host_ports: Vec<HostPort>,
@@ -129,7 +129,7 @@ pub struct VolumeInfo {
     /// Its name.
     pub name: String,
     /// The nodes from which it is accessible: one of the terms must match; `None` for all nodes.
-    pub nodes: Option<Vec<NodeSelectorTerm>>,
+    pub nodes: Option<Vec<NodeTerm>>,
     /// The zones and regions in its labels, by label.
     pub zones: Vec<(String, BTreeSet<String>)>,
 }
@@ -167,15 +167,6 @@ impl HostPort {
         let any = |port: &Self| port.ip == "0.0.0.0";
         self.port == other.port && self.protocol == other.protocol && (self.ip == other.ip || any(self) || any(other))
     }
-}
-
-/// One alternative of a node selector: all its requirements must match. In Kubernetes: `core/v1.NodeSelectorTerm`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NodeSelectorTerm {
-    /// On the labels.
-    pub expressions: LabelSelector,
-    /// On the fields; only `metadata.name` exists.
-    pub fields: LabelSelector,
 }
 
 /// A term of pod affinity or anti-affinity. In Kubernetes: `framework.AffinityTerm`.
@@ -246,7 +237,7 @@ impl PodInfo {
     }
 
     /// Whether it tolerates this taint.
-    pub fn tolerates(&self, taint: &crate::taints::Taint) -> bool {
+    pub fn tolerates(&self, taint: &Taint) -> bool {
         self.tolerations.iter().any(|toleration| toleration.tolerates(taint))
     }
 }

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use coracle_api::core_v1::{self as core, Container, Node, Pod};
-use coracle_api::meta_v1;
+use coracle_api::core_v1::{self as core, Container, Node, Pod, Taint, Toleration};
 use coracle_api::pod_resources::Amounts;
+use coracle_api::{NodeTerm, meta_v1};
 use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Resource};
 
 use crate::node_info::NodeInfo;
-use crate::pod_info::{
-    AffinityTerm, Disk, HostPort, NodeSelectorTerm, PodClaims, PodInfo, PodVolumes, SpreadConstraint,
-};
+use crate::pod_info::{AffinityTerm, Disk, HostPort, PodClaims, PodInfo, PodVolumes, SpreadConstraint};
 use crate::resources::{Resources, with_assumed};
-use crate::taints::{Taint, Toleration};
 
 /// The scheduling view of a pod. `siblings` selects the pods of its owner and services.
 pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
@@ -45,12 +42,12 @@ pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
         node_selector: spec.node_selector.clone(),
         required_nodes: nodes
             .and_then(|nodes| nodes.required_during_scheduling_ignored_during_execution.as_deref())
-            .map(|selector| selector.node_selector_terms.iter().map(node_term).collect()),
+            .map(|selector| selector.node_selector_terms.iter().map(NodeTerm::from).collect()),
         preferred_nodes: nodes
             .map(|nodes| &nodes.preferred_during_scheduling_ignored_during_execution)
             .into_iter()
             .flatten()
-            .map(|preferred| (i64::from(preferred.weight), node_term(&preferred.preference)))
+            .map(|preferred| (i64::from(preferred.weight), NodeTerm::from(&preferred.preference)))
             .collect(),
         tolerations: spec.tolerations.iter().map(toleration).collect(),
         host_ports: spec.containers.iter().flat_map(host_ports).collect(),
@@ -165,25 +162,14 @@ fn host_ports(container: &Container) -> Vec<HostPort> {
         .collect()
 }
 
-fn taint(taint: &core::Taint) -> Taint {
-    Taint { key: taint.key.clone(), value: taint.value.clone(), effect: taint.effect.clone() }
+/// Taints that differ only in what does not matter here are equal.
+fn taint(taint: &Taint) -> Taint {
+    Taint { time_added: None, unknown: None, ..taint.clone() }
 }
 
-fn toleration(toleration: &core::Toleration) -> Toleration {
-    Toleration {
-        key: toleration.key.clone(),
-        any_value: toleration.operator == "Exists",
-        value: toleration.value.clone(),
-        effect: toleration.effect.clone(),
-    }
-}
-
-pub(crate) fn node_term(term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
-    let all = |requirements: &[core::NodeSelectorRequirement]| LabelSelector {
-        requirements: requirements.iter().map(core::NodeSelectorRequirement::to_requirement).collect(),
-        nothing: false,
-    };
-    NodeSelectorTerm { expressions: all(&term.match_expressions), fields: all(&term.match_fields) }
+/// Tolerations that differ only in what does not matter here are equal.
+fn toleration(toleration: &Toleration) -> Toleration {
+    Toleration { toleration_seconds: None, unknown: None, ..toleration.clone() }
 }
 
 /// An absent selector selects nothing, and so does an invalid one, which the API server rejects.

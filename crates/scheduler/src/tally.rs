@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use coracle_api::core_v1::Toleration;
 use coracle_meta::LabelSelector;
 
 use crate::node_affinity::Wanted;
 use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, PodInfo};
-use crate::taints::{Toleration, tolerated};
+use crate::taints::tolerated;
 
 /// Which pods to count, and by which domain.
 #[derive(Clone, Debug, PartialEq)]

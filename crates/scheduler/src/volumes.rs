@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_api::NodeTerm;
 use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use coracle_api::storage_v1::{CSIDriver, CSIStorageCapacity, StorageClass};
 use coracle_client::{Api, Client};
@@ -17,7 +18,7 @@ use tokio::time::timeout;
 use crate::assumed::Assumed;
 use crate::filters::{Placed, ZONE_LABELS};
 use crate::pod_info::{Bound, PodVolumes, Unbound, VolumeInfo};
-use crate::read::{claims_of, node_term};
+use crate::read::claims_of;
 use crate::watch_volumes::largest;
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
@@ -253,7 +254,7 @@ fn volume_info(volume: &PersistentVolume) -> VolumeInfo {
     let required = volume.spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
     VolumeInfo {
         name: volume.metadata.name.clone().unwrap_or_default(),
-        nodes: required.map(|required| required.node_selector_terms.iter().map(node_term).collect()),
+        nodes: required.map(|required| required.node_selector_terms.iter().map(NodeTerm::from).collect()),
         zones: ZONE_LABELS.into_iter().filter_map(|label| Some((label.to_owned(), zones(volume, label)?))).collect(),
     }
 }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use coracle_client::Patch;
 use coracle_template::{Host, Template};
+use coracle_yaml::{At, UnreadFields, YamlError};
 use serde_json::{Value as Json, json};
 
-use crate::document::read::{DocumentNode, Fields};
-use crate::document::refusal::Refusal;
-use crate::document::yaml::from_yaml;
 use crate::expressions::functions::NAMES;
 use crate::finalizers::Finalizers;
+use crate::yaml::from_yaml;
 
 /// One step of a stage; its parts are applied in the order of the fields.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +77,7 @@ pub(crate) struct Change {
 }
 
 impl Step {
-    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let step = Self {
             event: fields.take("event").map(|place| Event::read(&place)).transpose()?,
@@ -92,7 +91,7 @@ impl Step {
     }
 
     /// Reads the steps in the older form. In KWOK: `Convert_v1alpha1_StageSpec_To_internalversion_StageSpec`.
-    pub(crate) fn read_next(place: &DocumentNode<'_>) -> Result<Vec<Self>, Refusal> {
+    pub(crate) fn read_next(place: &At<'_>) -> Result<Vec<Self>, YamlError> {
         let mut fields = place.fields()?;
         let first =
             Self { event: fields.take("event").map(|place| Event::read(&place)).transpose()?, ..Self::default() };
@@ -110,12 +109,12 @@ impl Step {
 }
 
 impl Event {
-    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let event_type = fields.take("type");
         let word = event_type.as_ref().map_or(Ok("Normal"), |place| place.text())?.to_owned();
         if let Some(place) = event_type.filter(|_| !matches!(word.as_str(), "Normal" | "Warning")) {
-            return Err(place.refused(format!("{word:?} is neither Normal nor Warning")));
+            return Err(place.error(format!("{word:?} is neither Normal nor Warning")));
         }
         let event = Self { event_type: word, reason: fields.text("reason")?, message: fields.text("message")? };
         fields.end()?;
@@ -124,7 +123,7 @@ impl Event {
 }
 
 impl PatchStep {
-    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let patch = Self {
             subresource: fields.text("subresource")?,
@@ -141,7 +140,7 @@ impl PatchStep {
     }
 
     /// Reads `statusTemplate` and the fields that belong to it.
-    fn read_status(fields: &mut Fields<'_>) -> Result<Option<Self>, Refusal> {
+    fn read_status(fields: &mut UnreadFields<'_>) -> Result<Option<Self>, YamlError> {
         let template = fields.take("statusTemplate");
         let subresource = fields.take("statusSubresource");
         let user = read_user(fields, "statusPatchAs")?;
@@ -164,7 +163,7 @@ impl PatchStep {
 }
 
 impl ApplyStep {
-    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let form = fields.take("type").map(|place| Form::read(&place, &[Form::Apply, Form::Merge, Form::Strategic]));
         let apply = Self {
@@ -187,13 +186,13 @@ impl Form {
     const WORDS: [(&str, Self); 4] =
         [("json", Self::Json), ("merge", Self::Merge), ("strategic", Self::Strategic), ("apply", Self::Apply)];
 
-    fn read(place: &DocumentNode<'_>, allowed: &[Self]) -> Result<Self, Refusal> {
+    fn read(place: &At<'_>, allowed: &[Self]) -> Result<Self, YamlError> {
         let word = place.text()?;
         let allowed = || Self::WORDS.iter().filter(|(_, form)| allowed.contains(form));
         let found = allowed().find(|(known, _)| *known == word).map(|(_, form)| *form);
         found.ok_or_else(|| {
             let words: Vec<&str> = allowed().map(|(word, _)| *word).collect();
-            place.refused(format!("{word:?} is not one of {}", words.join(", ")))
+            place.error(format!("{word:?} is not one of {}", words.join(", ")))
         })
     }
 
@@ -253,12 +252,12 @@ fn below(operations: Json, root: &str) -> Result<Json, String> {
     Ok(Json::Array(operations))
 }
 
-fn read_template(place: &DocumentNode<'_>) -> Result<Arc<Template>, Refusal> {
+fn read_template(place: &At<'_>) -> Result<Arc<Template>, YamlError> {
     let template = Template::parse(place.text()?.trim(), NAMES);
-    template.map(Arc::new).map_err(|error| place.refused(format!("template: {error}")))
+    template.map(Arc::new).map_err(|error| place.error(format!("template: {error}")))
 }
 
-fn read_user(fields: &mut Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+fn read_user(fields: &mut UnreadFields<'_>, name: &str) -> Result<Option<String>, YamlError> {
     let Some(place) = fields.take(name) else { return Ok(None) };
     let mut fields = place.fields()?;
     let user = fields.need("username")?.text()?.to_owned();

@@ -1,9 +1,7 @@
 //! Changes of an object's finalizers. In KWOK: `lifecycle.finalizersModify`.
 
+use coracle_yaml::{At, UnreadFields, YamlError};
 use serde_json::{Value as Json, json};
-
-use crate::document::read::{DocumentNode, Fields};
-use crate::document::refusal::Refusal;
 
 /// The finalizers to add, and those to remove before.
 #[derive(Clone, Debug)]
@@ -14,7 +12,7 @@ pub(crate) struct Finalizers {
 }
 
 impl Finalizers {
-    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let finalizers = Self {
             add: names(&mut fields, "add")?,
@@ -53,8 +51,8 @@ impl Finalizers {
     }
 }
 
-fn names(fields: &mut Fields<'_>, field: &str) -> Result<Vec<String>, Refusal> {
-    let name = |place: &DocumentNode<'_>| {
+fn names(fields: &mut UnreadFields<'_>, field: &str) -> Result<Vec<String>, YamlError> {
+    let name = |place: &At<'_>| {
         let mut fields = place.fields()?;
         let value = fields.need("value")?.text()?.to_owned();
         fields.end()?;

@@ -1,11 +1,9 @@
 //! A parsed Stage. In KWOK: `v1alpha1.Stage`, `lifecycle.Stage`.
 
 use coracle_meta::{GroupVersion, GroupVersionKind, Object};
+use coracle_yaml::{At, UnreadFields, YamlError, YamlNode};
 use serde_json::Value as Json;
 
-use crate::document::read::{DocumentNode, Fields};
-use crate::document::refusal::Refusal;
-use crate::document::tree::Tree;
 use crate::effect::Step;
 use crate::expressions::delay::Delay;
 use crate::expressions::selector::Selector;
@@ -30,8 +28,8 @@ pub struct Stage {
 
 impl Stage {
     /// Parses an object of the API.
-    pub fn of_object(object: &Object) -> Result<Self, Refusal> {
-        Self::read(&Tree::of_object(object))
+    pub fn of_object(object: &Object) -> Result<Self, YamlError> {
+        Self::read(&YamlNode::from(object.as_value()))
     }
 
     /// Its name.
@@ -44,12 +42,12 @@ impl Stage {
         &self.kind
     }
 
-    pub(crate) fn read(document: &Tree) -> Result<Self, Refusal> {
-        let mut fields = DocumentNode::root(document).fields()?;
+    pub(crate) fn read(document: &YamlNode) -> Result<Self, YamlError> {
+        let mut fields = At::root(document).fields()?;
         for (name, expected) in [("kind", "Stage"), ("apiVersion", API_VERSION)] {
             let place = fields.need(name)?;
             if place.text()? != expected {
-                return Err(place.refused(format!("must be {expected}, not {}", place.text()?)));
+                return Err(place.error(format!("must be {expected}, not {}", place.text()?)));
             }
         }
         let mut metadata = fields.need("metadata")?.fields()?;
@@ -61,10 +59,10 @@ impl Stage {
         Self::read_spec(name, spec.fields()?)
     }
 
-    fn read_spec(name: String, mut spec: Fields<'_>) -> Result<Self, Refusal> {
+    fn read_spec(name: String, mut spec: UnreadFields<'_>) -> Result<Self, YamlError> {
         let kind = read_kind(&spec.need("resourceRef")?)?;
         let selector = spec.take("selector").map(|place| Selector::read(&place)).transpose()?;
-        let weight = spec.take("weight").map_or(Ok(0), |place| place.number())?;
+        let weight = spec.take("weight").map_or(Ok(0), |place| place.count())?;
         let weight_from = spec.take("weightFrom").map(|place| ValueFrom::read(&place)).transpose()?;
         let delay = spec.take("delay").map(|place| Delay::read(&place)).transpose()?;
         let is_immediate = spec.flag("immediateNextStage")?;
@@ -89,14 +87,14 @@ impl Stage {
     }
 }
 
-fn read_kind(place: &DocumentNode<'_>) -> Result<GroupVersionKind, Refusal> {
+fn read_kind(place: &At<'_>) -> Result<GroupVersionKind, YamlError> {
     let mut fields = place.fields()?;
     let group = fields.take("apiGroup");
     let kind = fields.need("kind")?.text()?.to_owned();
     fields.end()?;
     let version = match &group {
         Some(place) => {
-            GroupVersion::parse(place.text()?).ok_or_else(|| place.refused("must be a group and its version"))?
+            GroupVersion::parse(place.text()?).ok_or_else(|| place.error("must be a group and its version"))?
         }
         None => GroupVersion::new("", "v1"),
     };

@@ -7,11 +7,11 @@ use coracle_ambient::Timestamp;
 use coracle_template::Host;
 use serde_json::{Map, Value as Json, json};
 
-use crate::document::yaml::from_yaml;
 use crate::effect::{Change, Effect, Event, Form, effects};
 use crate::expressions::functions::pure;
 use crate::source::parse;
 use crate::stage::Stage;
+use crate::yaml::from_yaml;
 use crate::{Lifecycle, read_stages};
 
 /// Says what was called, as KWOK's tests do.
@@ -136,8 +136,8 @@ fn refused(spec: &str) -> String {
 fn invalid_stages_are_refused_with_line_and_path() {
     let with = |rest: &str| refused(&format!("  resourceRef: {{kind: Pod}}\n{rest}"));
     assert_eq!(refused("  selector: {}\n"), "5: spec: needs resourceRef");
-    assert_eq!(with("  weigth: 1\n"), "7: spec.weigth: is no field of a Stage");
-    assert_eq!(with("  weight: -1\n"), "7: spec.weight: must be an integer of at least 0");
+    assert_eq!(with("  weigth: 1\n"), "7: spec.weigth: unknown field");
+    assert_eq!(with("  weight: -1\n"), "7: spec.weight: must be an integer of at least 0, got -1");
     assert_eq!(
         with("  selector:\n    matchExpressions:\n    - key: '.a |'\n      operator: In\n"),
         "9: spec.selector.matchExpressions[0].key: \".a |\" is no jq"

@@ -8,13 +8,11 @@ use coracle_api::core_v1::{Container, Node, Pod};
 use coracle_expression::{Environment, Expression, Type, Variables};
 use coracle_kubelet_api::{UsageOverride, UsageOverrides};
 use coracle_meta::{Object, ObjectKey, Quantity};
+use coracle_yaml::{At, UnreadFields, YamlError, YamlNode, YamlValue};
 use parking_lot::RwLock;
 use serde_json::Value as Json;
 use tokio::sync::Notify;
 
-use crate::document::read::{DocumentNode, Fields};
-use crate::document::refusal::Refusal;
-use crate::document::tree::{Part, Tree};
 use crate::stage::API_VERSION;
 
 /// The kinds of usage objects.
@@ -105,16 +103,16 @@ impl Usages {
 
 impl PodUsage {
     /// Parses an object of the API.
-    pub(crate) fn of_object(kind: &str, object: &Object) -> Result<Self, Refusal> {
-        Self::read(kind, &Tree::of_object(object))
+    pub(crate) fn of_object(kind: &str, object: &Object) -> Result<Self, YamlError> {
+        Self::read(kind, &YamlNode::from(object.as_value()))
     }
 
-    fn read(kind: &str, document: &Tree) -> Result<Self, Refusal> {
-        let mut fields = DocumentNode::root(document).fields()?;
+    fn read(kind: &str, document: &YamlNode) -> Result<Self, YamlError> {
+        let mut fields = At::root(document).fields()?;
         for (name, expected) in [("kind", kind), ("apiVersion", API_VERSION)] {
             let place = fields.need(name)?;
             if place.text()? != expected {
-                return Err(place.refused(format!("must be {expected}, not {}", place.text()?)));
+                return Err(place.error(format!("must be {expected}, not {}", place.text()?)));
             }
         }
         fields.need("metadata")?;
@@ -145,7 +143,7 @@ impl PodUsage {
 }
 
 impl Selected {
-    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let (namespaces, names) = (texts(&mut fields, "matchNamespaces")?, texts(&mut fields, "matchNames")?);
         fields.end()?;
@@ -153,12 +151,12 @@ impl Selected {
     }
 }
 
-fn texts(fields: &mut Fields<'_>, name: &str) -> Result<Vec<String>, Refusal> {
+fn texts(fields: &mut UnreadFields<'_>, name: &str) -> Result<Vec<String>, YamlError> {
     fields.items(name)?.iter().map(|item| item.text().map(str::to_owned)).collect()
 }
 
 impl Group {
-    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let containers = texts(&mut fields, "containers")?;
         let mut amounts = BTreeMap::new();
@@ -177,24 +175,24 @@ impl Group {
 }
 
 impl Amount {
-    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let (value, expression) = (fields.take("value"), fields.take("expression"));
         fields.end()?;
         match (value, expression) {
             (Some(value), _) => {
-                let text = match &value.tree.part {
-                    Part::Scalar(Json::Number(number)) => number.to_string(),
+                let text = match &value.node.value {
+                    YamlValue::Scalar(Json::Number(number)) => number.to_string(),
                     _ => value.text()?.to_owned(),
                 };
-                Quantity::parse(&text).map(Self::Value).map_err(|why| value.refused(format!("{text:?}: {why}")))
+                Quantity::parse(&text).map(Self::Value).map_err(|why| value.error(format!("{text:?}: {why}")))
             }
             (None, Some(expression)) => {
                 let environment = VARIABLES.iter().fold(Environment::new(), |env, name| env.with(*name, Type::Dyn));
                 let compiled = Expression::compile_in(&without_quantities(expression.text()?), &environment);
-                compiled.map(Self::Expression).map_err(|error| expression.refused(error.to_string()))
+                compiled.map(Self::Expression).map_err(|error| expression.error(error.to_string()))
             }
-            (None, None) => Err(place.refused("needs one of value and expression")),
+            (None, None) => Err(place.error("needs one of value and expression")),
         }
     }
 

@@ -8,14 +8,12 @@ mod pods;
 mod tokens;
 
 use async_trait::async_trait;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use coracle_certificates::common_name;
 use coracle_meta::{Object, Status};
 use coracle_registry::{Admission, Operation, Review, User};
 use serde_json::Value;
-use x509_parser::pem::Pem;
-use x509_parser::prelude::{FromDer, X509CertificationRequest};
 
+use crate::certificates::read_subject;
 use crate::refusal::forbidden;
 
 /// `NodeRestriction`: see the module.
@@ -134,26 +132,19 @@ fn check_certificate(review: &Review<'_>, node: &str) -> Checked {
     if !signers.contains(&request.text("spec.signerName")) {
         return Ok(());
     }
-    let name = common_name(request.text("spec.request")).map_err(|why| format!("unable to parse csr: {why}"))?;
+    let name =
+        read_subject(request.text("spec.request"), common_name).map_err(|why| format!("unable to parse csr: {why}"))?;
     if name == format!("system:node:{node}") {
         return Ok(());
     }
     Err(format!("can only create a node CSR with CN=system:node:{node}"))
 }
 
-/// The common name of a certificate request (in base64, as in JSON).
-fn common_name(request: &str) -> Result<String, String> {
-    let pem = STANDARD.decode(request).map_err(|error| error.to_string())?;
-    let block = Pem::iter_from_buffer(&pem).flatten().find(|block| block.label == "CERTIFICATE REQUEST");
-    let block = block.ok_or("PEM block type must be CERTIFICATE REQUEST")?;
-    let (_, request) = X509CertificationRequest::from_der(&block.contents).map_err(|error| error.to_string())?;
-    // Go uses the last of several names.
-    let names = request.certification_request_info.subject.iter_common_name();
-    Ok(names.last().and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
     use rcgen::{CertificateParams, DnType, KeyPair};
 
@@ -170,7 +161,7 @@ mod tests {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "system:node:a");
         let request = params.serialize_request(&KeyPair::generate().unwrap()).unwrap();
-        assert_eq!(common_name(&STANDARD.encode(request.pem().unwrap())), Ok("system:node:a".to_owned()));
-        assert!(common_name("bm8=").is_err());
+        assert_eq!(read_subject(&STANDARD.encode(request.pem().unwrap()), common_name), Ok("system:node:a".to_owned()));
+        assert!(read_subject("bm8=", common_name).is_err());
     }
 }

@@ -1,8 +1,8 @@
 use coracle_registry::Stored;
+use coracle_yaml::to_yaml;
 use serde_json::{Map, Value};
 
 use crate::answer::render::Rendering;
-use crate::answer::yaml::to_yaml;
 
 /// The size of a chunk.
 const CHUNK: usize = 64 * 1024;

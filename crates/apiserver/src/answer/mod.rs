@@ -11,5 +11,3 @@ pub(crate) mod respond;
 pub(crate) mod stream;
 mod turns;
 pub(crate) mod unread;
-pub(crate) mod yaml;
-pub(crate) mod yaml_text;

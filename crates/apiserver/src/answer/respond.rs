@@ -1,10 +1,10 @@
 use axum::body::Body;
 use coracle_meta::Status;
+use coracle_yaml::to_yaml;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::answer::negotiate::{Format, Negotiated, Offer, Transform, negotiate};
-use crate::answer::yaml::to_yaml;
 use crate::query::Query;
 
 /// The format of errors for this client: an accepted one of all formats, otherwise JSON.

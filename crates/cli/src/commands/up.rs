@@ -242,7 +242,7 @@ impl Up {
     fn controllers_config(&self) -> Result<controllers::Config> {
         let mut config = controller_flags("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
         if !self.empty && config.service_lb_range.is_none() {
-            config.service_lb_range = LOAD_BALANCERS.parse().ok();
+            config.service_lb_range = coracle_meta::Cidr::parse(LOAD_BALANCERS).ok();
         }
         Ok(config)
     }

@@ -40,7 +40,7 @@ fn a_stage_that_cannot_be_read_ends_the_start_with_its_file_line_and_path() {
     let file = folder.join("stages.yaml");
     let head = "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: a}\nspec:\n";
     let refused = [
-        ("  resourceRef: {kind: Pod}\n  nexxt: {}\n", ":6: spec.nexxt: is no field of a Stage"),
+        ("  resourceRef: {kind: Pod}\n  nexxt: {}\n", ":6: spec.nexxt: unknown field"),
         (
             "  resourceRef: {kind: Pod}\n  next:\n    statusTemplate: '{{ if }}'\n",
             ":7: spec.next.statusTemplate: template: line 1: missing value for command",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coracle_cluster::{Body, Cluster, KeptStore};
-use coracle_meta::{GroupVersion, GroupVersionKind, Quantity, parse_time};
+use coracle_meta::{GroupVersion, GroupVersionKind, Quantity, parse_time, percent};
 use coracle_registry::{ListOptions, Request, Verb};
 use coracle_schema::Table;
 use coracle_schema::sample::{Choices, graft};
@@ -190,16 +190,8 @@ async fn create(cluster: &Cluster, draw: &mut Draw<'_>, templates: &[Template], 
     exaggerate(draw, kind, &mut object);
     let (code, answer) = call(cluster, "POST", path, &object).await;
     assert!(code < 500 || code == 503 || code == 504, "{path}: {answer}");
-    (code == 201).then(|| format!("{path}/{}", path_segment(answer["metadata"]["name"].as_str().unwrap_or_default())))
-}
-
-/// A name as a step of a path: roles, for example, may have any name without slashes and percent signs.
-fn path_segment(name: &str) -> String {
-    let step = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    name.bytes().map(step).collect()
+    (code == 201)
+        .then(|| format!("{path}/{}", percent::component(answer["metadata"]["name"].as_str().unwrap_or_default())))
 }
 
 /// Puts extremes into an object of a kind.

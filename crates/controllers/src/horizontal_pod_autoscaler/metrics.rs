@@ -7,7 +7,7 @@ use coracle_ambient::Timestamp;
 use coracle_api::autoscaling_v2::CrossVersionObjectReference;
 use coracle_client::{Client, Error};
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersion, Quantity, parse_duration, parse_time};
+use coracle_meta::{GroupVersion, Quantity, parse_duration, parse_time, percent};
 use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value;
@@ -154,16 +154,10 @@ async fn list(client: &Client, path: &str, queries: &[(&str, &str)]) -> Result<L
     let queries: Vec<_> = queries
         .iter()
         .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}={}", escape(value)))
+        .map(|(name, value)| format!("{name}={}", percent::component(value)))
         .collect();
     let separator = if queries.is_empty() { "" } else { "?" };
     client.get_path(&format!("{path}{separator}{}", queries.join("&"))).await
-}
-
-/// Escapes text for a query.
-fn escape(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 /// The usage of a pod; `None` if it is not known for all its containers, or for the requested one.
@@ -208,6 +202,6 @@ mod tests {
 
     #[test]
     fn selectors_travel_in_queries() {
-        assert_eq!(escape("app in (a,b),!c"), "app%20in%20%28a%2Cb%29%2C%21c");
+        assert_eq!(percent::component("app in (a,b),!c").to_string(), "app%20in%20%28a%2Cb%29%2C%21c");
     }
 }

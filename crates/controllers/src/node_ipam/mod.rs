@@ -14,7 +14,7 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, reference_to, unless_gone,
 };
 use coracle_informer::{Lister, Notification};
-use coracle_meta::{ObjectKey, Resource};
+use coracle_meta::{Cidr, ObjectKey, Resource};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -22,7 +22,6 @@ use serde_json::json;
 
 use self::decide::Range;
 use crate::Config;
-use crate::address_block::AddressBlock;
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     if !config.allocate_node_cidrs {
@@ -53,9 +52,9 @@ struct NodeAddresses {
     nodes: Lister<Node>,
     ranges: Mutex<Vec<Range>>,
     /// Service CIDRs, which are not allocated to nodes.
-    reserved: Vec<AddressBlock>,
+    reserved: Vec<Cidr>,
     /// Allocations that the cache may not show yet.
-    given: Mutex<BTreeMap<ObjectKey, Vec<AddressBlock>>>,
+    given: Mutex<BTreeMap<ObjectKey, Vec<Cidr>>>,
     events: EventRecorder,
 }
 
@@ -90,12 +89,12 @@ impl Reconciler for NodeAddresses {
 
 impl NodeAddresses {
     /// A free block of each range.
-    fn take(&self, key: &ObjectKey) -> Result<Vec<AddressBlock>, ReconcileError> {
+    fn take(&self, key: &ObjectKey) -> Result<Vec<Cidr>, ReconcileError> {
         let mut given = self.given.lock();
         let nodes = self.nodes.list();
-        let shown = nodes.iter().flat_map(|node| &node.spec.pod_cidrs).filter_map(|cidr| cidr.parse().ok());
+        let shown = nodes.iter().flat_map(|node| &node.spec.pod_cidrs).filter_map(|cidr| Cidr::parse_sloppy(cidr).ok());
         let remembered = given.iter().filter(|(other, _)| *other != key).flat_map(|(_, blocks)| blocks.iter().copied());
-        let taken: Vec<AddressBlock> = shown.chain(remembered).chain(self.reserved.iter().copied()).collect();
+        let taken: Vec<Cidr> = shown.chain(remembered).chain(self.reserved.iter().copied()).collect();
         let mut ranges = self.ranges.lock();
         let take = |(place, range): (usize, &mut Range)| {
             range.next(&taken).ok_or_else(|| {

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use coracle_ambient::Timestamp;
 use coracle_api::networking_v1::{IPAddress, ServiceCIDR};
-use coracle_meta::parse_time;
-
-use crate::address_block::AddressBlock;
+use coracle_meta::{Cidr, parse_time};
 
 /// How long a range is kept after its deletion, so that concurrent allocations from it complete.
 const GRACE: Duration = Duration::from_secs(10);
@@ -36,7 +34,7 @@ pub(super) fn step(
     let Some(deleted) = &range.metadata.deletion_timestamp else { return Step::Ready };
     let others: Vec<_> =
         all.iter().filter(|other| other.metadata.name != range.metadata.name).flat_map(|other| blocks(other)).collect();
-    let has_parent = blocks(range).iter().all(|block| others.iter().any(|other| other.holds(*block)));
+    let has_parent = blocks(range).iter().all(|block| others.iter().any(|other| other.contains_block(*block)));
     let is_left_alone = |address: IpAddr| {
         blocks(range).iter().any(|block| block.has_host(address)) && !others.iter().any(|other| other.has_host(address))
     };
@@ -62,8 +60,8 @@ pub(super) fn sentence(step: &Step) -> &'static str {
 }
 
 /// The CIDR blocks of a range.
-pub(super) fn blocks(range: &ServiceCIDR) -> Vec<AddressBlock> {
-    range.spec.cidrs.iter().filter_map(|cidr| cidr.parse().ok()).collect()
+pub(super) fn blocks(range: &ServiceCIDR) -> Vec<Cidr> {
+    range.spec.cidrs.iter().filter_map(|cidr| Cidr::parse_sloppy(cidr).ok()).collect()
 }
 
 /// The address, if the API server allocated it for a Service.

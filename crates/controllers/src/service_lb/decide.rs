@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use coracle_api::core_v1::Service;
-
-use crate::address_block::AddressBlock;
+use coracle_meta::Cidr;
 
 /// What to do for a Service.
 #[derive(Debug, PartialEq)]
@@ -33,7 +32,7 @@ pub(super) fn addresses(service: &Service) -> Vec<IpAddr> {
 }
 
 /// What to do for a Service; `taken` are the addresses of others.
-pub(super) fn step(service: &Service, range: AddressBlock, taken: &BTreeSet<IpAddr>) -> Step {
+pub(super) fn step(service: &Service, range: Cidr, taken: &BTreeSet<IpAddr>) -> Step {
     let has = addresses(service);
     if !wants_one(service) {
         let is_from_here = !has.is_empty() && has.iter().all(|address| range.has_host(*address));
@@ -49,7 +48,7 @@ pub(super) fn step(service: &Service, range: AddressBlock, taken: &BTreeSet<IpAd
     {
         return Step::Keep;
     }
-    let family = if range.is_v6() { "IPv6" } else { "IPv4" };
+    let family = range.family();
     let families = &service.spec.ip_families;
     if !families.is_empty() && !families.iter().any(|one| one == family) {
         return Step::Refuse(format!("the Service has no address of the family {family} of {range}"));
@@ -91,7 +90,11 @@ mod tests {
     }
 
     fn decided(service: &Service, taken: &[&str]) -> Step {
-        step(service, "10.9.0.0/30".parse().unwrap(), &taken.iter().map(|address| address.parse().unwrap()).collect())
+        step(
+            service,
+            Cidr::parse("10.9.0.0/30").unwrap(),
+            &taken.iter().map(|address| address.parse().unwrap()).collect(),
+        )
     }
 
     fn give(address: &str) -> Step {

@@ -15,14 +15,13 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler,
 };
 use coracle_informer::{Lister, Notification};
-use coracle_meta::{ObjectKey, Resource};
+use coracle_meta::{Cidr, ObjectKey, Resource};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use self::decide::{Step, addresses, wants_one};
 use crate::Config;
-use crate::address_block::AddressBlock;
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let Some(range) = config.service_lb_range else { return std::future::ready(()).boxed() };
@@ -55,7 +54,7 @@ fn concerned(notification: &Notification<Service>, all: &Lister<Service>) -> Vec
 
 struct Balancers {
     services: Lister<Service>,
-    range: AddressBlock,
+    range: Cidr,
     given: Mutex<BTreeMap<ObjectKey, IpAddr>>,
     events: EventRecorder,
 }

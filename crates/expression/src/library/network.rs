@@ -42,8 +42,11 @@ pub(super) fn find(name: &str) -> Option<Function> {
         "isCIDR" => |arguments, _| text(arguments).map(|text| Value::Bool(parse_cidr(text).is_ok())),
         "containsIP" => contains_ip,
         "containsCIDR" => contains_cidr,
-        "prefixLength" => |arguments, _| cidr(arguments).map(|cidr| Value::Int(i64::from(cidr.bits))),
-        "masked" => |arguments, _| cidr(arguments).map(|cidr| Value::opaque(Opaque::Cidr(cidr.masked()))),
+        "prefixLength" => |arguments, _| cidr(arguments).map(|cidr| Value::Int(i64::from(cidr.network.prefix()))),
+        "masked" => |arguments, _| {
+            let network = cidr(arguments)?.network;
+            Ok(Value::opaque(Opaque::Cidr(Cidr { address: network.network(), network })))
+        },
         _ => return None,
     })
 }
@@ -120,38 +123,17 @@ fn parse_cidr(text: &str) -> std::result::Result<Cidr, String> {
     let (address, bits) = text.rsplit_once('/').ok_or_else(|| refuse("no '/'"))?;
     let address: IpAddr =
         address.parse().map_err(|_| refuse(&format!("ParseAddr({}): unable to parse IP", go_quote(address))))?;
-    let most = if address.is_ipv4() { 32 } else { 128 };
     let is_plain =
         !bits.is_empty() && bits.bytes().all(|sign| sign.is_ascii_digit()) && (bits == "0" || !bits.starts_with('0'));
     if !is_plain {
         return Err(refuse(&format!("bad bits after slash: {}", go_quote(bits))));
     }
-    let bits = bits.parse().ok().filter(|bits| *bits <= most).ok_or_else(|| refuse("prefix length out of range"))?;
+    let network = bits.parse().ok().and_then(|bits| coracle_meta::Cidr::new(address, bits));
+    let network = network.ok_or_else(|| refuse("prefix length out of range"))?;
     if is_mapped(address) {
         return Err(format!("IPv4-mapped IPv6 address {quoted} is not allowed"));
     }
-    Ok(Cidr { address, bits })
-}
-
-impl Cidr {
-    /// The network with all host bits zero.
-    fn masked(self) -> Self {
-        let address = match self.address {
-            IpAddr::V4(address) => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(self.bits)).unwrap_or(0);
-                IpAddr::V4((u32::from(address) & mask).into())
-            }
-            IpAddr::V6(address) => {
-                let mask = u128::MAX.checked_shl(128 - u32::from(self.bits)).unwrap_or(0);
-                IpAddr::V6((u128::from(address) & mask).into())
-            }
-        };
-        Self { address, ..self }
-    }
-
-    fn contains(self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.address.is_ipv4() && Self { address, ..self }.masked() == self.masked()
-    }
+    Ok(Cidr { address, network })
 }
 
 fn contains_ip<'v>(arguments: &[Value<'v>], _: &mut crate::meter::Meter) -> Result<'v> {
@@ -162,7 +144,7 @@ fn contains_ip<'v>(arguments: &[Value<'v>], _: &mut crate::meter::Meter) -> Resu
         Value::String(text) => parse_ip(text).map_err(|_| Fault::no_overload())?,
         other => ip(std::slice::from_ref(other))?,
     };
-    Ok(Value::Bool(network.contains(address)))
+    Ok(Value::Bool(network.network.contains(address)))
 }
 
 fn contains_cidr<'v>(arguments: &[Value<'v>], _: &mut crate::meter::Meter) -> Result<'v> {
@@ -173,5 +155,5 @@ fn contains_cidr<'v>(arguments: &[Value<'v>], _: &mut crate::meter::Meter) -> Re
             .map_err(|why| Fault::new(format!("network address parse error during conversion from string: {why}")))?,
         other => cidr(std::slice::from_ref(other))?,
     };
-    Ok(Value::Bool(network.bits <= inner.bits && network.contains(inner.address)))
+    Ok(Value::Bool(network.network.contains_block(inner.network)))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_meta::go_quote;
+use coracle_meta::{go_quote, percent};
 
 use crate::fault::Fault;
 use crate::meter::Meter;
@@ -143,15 +143,7 @@ pub(super) fn parse(text: &str) -> std::result::Result<Url, String> {
         let shown: String = path[at..].chars().take(3).collect();
         return refuse(&format!("invalid URL escape {}", go_quote(&shown)));
     }
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.~$&+,/:;=@%!'()*[]".contains(sign);
-    let path: String = path
-        .chars()
-        .map(|sign| match sign {
-            plain if is_plain(plain) => plain.to_string(),
-            other => other.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect(),
-        })
-        .collect();
-    Ok(url(text, scheme, host, &path, query))
+    Ok(url(text, scheme, host, &percent::path(path).to_string(), query))
 }
 
 fn url(text: &str, scheme: &str, host: &str, path: &str, query: &str) -> Url {

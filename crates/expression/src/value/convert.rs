@@ -92,7 +92,7 @@ impl<'v> Value<'v> {
             }
             Self::Opaque(opaque) => match &**opaque {
                 Opaque::Ip(address) => Self::string(address.to_string()),
-                Opaque::Cidr(cidr) => Self::string(format!("{}/{}", cidr.address, cidr.bits)),
+                Opaque::Cidr(cidr) => Self::string(format!("{}/{}", cidr.address, cidr.network.prefix())),
                 _ => return Err(Fault::no_overload()),
             },
             _ => return Err(Fault::no_overload()),

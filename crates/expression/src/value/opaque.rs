@@ -23,11 +23,12 @@ pub(crate) enum Opaque {
 /// An address. In Kubernetes: `netip.Addr`.
 pub(crate) type Ip = IpAddr;
 
-/// A network: an address, and the length of its prefix.
+/// An address in a network. In Kubernetes: `netip.Prefix`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cidr {
+    /// The address as it was written.
     pub(crate) address: IpAddr,
-    pub(crate) bits: u8,
+    pub(crate) network: coracle_meta::Cidr,
 }
 
 /// A parsed URL. In Kubernetes: `url.URL`.
@@ -67,7 +68,7 @@ impl Opaque {
         match self {
             Self::Ip(IpAddr::V4(_)) => Some(4),
             Self::Ip(IpAddr::V6(_)) => Some(16),
-            Self::Cidr(cidr) => Some(u64::from(cidr.bits).div_ceil(8)),
+            Self::Cidr(cidr) => Some(u64::from(cidr.network.prefix()).div_ceil(8)),
             _ => None,
         }
     }

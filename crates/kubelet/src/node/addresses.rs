@@ -1,12 +1,16 @@
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::Ipv4Addr;
+
+use coracle_meta::Cidr;
 
 /// The first address of simulated nodes.
 const FIRST_NODE: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 2);
 /// The first address of simulated pods; each node has a block of [`SHARE`] addresses.
 const FIRST_POD: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 0);
 /// How many pod addresses a node has.
-const SHARE: u32 = 1024;
+const SHARE: u32 = 1 << (32 - SHARE_PREFIX);
+/// The prefix length of a node's block.
+const SHARE_PREFIX: u8 = 22;
 
 /// The address of the node with this number.
 pub(crate) fn node_address(number: u32) -> String {
@@ -16,7 +20,7 @@ pub(crate) fn node_address(number: u32) -> String {
 /// Allocates pod addresses of one node. An address that a pod has released is not reused immediately.
 #[derive(Clone, Debug)]
 pub(crate) struct PodAddresses {
-    own: Range,
+    own: Cidr,
     last: u32,
 }
 
@@ -24,7 +28,8 @@ impl PodAddresses {
     /// The address block of the node with this number.
     pub(crate) fn of_node(number: u32) -> Self {
         let first = u32::from(FIRST_POD).wrapping_add(number.wrapping_mul(SHARE));
-        Self { own: Range { first: Ipv4Addr::from(first).into(), size: SHARE }, last: 0 }
+        let own = Cidr::new(Ipv4Addr::from(first).into(), SHARE_PREFIX).expect("a prefix of IPv4");
+        Self { own, last: 0 }
     }
 
     /// The offset of the address that was allocated last.
@@ -40,11 +45,12 @@ impl PodAddresses {
     /// The next free address; none if all are taken. A Node with `podCIDRs` uses the first of them, and any other node
     /// its own block.
     pub(crate) fn next(&mut self, taken: &BTreeSet<String>, given: &[String]) -> Option<String> {
-        let range = given.first().and_then(|given| Range::parse(given)).unwrap_or(self.own);
-        // The first address of a range is the network's, and the last is the broadcast address.
-        for _ in 1..range.size.saturating_sub(1) {
-            self.last = self.last % (range.size - 2) + 1;
-            let address = range.at(self.last).to_string();
+        let block = given.first().and_then(|given| Cidr::parse(given).ok()).unwrap_or(self.own);
+        let size = size(block);
+        // The first address of a block is the network's, and the last is the broadcast address.
+        for _ in 1..size.saturating_sub(1) {
+            self.last = self.last % (size - 2) + 1;
+            let address = block.address_at(self.last.into()).to_string();
             if !taken.contains(&address) {
                 return Some(address);
             }
@@ -53,54 +59,25 @@ impl PodAddresses {
     }
 }
 
-/// All addresses of a pod: the first one, and those at the same offset in the other ranges of its node.
+/// All addresses of a pod: the first one, and those at the same offset in the other blocks of its node.
 pub(crate) fn of_all_families(first: &str, given: &[String]) -> Vec<String> {
-    let place = || {
+    let in_others = || {
         let (own, others) = given.split_first()?;
-        let place = Range::parse(own)?.place_of(first.parse().ok()?)?;
-        let others = others.iter().filter_map(|other| Range::parse(other));
-        Some(others.filter(|other| place < other.size).map(|other| other.at(place).to_string()).collect::<Vec<_>>())
+        let own = Cidr::parse(own).ok()?;
+        let offset = own.offset_of(first.parse().ok()?).filter(|offset| *offset < size(own).into())?;
+        let others = others.iter().filter_map(|other| Cidr::parse(other).ok());
+        let others = others.filter(|other| offset < size(*other).into());
+        Some(others.map(|other| other.address_at(offset).to_string()).collect::<Vec<_>>())
     };
-    [vec![first.to_owned()], place().unwrap_or_default()].concat()
+    [vec![first.to_owned()], in_others().unwrap_or_default()].concat()
 }
 
-/// How many addresses of a range are used at most.
+/// How many addresses of a block are used at most.
 const MOST: u32 = 1 << 16;
 
-/// A contiguous range of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
-    first: IpAddr,
-    size: u32,
-}
-
-impl Range {
-    /// Parses `10.244.1.0/24` or `fd00:10:244:1::/64`.
-    fn parse(text: &str) -> Option<Self> {
-        let (first, bits) = text.split_once('/')?;
-        let (first, bits): (IpAddr, u32) = (first.parse().ok()?, bits.parse().ok()?);
-        let width = if first.is_ipv4() { 32 } else { 128 };
-        let free = width - Some(bits).filter(|bits| *bits <= width)?;
-        Some(Self { first, size: 1_u32.checked_shl(free).unwrap_or(MOST).clamp(1, MOST) })
-    }
-
-    fn at(self, place: u32) -> IpAddr {
-        match self.first {
-            IpAddr::V4(first) => Ipv4Addr::from(u32::from(first).wrapping_add(place)).into(),
-            IpAddr::V6(first) => Ipv6Addr::from(u128::from(first).wrapping_add(place.into())).into(),
-        }
-    }
-
-    fn place_of(self, address: IpAddr) -> Option<u32> {
-        let place = match (self.first, address) {
-            (IpAddr::V4(first), IpAddr::V4(address)) => u32::from(address).checked_sub(first.into())?,
-            (IpAddr::V6(first), IpAddr::V6(address)) => {
-                u32::try_from(u128::from(address).checked_sub(first.into())?).ok()?
-            }
-            _ => return None,
-        };
-        Some(place).filter(|place| *place < self.size)
-    }
+/// How many addresses of a block are used.
+fn size(block: Cidr) -> u32 {
+    u32::try_from(block.size()).unwrap_or(MOST).min(MOST)
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionResource, Status};
+use coracle_meta::{GroupVersionResource, Status, percent};
 use coracle_registry::{Connect, Destination, GetOptions, Registry, Request, Verb};
 use serde_json::Value;
 
-use super::pod_connect::{NoProxy, escaped};
+use super::pod_connect::NoProxy;
 
 /// Forwards requests to a node. In Kubernetes: `pkg/registry/core/node/rest.ProxyREST`.
 pub(crate) struct NodeProxy;
@@ -50,9 +50,14 @@ impl Connect for NodeProxy {
         if STREAMS.contains(&first) {
             return Err(not_supported(&format!("{first} goes by way of the pod")));
         }
-        let query: Vec<String> =
-            query.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
-        let path = format!("/{}", path.split('/').map(escaped).collect::<Vec<_>>().join("/"));
+        let query: Vec<String> = query
+            .iter()
+            .map(|(name, value)| format!("{}={}", percent::component(name), percent::component(value)))
+            .collect();
+        let path = format!(
+            "/{}",
+            path.split('/').map(|step| percent::component(step).to_string()).collect::<Vec<_>>().join("/")
+        );
         Ok(Destination {
             node: name.to_owned(),
             path_and_query: if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) },

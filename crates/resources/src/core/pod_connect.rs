@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_meta::{GroupVersionResource, Object, Status, percent};
 use coracle_registry::{Attributes, Connect, Decision, Destination, GetOptions, Registry, Request, Verb};
 
 use coracle_meta::fields::Fields;
@@ -37,7 +37,7 @@ impl Connect for Log {
         let parameters: Vec<String> = query
             .iter()
             .filter(|(name, _)| LOG_PARAMETERS.contains(&name.as_str()))
-            .map(|(name, value)| format!("{name}={}", escaped(value)))
+            .map(|(name, value)| format!("{name}={}", percent::component(value)))
             .collect();
         let path = format!("/containerLogs/{}/{}/{container}", pod.namespace(), pod.name());
         Ok(Destination {
@@ -95,7 +95,7 @@ impl Connect for Stream {
         }
         let flags = STREAM_FLAGS.into_iter().filter(|(flag, _)| is_set(query, flag));
         let flags = flags.map(|(_, at_node)| format!("{at_node}=1"));
-        let command = values(query, "command").into_iter().map(|word| format!("command={}", escaped(word)));
+        let command = values(query, "command").into_iter().map(|word| format!("command={}", percent::component(word)));
         let parameters: Vec<String> = flags.chain(command).collect();
         let path = format!("/{}/{}/{}/{container}", self.name, pod.namespace(), pod.name());
         Ok(Destination { node, path_and_query: format!("{path}?{}", parameters.join("&")), is_stream: true })
@@ -208,15 +208,6 @@ fn container(pod: &Object, query: &[(String, String)]) -> Result<String, Status>
             all.join(" ")
         ))),
     }
-}
-
-/// Escapes a text for a path or a query.
-pub(crate) fn escaped(text: &str) -> String {
-    let sign = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(sign).collect()
 }
 
 /// `proxy` of pods and Services: no program serves HTTP there.

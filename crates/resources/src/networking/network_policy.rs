@@ -1,5 +1,5 @@
 use coracle_meta::fields::{Fields, edit_spec};
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::{Cidr, FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ fn wrong_block(block: &Value, path: &str) -> Wrong {
         return vec![FieldError::required(cidr_path, "")];
     }
     let mut wrong = cidr(whole, &cidr_path);
-    let parsed = crate::cidr::Cidr::parse(whole);
+    let parsed = Cidr::parse(whole);
     for (at, except) in block.list("except").iter().filter_map(Value::as_str).enumerate() {
         let path = format!("{path}.except[{at}]");
         let not_cidr = cidr(except, &path);

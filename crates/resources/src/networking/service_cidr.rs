@@ -1,13 +1,12 @@
 use std::net::IpAddr;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{Cidr, FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
 use crate::addresses::parse_cidr;
 use crate::built_in::{SPEC_AND_METADATA, built_in};
-use crate::cidr::Cidr;
 use crate::field_checks::{Wrong, cidr};
 
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
@@ -78,9 +77,7 @@ fn wrong_cidr(text: &str, path: &str) -> Wrong {
         return invalid("must not have an IPv4-mapped IPv6 address".to_owned());
     }
     match Cidr::parse(text) {
-        Ok(block) if !block.begins_with(parsed) => {
-            invalid("must not have bits set beyond the prefix length".to_owned())
-        }
+        Ok(block) if block.network() != parsed => invalid("must not have bits set beyond the prefix length".to_owned()),
         Ok(block) if block.to_string() != text => {
             invalid(format!("must be in canonical form ({:?})", block.to_string()))
         }

@@ -1,30 +1,28 @@
 //! Reads a scheduler configuration file.
 //!
 //! ```text
-//! text --> document: a tree with lines --> reader: strict fields --> profiles, plug-in sets, arguments --> Config
+//! text --> YamlNode: a tree with lines --> StrictReader: fields --> profiles, plug-in sets, arguments --> Config
 //! ```
 //! Start at [`Configuration::read`]. Unreadable or unsupported settings are rejected, with line and path. In
 //! Kubernetes: `kubescheduler.config.k8s.io/v1` and `pkg/scheduler/apis/config/validation`.
 
-mod document;
 mod node_affinity;
 mod plugin_arguments;
 mod plugin_sets;
 mod profiles;
-mod reader;
 mod spread_defaults;
 
 use std::time::Duration;
 
 use coracle_controller_runtime::LeaderTimings;
 use coracle_meta::ObjectKey;
+use coracle_yaml::{At, KnownFields, StrictReader, YamlNode};
 
-use self::document::Node;
-use self::reader::{At, Fields, Problem, Reader};
 use crate::config::Config;
 use crate::queue::Backoff;
 
-pub use self::reader::ConfigurationError;
+/// The errors in a scheduler configuration, a line each: `FILE:LINE: PATH: MESSAGE`.
+pub use coracle_yaml::InvalidFile as ConfigurationError;
 
 const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";
 const KIND: &str = "KubeSchedulerConfiguration";
@@ -48,12 +46,8 @@ impl Configuration {
     /// # Errors
     /// All errors in the file.
     pub fn read(file: &str, text: &str) -> Result<Self, ConfigurationError> {
-        let root: Node = serde_saphyr::from_str(text).map_err(|error| {
-            let line = error.location().map_or(1, |place| place.line());
-            let why = error.to_string().lines().next().unwrap_or_default().to_owned();
-            ConfigurationError { problems: vec![Problem { file: file.to_owned(), line, path: String::new(), why }] }
-        })?;
-        let mut reader = Reader::new(file);
+        let root = YamlNode::parse(text).map_err(|error| ConfigurationError::new(file, error))?;
+        let mut reader = StrictReader::new(file);
         let known = [
             "apiVersion",
             "kind",
@@ -91,7 +85,7 @@ impl Configuration {
     }
 }
 
-fn is_ours(reader: &mut Reader, root: &At<'_>, fields: &Fields<'_>) {
+fn is_ours(reader: &mut StrictReader, root: &At<'_>, fields: &KnownFields<'_>) {
     for (field, expected) in [("apiVersion", API_VERSION), ("kind", KIND)] {
         match fields.get(field) {
             None => reader.refuse(root, format!("{field} is missing, and must be {expected}")),
@@ -104,7 +98,7 @@ fn is_ours(reader: &mut Reader, root: &At<'_>, fields: &Fields<'_>) {
     }
 }
 
-fn without_meaning(reader: &mut Reader, fields: &Fields<'_>) {
+fn without_meaning(reader: &mut StrictReader, fields: &KnownFields<'_>) {
     if let Some(at) = fields.get("parallelism") {
         reader.within(Some(at), 1, i64::from(i32::MAX), "should be an integer value greater than zero");
         reader.note(at, "has no meaning here: one thread decides");
@@ -127,28 +121,27 @@ fn without_meaning(reader: &mut Reader, fields: &Fields<'_>) {
     }
 }
 
-fn backoff(reader: &mut Reader, fields: &Fields<'_>) -> Backoff {
+fn backoff(reader: &mut StrictReader, fields: &KnownFields<'_>) -> Backoff {
     let (initial_at, longest_at) = (fields.get("podInitialBackoffSeconds"), fields.get("podMaxBackoffSeconds"));
     let initial = reader.within(initial_at, 1, i64::MAX, "must be greater than 0").unwrap_or(1);
     let longest = reader.integer(longest_at).unwrap_or(10);
     if longest < initial
         && let Some(at) = longest_at.or(initial_at)
     {
-        let path = "podMaxBackoffSeconds".to_owned();
         let why = format!("Invalid value: {longest}: must be greater than or equal to PodInitialBackoffSeconds");
-        reader.refuse_at(at.node.line, path, why);
+        reader.refuse(&At { path: "podMaxBackoffSeconds".to_owned(), ..at.clone() }, why);
     }
     let seconds = |count: i64| Duration::from_secs(count.unsigned_abs());
     Backoff { initial: seconds(initial), longest: seconds(longest) }
 }
 
-fn percentage_of_nodes(reader: &mut Reader, at: Option<&At<'_>>) -> Option<usize> {
+fn percentage_of_nodes(reader: &mut StrictReader, at: Option<&At<'_>>) -> Option<usize> {
     let percentage = reader.within(at, 0, 100, "not in valid range [0-100]")?;
     usize::try_from(percentage).ok()
 }
 
 /// Whether leader election is set, its timings, and its Lease.
-fn leader_election(reader: &mut Reader, at: Option<&At<'_>>) -> (Option<bool>, LeaderTimings, ObjectKey) {
+fn leader_election(reader: &mut StrictReader, at: Option<&At<'_>>) -> (Option<bool>, LeaderTimings, ObjectKey) {
     let mut timings = LeaderTimings::default();
     let known = [
         "leaderElect",
@@ -192,7 +185,7 @@ fn leader_election(reader: &mut Reader, at: Option<&At<'_>>) -> (Option<bool>, L
     (said, timings, lease)
 }
 
-fn client_connection(reader: &mut Reader, at: Option<&At<'_>>) -> Option<String> {
+fn client_connection(reader: &mut StrictReader, at: Option<&At<'_>>) -> Option<String> {
     let at = at?;
     let fields = reader.fields(at, &["kubeconfig", "acceptContentTypes", "contentType", "qps", "burst"]);
     for field in ["acceptContentTypes", "contentType"] {

@@ -1,18 +1,17 @@
 //! Node affinity in a configuration.
 
+use coracle_api::NodeTerm;
 use coracle_api::core_v1 as core;
 use coracle_meta::names::qualified_name;
+use coracle_yaml::{At, KnownFields, StrictReader};
 
-use super::reader::{At, Fields, Reader};
 use crate::arguments::AddedAffinity;
-use crate::pod_info::NodeSelectorTerm;
-use crate::read::node_term;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
 /// In Kubernetes: `ValidateNodeAffinityArgs`.
-pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>) -> AddedAffinity {
+pub(super) fn read(reader: &mut StrictReader, at: Option<&At<'_>>) -> AddedAffinity {
     let Some(at) = at else { return AddedAffinity::default() };
     let fields = reader.fields(at, &[REQUIRED, PREFERRED]);
     let mut required = None;
@@ -33,21 +32,21 @@ pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>) -> AddedAffinity {
     AddedAffinity { required, preferred }
 }
 
-fn term(reader: &mut Reader, at: &At<'_>) -> NodeSelectorTerm {
+fn term(reader: &mut StrictReader, at: &At<'_>) -> NodeTerm {
     let fields = reader.fields(at, &["matchExpressions", "matchFields"]);
-    node_term(&core::NodeSelectorTerm {
+    NodeTerm::from(&core::NodeSelectorTerm {
         match_expressions: requirements(reader, &fields, "matchExpressions"),
         match_fields: requirements(reader, &fields, "matchFields"),
         ..core::NodeSelectorTerm::default()
     })
 }
 
-fn requirements(reader: &mut Reader, fields: &Fields<'_>, name: &str) -> Vec<core::NodeSelectorRequirement> {
+fn requirements(reader: &mut StrictReader, fields: &KnownFields<'_>, name: &str) -> Vec<core::NodeSelectorRequirement> {
     let all = reader.list(fields.get(name));
     all.iter().map(|at| requirement(reader, at, name == "matchFields")).collect()
 }
 
-fn requirement(reader: &mut Reader, at: &At<'_>, is_field: bool) -> core::NodeSelectorRequirement {
+fn requirement(reader: &mut StrictReader, at: &At<'_>, is_field: bool) -> core::NodeSelectorRequirement {
     let fields = reader.fields(at, &["key", "operator", "values"]);
     let key = reader.text(fields.get("key")).unwrap_or_default();
     let operator = reader.text(fields.get("operator")).unwrap_or_default();

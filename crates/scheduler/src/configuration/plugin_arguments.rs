@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coracle_meta::names::qualified_name;
+use coracle_yaml::{At, KnownFields, StrictReader};
 
-use super::reader::{At, Fields, Reader};
 use super::{API_VERSION, node_affinity, spread_defaults};
 use crate::arguments::{
     Arguments, BalancedArguments, FitArguments, PodAffinityArguments, PreemptionArguments, ScoringStrategy, Shape,
@@ -20,7 +20,7 @@ const MOST_OF_SHAPE: i64 = 10;
 const INT32: i64 = i32::MAX as i64;
 
 /// The arguments of plug-ins; the defaults where a field is missing.
-pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>) -> Arguments {
+pub(super) fn read(reader: &mut StrictReader, at: Option<&At<'_>>) -> Arguments {
     let mut arguments = Arguments::default();
     let mut seen = BTreeSet::new();
     for at in reader.list(at) {
@@ -41,7 +41,7 @@ pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>) -> Arguments {
     arguments
 }
 
-fn unknown(reader: &mut Reader, name: &str, at: &At<'_>) {
+fn unknown(reader: &mut StrictReader, name: &str, at: &At<'_>) {
     let why = if REMOVED.contains(&name) {
         format!("Invalid value: {name:?}: was invalid in version {API_VERSION:?}")
     } else if OFF.contains(&name) {
@@ -52,7 +52,7 @@ fn unknown(reader: &mut Reader, name: &str, at: &At<'_>) {
     reader.refuse(at, why);
 }
 
-fn of_plugin(reader: &mut Reader, name: &str, at: &At<'_>, into: &mut Arguments) {
+fn of_plugin(reader: &mut StrictReader, name: &str, at: &At<'_>, into: &mut Arguments) {
     let known: &[&str] = match name {
         "NodeResourcesFit" => &["ignoredResources", "ignoredResourceGroups", "scoringStrategy"],
         "NodeResourcesBalancedAllocation" => &["resources"],
@@ -78,7 +78,7 @@ fn of_plugin(reader: &mut Reader, name: &str, at: &At<'_>, into: &mut Arguments)
     }
 }
 
-fn fields<'a>(reader: &mut Reader, plugin: &str, at: &At<'a>, known: &[&str]) -> Fields<'a> {
+fn fields<'a>(reader: &mut StrictReader, plugin: &str, at: &At<'a>, known: &[&str]) -> KnownFields<'a> {
     let fields = reader.fields(at, &[&["apiVersion", "kind"], known].concat());
     let kind = format!("{plugin}Args");
     for (field, expected) in [("apiVersion", API_VERSION), ("kind", &kind)] {
@@ -91,7 +91,7 @@ fn fields<'a>(reader: &mut Reader, plugin: &str, at: &At<'a>, known: &[&str]) ->
     fields
 }
 
-fn fit(reader: &mut Reader, fields: &Fields<'_>) -> FitArguments {
+fn fit(reader: &mut StrictReader, fields: &KnownFields<'_>) -> FitArguments {
     let mut ignored = [BTreeSet::new(), BTreeSet::new()];
     for (field, into) in ["ignoredResources", "ignoredResourceGroups"].into_iter().zip(&mut ignored) {
         for at in reader.list(fields.get(field)) {
@@ -138,7 +138,7 @@ fn fit(reader: &mut Reader, fields: &Fields<'_>) -> FitArguments {
 }
 
 /// In Kubernetes: `validateFunctionShape`.
-fn shape(reader: &mut Reader, parent: &At<'_>, at: Option<&At<'_>>) -> Shape {
+fn shape(reader: &mut StrictReader, parent: &At<'_>, at: Option<&At<'_>>) -> Shape {
     let mut points: Vec<(i64, i64)> = Vec::new();
     for at in reader.list(at) {
         let fields = reader.fields(&at, &["utilization", "score"]);
@@ -155,7 +155,7 @@ fn shape(reader: &mut Reader, parent: &At<'_>, at: Option<&At<'_>>) -> Shape {
     Shape(points)
 }
 
-fn resource_specs<'a>(reader: &mut Reader, at: Option<&At<'a>>) -> Vec<(String, i64, At<'a>)> {
+fn resource_specs<'a>(reader: &mut StrictReader, at: Option<&At<'a>>) -> Vec<(String, i64, At<'a>)> {
     let mut specs = Vec::new();
     for at in reader.list(at) {
         let fields = reader.fields(&at, &["name", "weight"]);
@@ -167,7 +167,7 @@ fn resource_specs<'a>(reader: &mut Reader, at: Option<&At<'a>>) -> Vec<(String, 
     specs
 }
 
-fn balanced(reader: &mut Reader, fields: &Fields<'_>) -> BalancedArguments {
+fn balanced(reader: &mut StrictReader, fields: &KnownFields<'_>) -> BalancedArguments {
     let mut seen = BTreeSet::new();
     let mut resources = Vec::new();
     for (name, weight, at) in resource_specs(reader, fields.get("resources")) {
@@ -182,7 +182,7 @@ fn balanced(reader: &mut Reader, fields: &Fields<'_>) -> BalancedArguments {
     if resources.is_empty() { BalancedArguments::default() } else { BalancedArguments { resources } }
 }
 
-fn pod_affinity(reader: &mut Reader, fields: &Fields<'_>) -> PodAffinityArguments {
+fn pod_affinity(reader: &mut StrictReader, fields: &KnownFields<'_>) -> PodAffinityArguments {
     let weight = reader.within(fields.get("hardPodAffinityWeight"), 0, 100, "not in valid range [0, 100]");
     PodAffinityArguments {
         hard_weight: weight.unwrap_or(1),
@@ -190,7 +190,7 @@ fn pod_affinity(reader: &mut Reader, fields: &Fields<'_>) -> PodAffinityArgument
     }
 }
 
-fn preemption(reader: &mut Reader, at: &At<'_>, fields: &Fields<'_>) -> PreemptionArguments {
+fn preemption(reader: &mut StrictReader, at: &At<'_>, fields: &KnownFields<'_>) -> PreemptionArguments {
     let default = PreemptionArguments::default();
     let mut count = |field: &str, most: i64, why: &str, default: usize| {
         let value = reader.within(fields.get(field), 0, most, why);
@@ -205,7 +205,7 @@ fn preemption(reader: &mut Reader, at: &At<'_>, fields: &Fields<'_>) -> Preempti
     PreemptionArguments { percentage, absolute }
 }
 
-fn volume_binding(reader: &mut Reader, fields: &Fields<'_>) -> VolumeBindingArguments {
+fn volume_binding(reader: &mut StrictReader, fields: &KnownFields<'_>) -> VolumeBindingArguments {
     let why = "invalid BindTimeoutSeconds, should not be a negative value";
     let timeout = reader.within(fields.get("bindTimeoutSeconds"), 0, i64::MAX, why);
     if let Some(at) = fields.get("shape") {
@@ -217,7 +217,7 @@ fn volume_binding(reader: &mut Reader, fields: &Fields<'_>) -> VolumeBindingArgu
     }
 }
 
-fn dynamic_resources(reader: &mut Reader, fields: &Fields<'_>) {
+fn dynamic_resources(reader: &mut StrictReader, fields: &KnownFields<'_>) {
     if reader.duration(fields.get("filterTimeout")).is_some()
         && let Some(at) = fields.get("filterTimeout")
     {

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reader::{At, Fields, Reader};
+use coracle_yaml::{At, KnownFields, StrictReader};
+
 use crate::plugins::{OFF, PLUGINS, Plugin, Point, REMOVED};
 
 /// Which plug-ins run at which extension point, in order, and the weights of their scores.
@@ -29,7 +30,7 @@ const MOST: i64 = i64::MAX / 100;
 
 impl PluginSets {
     /// In Kubernetes: `mergePlugins` and `expandMultiPointPlugins`.
-    pub(super) fn read(reader: &mut Reader, profile: &At<'_>, at: Option<&At<'_>>) -> Self {
+    pub(super) fn read(reader: &mut StrictReader, profile: &At<'_>, at: Option<&At<'_>>) -> Self {
         let known: Vec<_> = Point::ALL.map(Point::field).into_iter().chain(["multiPoint"]).collect();
         let fields = at.map(|at| reader.fields(at, &known)).unwrap_or_default();
         let at = at.unwrap_or(profile);
@@ -70,7 +71,7 @@ impl PluginSets {
         self.at(point).iter().any(|plugin| plugin.name == name)
     }
 
-    fn check(&self, reader: &mut Reader, at: &At<'_>) {
+    fn check(&self, reader: &mut StrictReader, at: &At<'_>) {
         let sorts = self.at(Point::QueueSort).len();
         if sorts != 1 {
             reader.refuse(at, format!("one queue sort plugin is required, and there are {sorts}"));
@@ -102,7 +103,7 @@ impl PluginSets {
     }
 }
 
-fn set(reader: &mut Reader, fields: &Fields<'_>, name: &str, point: Option<Point>) -> Set {
+fn set(reader: &mut StrictReader, fields: &KnownFields<'_>, name: &str, point: Option<Point>) -> Set {
     let mut set = Set::default();
     let Some(at) = fields.get(name) else { return set };
     let lists = reader.fields(at, &["enabled", "disabled"]);
@@ -130,7 +131,7 @@ fn set(reader: &mut Reader, fields: &Fields<'_>, name: &str, point: Option<Point
     set
 }
 
-fn name_of(reader: &mut Reader, at: &At<'_>, fields: &Fields<'_>) -> Option<String> {
+fn name_of(reader: &mut StrictReader, at: &At<'_>, fields: &KnownFields<'_>) -> Option<String> {
     if !fields.contains_key("name") {
         reader.refuse(at, "a plugin has a name");
     }

@@ -1,14 +1,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use coracle_yaml::{At, StrictReader};
+
 use super::plugin_sets::PluginSets;
-use super::reader::{At, Reader};
 use super::{percentage_of_nodes, plugin_arguments};
 use crate::plugins::Point;
 use crate::profile::Profile;
 
 /// The profiles of a configuration; the default one if there are none.
-pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>, percentage: usize) -> Vec<Arc<Profile>> {
+pub(super) fn read(reader: &mut StrictReader, at: Option<&At<'_>>, percentage: usize) -> Vec<Arc<Profile>> {
     let given = reader.list(at);
     if given.is_empty() {
         let profile = Profile { percentage_of_nodes_to_score: percentage, ..Profile::default() };
@@ -21,23 +22,23 @@ pub(super) fn read(reader: &mut Reader, at: Option<&At<'_>>, percentage: usize) 
         let (profile, sets) = profile(reader, at, given.len() == 1, percentage);
         if *queue_sort.get_or_insert_with(|| sets.queue_sort.clone()) != sets.queue_sort {
             let path = format!("{}.plugins.queueSort", at.path);
-            reader.refuse_at(at.node.line, path, "must be the same for all profiles");
+            reader.refuse(&At { path, ..at.clone() }, "must be the same for all profiles");
         }
         if let Some(first) = names.insert(profile.name.clone(), index).filter(|_| !profile.name.is_empty()) {
             let why = format!("Duplicate value: \"profiles[{first}].schedulerName\"");
-            reader.refuse_at(at.node.line, format!("{}.schedulerName", at.path), why);
+            reader.refuse(&At { path: format!("{}.schedulerName", at.path), ..at.clone() }, why);
         }
         profiles.push(Arc::new(profile));
     }
     profiles
 }
 
-fn profile(reader: &mut Reader, at: &At<'_>, is_only: bool, percentage: usize) -> (Profile, PluginSets) {
+fn profile(reader: &mut StrictReader, at: &At<'_>, is_only: bool, percentage: usize) -> (Profile, PluginSets) {
     let fields = reader.fields(at, &["schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig"]);
     let name = reader.text(fields.get("schedulerName"));
     let name = name.or_else(|| (is_only && !fields.contains_key("schedulerName")).then(default_name));
     if name.as_ref().is_none_or(String::is_empty) {
-        reader.refuse_at(at.node.line, format!("{}.schedulerName", at.path), "Required value");
+        reader.refuse(&At { path: format!("{}.schedulerName", at.path), ..at.clone() }, "Required value");
     }
     let own_percentage = percentage_of_nodes(reader, fields.get("percentageOfNodesToScore"));
     let sets = PluginSets::read(reader, at, fields.get("plugins"));

@@ -2,15 +2,15 @@ use std::collections::BTreeSet;
 
 use coracle_meta::LabelSelector;
 use coracle_meta::names::qualified_name;
+use coracle_yaml::{At, KnownFields, StrictReader};
 
-use super::reader::{At, Fields, Reader};
 use crate::arguments::SpreadDefaults;
 use crate::pod_info::SpreadConstraint;
 
 const INT32: i64 = i32::MAX as i64;
 
 /// The spread constraints of pods without any. In Kubernetes: `ValidatePodTopologySpreadArgs`.
-pub(super) fn read(reader: &mut Reader, at: &At<'_>, fields: &Fields<'_>) -> SpreadDefaults {
+pub(super) fn read(reader: &mut StrictReader, at: &At<'_>, fields: &KnownFields<'_>) -> SpreadDefaults {
     let mut constraints = Vec::new();
     let mut seen = BTreeSet::new();
     for at in reader.list(fields.get("defaultConstraints")) {
@@ -37,7 +37,7 @@ pub(super) fn read(reader: &mut Reader, at: &At<'_>, fields: &Fields<'_>) -> Spr
     }
 }
 
-fn constraint(reader: &mut Reader, at: &At<'_>) -> SpreadConstraint {
+fn constraint(reader: &mut StrictReader, at: &At<'_>) -> SpreadConstraint {
     let known = [
         "maxSkew",
         "topologyKey",

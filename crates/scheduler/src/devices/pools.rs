@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use coracle_api::NodeTerm;
 use coracle_api::core_v1 as core;
 use coracle_api::resource_v1::ResourceSlice;
 
 use crate::node_info::NodeInfo;
-use crate::read::node_term;
 
 /// The slices of each pool, by driver and pool.
 pub(super) type ByPool = BTreeMap<(String, String), BTreeSet<String>>;
@@ -24,7 +24,7 @@ pub(super) struct Pool {
 
 /// Whether a term of a selector matches a node.
 pub(super) fn chooses(selector: &core::NodeSelector, node: &NodeInfo) -> bool {
-    selector.node_selector_terms.iter().any(|term| node_term(term).matches(node))
+    selector.node_selector_terms.iter().any(|term| NodeTerm::from(term).matches(&node.name, &node.labels))
 }
 
 /// Whether a node can access the devices of a slice. Per-device node selection belongs to a feature that is off.

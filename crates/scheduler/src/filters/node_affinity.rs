@@ -16,7 +16,7 @@ pub(crate) fn make(arguments: &Arguments) -> Box<dyn Filter> {
 impl NodeAffinity {
     /// Whether the configuration's added affinity allows a node.
     fn adds(&self, node: &NodeInfo) -> bool {
-        self.0.required.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
+        self.0.required.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(&node.name, &node.labels)))
     }
 }
 

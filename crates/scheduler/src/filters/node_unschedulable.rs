@@ -1,9 +1,10 @@
+use coracle_api::core_v1::Taint;
+
 use crate::arguments::Arguments;
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
-use crate::taints::Taint;
 
 /// Rejects cordoned nodes, unless the pod tolerates that.
 #[derive(Debug)]

@@ -148,13 +148,14 @@ impl Filter for VolumeBinding {
 
 /// Whether a volume is accessible from a node.
 fn reaches(volume: &VolumeInfo, node: &NodeInfo) -> bool {
-    volume.nodes.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
+    volume.nodes.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(&node.name, &node.labels)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pod_info::{Bound, NodeSelectorTerm, VolumeInfo};
+    use crate::pod_info::{Bound, VolumeInfo};
+    use coracle_api::NodeTerm;
     use coracle_api::core_v1::PersistentVolumeClaim;
     use coracle_meta::{LabelOperator, LabelRequirement};
     use std::sync::Arc;
@@ -163,7 +164,7 @@ mod tests {
         let zone =
             LabelRequirement { key: "zone".to_owned(), operator: LabelOperator::In, values: vec![zone.to_owned()] };
         let expressions = LabelSelector { requirements: vec![zone], nothing: false };
-        let term = NodeSelectorTerm { expressions, ..NodeSelectorTerm::default() };
+        let term = NodeTerm { expressions, ..NodeTerm::default() };
         VolumeInfo { name: name.to_owned(), nodes: Some(vec![term]), ..VolumeInfo::default() }
     }
 

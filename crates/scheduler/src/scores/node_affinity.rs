@@ -24,7 +24,7 @@ impl Score for NodeAffinity {
         }
         let liked = |node: &&NodeInfo| {
             let terms = self.0.preferred.iter().chain(&pod.preferred_nodes);
-            terms.filter(|(_, term)| term.matches(node)).map(|(weight, _)| weight).sum()
+            terms.filter(|(_, term)| term.matches(&node.name, &node.labels)).map(|(weight, _)| weight).sum()
         };
         let mut scores: Vec<i64> = nodes.iter().map(liked).collect();
         normalize(&mut scores, false);

@@ -1,3 +1,5 @@
+use coracle_api::core_v1::{Taint, Toleration};
+
 use super::normalize;
 use crate::arguments::Arguments;
 use crate::framework::Score;
@@ -19,14 +21,11 @@ impl Score for TaintToleration {
     }
 
     fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {
-        let soft = |toleration: &&crate::taints::Toleration| {
-            toleration.effect.is_empty() || toleration.effect == "PreferNoSchedule"
-        };
+        let soft = |toleration: &&Toleration| toleration.effect.is_empty() || toleration.effect == "PreferNoSchedule";
         let disliked = |node: &&NodeInfo| {
             let soft_taints = node.taints.iter().filter(|taint| taint.effect == "PreferNoSchedule");
-            let tolerated = |taint: &crate::taints::Taint| {
-                pod.tolerations.iter().filter(soft).any(|toleration| toleration.tolerates(taint))
-            };
+            let tolerated =
+                |taint: &Taint| pod.tolerations.iter().filter(soft).any(|toleration| toleration.tolerates(taint));
             soft_taints.filter(|taint| !tolerated(taint)).count() as i64
         };
         let mut scores: Vec<i64> = nodes.iter().map(disliked).collect();

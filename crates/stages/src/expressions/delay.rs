@@ -1,10 +1,9 @@
 //! How long a stage waits. In KWOK: `StageDelay`.
 
 use coracle_ambient::{Random, SignedDuration, Timestamp};
+use coracle_yaml::{At, UnreadFields, YamlError};
 use serde_json::Value as Json;
 
-use crate::document::read::{DocumentNode, Fields};
-use crate::document::refusal::Refusal;
 use crate::expressions::value_from::{Said, ValueFrom};
 
 /// A time to wait, and an upper bound for its jitter.
@@ -21,7 +20,7 @@ struct Length {
 }
 
 impl Delay {
-    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let mut duration = Length::read(&mut fields, "durationMilliseconds", "durationFrom")?;
         duration.value.get_or_insert_default();
@@ -57,8 +56,8 @@ impl Delay {
 }
 
 impl Length {
-    fn read(fields: &mut Fields<'_>, value: &str, from: &str) -> Result<Self, Refusal> {
-        let value = fields.take(value).map(|place| place.number().map(SignedDuration::from_millis)).transpose()?;
+    fn read(fields: &mut UnreadFields<'_>, value: &str, from: &str) -> Result<Self, YamlError> {
+        let value = fields.take(value).map(|place| place.count().map(SignedDuration::from_millis)).transpose()?;
         let from = fields.take(from).map(|place| ValueFrom::read(&place)).transpose()?;
         Ok(Self { value, from })
     }

@@ -5,7 +5,7 @@ use coracle_meta::{ObjectKey, go_json, go_quote};
 use coracle_template::Host;
 use serde_json::{Value as Json, json};
 
-use crate::document::yaml::to_yaml;
+use crate::yaml::to_yaml;
 
 /// The names.
 pub(crate) const NAMES: &[&str] = &[

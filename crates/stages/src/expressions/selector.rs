@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_expression::Expression;
+use coracle_yaml::{At, UnreadFields, YamlError};
 use serde_json::Value as Json;
 
-use crate::document::read::{DocumentNode, Fields};
-use crate::document::refusal::Refusal;
 use crate::expressions::query::Query;
 use crate::expressions::value_from::{compile_cel, compile_jq, variables};
 
@@ -34,7 +33,7 @@ enum Operator {
 }
 
 impl Selector {
-    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let mut texts = |name: &str| fields.take(name).map_or(Ok(BTreeMap::new()), |place| place.texts_by_name());
         let (labels, annotations) = (texts("matchLabels")?, texts("matchAnnotations")?);
@@ -56,7 +55,7 @@ impl Selector {
 }
 
 impl Requirement {
-    fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         match (fields.take("cel"), fields.take("jq")) {
             (Some(cel), None) => {
@@ -68,11 +67,11 @@ impl Requirement {
                 Self::read_jq(jq.fields()?)
             }
             (None, None) => Self::read_jq(fields),
-            _ => Err(place.refused("needs one of cel and jq")),
+            _ => Err(place.error("needs one of cel and jq")),
         }
     }
 
-    fn read_jq(mut fields: Fields<'_>) -> Result<Self, Refusal> {
+    fn read_jq(mut fields: UnreadFields<'_>) -> Result<Self, YamlError> {
         let query = compile_jq(&fields.need("key")?)?;
         let operator = fields.need("operator")?;
         let values = fields.take("values");
@@ -81,17 +80,17 @@ impl Requirement {
         let word = operator.text()?;
         let needs_values = matches!(word, "In" | "NotIn");
         if needs_values && texts.is_empty() {
-            return Err(operator.refused(format!("{word} needs values")));
+            return Err(operator.error(format!("{word} needs values")));
         }
         if let Some(values) = values.filter(|_| !needs_values && !texts.is_empty()) {
-            return Err(values.refused(format!("{word} takes no values")));
+            return Err(values.error(format!("{word} takes no values")));
         }
         let operator = match word {
             "In" => Operator::In(texts),
             "NotIn" => Operator::NotIn(texts),
             "Exists" => Operator::Exists,
             "DoesNotExist" => Operator::DoesNotExist,
-            _ => return Err(operator.refused(format!("{word:?} is not one of In, NotIn, Exists and DoesNotExist"))),
+            _ => return Err(operator.error(format!("{word:?} is not one of In, NotIn, Exists and DoesNotExist"))),
         };
         fields.end()?;
         Ok(Self::Jq(query, operator))

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use coracle_ambient::{SignedDuration, Timestamp};
 use coracle_expression::{Environment, Expression, Variables};
 use coracle_meta::parse_duration;
+use coracle_yaml::{At, YamlError};
 use serde_json::Value as Json;
 
-use crate::document::read::DocumentNode;
-use crate::document::refusal::Refusal;
 use crate::expressions::query::Query;
 
 /// An expression in jq or CEL.
@@ -29,7 +28,7 @@ pub(crate) enum Said<T> {
 }
 
 impl ValueFrom {
-    pub(crate) fn read(place: &DocumentNode<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let (cel, jq, short) = (fields.take("cel"), fields.take("jq"), fields.take("expressionFrom"));
         fields.end()?;
@@ -42,7 +41,7 @@ impl ValueFrom {
                 compile_jq(&text).map(Self::Jq)
             }
             (None, None, Some(text)) => compile_jq(&text).map(Self::Jq),
-            _ => Err(place.refused("needs one of cel, jq and expressionFrom")),
+            _ => Err(place.error("needs one of cel, jq and expressionFrom")),
         }
     }
 
@@ -85,17 +84,17 @@ impl ValueFrom {
 }
 
 /// Compiles `{expression: …}`, in CEL; the object is `self`.
-pub(crate) fn compile_cel(place: &DocumentNode<'_>) -> Result<Arc<Expression>, Refusal> {
+pub(crate) fn compile_cel(place: &At<'_>) -> Result<Arc<Expression>, YamlError> {
     let mut fields = place.fields()?;
     let text = fields.need("expression")?;
     fields.end()?;
     let environment = Environment::new().with("self", coracle_expression::Type::Dyn);
     let compiled = Expression::compile_in(text.text()?, &environment);
-    compiled.map(Arc::new).map_err(|error| text.refused(error.to_string()))
+    compiled.map(Arc::new).map_err(|error| text.error(error.to_string()))
 }
 
-pub(crate) fn compile_jq(place: &DocumentNode<'_>) -> Result<Query, Refusal> {
-    Query::new(place.text()?).map_err(|why| place.refused(why))
+pub(crate) fn compile_jq(place: &At<'_>) -> Result<Query, YamlError> {
+    Query::new(place.text()?).map_err(|why| place.error(why))
 }
 
 /// The variables of an expression for an object.

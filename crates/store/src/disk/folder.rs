@@ -198,7 +198,10 @@ impl Folder {
 
 /// Creates a folder and its parents, readable only by the owner: the log contains Secrets. In etcd: `CreateDirAll`,
 /// mode 0700.
-fn private_folder(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// The error of the file system.
+pub fn private_folder(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

@@ -19,6 +19,7 @@ mod sled_log;
 use std::path::Path;
 
 pub use backup::{Report, backup, check, check_backup, defragment, restore};
+pub use folder::private_folder;
 pub use live::Live;
 
 use crate::disk::chain::Link;

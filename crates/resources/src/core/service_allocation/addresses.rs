@@ -3,15 +3,14 @@
 use std::net::IpAddr;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
+use coracle_meta::{Cidr, FieldError, GroupVersionResource, Object, Status};
 use coracle_registry::{ListOptions, Verb};
 use serde_json::json;
 
 use super::super::service_needs::{addresses_of, is_headless, needs_cluster_ip};
 use super::taken::{Taken, ip_addresses};
 use super::{hash, invalid};
-use crate::addresses::parse_ip;
-use crate::cidr::{Cidr, family};
+use crate::addresses::{family, parse_ip};
 
 impl Taken {
     pub(super) async fn take_addresses(&mut self, service: &mut Object, old: Option<&Object>) -> Result<(), Status> {
@@ -71,7 +70,7 @@ impl Taken {
             && let Some(range) = self.ranges().iter().find(|range| range.family() == family)
         {
             // In Kubernetes a dry run shows an address that no service gets.
-            return Ok(range.at(0).to_string());
+            return Ok(range.address_at(0).to_string());
         }
         for range in self.ready_ranges().await?.into_iter().filter(|range| range.family() == family) {
             // The lower part is reserved for explicitly requested addresses, as in Kubernetes.
@@ -81,7 +80,7 @@ impl Taken {
             let start = u128::from(hash(service)) % upper;
             let upper_part = (0..upper).map(|step| lower + (start + step) % upper);
             for offset in upper_part.chain(0..lower) {
-                let address = range.at(1 + offset);
+                let address = range.address_at(1 + offset);
                 if self.take(service, address).await? {
                     return Ok(address.to_string());
                 }

@@ -2,9 +2,8 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use coracle_ambient::{SignedDuration, Timestamp};
+use coracle_meta::Cidr;
 use parking_lot::Mutex;
-
-use crate::cidr::Cidr;
 
 /// How long an abandoned allocation is kept, because its write may still reach the store.
 /// In Kubernetes: `gracePeriod` of the repair of IP addresses.

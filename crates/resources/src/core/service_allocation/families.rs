@@ -1,12 +1,11 @@
 //! The IP families of a Service.
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object, Status};
+use coracle_meta::{Cidr, FieldError, Object, Status};
 
 use super::super::service_needs::{is_headless, needs_cluster_ip};
 use super::invalid;
-use crate::addresses::parse_ip;
-use crate::cidr::{Cidr, family};
+use crate::addresses::{family, parse_ip};
 
 /// Chooses the IP families, or returns why the request cannot be satisfied. In Kubernetes: `initIPFamilyFields`.
 pub(super) fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&Object>) -> Result<(), Status> {
@@ -30,7 +29,7 @@ pub(super) fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&
         return Err(invalid(service, &wrong));
     }
     if families.is_empty() {
-        families.push(ranges.first().map_or("IPv4", Cidr::family).to_owned());
+        families.push(ranges.first().map_or("IPv4", |range| range.family()).to_owned());
     }
     if !is_single && families.len() == 1 && (is_free_headless || ranges.len() == 2) {
         families.push(if families[0] == "IPv4" { "IPv6" } else { "IPv4" }.to_owned());

@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_meta::{Cidr, FieldError, GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{DeleteOptions, Hooks, Registry, Request, Reservation, Verb};
 
 use self::allocator::Allocator;
@@ -23,7 +23,6 @@ use self::cluster_ips::{align_cluster_ips, patch_allocated, refuse_wrong_ips};
 use self::families::fill_families;
 use self::taken::Taken;
 use super::service_needs::addresses_of;
-use crate::cidr::Cidr;
 
 /// Allocation for services.
 pub(crate) struct ServiceHooks {
@@ -116,8 +115,7 @@ fn invalid(service: &Object, errors: &[FieldError]) -> Status {
     Status::invalid(&GroupVersionKind::new("", "v1", "Service"), service.name(), errors)
 }
 
-/// FNV-1a: a start of the search that is the same in every run.
+/// A start of the search that is the same in every run.
 fn hash(service: &Object) -> u64 {
-    let text = format!("{}/{}", service.namespace(), service.name());
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    coracle_ambient::stable_hash(&format!("{}/{}", service.namespace(), service.name()))
 }

@@ -2,13 +2,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionResource, Object, Status, parse_time};
+use coracle_meta::{Cidr, GroupVersionResource, Object, Status, parse_time};
 use coracle_registry::{Claim, DeleteOptions, GetOptions, Preconditions, Registry, Request, Reservation, User, Verb};
 
 use super::super::service_needs::addresses_of;
 use super::allocator::{Abandoned, Allocator, GRACE};
 use crate::addresses::parse_ip;
-use crate::cidr::Cidr;
 
 /// The addresses and ports that a write has allocated, and those that it releases if it succeeds.
 ///

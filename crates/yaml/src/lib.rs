@@ -1,0 +1,24 @@
+//! YAML as Kubernetes' tools read and write it: a strict reader that reports lines and paths, and go-yaml's emitter.
+//!
+//! ```text
+//! text --YamlNode::parse--> YamlNode (values, lines) --At--> a value, or the YamlError at its line and path
+//!                                                    \--StrictReader--> all values, or all errors of the file
+//! JSON value --to_yaml--> text as `kubectl -o yaml` prints it
+//! ```
+//! Start at [`YamlNode::parse`] and [`to_yaml`]. [`At`] stops at the first error, [`StrictReader`] collects them.
+//! Not here: objects of the API and their schemas (`schema::decode`), types that derive `Deserialize` (`serde-saphyr`).
+
+mod at;
+mod emit;
+mod error;
+mod node;
+mod reader;
+mod scalar;
+
+pub use at::{At, UnreadFields};
+pub use emit::{to_yaml, to_yaml_up_to};
+pub use error::{InvalidFile, YamlError};
+pub use node::{YamlField, YamlNode, YamlValue};
+pub use reader::{KnownFields, StrictReader};
+/// A line and a column.
+pub use serde_saphyr::Location;
