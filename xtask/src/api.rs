@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use coracle_meta::Scope;
-use coracle_schema::{Field, Node, Presence, ResourceRow, Shape, Special, Struct, Table, Type, TypeBody};
+use coracle_schema::{Field, Presence, ResourceRow, Shape, Special, Struct, Table, Type, TypeBody, TypeNode};
 
 use crate::facts::short;
 use crate::schema::Failure;
@@ -127,10 +127,13 @@ fn write_field(table: &Table, ty: &Type, field: &Field) -> Result<String, Failur
     let mut out = String::new();
     let plain = rust_type(table, ty, &field.shape)?;
     let node = coracle_schema::TypeRef::new(table, &field.shape).node();
-    let scalar = matches!(node, Node::String | Node::Bool | Node::Int32 | Node::Int64 | Node::Double | Node::Bytes);
-    let is_value = matches!(node, Node::Struct(_)) && plain != "serde_json::Value";
+    let scalar = matches!(
+        node,
+        TypeNode::String | TypeNode::Bool | TypeNode::Int32 | TypeNode::Int64 | TypeNode::Double | TypeNode::Bytes
+    );
+    let is_value = matches!(node, TypeNode::Struct(_)) && plain != "serde_json::Value";
     let (rust, nonzero) = match (node, field.presence) {
-        (Node::List | Node::Map, _) => (plain, false),
+        (TypeNode::List | TypeNode::Map, _) => (plain, false),
         (_, Presence::Always) if scalar || is_value => (plain, false),
         (_, Presence::NonZero) if scalar => (plain, true),
         _ if is_value => (format!("Option<Box<{plain}>>"), false),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coracle_expression::{Allowance, Authorizer, Decision, Question, Variables};
+use coracle_expression::{Allowance, Authorizer, AuthorizerAttributes, AuthorizerDecision, Variables};
 use coracle_meta::{FieldSelector, GroupVersionResource, LabelSelector, ResourcePath, Status};
 use coracle_registry::{self as registry, Attributes, Review, Target, User};
 use parking_lot::Mutex;
@@ -13,16 +13,19 @@ use parking_lot::Mutex;
 /// and the expressions run again when it is decided. In Kubernetes: `admissionauthorizer.NewCachingAuthorizer`.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    known: Mutex<Vec<(Question, Decision)>>,
-    open: Mutex<Vec<Question>>,
+    known: Mutex<Vec<(AuthorizerAttributes, AuthorizerDecision)>>,
+    open: Mutex<Vec<AuthorizerAttributes>>,
 }
 
 impl Authorizer for Answers {
-    fn decide(&self, question: &Question) -> Decision {
+    fn decide(&self, question: &AuthorizerAttributes) -> AuthorizerDecision {
         let known = self.known.lock().iter().find(|(asked, _)| asked == question).map(|(_, answer)| answer.clone());
         known.unwrap_or_else(|| {
             self.open.lock().push(question.clone());
-            Decision { error: Some("the authorizer has not been asked".to_owned()), ..Decision::default() }
+            AuthorizerDecision {
+                error: Some("the authorizer has not been asked".to_owned()),
+                ..AuthorizerDecision::default()
+            }
         })
     }
 }
@@ -31,13 +34,13 @@ impl Answers {
     /// Adds the authorizer and the resource of the request to the variables.
     pub(crate) fn show(self: &Arc<Self>, review: &Review<'_>, variables: &mut Variables<'_>) {
         let at = &review.request.at;
-        let about = Question {
+        let about = AuthorizerAttributes {
             group: at.resource.group.clone(),
             resource: at.resource.resource.clone(),
             subresource: at.subresource.clone(),
             namespace: at.namespace.clone(),
             name: review.object().map_or(at.name.as_str(), |object| object.name()).to_owned(),
-            ..Question::default()
+            ..AuthorizerAttributes::default()
         };
         variables.set_authorizer("authorizer", Arc::clone(self) as Arc<dyn Authorizer>);
         variables.set_resource_check("authorizer.requestResource", Arc::clone(self) as Arc<dyn Authorizer>, about);
@@ -72,18 +75,18 @@ impl Answers {
     }
 }
 
-async fn answer(review: &Review<'_>, question: &Question) -> Decision {
+async fn answer(review: &Review<'_>, question: &AuthorizerAttributes) -> AuthorizerDecision {
     match review.registry.authorize(&attributes(&review.request.user, question)).await {
-        Ok(registry::Decision::Allow(reason)) => Decision { allowed: true, reason, error: None },
+        Ok(registry::Decision::Allow(reason)) => AuthorizerDecision { allowed: true, reason, error: None },
         Ok(registry::Decision::Deny(reason) | registry::Decision::NoOpinion(reason)) => {
-            Decision { allowed: false, reason, error: None }
+            AuthorizerDecision { allowed: false, reason, error: None }
         }
-        Err(status) => Decision { error: Some(status.message), ..Decision::default() },
+        Err(status) => AuthorizerDecision { error: Some(status.message), ..AuthorizerDecision::default() },
     }
 }
 
 /// The attributes for the authorizer. Invalid selectors select everything, so they never allow more.
-fn attributes(asker: &Arc<User>, question: &Question) -> Attributes {
+fn attributes(asker: &Arc<User>, question: &AuthorizerAttributes) -> Attributes {
     let user = match &question.service_account {
         Some((namespace, name)) => Arc::new(service_account(namespace, name)),
         None => Arc::clone(asker),
@@ -116,7 +119,8 @@ mod tests {
     #[test]
     fn a_question_about_a_service_account_is_asked_as_one() {
         let asker = Arc::new(User::new("ann", ["devs"]));
-        let mut question = Question { verb: "get".into(), resource: "pods".into(), ..Question::default() };
+        let mut question =
+            AuthorizerAttributes { verb: "get".into(), resource: "pods".into(), ..AuthorizerAttributes::default() };
         assert_eq!(attributes(&asker, &question).user, asker);
         question.service_account = Some(("n".into(), "robot".into()));
         let user = attributes(&asker, &question).user;
@@ -130,10 +134,13 @@ mod tests {
     #[test]
     fn an_undecided_check_is_recorded_and_allows_nothing() {
         let answers = Answers::default();
-        let question = Question { verb: "get".into(), ..Question::default() };
+        let question = AuthorizerAttributes { verb: "get".into(), ..AuthorizerAttributes::default() };
         assert!(!answers.decide(&question).allowed);
         assert_eq!(answers.open.lock().len(), 1);
-        answers.known.lock().push((question.clone(), Decision { allowed: true, ..Decision::default() }));
+        answers
+            .known
+            .lock()
+            .push((question.clone(), AuthorizerDecision { allowed: true, ..AuthorizerDecision::default() }));
         assert!(answers.decide(&question).allowed);
     }
 }

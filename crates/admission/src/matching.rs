@@ -6,14 +6,14 @@ use coracle_registry::{Kind, Review};
 use serde_json::Value;
 
 /// How a rule matches a request.
-pub(crate) enum Found {
+pub(crate) enum RuleMatch {
     /// In the version of the request.
     AsAsked,
     /// In another version of the same objects.
     Elsewhere(Arc<Kind>),
 }
 
-impl Found {
+impl RuleMatch {
     /// The resource whose version is used, if it is not the request's.
     pub(crate) fn elsewhere(&self) -> Option<GroupVersionResource> {
         match self {
@@ -87,8 +87,8 @@ impl Matching {
         &self,
         review: &Review<'_>,
         namespace: Option<&Object>,
-    ) -> Result<Option<Found>, Status> {
-        let found = if self.rules.is_empty() { Some(Found::AsAsked) } else { self.found(&self.rules, review) };
+    ) -> Result<Option<RuleMatch>, Status> {
+        let found = if self.rules.is_empty() { Some(RuleMatch::AsAsked) } else { self.found(&self.rules, review) };
         let Some(found) = found.filter(|_| self.found(&self.exclusions, review).is_none()) else { return Ok(None) };
         Ok(self.selects(review, namespace)?.then_some(found))
     }
@@ -101,7 +101,7 @@ impl Matching {
         &self,
         review: &Review<'_>,
         namespace: Option<&Object>,
-    ) -> Result<Option<Found>, Status> {
+    ) -> Result<Option<RuleMatch>, Status> {
         match self.found(&self.rules, review) {
             Some(found) if self.selects(review, namespace)? => Ok(Some(found)),
             _ => Ok(None),
@@ -109,10 +109,10 @@ impl Matching {
     }
 
     /// How a rule matches: in the version of the request, otherwise in another version of the same objects.
-    fn found(&self, rules: &[Rule], review: &Review<'_>) -> Option<Found> {
+    fn found(&self, rules: &[Rule], review: &Review<'_>) -> Option<RuleMatch> {
         let own = &review.request.at.resource;
         if rules.iter().any(|rule| rule.matches(review, own)) {
-            return Some(Found::AsAsked);
+            return Some(RuleMatch::AsAsked);
         }
         if !self.is_equivalent || rules.iter().all(|rule| !rule.may_match(review)) {
             return None;
@@ -120,7 +120,7 @@ impl Matching {
         let others = review.equivalents();
         rules.iter().find_map(|rule| {
             let other = others.iter().find(|other| rule.matches(review, &other.gvr()))?;
-            Some(Found::Elsewhere(Arc::clone(other)))
+            Some(RuleMatch::Elsewhere(Arc::clone(other)))
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
-use coracle_registry::{DeleteOptions, Operation, Preconditions, Request, Review, Said, Verb};
+use coracle_registry::{DeleteOptions, Operation, Preconditions, Request, Review, Verb, WriteParameters};
 use serde_json::{Value, json};
 
 use crate::lookup::{self, core};
@@ -128,7 +128,7 @@ fn options(review: &Review<'_>) -> Value {
 }
 
 fn show_write_options(shown: &mut Value, request: &Request) {
-    let Said { field_manager, field_validation } = &request.said;
+    let WriteParameters { field_manager, field_validation } = &request.said;
     for (name, said) in [("fieldManager", field_manager), ("fieldValidation", field_validation)] {
         if !said.is_empty() {
             shown[name] = said.as_str().into();

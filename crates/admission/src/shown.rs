@@ -6,7 +6,7 @@ use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{Kind, Questions, Review};
 use serde_json::Value;
 
-use crate::matching::Found;
+use crate::matching::RuleMatch;
 use crate::request_view::{admission_request, kind_of};
 
 /// The objects and the request in one version. In Kubernetes: `admission.VersionedAttributes`.
@@ -23,10 +23,10 @@ impl Shown {
     ///
     /// # Errors
     /// If the objects cannot be converted.
-    pub(crate) async fn of(review: &Review<'_>, found: Found) -> Result<Self, Status> {
+    pub(crate) async fn of(review: &Review<'_>, found: RuleMatch) -> Result<Self, Status> {
         let elsewhere = match found {
-            Found::AsAsked => None,
-            Found::Elsewhere(kind) => Some(kind),
+            RuleMatch::AsAsked => None,
+            RuleMatch::Elsewhere(kind) => Some(kind),
         };
         let show = |object: Option<&Object>| match (object, &elsewhere) {
             (None, _) => Ok(Value::Null),

@@ -13,13 +13,13 @@ use crate::extension_transport::Unreachable;
 use crate::front::passed_on::PassedOn;
 use crate::front::peer_address::PeerAddress;
 use crate::front::received::Received;
-use crate::server::Server;
+use crate::server::ApiServer;
 
 /// The header with the addresses of the proxies of a request.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// Forwards a request, and streams the response back.
-pub(crate) async fn serve(server: &Server, received: Received, passed_on: PassedOn, body: Body) -> Response<Body> {
+pub(crate) async fn serve(server: &ApiServer, received: Received, passed_on: PassedOn, body: Body) -> Response<Body> {
     let PassedOn { extension, uri, peer, connection } = passed_on;
     if !extension.is_available {
         return unavailable("service unavailable");
@@ -68,7 +68,7 @@ fn answer(mut response: Response<Body>, is_upgrade: bool) -> Response<Body> {
 /// The headers for the extension API server: the client's own, with the identity headers replaced by those of this
 /// server.
 fn headers(
-    server: &Server,
+    server: &ApiServer,
     received: &Received,
     peer: Option<PeerAddress>,
     is_upgrade: bool,

@@ -40,6 +40,6 @@ pub use front::request_headers::{FrontProxy, RequestHeaders};
 pub use limits::Limits;
 pub use node_transport::{NoNodes, NodeFailure, NodeTransport};
 pub use router::router;
-pub use server::{ApiServer, Document};
+pub use server::{ApiServerConfig, Document};
 pub use shutdown::Shutdown;
 pub use verbs::remote_command::remote_command;

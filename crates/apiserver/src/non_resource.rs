@@ -12,10 +12,10 @@ use crate::documents::health;
 use crate::documents::openapi::Served;
 use crate::front::endpoint;
 use crate::front::received::Received;
-use crate::server::Server;
+use crate::server::ApiServer;
 
 /// Serves a path that is not a resource.
-pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Response<Body>, Status> {
+pub(crate) async fn serve(server: &ApiServer, received: &Received) -> Result<Response<Body>, Status> {
     let (path, headers, query) = (received.info.path.as_str(), &received.headers, &received.query);
     let (kinds, extensions) = (server.registry.kinds(), server.registry.extensions());
     if path.starts_with("//") {
@@ -60,7 +60,7 @@ pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Respon
 }
 
 /// 404 for an unknown path, which may be below a served path.
-fn nothing_at(server: &Server, path: &str) -> Status {
+fn nothing_at(server: &ApiServer, path: &str) -> Status {
     let below = |root: &str| path.strip_prefix(root)?.strip_prefix('/');
     if below("/version").is_some() || server.documents.iter().any(|document| below(&document.path).is_some()) {
         return endpoint::no_such_resource();
@@ -74,7 +74,7 @@ fn nothing_at(server: &Server, path: &str) -> Status {
 }
 
 /// The paths in the response of `/`.
-fn paths(server: &Server) -> Vec<String> {
+fn paths(server: &ApiServer) -> Vec<String> {
     let mut paths: Vec<String> = vec!["/api".into(), "/apis".into()];
     for kind in server.registry.kinds().iter() {
         let version = kind.gvk().group_version();

@@ -25,12 +25,12 @@ use crate::front::{access, authenticate, body, deadline, impersonate};
 use crate::non_resource;
 use crate::offload::Weight;
 use crate::query::{Plus, Query, percent_decode};
-use crate::server::{ApiServer, Server};
+use crate::server::{ApiServer, ApiServerConfig};
 use crate::{extension, offload, record, verbs};
 
 /// The API as a router, for any transport.
-pub fn router(server: ApiServer) -> Router {
-    let server = Arc::new(Server::new(server));
+pub fn router(config: ApiServerConfig) -> Router {
+    let server = Arc::new(ApiServer::new(config));
     Router::new().fallback(move |request: Request<Body>| {
         let server = Arc::clone(&server);
         async move {
@@ -47,7 +47,7 @@ pub fn router(server: ApiServer) -> Router {
 }
 
 /// A panic ends only the request that caused it. In Kubernetes: `filters.WithPanicRecovery`.
-async fn serve_or_panic(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
+async fn serve_or_panic(server: &Arc<ApiServer>, request: Request<Body>) -> Response<Body> {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let format = respond::error_format(request.headers());
     match AssertUnwindSafe(serve(server, request)).catch_unwind().await {
@@ -61,7 +61,7 @@ async fn serve_or_panic(server: &Arc<Server>, request: Request<Body>) -> Respons
 }
 
 /// Serves one request.
-async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
+async fn serve(server: &Arc<ApiServer>, request: Request<Body>) -> Response<Body> {
     let started = tokio::time::Instant::now();
     let (parts, body) = request.into_parts();
     let (method, audit_id) = (parts.method.clone(), audit_id(server, &parts.headers));
@@ -96,7 +96,7 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
 }
 
 /// The client's audit id, or a new one.
-fn audit_id(server: &Server, headers: &HeaderMap) -> String {
+fn audit_id(server: &ApiServer, headers: &HeaderMap) -> String {
     match headers.get("audit-id").and_then(|value| value.to_str().ok()) {
         Some(id) if !id.is_empty() => id.to_owned(),
         _ => server.registry.ambient().random.uuid(),
@@ -113,7 +113,7 @@ struct Admitted {
 }
 
 async fn admit(
-    server: &Server,
+    server: &ApiServer,
     parts: &Parts,
     info: &RequestInfo,
     audit_id: &str,
@@ -145,7 +145,7 @@ async fn admit(
 }
 
 /// The user of a request: from the transport if it authenticates, otherwise from the credentials.
-async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result<Arc<User>, Status> {
+async fn identify(server: &ApiServer, parts: &Parts, warnings: &Warnings) -> Result<Arc<User>, Status> {
     match (parts.extensions.get::<User>(), spoken_of(server, parts)?) {
         (Some(user), _) => Ok(authenticate::vouched_for(user)),
         (None, Some(user)) => Ok(authenticate::vouched_for(&user)),
@@ -157,7 +157,7 @@ async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result
 }
 
 /// The user in the headers of a front proxy. The headers of other clients are ignored.
-fn spoken_of(server: &Server, parts: &Parts) -> Result<Option<User>, Status> {
+fn spoken_of(server: &ApiServer, parts: &Parts) -> Result<Option<User>, Status> {
     match (&server.request_headers, parts.extensions.get::<FrontProxy>()) {
         (Some(headers), Some(proxy)) => headers.user(proxy, &parts.headers),
         _ => Ok(None),
@@ -165,7 +165,7 @@ fn spoken_of(server: &Server, parts: &Parts) -> Result<Option<User>, Status> {
 }
 
 fn receive(
-    server: &Server,
+    server: &ApiServer,
     mut parts: Parts,
     query: Query,
     info: Arc<RequestInfo>,
@@ -198,7 +198,7 @@ fn receive(
 }
 
 /// The response to an authorized request.
-async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
+async fn answer(server: &Arc<ApiServer>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
     let recorder = server.registry.recorder();
     received.entry = record::request(recorder, &received);
     let (entry, info, notes) = (received.entry, Arc::clone(&received.info), received.audit.clone());
@@ -221,7 +221,7 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
 
 /// The response to a request with an in-flight limit and a timeout, which includes the time for its body. A request
 /// takes a place only when its body is complete; until then the received bytes count as unread bytes of the user.
-async fn within_limits(server: &Arc<Server>, received: Received, body: Body) -> Result<Response<Body>, Status> {
+async fn within_limits(server: &Arc<ApiServer>, received: Received, body: Body) -> Result<Response<Body>, Status> {
     let limit = deadline::limit_of(&received.info.verb, &received.query, server.limits.request_seconds)?;
     let (weight, own) = (received.weight.clone(), Arc::clone(server));
     let answer = async move {
@@ -236,7 +236,7 @@ async fn within_limits(server: &Arc<Server>, received: Received, body: Body) -> 
     deadline::within(limit, offload::run(server.registry.expression_pool(), &weight, answer)).await
 }
 
-async fn dispatch(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
+async fn dispatch(server: &Arc<ApiServer>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
     if let Some(passed_on) = received.passed_on.take() {
         return Ok(extension::serve(server, received, passed_on, body).await);
     }

@@ -7,7 +7,7 @@ use crate::answer::renderings::Renderings;
 use crate::answer::unread::Unread;
 use crate::audit::Audit;
 use crate::documents::discovery::Discovery;
-use crate::documents::metrics::Metrics;
+use crate::documents::metrics::RequestMetrics;
 use crate::documents::openapi::OpenApi;
 use crate::extension_transport::ExtensionTransport;
 use crate::front::anonymous::Anonymous;
@@ -18,8 +18,8 @@ use crate::limits::in_flight::InFlight;
 use crate::node_transport::NodeTransport;
 use crate::shutdown::Shutdown;
 
-/// The parts of an API server.
-pub struct ApiServer {
+/// The parts of an API server. In Kubernetes: the `Config` of the generic API server.
+pub struct ApiServerConfig {
     /// Implements the verbs.
     pub registry: Registry,
     /// Authenticates requests.
@@ -58,7 +58,7 @@ pub struct Document {
 }
 
 /// The running server behind the router.
-pub(crate) struct Server {
+pub(crate) struct ApiServer {
     pub(crate) registry: Registry,
     pub(crate) authenticator: Arc<dyn Authenticator>,
     pub(crate) request_headers: Option<RequestHeaders>,
@@ -77,13 +77,13 @@ pub(crate) struct Server {
     pub(crate) unread: Unread,
     pub(crate) discovery: Discovery,
     pub(crate) openapi: OpenApi,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: RequestMetrics,
     pub(crate) renderings: Arc<Renderings>,
 }
 
-impl Server {
-    pub(crate) fn new(server: ApiServer) -> Self {
-        let ApiServer {
+impl ApiServer {
+    pub(crate) fn new(config: ApiServerConfig) -> Self {
+        let ApiServerConfig {
             registry,
             authenticator,
             request_headers,
@@ -96,7 +96,7 @@ impl Server {
             flows,
             audit,
             shutdown,
-        } = server;
+        } = config;
         Self {
             registry,
             authenticator,
@@ -114,7 +114,7 @@ impl Server {
             unread: Unread::new(limits.unread_answer_bytes),
             discovery: Discovery::default(),
             openapi: OpenApi::new(descriptions),
-            metrics: Metrics::default(),
+            metrics: RequestMetrics::default(),
             renderings: Arc::default(),
         }
     }

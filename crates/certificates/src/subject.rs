@@ -8,7 +8,7 @@ pub fn attribute_text(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
         .or_else(|| value.as_teletexstring().map(|text| text.string()).ok())
 }
 
-/// The common name of a subject; if there are several, the last one, as in Go. Empty if there is none, and `None` if
+/// The common name of a subject; if there are several, the last one, as in Go. Empty if the subject has no such attribute, and `None` if
 /// it has a string type that Go does not read.
 pub fn common_name(subject: &X509Name<'_>) -> Option<String> {
     subject.iter_common_name().last().map_or_else(|| Some(String::new()), attribute_text)

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context, Result};
-use coracle_viewer::serve::{Secret, Site};
+use coracle_viewer::serve::{Secret, ServedPage};
 use tokio::net::TcpListener;
 
 use crate::output::note;
@@ -46,7 +46,7 @@ impl PageSocket {
     }
 
     /// Serves a page until the future is dropped.
-    pub(crate) async fn serve(self, site: Site) {
+    pub(crate) async fn serve(self, site: ServedPage) {
         let Err(error) = site.serve(self.listener, self.secret).await;
         note!("coracle: the page is served no longer: {error}");
     }

@@ -51,7 +51,7 @@ pub(crate) fn save(folder: &StateFolder, file: &Path) -> Result<disk::Report> {
 ///
 /// # Errors
 /// The error of the file system.
-pub(crate) fn save_running(folder: &StateFolder, live: &disk::Live, nodes: &SavedNodes) -> Result<File> {
+pub(crate) fn save_running(folder: &StateFolder, live: &disk::LiveData, nodes: &SavedNodes) -> Result<File> {
     let names = ["store", "nodes", "part"].map(|name| Removed(folder.path().join(format!("snapshot.{name}"))));
     names.iter().for_each(|name| drop(fs::remove_file(&name.0)));
     let [backup, saved, part] = &names;

@@ -74,7 +74,7 @@ impl SnapshotApi {
     /// The store first, then the nodes: a node's state is then never older than the API's view of it.
     async fn take(&self) -> Result<File> {
         let _turn = self.turn.lock().await;
-        let live = disk::Live::read(&*self.store).await?;
+        let live = disk::LiveData::read(&*self.store).await?;
         let (folder, nodes) = (self.folder.clone(), self.kubelet.save());
         #[expect(clippy::disallowed_methods, reason = "a disk is written, in real time")]
         let written = tokio::task::spawn_blocking(move || snapshot::save_running(&folder, &live, &nodes));

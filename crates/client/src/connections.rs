@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::{Body, BoxError, ResponseBody};
-use connection::{Connection, Failure, Reservation};
+use connection::{Connection, Reservation, SendFailure};
 use held_body::HeldBody;
 
 pub(crate) use connection::{Io, Protocol};
@@ -94,7 +94,7 @@ impl Connections {
             let reservation = self.reserve().await?;
             match reservation.send(request.clone()).await {
                 Ok(response) => return Ok(response.map(|body| ResponseBody::new(HeldBody::new(body, reservation)))),
-                Err(Failure { unprocessed: true, .. }) if retries < MAX_RETRIES => retries += 1,
+                Err(SendFailure { unprocessed: true, .. }) if retries < MAX_RETRIES => retries += 1,
                 Err(failure) => return Err(failure.error),
             }
         }

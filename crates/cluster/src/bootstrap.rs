@@ -4,7 +4,7 @@ use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Reque
 use coracle_resources::{API_SERVER_MANAGER, Config, create, create_if_missing};
 use serde_json::{Value, json};
 
-use crate::{ApiServerSpec, Error};
+use crate::{ApiServerOptions, Error};
 
 /// The system namespaces. In Kubernetes: the controller `systemnamespaces`.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -13,7 +13,7 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 const DEFAULT_PORT: u16 = 6443;
 
 /// Creates missing default objects, and reconciles the default roles and bindings.
-pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Config) -> Result<(), Error> {
+pub(crate) async fn write(registry: &Registry, options: &ApiServerOptions, kinds: &Config) -> Result<(), Error> {
     // `--runtime-config` may have disabled the kind.
     let is_served = |object: &Object| {
         let kind = object.group_version_kind().unwrap_or_default();
@@ -27,7 +27,7 @@ pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Con
     }
     let mut objects = simulated_nodes().to_vec();
     objects.extend(coracle_resources::bootstrap(kinds));
-    objects.push(kubernetes_service(spec, kinds));
+    objects.push(kubernetes_service(options, kinds));
     for object in objects.into_iter().filter(is_served) {
         unless_unreadable(create_if_missing(registry, object).await)?;
     }
@@ -93,8 +93,8 @@ async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> 
 const ATTEMPTS: usize = 5;
 
 /// The Service through which pods reach the API.
-pub(crate) fn kubernetes_service(spec: &ApiServerSpec, kinds: &Config) -> Object {
-    let port = spec.advertised.map_or(DEFAULT_PORT, |address| address.port());
+pub(crate) fn kubernetes_service(options: &ApiServerOptions, kinds: &Config) -> Object {
+    let port = options.advertised.map_or(DEFAULT_PORT, |address| address.port());
     coracle_resources::kubernetes_service(kinds, port)
 }
 

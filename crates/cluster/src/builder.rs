@@ -6,7 +6,7 @@ use coracle_kubelet::{NodeSpec, SavedNodes};
 use coracle_stages::{Stage, StageSet};
 
 use crate::kept_store::KeptStore;
-use crate::{ApiServerSpec, Audit, ServiceRoutes, StoreSpec, Transport};
+use crate::{ApiServerOptions, Audit, ServiceRoutes, StoreSpec, Transport};
 
 /// A layer between a component and the API server: a latency, a fault. Called once for each start of a component, and
 /// for each simulated node as `kubelet/NAME`. Nodes share one reader as `kubelet`, except nodes with their own
@@ -19,7 +19,7 @@ pub struct Builder {
     pub(crate) ambient: Option<Ambient>,
     pub(crate) recorder: Recorder,
     pub(crate) store: StoreSpec,
-    pub(crate) api_server: ApiServerSpec,
+    pub(crate) api_server: ApiServerOptions,
     pub(crate) nodes: Vec<NodeSpec>,
     pub(crate) delays: coracle_kubelet::Delays,
     pub(crate) stages: Option<Arc<StageSet>>,
@@ -52,7 +52,7 @@ impl Default for Builder {
             ambient: None,
             recorder: Recorder::off(),
             store: StoreSpec::Memory,
-            api_server: ApiServerSpec::default(),
+            api_server: ApiServerOptions::default(),
             nodes: Vec::new(),
             delays: coracle_kubelet::Delays::default(),
             stages: None,
@@ -144,8 +144,8 @@ impl Builder {
 
     /// Sets the configuration of the API server.
     #[must_use]
-    pub fn api_server(mut self, spec: ApiServerSpec) -> Self {
-        self.api_server = spec;
+    pub fn api_server(mut self, options: ApiServerOptions) -> Self {
+        self.api_server = options;
         self
     }
 

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use coracle_registry::Answer;
+use coracle_registry::OutgoingResponse;
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER};
 use http_body_util::{BodyExt, Limited};
@@ -10,7 +10,7 @@ use crate::BoxError;
 const LONGEST_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// Reads a whole response, unless it is too long.
-pub(crate) async fn read<B>(answer: http::Response<B>) -> Result<Answer, String>
+pub(crate) async fn read<B>(answer: http::Response<B>) -> Result<OutgoingResponse, String>
 where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: Into<BoxError>,
@@ -20,7 +20,13 @@ where
     let code = answer.status().as_u16();
     let body = Limited::new(answer.into_body(), LONGEST_ANSWER_BYTES).collect().await;
     let body = body.map_err(|error| format!("unexpected error when reading response body: {error}"))?;
-    Ok(Answer { code, body: body.to_bytes(), retry_after_seconds: retry_after.unwrap_or(0), media_type, etag })
+    Ok(OutgoingResponse {
+        code,
+        body: body.to_bytes(),
+        retry_after_seconds: retry_after.unwrap_or(0),
+        media_type,
+        etag,
+    })
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> String {

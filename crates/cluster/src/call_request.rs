@@ -1,8 +1,8 @@
-use coracle_registry::Call;
+use coracle_registry::OutgoingCall;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 
 /// The head of a call's request to `uri`, with the caller's credentials.
-pub(crate) fn post(uri: &str, call: &Call) -> http::request::Builder {
+pub(crate) fn post(uri: &str, call: &OutgoingCall) -> http::request::Builder {
     let request = http::Request::post(uri).header(CONTENT_TYPE, "application/json");
     let authorization = call.caller.as_ref().and_then(|caller| caller.authorization.as_deref());
     match authorization.map(HeaderValue::try_from) {

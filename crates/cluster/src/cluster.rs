@@ -16,10 +16,10 @@ use futures_util::FutureExt;
 use futures_util::future::{OptionFuture, select};
 use parking_lot::Mutex;
 
+use crate::api_server::ApiServer;
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
 use crate::component_clients::{Accounts, KubeletClients, component_transport, layered};
-use crate::control_plane::ControlPlane;
 use crate::kept_store::KeptStore;
 use crate::metrics_server;
 use crate::node_transport::NodeTransports;
@@ -28,13 +28,13 @@ use crate::running_components::{InThisProcess, RunningComponents};
 use crate::signer::Signer;
 use crate::store::OpenStore;
 use crate::tasks::Tasks;
-use crate::{ApiServerSpec, Error, Transport, bootstrap, clock};
+use crate::{ApiServerOptions, Error, Transport, bootstrap, clock};
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
 /// Dropping it aborts everything; [`Cluster::shutdown`] stops it in order.
 pub struct Cluster {
-    control_plane: ControlPlane,
+    api_server: ApiServer,
     store: OpenStore,
     ambient: Ambient,
     recorder: Recorder,
@@ -96,7 +96,7 @@ impl Cluster {
         if builder.components == Components::All || crate::clock::is_paused() {
             builder.api_server.running_components = Some(InThisProcess::of(&running));
         }
-        let control_plane = ControlPlane::start_among(
+        let api_server = ApiServer::start_among(
             tasks.clone(),
             &builder.api_server,
             Arc::clone(&store.store),
@@ -105,22 +105,22 @@ impl Cluster {
             &recorder,
         )
         .await?;
-        metrics_server::settle(control_plane.registry(), builder.metrics_server).await?;
+        metrics_server::settle(api_server.registry(), builder.metrics_server).await?;
         if store.is_shared() {
-            control_plane.follow();
+            api_server.follow();
         }
-        control_plane.advertise(&builder.api_server, store.is_shared()).await?;
-        let kubelet = Arc::new(simulated_kubelet(&mut builder, &control_plane, &ambient));
+        api_server.advertise(&builder.api_server, store.is_shared()).await?;
+        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient));
         nodes.served_by(&kubelet);
         if builder.csi_driver {
-            bootstrap::install(control_plane.registry(), coracle_csi_driver::manifests()).await?;
+            bootstrap::install(api_server.registry(), coracle_csi_driver::manifests()).await?;
         }
         let config = Config {
-            controllers: controllers_config(builder.controllers, &builder.api_server, &control_plane),
+            controllers: controllers_config(builder.controllers, &builder.api_server, &api_server),
             scheduler: builder.scheduler,
         };
         let cluster = Self {
-            control_plane,
+            api_server,
             store,
             ambient,
             recorder,
@@ -154,12 +154,12 @@ impl Cluster {
 
     /// The API server as a tower service, as `user`.
     pub fn service_as(&self, user: User) -> Transport {
-        self.control_plane.transport().asking_as(Arc::new(user))
+        self.api_server.transport().asking_as(Arc::new(user))
     }
 
     /// The API server for external clients: each request has its own credentials.
     pub fn front_door(&self) -> Transport {
-        self.control_plane.transport()
+        self.api_server.transport()
     }
 
     /// A client of Coracle as `user`.
@@ -170,12 +170,12 @@ impl Cluster {
 
     /// The unsupported settings in the configuration, one sentence each.
     pub fn limits(&self) -> &[String] {
-        self.control_plane.limits()
+        self.api_server.limits()
     }
 
     /// The registry behind the API server.
     pub fn registry(&self) -> &Registry {
-        self.control_plane.registry()
+        self.api_server.registry()
     }
 
     /// The store below the API server.
@@ -219,7 +219,7 @@ impl Cluster {
         let (tasks, name) = (&self.tasks, component.word());
         let ambient = self.ambient.split(component.word());
         let recorder = self.recorder.clone();
-        let transport = component_transport(&self.control_plane, component, self.layer.as_ref());
+        let transport = component_transport(&self.api_server, component, self.layer.as_ref());
         let client = Client::new(transport, &ambient).with_recorder(recorder.clone());
         let mut restarts = Restarts { name, recorder: recorder.clone(), began: false };
         match component {
@@ -263,7 +263,7 @@ impl Cluster {
     fn stage_runner(&self, ambient: &Ambient, recorder: Recorder) -> Option<StageRunner> {
         let stages = self.stages.clone()?;
         let user = User::new("system:coracle:stages", ["system:masters"]);
-        let front = self.control_plane.transport().asking_as(Arc::new(user));
+        let front = self.api_server.transport().asking_as(Arc::new(user));
         let client = Client::new(layered(front, Component::Kubelet.word(), self.layer.as_ref()), ambient);
         let kubelet = Kubelet::clone(&self.kubelet);
         let acts = move |node: &str| kubelet.acts(node);
@@ -273,7 +273,7 @@ impl Cluster {
     /// What runs all controllers, each with its own identity.
     fn controllers(&self, client: Client, ambient: Ambient) -> Controllers {
         let accounts = Accounts {
-            transport: self.control_plane.transport(),
+            transport: self.api_server.transport(),
             layer: self.layer.clone(),
             ambient: ambient.split("accounts"),
         };
@@ -285,7 +285,7 @@ impl Cluster {
     /// restarts when it loses its Lease.
     pub fn add_controller_manager(&self, name: &str) {
         let ambient = self.ambient.split(name);
-        let transport = component_transport(&self.control_plane, Component::ControllerManager, self.layer.as_ref());
+        let transport = component_transport(&self.api_server, Component::ControllerManager, self.layer.as_ref());
         let client = Client::new(transport, &ambient).with_recorder(self.recorder.clone());
         let controllers = self.controllers(client, ambient);
         self.spawn(name, async move {
@@ -384,7 +384,7 @@ impl Cluster {
         for component in all {
             self.stop_component(component).await;
         }
-        self.control_plane.stop().await;
+        self.api_server.stop().await;
         self.store.close().await;
     }
 }
@@ -392,19 +392,19 @@ impl Cluster {
 /// The flags of the controllers, with the root certificate and the signing key of the API server as defaults.
 fn controllers_config(
     mut config: coracle_controllers::Config,
-    spec: &ApiServerSpec,
-    control_plane: &ControlPlane,
+    options: &ApiServerOptions,
+    api_server: &ApiServer,
 ) -> coracle_controllers::Config {
-    if let Some(root_ca) = spec.root_ca.as_ref().filter(|_| config.root_ca.is_empty()) {
+    if let Some(root_ca) = options.root_ca.as_ref().filter(|_| config.root_ca.is_empty()) {
         config.root_ca.clone_from(root_ca);
     }
-    let token_key = || TokenKey::new(Arc::new(Signer::of(control_plane.issuer())));
+    let token_key = || TokenKey::new(Arc::new(Signer::of(api_server.issuer())));
     config.token_key = config.token_key.or_else(|| Some(token_key()));
     config
 }
 
 /// The simulated nodes of the builder. Each writes as `system:node:NAME`, and they share a client for reads.
-fn simulated_kubelet(builder: &mut Builder, control_plane: &ControlPlane, ambient: &Ambient) -> Kubelet {
+fn simulated_kubelet(builder: &mut Builder, api_server: &ApiServer, ambient: &Ambient) -> Kubelet {
     let csi_drivers = DriversStore::default();
     let csi_drivers = if builder.csi_driver { csi_drivers.with(Arc::new(CsiNodeService)) } else { csi_drivers };
     let config = coracle_kubelet::Config {
@@ -416,7 +416,7 @@ fn simulated_kubelet(builder: &mut Builder, control_plane: &ControlPlane, ambien
     };
     let kubelet_ambient = ambient.split(Component::Kubelet.word());
     let clients = KubeletClients {
-        front: control_plane.transport(),
+        front: api_server.transport(),
         layer: builder.layer.clone(),
         recorder: builder.recorder.clone(),
     };

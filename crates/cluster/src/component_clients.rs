@@ -8,13 +8,13 @@ use coracle_journal::Recorder;
 use coracle_registry::User;
 
 use crate::Transport;
+use crate::api_server::ApiServer;
 use crate::builder::TransportLayer;
 use crate::component::Component;
-use crate::control_plane::ControlPlane;
 
 /// The transport of a component to the API server, with the identity that it has in a real cluster.
 pub(crate) fn component_transport(
-    control_plane: &ControlPlane,
+    api_server: &ApiServer,
     component: Component,
     layer: Option<&TransportLayer>,
 ) -> Transport {
@@ -22,7 +22,7 @@ pub(crate) fn component_transport(
         Component::CsiDriver => service_account(csi::NAMESPACE, csi::ACCOUNT),
         _ => User::new(format!("system:kube-{}", component.word()), std::iter::empty::<String>()),
     };
-    layered(control_plane.transport().asking_as(Arc::new(user)), component.word(), layer)
+    layered(api_server.transport().asking_as(Arc::new(user)), component.word(), layer)
 }
 
 /// The transport behind the layer, if there is one.

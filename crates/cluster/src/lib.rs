@@ -9,9 +9,10 @@
 //! Start at [`Cluster`]. Only this crate decides about tasks, sockets, threads and shutdown.
 //! Not here: the components themselves.
 
-mod api_server_spec;
-mod api_server_tasks;
+mod api_server;
+mod api_server_options;
 mod audit_log;
+mod background_tasks;
 mod bootstrap;
 mod builder;
 mod call_answer;
@@ -21,7 +22,6 @@ mod clock;
 mod cluster;
 mod component;
 mod component_clients;
-mod control_plane;
 mod error;
 mod expression_threads;
 mod file_watcher;
@@ -55,13 +55,13 @@ mod token_file;
 mod transport;
 mod value_check;
 
-pub use api_server_spec::ApiServerSpec;
+pub use api_server::ApiServer;
+pub use api_server_options::ApiServerOptions;
 pub use audit_log::AuditLog;
 pub use builder::{Builder, TransportLayer};
 pub use certificate_file::CertificateFile;
 pub use cluster::Cluster;
 pub use component::Component;
-pub use control_plane::ControlPlane;
 pub use coracle_admission::{Configurations as AdmissionConfigurations, DefaultTolerationSeconds};
 pub use coracle_apiserver::{Audit, AuditPolicy, AuditSink, Limits, NoNodes, PathRequest, PathService, RequestHeaders};
 pub use coracle_auth::{IssuerSpec, ReviewVersion, ReviewWebhook, TokenLifetimes};

@@ -7,10 +7,10 @@ use coracle_metrics_server::{MetricsServer, SERVICE};
 pub use coracle_metrics_server::settle;
 
 use crate::node_transport::NodeTransports;
-use crate::{ApiServerSpec, Transport};
+use crate::{ApiServerOptions, Transport};
 
-/// The API server of `spec` serves `metrics.k8s.io` with the usage of these nodes.
-pub fn answer_for(spec: &mut ApiServerSpec, nodes: NodeTransports) {
+/// The API server of `options` serves `metrics.k8s.io` with the usage of these nodes.
+pub fn answer_for(options: &mut ApiServerOptions, nodes: NodeTransports) {
     let (namespace, name) = SERVICE;
-    spec.service_routes.answer_for_service(namespace, name, Transport::to(MetricsServer::new(Arc::new(nodes))));
+    options.service_routes.answer_for_service(namespace, name, Transport::to(MetricsServer::new(Arc::new(nodes))));
 }

@@ -12,7 +12,7 @@ use tower::ServiceExt;
 
 #[cfg(feature = "serve")]
 use crate::remote_nodes::RemoteNodes;
-use crate::{ApiServerSpec, Error, Transport};
+use crate::{ApiServerOptions, Error, Transport};
 
 /// The transports to nodes: a function call for nodes of this process, HTTPS for all others if there are sockets.
 #[derive(Clone, Debug)]
@@ -24,16 +24,16 @@ pub struct NodeTransports {
 }
 
 impl NodeTransports {
-    /// Transports with the client of `spec` for nodes of other processes, in real time.
+    /// Transports with the client of `options` for nodes of other processes, in real time.
     ///
     /// # Errors
     /// If a certificate cannot be read.
     #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets there are no calls"))]
-    pub fn new(spec: &ApiServerSpec) -> Result<Self, Error> {
+    pub fn new(options: &ApiServerOptions) -> Result<Self, Error> {
         Ok(Self {
             kubelet: Arc::default(),
             #[cfg(feature = "serve")]
-            far: match &spec.kubelet_client {
+            far: match &options.kubelet_client {
                 Some(client) if !crate::clock::is_paused() => Some(Arc::new(RemoteNodes::new(client)?)),
                 _ => None,
             },

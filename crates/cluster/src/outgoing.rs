@@ -3,15 +3,15 @@ use coracle_apiserver::{Body as ServerBody, ExtensionTransport, Unreachable};
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, go_quote};
 use coracle_registry::{
-    Answer, Call, Callee, Extension, GetOptions, ListOptions, Outgoing, Question, Registry, Request, ServiceAddress,
-    Stored, Trust, Verb,
+    Callee, Extension, ExtensionRequest, GetOptions, ListOptions, Outgoing, OutgoingCall, OutgoingResponse, Registry,
+    Request, ServiceAddress, Stored, Trust, Verb,
 };
 use http::header::{ACCEPT, IF_NONE_MATCH};
 use http_body_util::Full;
 
 use crate::call_answer::read;
 use crate::service_routes::{Route, ServiceRoutes};
-use crate::{ApiServerSpec, Body, Error, ProxyClient, Transport, boxed};
+use crate::{ApiServerOptions, Body, Error, ProxyClient, Transport, boxed};
 
 /// The user name for the API server's own requests to extension API servers.
 const AGGREGATOR: &str = "system:kube-aggregator";
@@ -33,8 +33,11 @@ enum Network {
 impl OutgoingCalls {
     /// # Errors
     /// If the client certificate cannot be read.
-    pub(crate) fn new(spec: &ApiServerSpec) -> Result<Self, Error> {
-        Ok(Self { routes: spec.service_routes.clone(), network: Network::of_this_runtime(spec.proxy_client.as_ref())? })
+    pub(crate) fn new(options: &ApiServerOptions) -> Result<Self, Error> {
+        Ok(Self {
+            routes: options.service_routes.clone(),
+            network: Network::of_this_runtime(options.proxy_client.as_ref())?,
+        })
     }
 }
 
@@ -58,7 +61,13 @@ impl Network {
 
     /// Calls `authority` over the network; its certificate is for `server_name`, or else for its host.
     #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets there are no calls"))]
-    async fn post(&self, origin: &str, path: &str, server_name: Option<String>, call: &Call) -> Result<Answer, String> {
+    async fn post(
+        &self,
+        origin: &str,
+        path: &str,
+        server_name: Option<String>,
+        call: &OutgoingCall,
+    ) -> Result<OutgoingResponse, String> {
         match self {
             #[cfg(feature = "serve")]
             Self::Open(https) => https.post(origin, path, server_name, call).await,
@@ -85,7 +94,7 @@ impl Network {
 
 #[async_trait]
 impl Outgoing for OutgoingCalls {
-    async fn post(&self, registry: &Registry, call: &Call) -> Result<Answer, String> {
+    async fn post(&self, registry: &Registry, call: &OutgoingCall) -> Result<OutgoingResponse, String> {
         match &*call.to {
             Callee::Url { origin, path } => match self.routes.url(origin) {
                 Some(here) => post_here(here, path, call).await,
@@ -100,7 +109,7 @@ impl Outgoing for OutgoingCalls {
         }
     }
 
-    async fn get(&self, registry: &Registry, question: &Question) -> Result<Answer, String> {
+    async fn get(&self, registry: &Registry, question: &ExtensionRequest) -> Result<OutgoingResponse, String> {
         let request = http::Request::get(&question.path)
             .header(ACCEPT, question.accept)
             .header("x-remote-user", AGGREGATOR)
@@ -113,7 +122,7 @@ impl Outgoing for OutgoingCalls {
         .await
     }
 
-    async fn probe(&self, origin: &str, path: &str) -> Result<Answer, String> {
+    async fn probe(&self, origin: &str, path: &str) -> Result<OutgoingResponse, String> {
         let request = http::Request::get(path).body(Body::default()).map_err(|error| error.to_string())?;
         read(self.network.send(origin, "localhost".to_owned(), &Trust::Anybody, request).await?).await
     }
@@ -168,7 +177,7 @@ impl OutgoingCalls {
 }
 
 /// Calls a service in this process.
-async fn post_here(here: &Transport, path: &str, call: &Call) -> Result<Answer, String> {
+async fn post_here(here: &Transport, path: &str, call: &OutgoingCall) -> Result<OutgoingResponse, String> {
     let request = crate::call_request::post(path, call);
     let request = request.body(boxed(Full::new(call.body.clone()))).map_err(|error| error.to_string())?;
     let answer = here.send(request).await.map_err(|error| error.to_string())?;

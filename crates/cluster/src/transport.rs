@@ -10,7 +10,7 @@ use tower::util::BoxCloneSyncService;
 use tower::{Service, ServiceExt};
 
 use crate::Error;
-use crate::api_server_tasks::ApiServerTasks;
+use crate::background_tasks::BackgroundTasks;
 
 pub use coracle_handover::BoxError;
 
@@ -24,7 +24,7 @@ pub use coracle_handover::Body;
 pub struct Transport {
     service: BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>,
     /// The tasks that must run; no request is served after one of them has panicked.
-    tasks: Option<Arc<ApiServerTasks>>,
+    tasks: Option<Arc<BackgroundTasks>>,
 }
 
 impl std::fmt::Debug for Transport {
@@ -73,7 +73,7 @@ impl Transport {
     /// The same transport, which also keeps these tasks running. After one of them has panicked, each request fails
     /// with an error that reports it.
     #[must_use]
-    pub(crate) fn kept_by(self, tasks: Arc<ApiServerTasks>) -> Self {
+    pub(crate) fn kept_by(self, tasks: Arc<BackgroundTasks>) -> Self {
         Self { tasks: Some(tasks), ..self }
     }
 

@@ -17,5 +17,5 @@ mod programs;
 mod sources;
 
 pub use process_arguments::Variables;
-pub use programs::{Said, Shell, Stop, Transcript, World, is_known, is_prompt, run, transcript};
+pub use programs::{OutputLine, Shell, Stop, Transcript, World, is_known, is_prompt, run, transcript};
 pub use sources::{PodFacts, Reference, SourceKind, Sources, Texts, references, text_of};

@@ -21,7 +21,7 @@ use crate::event_correlator::{Correlated, EventCorrelator};
 use crate::event_series::EventSeries;
 use crate::lanes::Lanes;
 use crate::metrics::EventFate;
-use crate::{Metrics, Speaker};
+use crate::{ControllerMetrics, Speaker};
 
 /// The maximum number of queued events of one speaker; later ones are dropped. In Kubernetes: `maxQueuedEvents`.
 const MAX_QUEUED: usize = 1000;
@@ -182,7 +182,7 @@ pub(crate) struct EventSink<'a> {
     pub(crate) client: &'a Client,
     pub(crate) ambient: &'a Ambient,
     /// The metrics of posted and dropped events.
-    pub(crate) metrics: &'a Metrics,
+    pub(crate) metrics: &'a ControllerMetrics,
 }
 
 impl EventSink<'_> {

@@ -39,7 +39,7 @@ pub use event_recorder::{EventRecorder, EventType, reference_to};
 pub use lead::{Ended, lead};
 pub use leader_election::{LeaderElection, LeaderTimings};
 pub use mapping::{controllers_of, key_of};
-pub use metrics::Metrics;
+pub use metrics::ControllerMetrics;
 pub use own_writes::{Caches, OwnWrites, Unseen};
 pub use process::Process;
 pub use reconciler::{Action, Pass, ReconcileError, Reconciler};

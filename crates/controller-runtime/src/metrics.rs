@@ -17,7 +17,7 @@ const REQUEST_SECONDS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0,
 /// `rest_client_request_duration_seconds` of `restclient`. The metrics of each controller (`coracle_controller_*`)
 /// and of events do not exist there.
 #[derive(Clone, Default)]
-pub struct Metrics {
+pub struct ControllerMetrics {
     inner: Arc<Mutex<Counted>>,
 }
 
@@ -81,19 +81,19 @@ pub(crate) struct Synced {
     pub(crate) unchanged: usize,
 }
 
-impl fmt::Debug for Metrics {
+impl fmt::Debug for ControllerMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metrics").finish_non_exhaustive()
+        f.debug_struct("ControllerMetrics").finish_non_exhaustive()
     }
 }
 
-impl PartialEq for Metrics {
+impl PartialEq for ControllerMetrics {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 }
 
-impl Metrics {
+impl ControllerMetrics {
     /// Observes a queue; replaces one of the same name.
     pub(crate) fn watch<K: Key>(&self, queue: &WorkQueue<K>) {
         // Eleven buckets, 10 ns to 1000 s: those of Kubernetes' queues, except the first, which is below the
@@ -248,7 +248,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn metrics_have_one_series_for_each_queue_and_controller() {
-        let (metrics, queue) = (Metrics::default(), WorkQueue::new("gardener"));
+        let (metrics, queue) = (ControllerMetrics::default(), WorkQueue::new("gardener"));
         metrics.watch(&queue);
         queue.add("a".to_owned(), &[]);
         queue.add("a".to_owned(), &[]);

@@ -6,7 +6,7 @@ use coracle_informer::InformerFactory;
 use coracle_journal::Recorder;
 use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 
-use crate::Metrics;
+use crate::ControllerMetrics;
 use crate::event_queue::{EventQueue, EventSink, Waiting};
 use crate::metrics::EventFate;
 
@@ -43,7 +43,7 @@ pub struct Process {
     /// The event log.
     pub recorder: Recorder,
     /// The metrics of its controllers.
-    pub metrics: Metrics,
+    pub metrics: ControllerMetrics,
     pub(crate) events: Arc<EventQueue>,
 }
 
@@ -59,14 +59,14 @@ impl Process {
             client,
             ambient: ambient.clone(),
             recorder: recorder.clone(),
-            metrics: Metrics::default(),
+            metrics: ControllerMetrics::default(),
             events: Arc::new(EventQueue::of_speakers(1)),
         }
     }
 
     /// The same program with these metrics.
     #[must_use]
-    pub fn counting(self, metrics: &Metrics) -> Self {
+    pub fn counting(self, metrics: &ControllerMetrics) -> Self {
         Self { metrics: metrics.clone(), ..self }
     }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::metrics::{Metrics, Synced};
+use crate::metrics::{ControllerMetrics, Synced};
 use crate::own_writes::{Caches, Unseen};
 use crate::sync_outcome::SyncOutcome;
 use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler, Speaker};
@@ -24,7 +24,7 @@ use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler, Speaker};
 pub(crate) struct Worker<K> {
     pub(crate) actor: String,
     pub(crate) recorder: Recorder,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: ControllerMetrics,
     pub(crate) client: Client,
     pub(crate) reconciler: Box<dyn AnyReconciler<K>>,
     pub(crate) queue: WorkQueue<K>,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use coracle_client::Client;
-use coracle_controller_runtime::{LeaderTimings, Metrics, Process};
+use coracle_controller_runtime::{ControllerMetrics, LeaderTimings, Process};
 use coracle_meta::Cidr;
 
 use crate::key_files::KeyFiles;
@@ -42,7 +42,7 @@ pub struct Config {
     /// Unlike Kubernetes, where that is the default: with service accounts each controller has only its own rights.
     pub own_identity_for_all: bool,
     /// Metrics of the controllers.
-    pub metrics: Metrics,
+    pub metrics: ControllerMetrics,
     /// How often nodes are checked. `--node-monitor-period`
     pub node_monitor_period: Duration,
     /// How long a node may go without a heartbeat. `--node-monitor-grace-period`
@@ -136,7 +136,7 @@ impl Default for Config {
             cluster_signing_duration: Duration::from_secs(365 * 24 * 60 * 60),
             leader_election: None,
             own_identity_for_all: false,
-            metrics: Metrics::default(),
+            metrics: ControllerMetrics::default(),
             node_monitor_period: Duration::from_secs(5),
             node_monitor_grace_period: Duration::from_secs(50),
             node_startup_grace_period: Duration::from_secs(60),

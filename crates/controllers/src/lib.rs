@@ -72,7 +72,7 @@ mod volume_attributes_class_protection;
 
 pub use config::{Autoscaling, Config};
 /// Metrics of the controllers.
-pub use coracle_controller_runtime::Metrics;
+pub use coracle_controller_runtime::ControllerMetrics;
 
 pub use controllers::{names, run};
 pub use flags::FlagError;

@@ -24,8 +24,8 @@ pub use coracle_ambient::{Ambient, Timestamp};
 pub use coracle_api as api;
 pub use coracle_cluster::scheduler::ConfigurationError as SchedulerConfigurationError;
 pub use coracle_cluster::{
-    ApiServerSpec, Audit, AuditPolicy, AuditSink, Component, Delays, Error, Manifest, ManifestFolder, ManifestSource,
-    ManifestsOnDisk, MemoryManifests, NodeSpec, ServiceRoutes, StoreSpec, Transport, User,
+    ApiServerOptions, Audit, AuditPolicy, AuditSink, Component, Delays, Error, Manifest, ManifestFolder,
+    ManifestSource, ManifestsOnDisk, MemoryManifests, NodeSpec, ServiceRoutes, StoreSpec, Transport, User,
 };
 pub use coracle_journal as journal;
 pub use coracle_meta as meta;

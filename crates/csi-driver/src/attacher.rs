@@ -16,8 +16,8 @@ use coracle_workqueue::RateLimiter;
 use futures_util::future::BoxFuture;
 
 use crate::DRIVER;
-use crate::attachment::{Asked, FINALIZER, asked, index_by_volume, obstacle, of_volume, volume_of};
-use crate::behaviour::{Behaviour, Call, Outcome, failure};
+use crate::attachment::{AttachmentRequest, FINALIZER, asked, index_by_volume, obstacle, of_volume, volume_of};
+use crate::behaviour::{Behaviour, CsiCall, CsiOutcome, failure};
 use crate::calls::Calls;
 use crate::provisioner::RETRY;
 use crate::topology::on_node;
@@ -76,16 +76,16 @@ struct Attacher {
 impl Reconciler for Attacher {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let attachment = self.attachments.get(key);
-        match attachment.as_deref().map_or(Asked::Nothing, asked) {
-            Asked::Attach => {
+        match attachment.as_deref().map_or(AttachmentRequest::Nothing, asked) {
+            AttachmentRequest::Attach => {
                 self.detaching.end(key);
                 self.attach(pass, key, &attachment.unwrap_or_default()).await
             }
-            Asked::Detach => {
+            AttachmentRequest::Detach => {
                 self.attaching.end(key);
                 self.detach(pass, key, &attachment.unwrap_or_default()).await
             }
-            Asked::Nothing => {
+            AttachmentRequest::Nothing => {
                 self.attaching.end(key);
                 self.detaching.end(key);
                 pass.done(|| "it is as it is asked to be: nothing to do")
@@ -104,15 +104,17 @@ impl Attacher {
         let node = self.nodes.get(&ObjectKey::cluster(attachment.spec.node_name.as_str()));
         let Some(driver) = node.as_deref().and_then(on_node) else {
             let why = format!("node {:?} has no NodeID annotation", attachment.spec.node_name);
-            return self.failed(pass, attachment, Call::Attach, why).await;
+            return self.failed(pass, attachment, CsiCall::Attach, why).await;
         };
         let Some(volume) = volume_of(attachment).and_then(|name| self.volumes.get(&ObjectKey::cluster(name))) else {
             let name = volume_of(attachment).unwrap_or_default();
-            return self.failed(pass, attachment, Call::Attach, format!("persistentvolume {name:?} not found")).await;
+            return self
+                .failed(pass, attachment, CsiCall::Attach, format!("persistentvolume {name:?} not found"))
+                .await;
         };
         if volume.metadata.is_terminating() {
             let why = format!("PersistentVolume {:?} is marked for deletion", volume.key().name);
-            return self.failed(pass, attachment, Call::Attach, why).await;
+            return self.failed(pass, attachment, CsiCall::Attach, why).await;
         }
         let held = |finalizers: &mut Vec<String>| {
             if !finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
@@ -124,10 +126,10 @@ impl Attacher {
             held(&mut attachment.metadata.finalizers);
             attachment.metadata.annotations.insert(NODE_ID.to_owned(), driver.node_id.clone());
         });
-        let Some(attachment) = named.await?.filter(|attachment| asked(attachment) == Asked::Attach) else {
+        let Some(attachment) = named.await?.filter(|attachment| asked(attachment) == AttachmentRequest::Attach) else {
             return Ok(Action::Done);
         };
-        let behaviour = match self.behaviour(Call::Attach, &volume) {
+        let behaviour = match self.behaviour(CsiCall::Attach, &volume) {
             Ok(behaviour) => behaviour,
             Err(why) => return Ok(self.unreadable(pass, &volume, why)),
         };
@@ -139,11 +141,11 @@ impl Attacher {
         let is_shared = modes.iter().any(|mode| mode == "ReadWriteMany" || mode == "ReadOnlyMany");
         let limit = driver.allocatable.as_ref().and_then(|resources| resources.count);
         let obstacle = match behaviour.outcome {
-            Outcome::Fails => Some(failure(Call::Attach)),
+            CsiOutcome::Fails => Some(failure(CsiCall::Attach)),
             _ => obstacle(&attachment, is_shared, &self.attachments.list(), limit),
         };
         if let Some(why) = obstacle {
-            return self.failed(pass, &attachment, Call::Attach, why).await;
+            return self.failed(pass, &attachment, CsiCall::Attach, why).await;
         }
         pass.decided(|| format!("attach it to {}", attachment.spec.node_name));
         pass.update_status(&attachment, |attachment| {
@@ -161,7 +163,7 @@ impl Attacher {
         attachment: &VolumeAttachment,
     ) -> Result<Action, ReconcileError> {
         let volume = volume_of(attachment).and_then(|name| self.volumes.get(&ObjectKey::cluster(name)));
-        let behaviour = match volume.as_deref().map(|volume| (self.behaviour(Call::Detach, volume), volume)) {
+        let behaviour = match volume.as_deref().map(|volume| (self.behaviour(CsiCall::Detach, volume), volume)) {
             Some((Err(why), volume)) => return Ok(self.unreadable(pass, volume, why)),
             Some((Ok(behaviour), _)) => behaviour,
             None => Behaviour::default(),
@@ -170,8 +172,8 @@ impl Attacher {
         if let Some(action) = self.detaching.wait(pass, key, behaviour.outcome, call) {
             return Ok(action);
         }
-        if behaviour.outcome == Outcome::Fails {
-            return self.failed(pass, attachment, Call::Detach, failure(Call::Detach)).await;
+        if behaviour.outcome == CsiOutcome::Fails {
+            return self.failed(pass, attachment, CsiCall::Detach, failure(CsiCall::Detach)).await;
         }
         pass.decided(|| format!("it is detached from {}", attachment.spec.node_name));
         pass.update(attachment, |attachment| attachment.metadata.finalizers.retain(|one| one != FINALIZER)).await?;
@@ -183,14 +185,14 @@ impl Attacher {
         &self,
         pass: &Pass,
         attachment: &VolumeAttachment,
-        call: Call,
+        call: CsiCall,
         why: String,
     ) -> Result<Action, ReconcileError> {
         pass.decided(|| why.clone());
         let time = Some(format_time(self.clock.now()));
         pass.update_status(attachment, |attachment| {
             let status = &mut attachment.status;
-            let place = if call == Call::Attach { &mut status.attach_error } else { &mut status.detach_error };
+            let place = if call == CsiCall::Attach { &mut status.attach_error } else { &mut status.detach_error };
             if place.as_ref().is_none_or(|error| error.message != why) {
                 let error = VolumeError { message: why.clone(), time: time.clone(), ..VolumeError::default() };
                 *place = Some(Box::new(error));
@@ -200,7 +202,7 @@ impl Attacher {
         Err(ReconcileError::Object(why))
     }
 
-    fn behaviour(&self, call: Call, volume: &PersistentVolume) -> Result<Behaviour, String> {
+    fn behaviour(&self, call: CsiCall, volume: &PersistentVolume) -> Result<Behaviour, String> {
         let reference = volume.spec.claim_ref.as_deref();
         let key = reference.map(|claim| ObjectKey::new(claim.namespace.as_str(), claim.name.as_str()));
         let claim = key.and_then(|key| self.claims.get(&key)).filter(|claim| volume.is_for(claim));

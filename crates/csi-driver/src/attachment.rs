@@ -36,7 +36,7 @@ pub(super) fn volume_key(change: &Notification<VolumeAttachment>) -> Vec<ObjectK
 
 /// What a VolumeAttachment requests from the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum AttachmentRequest {
     /// To attach.
     Attach,
     /// To detach.
@@ -46,12 +46,12 @@ pub(super) enum Asked {
 }
 
 /// What a VolumeAttachment requests from the driver.
-pub(super) fn asked(attachment: &VolumeAttachment) -> Asked {
+pub(super) fn asked(attachment: &VolumeAttachment) -> AttachmentRequest {
     let is_held = attachment.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER);
     match (attachment.spec.attacher == DRIVER, attachment.metadata.is_terminating()) {
-        (true, false) if !attachment.status.attached => Asked::Attach,
-        (true, true) if is_held => Asked::Detach,
-        _ => Asked::Nothing,
+        (true, false) if !attachment.status.attached => AttachmentRequest::Attach,
+        (true, true) if is_held => AttachmentRequest::Detach,
+        _ => AttachmentRequest::Nothing,
     }
 }
 
@@ -95,15 +95,15 @@ mod tests {
 
     #[test]
     fn an_attachment_asks_to_be_made_and_when_it_goes_to_be_undone() {
-        assert_eq!(asked(&attachment("a", "n", "v", false)), Asked::Attach);
-        assert_eq!(asked(&attachment("a", "n", "v", true)), Asked::Nothing);
+        assert_eq!(asked(&attachment("a", "n", "v", false)), AttachmentRequest::Attach);
+        assert_eq!(asked(&attachment("a", "n", "v", true)), AttachmentRequest::Nothing);
         let mut goes = VolumeAttachment::clone(&attachment("a", "n", "v", true));
         goes.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".to_owned());
-        assert_eq!(asked(&goes), Asked::Nothing);
+        assert_eq!(asked(&goes), AttachmentRequest::Nothing);
         goes.metadata.finalizers = vec![FINALIZER.to_owned()];
-        assert_eq!(asked(&goes), Asked::Detach);
+        assert_eq!(asked(&goes), AttachmentRequest::Detach);
         "other.example.com".clone_into(&mut goes.spec.attacher);
-        assert_eq!(asked(&goes), Asked::Nothing);
+        assert_eq!(asked(&goes), AttachmentRequest::Nothing);
     }
 
     #[test]

@@ -8,7 +8,7 @@ const PREFIX: &str = "coracle.dev/";
 
 /// The calls of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Call {
+pub enum CsiCall {
     /// Create a volume. In CSI: `CreateVolume`.
     Provision,
     /// Delete a volume. In CSI: `DeleteVolume`.
@@ -31,7 +31,7 @@ pub enum Call {
     NodeResize,
 }
 
-impl Call {
+impl CsiCall {
     /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Provision,
@@ -65,7 +65,7 @@ impl Call {
 
 /// How a call ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CsiOutcome {
     /// With success.
     #[default]
     Succeeds,
@@ -93,7 +93,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Behaviour {
     /// How it ends.
-    pub outcome: Outcome,
+    pub outcome: CsiOutcome,
     /// How long it takes.
     pub takes: Duration,
 }
@@ -115,7 +115,7 @@ impl Behaviour {
     ///
     /// # Errors
     /// If an annotation cannot be parsed.
-    pub fn of(call: Call, told_by: &[&Annotations]) -> Result<Self, Unreadable> {
+    pub fn of(call: CsiCall, told_by: &[&Annotations]) -> Result<Self, Unreadable> {
         let told = |name: &str| {
             let name = format!("{PREFIX}{name}");
             told_by.iter().find_map(|annotations| annotations.get_key_value(&name))
@@ -126,13 +126,13 @@ impl Behaviour {
             expected,
         };
         let outcome = match told(call.word()) {
-            None => Outcome::Succeeds,
+            None => CsiOutcome::Succeeds,
             Some(told) => match (told.1.as_str(), call) {
-                ("ok", _) => Outcome::Succeeds,
-                ("fail", _) => Outcome::Fails,
-                ("hang", _) => Outcome::Hangs,
-                ("exhausted", Call::Provision) => Outcome::Exhausted,
-                (_, Call::Provision) => return Err(wrong(told, "ok, fail, hang or exhausted")),
+                ("ok", _) => CsiOutcome::Succeeds,
+                ("fail", _) => CsiOutcome::Fails,
+                ("hang", _) => CsiOutcome::Hangs,
+                ("exhausted", CsiCall::Provision) => CsiOutcome::Exhausted,
+                (_, CsiCall::Provision) => return Err(wrong(told, "ok, fail, hang or exhausted")),
                 _ => return Err(wrong(told, "ok, fail or hang")),
             },
         };
@@ -147,14 +147,14 @@ impl Behaviour {
     /// The annotations that set the driver's behaviour.
     pub(crate) fn annotations(all: &Annotations) -> Annotations {
         let names: Vec<String> =
-            Call::ALL.iter().flat_map(|call| [call.word().to_owned(), format!("{}-delay", call.word())]).collect();
+            CsiCall::ALL.iter().flat_map(|call| [call.word().to_owned(), format!("{}-delay", call.word())]).collect();
         let is_one = |name: &str| name.strip_prefix(PREFIX).is_some_and(|name| names.iter().any(|one| one == name));
         all.iter().filter(|(name, _)| is_one(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }
 
 /// The gRPC error of a call that fails because of an annotation.
-pub(crate) fn failure(call: Call) -> String {
+pub(crate) fn failure(call: CsiCall) -> String {
     format!("rpc error: code = Internal desc = simulated failure, as the annotation {PREFIX}{} says", call.word())
 }
 
@@ -171,20 +171,20 @@ mod tests {
         let claim = annotations(&[("attach", "ok")]);
         let volume = annotations(&[("attach", "fail"), ("attach-delay", "1500ms"), ("mount", "hang")]);
         let of = |call| Behaviour::of(call, &[&claim, &volume]).unwrap();
-        let slow = Behaviour { outcome: Outcome::Succeeds, takes: Duration::from_millis(1500) };
-        assert_eq!(of(Call::Attach), slow);
-        assert_eq!(of(Call::Mount).outcome, Outcome::Hangs);
-        assert_eq!(of(Call::Delete), Behaviour::default());
+        let slow = Behaviour { outcome: CsiOutcome::Succeeds, takes: Duration::from_millis(1500) };
+        assert_eq!(of(CsiCall::Attach), slow);
+        assert_eq!(of(CsiCall::Mount).outcome, CsiOutcome::Hangs);
+        assert_eq!(of(CsiCall::Delete), Behaviour::default());
     }
 
     #[test]
     fn an_invalid_annotation_is_reported_with_the_valid_values() {
         let why = |told: &[(&str, &str)], call| Behaviour::of(call, &[&annotations(told)]).unwrap_err().to_string();
         assert_eq!(
-            why(&[("attach", "exhausted")], Call::Attach),
+            why(&[("attach", "exhausted")], CsiCall::Attach),
             "annotation coracle.dev/attach: \"exhausted\" is not ok, fail or hang"
         );
-        let late = why(&[("mount-delay", "soon")], Call::Mount);
+        let late = why(&[("mount-delay", "soon")], CsiCall::Mount);
         assert_eq!(late, "annotation coracle.dev/mount-delay: \"soon\" is not a duration such as 1500ms, 5s or 1m30s");
     }
 
@@ -199,7 +199,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_annotation_is_read_or_refused_by_its_name(value in ".{0,12}", index in 0..10_usize) {
-            let call = Call::ALL[index];
+            let call = CsiCall::ALL[index];
             let told = annotations(&[(call.word(), &value), (&format!("{}-delay", call.word()), &value)]);
             if let Err(why) = Behaviour::of(call, &[&told]) {
                 proptest::prop_assert!(why.annotation.contains(call.word()) && why.value == value);

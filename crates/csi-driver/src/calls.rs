@@ -6,7 +6,7 @@ use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::behaviour::Outcome;
+use crate::behaviour::CsiOutcome;
 
 /// The running calls of one role, by the object that they are about. A call takes time on the clock of the simulation.
 #[derive(Debug, Default)]
@@ -34,8 +34,8 @@ impl Calls {
     }
 
     /// What a sync does and records while the call has not returned; `None` once it has returned, which ends the call.
-    pub(super) fn wait(&self, pass: &Pass, key: &ObjectKey, outcome: Outcome, call: Progress) -> Option<Action> {
-        if outcome == Outcome::Hangs {
+    pub(super) fn wait(&self, pass: &Pass, key: &ObjectKey, outcome: CsiOutcome, call: Progress) -> Option<Action> {
+        if outcome == CsiOutcome::Hangs {
             pass.decided(|| "the driver does not come back");
             return Some(Action::Done);
         }

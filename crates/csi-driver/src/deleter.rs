@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 
 use crate::DRIVER;
 use crate::attachment::{index_by_volume, of_volume, volume_key};
-use crate::behaviour::{Behaviour, Call, Outcome, failure};
+use crate::behaviour::{Behaviour, CsiCall, CsiOutcome, failure};
 use crate::calls::Calls;
 use crate::provisioner::{FINALIZER, PROVISIONED_BY, RETRY};
 
@@ -61,7 +61,7 @@ impl Reconciler for Deleter {
             // The deletion of the attachment enqueues the volume again.
             return pass.done(|| format!("it is attached to {node}: wait until it is not"));
         }
-        let behaviour = match Behaviour::of(Call::Delete, &[&volume.metadata.annotations]) {
+        let behaviour = match Behaviour::of(CsiCall::Delete, &[&volume.metadata.annotations]) {
             Ok(behaviour) => behaviour,
             Err(why) => {
                 tell("InvalidBehaviour", why.to_string());
@@ -72,8 +72,8 @@ impl Reconciler for Deleter {
         if let Some(action) = self.calls.wait(pass, key, behaviour.outcome, call) {
             return Ok(action);
         }
-        if behaviour.outcome == Outcome::Fails {
-            let message = failure(Call::Delete);
+        if behaviour.outcome == CsiOutcome::Fails {
+            let message = failure(CsiCall::Delete);
             tell("VolumeFailedDelete", message.clone());
             return Err(ReconcileError::Object(message));
         }

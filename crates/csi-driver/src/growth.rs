@@ -13,7 +13,7 @@ const OF_GROWTH: [&str; 4] = ["Resizing", "FileSystemResizePending", "Controller
 
 /// A step of an expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ExpansionStep {
     /// Nothing, or the node has to act.
     Nothing,
     /// Expand the volume to this size.
@@ -23,11 +23,11 @@ pub(super) enum Step {
 }
 
 /// The next step of an expansion. In Kubernetes: `expandAndRecover` of external-resizer.
-pub(super) fn step(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Step {
+pub(super) fn step(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> ExpansionStep {
     let is_own = volume.spec.csi.as_ref().is_some_and(|source| source.driver == DRIVER) && volume.is_for(claim);
     let has = claim.status.capacity.get(STORAGE).copied().unwrap_or_else(|| Quantity::of(0));
     if !is_own || claim.status.phase != "Bound" || claim.requested_storage() <= has {
-        return Step::Nothing;
+        return ExpansionStep::Nothing;
     }
     let promised = claim.status.allocated_resources.get(STORAGE).copied();
     let status = claim.status.allocated_resource_statuses.get(STORAGE).map_or("", String::as_str);
@@ -37,11 +37,11 @@ pub(super) fn step(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> 
         _ => claim.requested_storage(),
     };
     if volume.storage() < wanted {
-        Step::Grow(wanted)
+        ExpansionStep::Grow(wanted)
     } else if is_with_node {
-        Step::Nothing
+        ExpansionStep::Nothing
     } else {
-        Step::HandOn(wanted)
+        ExpansionStep::HandOn(wanted)
     }
 }
 
@@ -128,17 +128,17 @@ mod tests {
     #[test]
     fn the_volume_grows_first_and_then_it_is_the_nodes_turn() {
         let (mut claim, mut volume) = bound("2Gi");
-        assert_eq!(step(&claim, &volume), Step::Grow(size("2Gi")));
+        assert_eq!(step(&claim, &volume), ExpansionStep::Grow(size("2Gi")));
         begin(&mut claim, size("2Gi"), "now");
-        assert_eq!(step(&claim, &volume), Step::Grow(size("2Gi")));
+        assert_eq!(step(&claim, &volume), ExpansionStep::Grow(size("2Gi")));
         volume.spec.capacity.insert(STORAGE.to_owned(), size("2Gi"));
-        assert_eq!(step(&claim, &volume), Step::HandOn(size("2Gi")));
+        assert_eq!(step(&claim, &volume), ExpansionStep::HandOn(size("2Gi")));
         hand_on(&mut claim, "now");
-        assert_eq!(step(&claim, &volume), Step::Nothing);
+        assert_eq!(step(&claim, &volume), ExpansionStep::Nothing);
         let types: Vec<_> = claim.status.conditions.iter().map(|condition| condition.type_.as_str()).collect();
         assert_eq!(types, ["Resizing", "FileSystemResizePending"]);
         finish(&mut claim, size("2Gi"));
-        assert_eq!(step(&claim, &volume), Step::Nothing);
+        assert_eq!(step(&claim, &volume), ExpansionStep::Nothing);
         assert!(claim.status.conditions.is_empty() && claim.status.allocated_resource_statuses.is_empty());
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let (mut claim, volume) = bound("2Gi");
         begin(&mut claim, size("2Gi"), "now");
         claim.spec.resources.requests.insert(STORAGE.to_owned(), size("5Gi"));
-        assert_eq!(step(&claim, &volume), Step::Grow(size("2Gi")));
-        assert_eq!(step(&bound("1Gi").0, &volume), Step::Nothing);
+        assert_eq!(step(&claim, &volume), ExpansionStep::Grow(size("2Gi")));
+        assert_eq!(step(&bound("1Gi").0, &volume), ExpansionStep::Nothing);
     }
 }

@@ -37,7 +37,7 @@ use coracle_journal::Recorder;
 use coracle_meta::KUBERNETES_VERSION;
 use futures_util::future::{BoxFuture, join_all, select};
 
-pub use behaviour::{Behaviour, Call, Outcome, Unreadable};
+pub use behaviour::{Behaviour, CsiCall, CsiOutcome, Unreadable};
 pub use manifests::{ACCOUNT, NAMESPACE, manifests};
 pub use node_service::CsiNodeService;
 

@@ -11,7 +11,7 @@ use coracle_kubelet_api::{CallEnd, CallResult, NodeCall, NodeService, VolumeCont
 use coracle_meta::Resource;
 
 use crate::DRIVER;
-use crate::behaviour::{Behaviour, Call, Outcome, failure};
+use crate::behaviour::{Behaviour, CsiCall, CsiOutcome, failure};
 use crate::topology::{HOSTNAME, ZONE};
 
 /// How many volumes of the driver a node can attach by default.
@@ -47,20 +47,20 @@ impl NodeService for CsiNodeService {
 
     fn call(&self, call: NodeCall, context: &VolumeContext) -> CallResult {
         let call = match call {
-            NodeCall::NodeStageVolume => Call::Stage,
-            NodeCall::NodeUnstageVolume => Call::Unstage,
-            NodeCall::NodePublishVolume => Call::Mount,
-            NodeCall::NodeUnpublishVolume => Call::Unmount,
-            NodeCall::NodeExpandVolume => Call::NodeResize,
+            NodeCall::NodeStageVolume => CsiCall::Stage,
+            NodeCall::NodeUnstageVolume => CsiCall::Unstage,
+            NodeCall::NodePublishVolume => CsiCall::Mount,
+            NodeCall::NodeUnpublishVolume => CsiCall::Unmount,
+            NodeCall::NodeExpandVolume => CsiCall::NodeResize,
         };
         let behaviour = match Behaviour::of(call, &[context]) {
             Ok(behaviour) => behaviour,
             Err(why) => return CallResult { takes: Duration::ZERO, end: CallEnd::Fails(why.to_string()) },
         };
         let end = match behaviour.outcome {
-            Outcome::Hangs => CallEnd::Hangs,
-            Outcome::Fails => CallEnd::Fails(failure(call)),
-            Outcome::Succeeds | Outcome::Exhausted => CallEnd::Succeeds,
+            CsiOutcome::Hangs => CallEnd::Hangs,
+            CsiOutcome::Fails => CallEnd::Fails(failure(call)),
+            CsiOutcome::Succeeds | CsiOutcome::Exhausted => CallEnd::Succeeds,
         };
         CallResult { takes: behaviour.takes, end }
     }
@@ -101,7 +101,7 @@ mod tests {
         );
         let hangs = call(&[("coracle.dev/mount", "hang"), ("coracle.dev/mount-delay", "2s")]);
         assert_eq!(hangs, CallResult { takes: Duration::from_secs(2), end: CallEnd::Hangs });
-        assert_eq!(call(&[("coracle.dev/mount", "fail")]).end, CallEnd::Fails(failure(Call::Mount)));
+        assert_eq!(call(&[("coracle.dev/mount", "fail")]).end, CallEnd::Fails(failure(CsiCall::Mount)));
         let wrong = "annotation coracle.dev/mount: \"soon\" is not ok, fail or hang";
         assert_eq!(call(&[("coracle.dev/mount", "soon")]).end, CallEnd::Fails(wrong.to_owned()));
     }

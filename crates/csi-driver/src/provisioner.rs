@@ -16,7 +16,7 @@ use coracle_workqueue::RateLimiter;
 use futures_util::future::BoxFuture;
 
 use crate::DRIVER;
-use crate::behaviour::{Behaviour, Call, Outcome, failure};
+use crate::behaviour::{Behaviour, CsiCall, CsiOutcome, failure};
 use crate::calls::Calls;
 use crate::topology::{TopologyScope, affinity, place};
 
@@ -101,7 +101,7 @@ impl Reconciler for Provisioner {
             self.events.in_pass(pass).event(claim.as_ref(), event_type, reason, message);
         };
         let behaviour =
-            match Behaviour::of(Call::Provision, &[&claim.metadata.annotations, &class.metadata.annotations]) {
+            match Behaviour::of(CsiCall::Provision, &[&claim.metadata.annotations, &class.metadata.annotations]) {
                 Ok(behaviour) => behaviour,
                 Err(why) => {
                     tell(EventType::Warning, "InvalidBehaviour", why.to_string());
@@ -117,8 +117,8 @@ impl Reconciler for Provisioner {
             return Ok(action);
         }
         let made = match behaviour.outcome {
-            Outcome::Fails => Err(failure(Call::Provision)),
-            Outcome::Exhausted => {
+            CsiOutcome::Fails => Err(failure(CsiCall::Provision)),
+            CsiOutcome::Exhausted => {
                 let node = claim.metadata.annotations.get(SELECTED_NODE).map_or("", String::as_str);
                 Err(format!("rpc error: code = ResourceExhausted desc = no room for a volume on node {node:?}"))
             }
@@ -129,7 +129,8 @@ impl Reconciler for Provisioner {
             Err(why) => {
                 let message = format!("failed to provision volume with StorageClass {:?}: {why}", class.key().name);
                 tell(EventType::Warning, "ProvisioningFailed", message.clone());
-                if behaviour.outcome != Outcome::Exhausted || !claim.metadata.annotations.contains_key(SELECTED_NODE) {
+                if behaviour.outcome != CsiOutcome::Exhausted || !claim.metadata.annotations.contains_key(SELECTED_NODE)
+                {
                     return Err(ReconcileError::Object(message));
                 }
                 pass.decided(|| "no room there: the scheduler shall choose another node");

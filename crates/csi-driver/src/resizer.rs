@@ -15,9 +15,9 @@ use coracle_workqueue::RateLimiter;
 use futures_util::future::BoxFuture;
 
 use crate::DRIVER;
-use crate::behaviour::{Behaviour, Call, Outcome, failure};
+use crate::behaviour::{Behaviour, CsiCall, CsiOutcome, failure};
 use crate::calls::Calls;
-use crate::growth::{self, STORAGE, Step, step};
+use crate::growth::{self, ExpansionStep, STORAGE, step};
 use crate::provisioner::RETRY;
 
 pub(super) fn start(process: &Process) -> BoxFuture<'static, ()> {
@@ -62,12 +62,12 @@ impl Reconciler for Resizer {
             return pass.done(|| "it has no volume, or is not there: nothing to do");
         };
         match step(&claim, &volume) {
-            Step::Nothing => {
+            ExpansionStep::Nothing => {
                 self.calls.end(key);
                 pass.done(|| "its volume is as large as it asks for: nothing to do")
             }
-            Step::Grow(size) => self.grow(pass, key, claim, &volume, size).await,
-            Step::HandOn(size) => self.hand_on(pass, &claim, &volume, size).await,
+            ExpansionStep::Grow(size) => self.grow(pass, key, claim, &volume, size).await,
+            ExpansionStep::HandOn(size) => self.hand_on(pass, &claim, &volume, size).await,
         }
     }
 }
@@ -85,7 +85,7 @@ impl Resizer {
             self.events.in_pass(pass).event(claim.as_ref(), event_type, reason, message);
         };
         let annotations = [&claim.metadata.annotations, &volume.metadata.annotations];
-        let behaviour = match Behaviour::of(Call::Resize, &annotations) {
+        let behaviour = match Behaviour::of(CsiCall::Resize, &annotations) {
             Ok(behaviour) => behaviour,
             Err(why) => {
                 tell(EventType::Warning, "InvalidBehaviour", why.to_string());
@@ -105,9 +105,9 @@ impl Resizer {
         if let Some(action) = self.calls.wait(pass, key, behaviour.outcome, call) {
             return Ok(action);
         }
-        if behaviour.outcome == Outcome::Fails {
-            let why = format!("resize volume {name:?} by resizer {DRIVER:?} failed: {}", failure(Call::Resize));
-            pass.update_status(claim.as_ref(), |claim| growth::fail(claim, &failure(Call::Resize), &now)).await?;
+        if behaviour.outcome == CsiOutcome::Fails {
+            let why = format!("resize volume {name:?} by resizer {DRIVER:?} failed: {}", failure(CsiCall::Resize));
+            pass.update_status(claim.as_ref(), |claim| growth::fail(claim, &failure(CsiCall::Resize), &now)).await?;
             tell(EventType::Warning, "VolumeResizeFailed", why.clone());
             return Err(ReconcileError::Object(why));
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use coracle_expression::{
-    COST_OF_ONE_EXPRESSION, Environment, Expression, Field, Object, Order, Schema, Shape, Variables,
+    COST_OF_ONE_EXPRESSION, Environment, Expression, Object, Order, Schema, SchemaField, Shape, Variables,
 };
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ fn schema() -> Schema {
 
 fn record(name: &str, fields: Vec<(&str, Schema)>) -> Schema {
     let fields = fields.into_iter().map(|(key, schema)| {
-        (key.to_owned(), Field { key: key.to_owned(), schema: Arc::new(schema), is_required: false })
+        (key.to_owned(), SchemaField { key: key.to_owned(), schema: Arc::new(schema), is_required: false })
     });
     plain_object(Object { name: name.to_owned(), fields: fields.collect() })
 }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::environment::Environment;
-use crate::schema::{Field, Object, Order, Schema, Shape};
+use crate::schema::{Object, Order, Schema, SchemaField, Shape};
 use crate::types::Type;
 
 /// The variables of a policy or a match condition: with or without parameters and an authorizer, and with the types
@@ -139,7 +139,7 @@ fn object(name: &str, fields: Fields<'_>) -> Schema {
 fn nesting(name: &str, fields: Fields<'_>, nested: Vec<(&str, Schema)>) -> Schema {
     let plain = fields.into_iter().map(|(name, shape)| (name, Schema::new(shape)));
     let fields = plain.chain(nested).map(|(name, schema)| {
-        let field = Field { key: name.to_owned(), schema: Arc::new(schema), is_required: false };
+        let field = SchemaField { key: name.to_owned(), schema: Arc::new(schema), is_required: false };
         (name.to_owned(), field)
     });
     Schema::new(Shape::Object(Object { name: name.to_owned(), fields: fields.collect() }))

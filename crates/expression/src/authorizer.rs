@@ -6,12 +6,12 @@ use std::sync::Arc;
 /// Makes authorization decisions. In Kubernetes: `authorizer.Authorizer` behind the variable `authorizer`.
 pub trait Authorizer: Send + Sync {
     /// Whether the requesting user, or a service account, is authorized.
-    fn decide(&self, question: &Question) -> Decision;
+    fn decide(&self, question: &AuthorizerAttributes) -> AuthorizerDecision;
 }
 
 /// The attributes of an authorizer check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct AuthorizerAttributes {
     /// The namespace and name of the checked service account; `None` for the requesting user.
     pub service_account: Option<(String, String)>,
     /// The verb.
@@ -36,7 +36,7 @@ pub struct Question {
 
 /// The result of an authorizer check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decision {
+pub struct AuthorizerDecision {
     /// Whether it is allowed.
     pub allowed: bool,
     /// Why.
@@ -48,11 +48,11 @@ pub struct Decision {
 /// A check under construction, or its result.
 #[derive(Clone)]
 pub(crate) enum Authorization {
-    Authorizer(Arc<dyn Authorizer>, Question),
-    Path(Arc<dyn Authorizer>, Question),
-    Group(Arc<dyn Authorizer>, Question),
-    Resource(Arc<dyn Authorizer>, Question),
-    Decision(Decision),
+    Authorizer(Arc<dyn Authorizer>, AuthorizerAttributes),
+    Path(Arc<dyn Authorizer>, AuthorizerAttributes),
+    Group(Arc<dyn Authorizer>, AuthorizerAttributes),
+    Resource(Arc<dyn Authorizer>, AuthorizerAttributes),
+    Decision(AuthorizerDecision),
 }
 
 impl Authorization {

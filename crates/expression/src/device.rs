@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::environment::Environment;
 use crate::expression::{Error, Expression};
-use crate::schema::{Field, Object, Schema, Shape};
+use crate::schema::{Object, Schema, SchemaField, Shape};
 use crate::variables::Variables;
 
 const LONGEST_DRIVER: u64 = 63;
@@ -37,7 +37,7 @@ fn device_of(driver: Schema, attributes: Schema, capacity: Schema) -> Schema {
 fn object<N: Into<String>>(name: &str, fields: impl IntoIterator<Item = (N, Schema)>) -> Schema {
     let field = |(name, schema): (N, Schema)| {
         let key: String = name.into();
-        (key.clone(), Field { key, schema: Arc::new(schema), is_required: true })
+        (key.clone(), SchemaField { key, schema: Arc::new(schema), is_required: true })
     };
     let fields = fields.into_iter().map(field).collect();
     Schema::new(Shape::Object(Object { name: name.to_owned(), fields }))

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use crate::check::{Typed, check};
 use crate::environment::Environment;
 use crate::estimate::estimate;
-use crate::evaluate::{Node, plan};
+use crate::evaluate::{PlanNode, plan};
 use crate::schema::Schema;
 use crate::source::Report;
 use crate::syntax::{Kind, Tree, parse};
@@ -18,7 +18,7 @@ pub struct Expression {
 
 #[derive(Debug)]
 struct Compiled {
-    node: Node,
+    node: PlanNode,
     typed: Typed,
     tree: Tree,
 }
@@ -42,7 +42,7 @@ pub enum Error {
 
 /// The result of an expression, and its cost in Kubernetes' units.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run<T> {
+pub struct EvaluationResult<T> {
     /// The value, or the error.
     pub result: Result<T, Error>,
     /// The cost.
@@ -112,7 +112,7 @@ impl Expression {
         estimate(&self.compiled.tree, &self.compiled.typed, Some(schema)).most
     }
 
-    pub(crate) fn node(&self) -> &Node {
+    pub(crate) fn node(&self) -> &PlanNode {
         &self.compiled.node
     }
 }

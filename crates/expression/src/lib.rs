@@ -39,13 +39,13 @@ mod variables;
 
 pub use admission::{admission_environment, namespace_schema, request_schema, with_computed, with_one_more_computed};
 pub use allowance::Allowance;
-pub use authorizer::{Authorizer, Decision, Question};
+pub use authorizer::{Authorizer, AuthorizerAttributes, AuthorizerDecision};
 pub use device::{Attribute, Device, device_environment, device_schema};
 pub use environment::Environment;
 pub use escape::escaped;
-pub use expression::{Error, Expression, Run};
+pub use expression::{Error, EvaluationResult, Expression};
 pub use meter::{COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT};
-pub use schema::{Field, Object, Order, Schema, Shape};
+pub use schema::{Object, Order, Schema, SchemaField, Shape};
 pub use session::Session;
 pub use source::{Issue, Report};
 pub use types::Type;

@@ -73,12 +73,12 @@ pub struct Object {
     /// The name of the type in errors.
     pub name: String,
     /// The fields, by the names in expressions.
-    pub fields: BTreeMap<String, Field>,
+    pub fields: BTreeMap<String, SchemaField>,
 }
 
 /// A field of an object.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub struct SchemaField {
     /// The name in the object, if it differs from the one in expressions.
     pub key: String,
     /// The schema of its value.
@@ -168,7 +168,7 @@ impl Schema {
     }
 
     /// A field by its name in expressions.
-    pub fn field(&self, name: &str) -> Option<&Field> {
+    pub fn field(&self, name: &str) -> Option<&SchemaField> {
         match &self.shape {
             Shape::Object(object) => object.fields.get(name),
             _ => None,
@@ -178,7 +178,7 @@ impl Schema {
     /// Declares one more field of an object, which need not be there.
     pub(crate) fn declare(&mut self, name: &str, shape: Shape) {
         if let Shape::Object(object) = &mut self.shape {
-            let field = Field { key: name.to_owned(), schema: Arc::new(Self::new(shape)), is_required: false };
+            let field = SchemaField { key: name.to_owned(), schema: Arc::new(Self::new(shape)), is_required: false };
             object.fields.insert(name.to_owned(), field);
         }
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use crate::allowance::Allowance;
-use crate::evaluate::{Evaluated, Machine, Source};
-use crate::expression::{Error, Expression, Run};
+use crate::evaluate::{Evaluated, Machine, VariableSource};
+use crate::expression::{Error, EvaluationResult, Expression};
 use crate::fault::Fault;
 use crate::meter::{COST_OF_ONE_EXPRESSION, Meter, Use};
 use crate::value::{Value, to_json};
@@ -34,7 +34,7 @@ impl<'v> Session<'v> {
     }
 
     /// Evaluates an expression with a cost limit.
-    pub fn run(&mut self, expression: &Expression, limit: u64) -> Run<Json> {
+    pub fn run(&mut self, expression: &Expression, limit: u64) -> EvaluationResult<Json> {
         self.start(expression, limit, |value| {
             let json = to_json(value);
             json.ok_or_else(|| Error::Evaluation(format!("gave a {}, which is no JSON value", value.type_of().name())))
@@ -42,7 +42,7 @@ impl<'v> Session<'v> {
     }
 
     /// Evaluates a boolean expression with a cost limit.
-    pub fn decide(&mut self, expression: &Expression, limit: u64) -> Run<bool> {
+    pub fn decide(&mut self, expression: &Expression, limit: u64) -> EvaluationResult<bool> {
         self.start(expression, limit, |value| match value {
             Value::Bool(holds) => Ok(*holds),
             other => Err(Error::NotABoolean(other.shown())),
@@ -54,14 +54,14 @@ impl<'v> Session<'v> {
         expression: &Expression,
         limit: u64,
         read: impl FnOnce(&Value<'_>) -> Result<T, Error>,
-    ) -> Run<T> {
+    ) -> EvaluationResult<T> {
         self.cost = 0;
         let (value, cost) = self.evaluate(expression, limit);
         let result = match &value {
             Ok(value) => read(value),
             Err(fault) => Err(Error::Evaluation(fault.to_string())),
         };
-        Run { result, cost: cost.saturating_add(self.cost) }
+        EvaluationResult { result, cost: cost.saturating_add(self.cost) }
     }
 
     fn evaluate(&mut self, expression: &Expression, limit: u64) -> (Evaluated<'v>, u64) {
@@ -104,7 +104,7 @@ impl<'v> Session<'v> {
     }
 }
 
-impl<'v> Source<'v> for Session<'v> {
+impl<'v> VariableSource<'v> for Session<'v> {
     fn value(&mut self, name: &str) -> Option<Evaluated<'v>> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
@@ -133,12 +133,12 @@ impl Expression {
     }
 
     /// Evaluates the expression with a cost limit.
-    pub fn run(&self, variables: &Variables<'_>, limit: u64) -> Run<Json> {
+    pub fn run(&self, variables: &Variables<'_>, limit: u64) -> EvaluationResult<Json> {
         Session::new(variables).run(self, limit)
     }
 
     /// Evaluates a boolean expression with a cost limit.
-    pub fn decide(&self, variables: &Variables<'_>, limit: u64) -> Run<bool> {
+    pub fn decide(&self, variables: &Variables<'_>, limit: u64) -> EvaluationResult<bool> {
         Session::new(variables).decide(self, limit)
     }
 }

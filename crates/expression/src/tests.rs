@@ -99,7 +99,7 @@ fn a_bad_text_is_refused_in_the_words_of_cel_go() {
 
 #[test]
 fn fields_are_those_of_the_schema() {
-    let replicas = Field { key: "replicas".into(), schema: Arc::new(Schema::new(Shape::Int)), is_required: true };
+    let replicas = SchemaField { key: "replicas".into(), schema: Arc::new(Schema::new(Shape::Int)), is_required: true };
     let fields = [("replicas".to_owned(), replicas)].into();
     let schema = Arc::new(Schema::new(Shape::Object(Object { name: "selfType".into(), fields })));
     let environment = Environment::new().with("self", schema.as_type());
@@ -109,13 +109,13 @@ fn fields_are_those_of_the_schema() {
     let own = json!({"replicas": 2, "other": 1});
     let mut variables = Variables::default();
     variables.set_typed("self", &own, &schema);
-    assert_eq!(expression.decide(&variables, 100), Run { result: Ok(true), cost: 3 });
+    assert_eq!(expression.decide(&variables, 100), EvaluationResult { result: Ok(true), cost: 3 });
 }
 
 #[test]
 fn sets_and_keyed_lists_are_the_same_in_any_order() {
     let text = Arc::new(Schema::new(Shape::String));
-    let name = Field { key: "name".into(), schema: Arc::clone(&text), is_required: true };
+    let name = SchemaField { key: "name".into(), schema: Arc::clone(&text), is_required: true };
     let item = Schema::new(Shape::Object(Object { name: "item".into(), fields: [("name".to_owned(), name)].into() }));
     let set = Arc::new(Schema::new(Shape::List(text, Order::Any)));
     let keyed = Arc::new(Schema::new(Shape::List(Arc::new(item), Order::Keyed(vec!["name".into()]))));
@@ -202,9 +202,9 @@ fn only_names_from_outside_count_as_variables() {
 fn an_authorizer_is_asked_what_the_expression_says() {
     struct Alice;
     impl Authorizer for Alice {
-        fn decide(&self, question: &Question) -> Decision {
+        fn decide(&self, question: &AuthorizerAttributes) -> AuthorizerDecision {
             let allowed = question.verb == "create" && question.resource == "pods" && question.namespace == "n";
-            Decision { allowed, reason: "so".into(), error: None }
+            AuthorizerDecision { allowed, reason: "so".into(), error: None }
         }
     }
     let mut variables = Variables::default();
@@ -282,8 +282,8 @@ fn many_small_expressions_spend_an_allowance_together() {
 fn a_question_to_an_authorizer_is_dear_and_takes_no_time() {
     struct Nobody;
     impl Authorizer for Nobody {
-        fn decide(&self, _: &Question) -> Decision {
-            Decision::default()
+        fn decide(&self, _: &AuthorizerAttributes) -> AuthorizerDecision {
+            AuthorizerDecision::default()
         }
     }
     let mut variables = Variables::default();

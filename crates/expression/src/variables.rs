@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::authorizer::{Authorization, Authorizer, Question};
+use crate::authorizer::{Authorization, Authorizer, AuthorizerAttributes};
 use crate::expression::{Error, Expression};
 use crate::fault::Fault;
 use crate::schema::Schema;
@@ -22,7 +22,7 @@ enum Binding<'v> {
     Optional(Option<&'v Json>, Option<&'v Schema>),
     List(Arc<Vec<&'v Json>>),
     Authorizer(Arc<dyn Authorizer>),
-    Check(Arc<dyn Authorizer>, Box<Question>),
+    Check(Arc<dyn Authorizer>, Box<AuthorizerAttributes>),
     Computed(Arc<Result<Expression, Error>>),
 }
 
@@ -75,7 +75,12 @@ impl<'v> Variables<'v> {
     }
 
     /// Sets the variable `name` to a check of one resource that lacks only its verb.
-    pub fn set_resource_check(&mut self, name: impl Into<String>, authorizer: Arc<dyn Authorizer>, about: Question) {
+    pub fn set_resource_check(
+        &mut self,
+        name: impl Into<String>,
+        authorizer: Arc<dyn Authorizer>,
+        about: AuthorizerAttributes,
+    ) {
         self.values.insert(name.into(), Binding::Check(authorizer, Box::new(about)));
     }
 
@@ -104,10 +109,10 @@ impl<'v> Variables<'v> {
             Binding::Optional(Some(json), schema) => from_json(json, *schema).map(Value::some),
             Binding::List(items) => Ok(references(items.iter().copied())),
             Binding::Authorizer(authorizer) => {
-                Ok(authorization(Authorization::Authorizer(Arc::clone(authorizer), Question::default())))
+                Ok(authorization(Authorization::Authorizer(Arc::clone(authorizer), AuthorizerAttributes::default())))
             }
             Binding::Check(authorizer, about) => {
-                Ok(authorization(Authorization::Resource(Arc::clone(authorizer), Question::clone(about))))
+                Ok(authorization(Authorization::Resource(Arc::clone(authorizer), AuthorizerAttributes::clone(about))))
             }
             Binding::Computed(_) => return None,
         })

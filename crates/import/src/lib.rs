@@ -17,4 +17,4 @@ mod report;
 
 pub use documents::{Document, read_documents};
 pub use make::{ImportOptions, NotImported, import};
-pub use report::{Fate, ImportReport, Imported};
+pub use report::{ImportOutcome, ImportReport, Imported};

@@ -8,7 +8,7 @@ use crate::documents::Document;
 use crate::kinds::KnownKinds;
 use crate::plan::{ExistingObjects, Item, plan, recognize, references, uid_of};
 use crate::prepare::prepared;
-use crate::report::{Fate, ImportReport, Imported};
+use crate::report::{ImportOutcome, ImportReport, Imported};
 
 /// How to import.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,16 +47,16 @@ pub async fn import(
     let mut making = Making { client, uids: known, report: ImportReport::default() };
     for item in &items {
         let fate = match (&item.skip, options.dry_run) {
-            (Some(why), _) => Fate::Skipped(why.clone()),
-            (None, true) => Fate::WouldBeMade,
-            (None, false) => making.make(item).await.unwrap_or_else(Fate::Refused),
+            (Some(why), _) => ImportOutcome::Skipped(why.clone()),
+            (None, true) => ImportOutcome::WouldBeMade,
+            (None, false) => making.make(item).await.unwrap_or_else(ImportOutcome::Refused),
         };
         let Item { place, what, notes, .. } = item.clone();
         let notes = if item.skip.is_some() { Vec::new() } else { [notes, prepared(&item.object).notes].concat() };
         making.report.objects.push(Imported { place, what, fate, notes });
     }
     for (at, item) in items.iter().enumerate() {
-        if making.report.objects[at].fate == Fate::Made
+        if making.report.objects[at].fate == ImportOutcome::Made
             && let Err(error) = making.link(item).await
         {
             making.report.objects[at].notes.push(format!("its owners could not be said: {error}"));
@@ -121,7 +121,7 @@ impl Making<'_> {
         here.collect()
     }
 
-    async fn make(&mut self, item: &Item) -> Result<Fate, String> {
+    async fn make(&mut self, item: &Item) -> Result<ImportOutcome, String> {
         let api = api(self.client, item);
         let key = item.object.key();
         let mut prepared = prepared(&item.object);
@@ -136,12 +136,12 @@ impl Making<'_> {
             Err(error) if error.is_already_exists() => {
                 let there = api.find(&key).await.ok().flatten();
                 self.uids.extend(there.map(|there| (old_uid, there.uid().to_owned())));
-                return Ok(Fate::Skipped("it is there already, made by the cluster itself".to_owned()));
+                return Ok(ImportOutcome::Skipped("it is there already, made by the cluster itself".to_owned()));
             }
             Err(error) => return Err(with_causes(&error)),
         }
         if item.gvk.kind == "CustomResourceDefinition" {
-            return established(&api, &key).await.map(|()| Fate::Made);
+            return established(&api, &key).await.map(|()| ImportOutcome::Made);
         }
         if let Some(status) = item.object.field("status").filter(|_| item.kind.has_status) {
             let patch = Patch::Merge(json!({"status": status}));
@@ -153,7 +153,7 @@ impl Making<'_> {
             let patched = api.patch(&key, &Patch::Merge(afterwards)).await;
             patched.map_err(|error| format!("made, but left suspended: {}", with_causes(&error)))?;
         }
-        Ok(Fate::Made)
+        Ok(ImportOutcome::Made)
     }
 
     /// Adds the reference to the controller of an object after both were created, and the uids in its labels.

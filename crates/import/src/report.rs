@@ -2,7 +2,7 @@ use std::fmt;
 
 /// What happened to one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ImportOutcome {
     /// It was created.
     Made,
     /// A dry run found nothing that prevents its creation.
@@ -21,7 +21,7 @@ pub struct Imported {
     /// Kind, namespace and name: `Pod shop/web`.
     pub what: String,
     /// What happened to it.
-    pub fate: Fate,
+    pub fate: ImportOutcome,
     /// How it differs from the object in the file.
     pub notes: Vec<String>,
 }
@@ -36,11 +36,11 @@ pub struct ImportReport {
 impl ImportReport {
     /// How many objects were created (or would be), skipped and refused.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let count = |is: fn(&Fate) -> bool| self.objects.iter().filter(|object| is(&object.fate)).count();
+        let count = |is: fn(&ImportOutcome) -> bool| self.objects.iter().filter(|object| is(&object.fate)).count();
         (
-            count(|fate| matches!(fate, Fate::Made | Fate::WouldBeMade)),
-            count(|fate| matches!(fate, Fate::Skipped(_))),
-            count(|fate| matches!(fate, Fate::Refused(_))),
+            count(|fate| matches!(fate, ImportOutcome::Made | ImportOutcome::WouldBeMade)),
+            count(|fate| matches!(fate, ImportOutcome::Skipped(_))),
+            count(|fate| matches!(fate, ImportOutcome::Refused(_))),
         )
     }
 }
@@ -49,10 +49,10 @@ impl fmt::Display for Imported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { place, what, fate, notes } = self;
         match fate {
-            Fate::Made => write!(f, "made     {what}")?,
-            Fate::WouldBeMade => write!(f, "would make {what}")?,
-            Fate::Skipped(why) => write!(f, "skipped  {what}: {why}")?,
-            Fate::Refused(why) => write!(f, "refused  {what} ({place}): {why}")?,
+            ImportOutcome::Made => write!(f, "made     {what}")?,
+            ImportOutcome::WouldBeMade => write!(f, "would make {what}")?,
+            ImportOutcome::Skipped(why) => write!(f, "skipped  {what}: {why}")?,
+            ImportOutcome::Refused(why) => write!(f, "refused  {what} ({place}): {why}")?,
         }
         notes.iter().try_for_each(|note| write!(f, "\n         {note}"))
     }
@@ -62,7 +62,7 @@ impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.objects.iter().try_for_each(|object| writeln!(f, "{object}"))?;
         let (made, skipped, refused) = self.counts();
-        let is_dry = self.objects.iter().any(|object| object.fate == Fate::WouldBeMade);
+        let is_dry = self.objects.iter().any(|object| object.fate == ImportOutcome::WouldBeMade);
         write!(f, "{made} {}made, {skipped} skipped, {refused} refused", if is_dry { "would be " } else { "" })
     }
 }

@@ -174,7 +174,7 @@ impl Kept<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::Said;
+    use crate::entry::FieldValue;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -214,8 +214,8 @@ mod tests {
     fn entry(id: u64, (actor, stage, detail): (String, Stage, Detail)) -> Entry {
         let Detail { subject, causes, revision, data } = detail;
         let value = |said| match said {
-            Said::Value(value) => value,
-            Said::Json(text) => serde_json::from_str(&text).unwrap(),
+            FieldValue::Value(value) => value,
+            FieldValue::Json(text) => serde_json::from_str(&text).unwrap(),
         };
         let data = data.into_iter().map(|(name, said)| (name.to_owned(), value(said))).collect();
         Entry { id: EntryId(id), at: AT, actor, stage, subject, causes, revision, data }

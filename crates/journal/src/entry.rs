@@ -45,12 +45,12 @@ pub struct Detail {
     pub(crate) causes: Vec<EntryId>,
     pub(crate) revision: Option<i64>,
     /// Each field once.
-    pub(crate) data: Vec<(&'static str, Said)>,
+    pub(crate) data: Vec<(&'static str, FieldValue)>,
 }
 
 /// The value of a field.
 #[derive(Clone, Debug)]
-pub(crate) enum Said {
+pub(crate) enum FieldValue {
     Value(Value),
     /// Serialized JSON: a map or a list, for which no tree is built.
     Json(String),
@@ -79,7 +79,7 @@ impl Detail {
     /// Adds a field.
     #[must_use]
     pub fn with(self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.with_word(name, Said::Value(value.into()))
+        self.with_word(name, FieldValue::Value(value.into()))
     }
 
     /// Adds a field with a map or a list, which is serialized immediately.
@@ -92,7 +92,7 @@ impl Detail {
     #[must_use]
     pub fn with_raw_json(self, name: &'static str, json: String) -> Self {
         debug_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&json).is_ok(), "{name} is no JSON: {json}");
-        self.with_word(name, Said::Json(json))
+        self.with_word(name, FieldValue::Json(json))
     }
 
     /// Sorts the causes and removes duplicates, and sorts the fields like the names of a JSON map.
@@ -103,7 +103,7 @@ impl Detail {
         self
     }
 
-    fn with_word(mut self, name: &'static str, said: Said) -> Self {
+    fn with_word(mut self, name: &'static str, said: FieldValue) -> Self {
         self.data.retain(|(known, _)| *known != name);
         self.data.push((name, said));
         self

@@ -1,6 +1,6 @@
 use serde_json::{Number, Value};
 
-use crate::entry::Said;
+use crate::entry::FieldValue;
 use crate::texts::Texts;
 use crate::{Stage, json};
 
@@ -77,13 +77,13 @@ impl Writing<'_> {
     }
 
     /// Encodes a field of an entry at this stage.
-    pub(crate) fn word(&mut self, stage: Stage, name: &str, said: &Said) {
+    pub(crate) fn word(&mut self, stage: Stage, name: &str, said: &FieldValue) {
         let place = stage.fields().iter().position(|field| field.name() == name);
         let place = place.and_then(|place| u8::try_from(place).ok()).filter(|place| *place < UNPROMISED);
         let place = place.ok_or(name);
         let value = match said {
-            Said::Value(value) => value,
-            Said::Json(text) => {
+            FieldValue::Value(value) => value,
+            FieldValue::Json(text) => {
                 self.begin(place, Tag::Json);
                 return self.text(text);
             }

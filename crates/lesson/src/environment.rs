@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use coracle_expression::{Environment, Field, Object, Order, Schema, Shape, Type};
+use coracle_expression::{Environment, Object, Order, Schema, SchemaField, Shape, Type};
 
 /// The name of the list of all entries.
 pub(crate) const ENTRIES: &str = "entries";
@@ -29,10 +29,10 @@ pub(crate) fn entry() -> &'static Arc<Schema> {
             ("managers", Shape::Any),
         ];
         let field = |(name, shape): (&str, Shape)| {
-            let field = Field { key: name.to_owned(), schema: Arc::new(Schema::new(shape)), is_required: false };
+            let field = SchemaField { key: name.to_owned(), schema: Arc::new(Schema::new(shape)), is_required: false };
             (name.to_owned(), field)
         };
-        let fields: BTreeMap<String, Field> = fields.into_iter().map(field).collect();
+        let fields: BTreeMap<String, SchemaField> = fields.into_iter().map(field).collect();
         Arc::new(Schema::new(Shape::Object(Object { name: "Entry".to_owned(), fields })))
     })
 }

@@ -11,14 +11,14 @@ use crate::file::Pattern;
 use crate::record::Record;
 
 /// The entries of captions, by name: as expressions see them, and as they are in the log.
-pub(crate) type Found<'e> = BTreeMap<String, (&'e Entry, Value)>;
+pub(crate) type FoundEntries<'e> = BTreeMap<String, (&'e Entry, Value)>;
 
 /// The entry that a pattern selects; none if no entry matches.
 pub(crate) fn find<'e>(
     pattern: &Pattern,
     condition: Option<&Expression>,
     record: &Record<'e>,
-    found: &Found<'e>,
+    found: &FoundEntries<'e>,
 ) -> Result<Option<&'e Entry>, String> {
     let named = |name: &Option<serde_saphyr::Spanned<String>>| match name {
         None => Ok(None),

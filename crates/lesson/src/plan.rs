@@ -10,7 +10,7 @@ use serde_saphyr::{Location, Spanned};
 
 use crate::environment::{ENTRIES, ENTRY, environment, with_entry, with_value};
 use crate::file::{Caption, Named, Pattern, Spec};
-use crate::text::{Part, parts};
+use crate::text::{TextPart, parts};
 
 /// An error and its location.
 pub(crate) type Wrong = (Location, String);
@@ -19,21 +19,21 @@ pub(crate) type Wrong = (Location, String);
 pub(crate) struct Plan<'l> {
     pub(crate) captions: Vec<Planned<'l>>,
     /// The values of the run, which captions of the contrast may use, too.
-    pub(crate) values: Vec<Value>,
+    pub(crate) values: Vec<PlannedValue>,
     pub(crate) contrast: Vec<Planned<'l>>,
-    pub(crate) contrast_values: Vec<Value>,
+    pub(crate) contrast_values: Vec<PlannedValue>,
 }
 
 /// A caption with its compiled expressions.
 pub(crate) struct Planned<'l> {
     pub(crate) caption: &'l Caption,
     pub(crate) condition: Option<Expression>,
-    pub(crate) text: Vec<Part>,
+    pub(crate) text: Vec<TextPart>,
     pub(crate) claim: Expression,
 }
 
 /// A value with its compiled expression.
-pub(crate) struct Value {
+pub(crate) struct PlannedValue {
     pub(crate) name: String,
     pub(crate) expression: Arc<Result<Expression, Error>>,
 }
@@ -78,13 +78,13 @@ impl Names {
         Ok(conditions)
     }
 
-    fn values(&mut self, values: &[Named]) -> Result<Vec<Value>, Wrong> {
+    fn values(&mut self, values: &[Named]) -> Result<Vec<PlannedValue>, Wrong> {
         let mut made = Vec::new();
         for value in values {
             let expression = compiled(&value.cel, &self.environment)?;
             self.take(&value.name)?;
             self.environment = with_value(self.environment.clone(), &value.name.value);
-            made.push(Value { name: value.name.value.clone(), expression: Arc::new(Ok(expression)) });
+            made.push(PlannedValue { name: value.name.value.clone(), expression: Arc::new(Ok(expression)) });
         }
         Ok(made)
     }

@@ -10,10 +10,10 @@ use serde_saphyr::Spanned;
 
 use crate::environment::{ENTRIES, entries as entries_schema, entry as entry_schema};
 use crate::file::Lesson;
-use crate::finding::{Found, find};
-use crate::plan::{Plan, Planned, Value};
+use crate::finding::{FoundEntries, find};
+use crate::plan::{Plan, Planned, PlannedValue};
 use crate::record::Record;
-use crate::text::{self, Part};
+use crate::text::{self, TextPart};
 
 /// How many entries of a run are kept.
 const KEPT_ENTRIES: usize = 1_000_000;
@@ -73,12 +73,12 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
     let mut problems = Problems { path, all: Vec::new() };
 
     let record = Record::of(&events);
-    let found = problems.found(&plan.captions, Found::new(), &record);
+    let found = problems.found(&plan.captions, FoundEntries::new(), &record);
     let told = Telling::new(&record, &found, &plan.values);
     let captions: Vec<_> = plan.captions.iter().filter_map(|one| problems.caption(one, &told)).collect();
 
     let record = Record::of(&contrast);
-    let found = problems.found(&plan.captions, Found::new(), &record);
+    let found = problems.found(&plan.captions, FoundEntries::new(), &record);
     let found = problems.found(&plan.contrast, found, &record);
     let told = Telling::new(&record, &found, plan.values.iter().chain(&plan.contrast_values));
     let beside: Vec<_> = plan.contrast.iter().filter_map(|one| problems.caption(one, &told)).collect();
@@ -93,7 +93,7 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
         return Err(Error::Untrue(problems.all));
     }
     let spec = &lesson.spec;
-    let answer = |answer: &crate::file::Answer| shown::Answer {
+    let answer = |answer: &crate::file::Answer| shown::LessonAnswer {
         text: answer.text.clone(),
         right: answer.right,
         why: answer.why.clone(),
@@ -124,13 +124,17 @@ fn one_line(text: &str) -> String {
 
 /// What is known about a run when captions are evaluated.
 struct Telling<'t> {
-    found: &'t Found<'t>,
+    found: &'t FoundEntries<'t>,
     variables: Variables<'t>,
-    values: BTreeMap<String, &'t Value>,
+    values: BTreeMap<String, &'t PlannedValue>,
 }
 
 impl<'t> Telling<'t> {
-    fn new(record: &'t Record<'t>, found: &'t Found<'t>, values: impl IntoIterator<Item = &'t Value>) -> Self {
+    fn new(
+        record: &'t Record<'t>,
+        found: &'t FoundEntries<'t>,
+        values: impl IntoIterator<Item = &'t PlannedValue>,
+    ) -> Self {
         let mut variables = Variables::default();
         variables.set_typed(ENTRIES, &record.shown, entries_schema());
         for (name, (_, shown)) in found {
@@ -163,12 +167,12 @@ impl<'t> Telling<'t> {
         Session::new(&self.variables).decide(claim, LIMIT).result.map_err(|why| why.to_string())
     }
 
-    fn text(&self, parts: &[Part]) -> Result<String, String> {
+    fn text(&self, parts: &[TextPart]) -> Result<String, String> {
         let mut said = String::new();
         for part in parts {
             match part {
-                Part::Words(words) => said.push_str(words),
-                Part::Value(expression) => {
+                TextPart::Words(words) => said.push_str(words),
+                TextPart::Value(expression) => {
                     let value = Session::new(&self.variables).run(expression, LIMIT).result;
                     let value = value.map_err(|why| format!("{{{}}}: {why}", expression.text()))?;
                     said.push_str(&text::shown(&value));
@@ -192,7 +196,12 @@ impl Problems<'_> {
         None
     }
 
-    fn found<'e>(&mut self, captions: &[Planned<'_>], mut found: Found<'e>, record: &Record<'e>) -> Found<'e> {
+    fn found<'e>(
+        &mut self,
+        captions: &[Planned<'_>],
+        mut found: FoundEntries<'e>,
+        record: &Record<'e>,
+    ) -> FoundEntries<'e> {
         for Planned { caption, condition, .. } in captions {
             match find(&caption.at, condition.as_ref(), record, &found) {
                 Ok(Some(entry)) => drop(found.insert(caption.name.value.clone(), (entry, record.shown(entry)))),

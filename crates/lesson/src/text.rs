@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A part of a sentence.
 #[derive(Debug)]
-pub(crate) enum Part {
+pub(crate) enum TextPart {
     /// Literal text.
     Words(String),
     /// The value of an expression.
@@ -13,19 +13,19 @@ pub(crate) enum Part {
 }
 
 /// Parses a text: a part in braces is an expression.
-pub(crate) fn parts(text: &str, environment: &Environment) -> Result<Vec<Part>, String> {
+pub(crate) fn parts(text: &str, environment: &Environment) -> Result<Vec<TextPart>, String> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((before, after)) = rest.split_once('{') {
         let (inside, after) = after.split_once('}').ok_or("a `{` without its `}`")?;
         let expression = Expression::compile_in(inside.trim(), environment).map_err(|why| why.to_string())?;
-        parts.push(Part::Words(before.to_owned()));
-        parts.push(Part::Value(expression));
+        parts.push(TextPart::Words(before.to_owned()));
+        parts.push(TextPart::Value(expression));
         rest = after;
     }
     if rest.contains('}') {
         return Err("a `}` without its `{`".to_owned());
     }
-    parts.push(Part::Words(rest.to_owned()));
+    parts.push(TextPart::Words(rest.to_owned()));
     Ok(parts)
 }
 

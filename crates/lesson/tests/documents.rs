@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coracle_lesson::{Lesson, Taught, lessons, missing, teach};
-use coracle_viewer::{Answer, Caption};
+use coracle_viewer::{Caption, LessonAnswer};
 
 fn docs(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lessons").join(name)
@@ -95,12 +95,12 @@ fn document(taught: &Taught) -> String {
     let mut text = format!("# {}. {}\n\n", lesson.number, lesson.title);
     let _ = writeln!(text, "`coracle learn {}`\n\n{}\n", lesson.number, lesson.question);
     for (place, answer) in lesson.answers.iter().enumerate() {
-        let _ = writeln!(text, "- **{}** {}", Answer::letter(place), answer.text);
+        let _ = writeln!(text, "- **{}** {}", LessonAnswer::letter(place), answer.text);
     }
     text.push_str("\n<details><summary>Which answer is right?</summary>\n\n");
     for (place, answer) in lesson.answers.iter().enumerate() {
         let is = if answer.right { "right" } else { "wrong" };
-        let _ = writeln!(text, "- **{}** is {is}. {}", Answer::letter(place), answer.why);
+        let _ = writeln!(text, "- **{}** is {is}. {}", LessonAnswer::letter(place), answer.why);
     }
     text.push_str("\n</details>\n\n## What the run shows\n\n");
     captions(&mut text, &lesson.captions, taught.events.entries.as_slice());

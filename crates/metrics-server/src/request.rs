@@ -3,7 +3,7 @@ use http::{HeaderMap, Method, Uri};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::table::{Form, Rows};
+use crate::table::{MetricsOutput, Rows};
 use crate::{GROUP, VERSION, documents};
 
 /// The fields that a field selector may name. In Kubernetes: `DefaultMetaV1FieldSelectorConversion`.
@@ -18,7 +18,7 @@ pub(crate) struct MetricsRequest {
     pub(crate) name: String,
     pub(crate) labels: LabelSelector,
     pub(crate) fields: FieldSelector,
-    pub(crate) form: Form,
+    pub(crate) form: MetricsOutput,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ impl Query<'_> {
 }
 
 /// The first of the accepted forms that is supported.
-fn form(accepted: &str, include: &str) -> Result<Form, Status> {
+fn form(accepted: &str, include: &str) -> Result<MetricsOutput, Status> {
     let rows = match include {
         "None" => Rows::Nothing,
         "Object" => Rows::Object,
@@ -111,9 +111,9 @@ fn form(accepted: &str, include: &str) -> Result<Form, Status> {
         let parameters: Vec<(&str, &str)> = parameters.filter_map(|parameter| parameter.split_once('=')).collect();
         let value = |name| parameters.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
         match (value("as"), value("v")) {
-            (None, _) => Some(Form::Objects),
+            (None, _) => Some(MetricsOutput::Objects),
             (Some("Table"), Some(version @ ("v1" | "v1beta1"))) => {
-                Some(Form::Table { version: version.to_owned(), rows })
+                Some(MetricsOutput::Table { version: version.to_owned(), rows })
             }
             _ => None,
         }
@@ -151,7 +151,7 @@ mod tests {
         let node = read("/apis/metrics.k8s.io/v1beta1/nodes/n", "application/vnd.kubernetes.protobuf, */*").unwrap();
         assert_eq!(
             (node.target, node.name.as_str(), node.form),
-            (Target::Metrics(MeasuredKind::Nodes), "n", Form::Objects)
+            (Target::Metrics(MeasuredKind::Nodes), "n", MetricsOutput::Objects)
         );
     }
 
@@ -171,7 +171,7 @@ mod tests {
     fn a_table_is_given_to_who_asks_for_one() {
         let accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
         let form = read("/apis/metrics.k8s.io/v1beta1/pods?includeObject=Object", accept).unwrap().form;
-        assert_eq!(form, Form::Table { version: "v1".to_owned(), rows: Rows::Object });
+        assert_eq!(form, MetricsOutput::Table { version: "v1".to_owned(), rows: Rows::Object });
     }
 
     proptest! {

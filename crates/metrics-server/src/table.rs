@@ -7,7 +7,7 @@ use crate::{GROUP, VERSION};
 
 /// The requested form of the metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum MetricsOutput {
     /// `NodeMetrics`, `PodMetrics` and their lists.
     Objects,
     /// A table in this version of `meta.k8s.io`.
@@ -22,7 +22,7 @@ pub(crate) enum Rows {
     Object,
 }
 
-impl Form {
+impl MetricsOutput {
     pub(crate) fn of_one(&self, names: &Names, mut metrics: Value) -> Value {
         if let Self::Table { version, rows } = self {
             return table(version, *rows, names, vec![metrics]);
@@ -96,7 +96,7 @@ mod tests {
         let container = |cpu: &str, memory: &str| json!({"usage": {"cpu": cpu, "memory": memory}});
         let containers = [container("250m", "64Mi"), container("1500n", "1Mi")];
         let item = json!({"metadata": {"name": "web"}, "window": "15s", "containers": containers});
-        let form = Form::Table { version: "v1".to_owned(), rows: Rows::Metadata };
+        let form = MetricsOutput::Table { version: "v1".to_owned(), rows: Rows::Metadata };
         let table = form.of_list(&PODS, vec![item]);
         assert_eq!(table["rows"][0]["cells"], json!(["web", "250001500n", "65Mi", "15s"]));
         assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");

@@ -17,7 +17,7 @@ mod statistics;
 mod usage;
 mod usage_profile;
 
-pub use meters::{Meters, Run};
+pub use meters::{ContainerRun, Meters};
 pub use reading::{ContainerReading, NodeReading, PodReading};
 pub use statistics::{MOST_PIDS, Statistics, cadvisor, kubelet_metrics, resource_metrics, summary};
 pub use usage::{exceeds_memory, has_usage_annotations};

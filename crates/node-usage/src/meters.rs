@@ -35,7 +35,7 @@ struct Counted {
 
 /// A run of a container.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'p> {
+pub struct ContainerRun<'p> {
     /// The container.
     pub container: &'p Container,
     /// Whether it is one of the pod's init containers.
@@ -65,7 +65,7 @@ impl Meters {
         &self,
         pod: &Pod,
         seen: Timestamp,
-        runs: &[Run<'_>],
+        runs: &[ContainerRun<'_>],
         overrides: &UsageOverrides,
         now: Timestamp,
     ) -> Vec<String> {
@@ -180,9 +180,15 @@ impl Counted {
 }
 
 impl PodMeter {
-    fn observe(&mut self, pod: &Pod, runs: &[Run<'_>], overrides: &UsageOverrides, now: Timestamp) -> Vec<String> {
+    fn observe(
+        &mut self,
+        pod: &Pod,
+        runs: &[ContainerRun<'_>],
+        overrides: &UsageOverrides,
+        now: Timestamp,
+    ) -> Vec<String> {
         let mut faults = overrides.faults.clone();
-        for &Run { container, is_init, since, ended } in runs {
+        for &ContainerRun { container, is_init, since, ended } in runs {
             let own = overrides.of_containers.get(&container.name).copied().filter(|_| !is_init).unwrap_or_default();
             let usage = Usage::told(pod, container, is_init, &mut faults).but(own);
             let known = self.runs.iter_mut().rev().find(|run| *run.container == *container.name);
@@ -237,11 +243,11 @@ mod tests {
         .unwrap()
     }
 
-    fn running(pod: &Pod, since: Timestamp) -> [Run<'_>; 1] {
-        [Run { container: &pod.spec.containers[0], is_init: false, since: Some(since), ended: since }]
+    fn running(pod: &Pod, since: Timestamp) -> [ContainerRun<'_>; 1] {
+        [ContainerRun { container: &pod.spec.containers[0], is_init: false, since: Some(since), ended: since }]
     }
 
-    fn observe(meters: &Meters, pod: &Pod, seen: Timestamp, runs: &[Run<'_>], now: Timestamp) -> Vec<String> {
+    fn observe(meters: &Meters, pod: &Pod, seen: Timestamp, runs: &[ContainerRun<'_>], now: Timestamp) -> Vec<String> {
         meters.observe(pod, seen, runs, &Default::default(), now)
     }
 

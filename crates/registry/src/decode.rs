@@ -6,7 +6,7 @@ use coracle_schema::apply::managed_fields;
 use coracle_schema::decode::{self, Decoded, Format, from_unstructured};
 use serde_json::Value;
 
-use crate::{FieldValidation, Form, Kind, PatchKind, Request};
+use crate::{FieldValidation, Kind, MemoryForm, PatchKind, Request};
 
 /// The errors of strict decoding: unknown fields and duplicate fields.
 #[derive(Clone, Debug, Default)]
@@ -117,9 +117,9 @@ pub(crate) fn patched(
 ) -> Result<Object, Status> {
     let Patched { value, quote, made_by } = patched;
     let decoded = match kind.offers().form {
-        Form::Structs => made_by.decode(value, kind.gvk(), kind.schema()),
-        Form::Maps if value.get("kind").is_none_or(Value::is_null) => Err(decode::missing_kind(&quote())),
-        Form::Maps => kind.decode_value(value),
+        MemoryForm::Structs => made_by.decode(value, kind.gvk(), kind.schema()),
+        MemoryForm::Maps if value.get("kind").is_none_or(Value::is_null) => Err(decode::missing_kind(&quote())),
+        MemoryForm::Maps => kind.decode_value(value),
     };
     accepted(decoded, quote, objections, request)
 }

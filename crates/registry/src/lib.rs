@@ -34,21 +34,22 @@ mod write;
 
 pub use audit::{AuditLevel, AuditNotes, Conflict, Noted};
 pub use body_kind::BodyKind;
-pub use coracle_storage::{List, Stored};
+pub use coracle_storage::{Stored, StoredList};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows};
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
 pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
-    Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee, Caller,
-    Claim, ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, ExpressionPool,
-    Extension, Extensions, Form, Former, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing,
-    PathRule, Planned, Projection, Question, Questions, Rank, Refusals, Registry, RegistryBuilder, Reinvocation,
-    Reservation, ResourceRule, Review, Rules, RunningComponents, ServiceAddress, Strategy, Subresource, Target, Told,
-    Trust, Unplanned, View, check_review_kind, forbidden, unknown_finalizer,
+    Action, Admission, Attributes, Authenticated, Authenticator, Authorizer, CallError, Callee, Caller, Claim,
+    ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, ExpressionPool, Extension,
+    ExtensionDocuments, ExtensionRequest, Extensions, Former, Generation, Hooks, Kind, KindSpec, Kinds, MemoryForm,
+    Offers, Operation, Outgoing, OutgoingCall, OutgoingResponse, PathRule, Planned, Projection, Questions, Rank,
+    Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review, Rules, RunningComponents,
+    ServiceAddress, Strategy, Subresource, Target, Trust, Unplanned, View, check_review_kind, forbidden,
+    unknown_finalizer,
 };
-pub use request::{FieldValidation, Request, Said, Verb, Warnings};
+pub use request::{FieldValidation, Request, Verb, Warnings, WriteParameters};
 pub use restore::{restore, restore_metadata};
 pub use scale::{Scale, SelectorForm};
 pub use table::{Column, TableColumn};

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use coracle_meta::{FieldError, FieldRequirement, FieldSelector, Status, WatchEvent};
-use coracle_storage::{Freshness, List, ListQuery, Selection, Stored, WatchQuery, WatchStart};
+use coracle_storage::{Freshness, ListQuery, Selection, Stored, StoredList, WatchQuery, WatchStart};
 
 use crate::options::invalid_options;
 use crate::registry::not_served;
@@ -168,13 +168,13 @@ impl Registry {
     }
 
     /// Lists objects.
-    pub async fn list(&self, request: &Request, options: &ListOptions) -> Result<List, Status> {
+    pub async fn list(&self, request: &Request, options: &ListOptions) -> Result<StoredList, Status> {
         self.list_all_or_readable(request, options, false).await
     }
 
     /// Lists the objects that can be decoded, and the keys of the others, for derived values, which must not fail
     /// because of one object.
-    pub async fn list_readable(&self, request: &Request, options: &ListOptions) -> Result<List, Status> {
+    pub async fn list_readable(&self, request: &Request, options: &ListOptions) -> Result<StoredList, Status> {
         self.list_all_or_readable(request, options, true).await
     }
 
@@ -183,13 +183,13 @@ impl Registry {
         request: &Request,
         options: &ListOptions,
         skips_unreadable: bool,
-    ) -> Result<List, Status> {
+    ) -> Result<StoredList, Status> {
         let kind = self.kind_of(request)?;
         validate_list(options, false)?;
         if let Some(computed) = kind.computed() {
             let objects = computed.list(self, request).await?;
             let items = objects.into_iter().map(|object| Stored::from_object(&Arc::new(object), 0)).collect();
-            return Ok(List { items, ..List::default() });
+            return Ok(StoredList { items, ..StoredList::default() });
         }
         let version = revision(&options.resource_version)
             .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;

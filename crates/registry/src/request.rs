@@ -129,7 +129,7 @@ impl Recorded {
 
 /// The client's own write options; empty if it relies on the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct WriteParameters {
     /// `?fieldManager=`
     pub field_manager: String,
     /// `?fieldValidation=`
@@ -154,7 +154,7 @@ pub struct Request {
     /// How unknown fields are handled.
     pub field_validation: FieldValidation,
     /// The client's own values of both, for webhooks.
-    pub said: Said,
+    pub said: WriteParameters,
     /// The request's id in the audit log.
     pub audit_id: String,
     /// The `User-Agent`.
@@ -179,7 +179,7 @@ impl Request {
             dry_run: false,
             field_manager: "kube-apiserver".to_owned(),
             field_validation: FieldValidation::default(),
-            said: Said::default(),
+            said: WriteParameters::default(),
             audit_id: String::new(),
             user_agent: String::new(),
             cause: None,

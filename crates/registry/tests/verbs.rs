@@ -11,8 +11,8 @@ use coracle_meta::{
     FieldError, GroupVersionKind, GroupVersionResource, LabelSelector, Object, Scope, Status, WatchEvent,
 };
 use coracle_registry::{
-    Admission, DeleteOptions, Deleted, Form, GetOptions, KindSpec, ListOptions, Offers, Operation, Patch, PatchKind,
-    Preconditions, Propagation, Registry, Request, Review, Strategy, Verb,
+    Admission, DeleteOptions, Deleted, GetOptions, KindSpec, ListOptions, MemoryForm, Offers, Operation, Patch,
+    PatchKind, Preconditions, Propagation, Registry, Request, Review, Strategy, Verb,
 };
 use coracle_schema::{KindSchema, ResourceRow, SubresourceRow, Trait};
 use coracle_storage::Storage;
@@ -62,7 +62,7 @@ fn boats(plural: &str, kind: &str, traits: &[Trait]) -> KindSpec {
         },
         grace_period: |_, requested| requested,
         reset_by_status: &["spec", "metadata.labels"],
-        ..KindSpec::new(row, schema, Offers { form: Form::Maps, ..Offers::built_in(0) })
+        ..KindSpec::new(row, schema, Offers { form: MemoryForm::Maps, ..Offers::built_in(0) })
     }
 }
 

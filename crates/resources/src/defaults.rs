@@ -9,7 +9,7 @@
 use std::sync::LazyLock;
 
 use coracle_meta::{Object, Quantity};
-use coracle_schema::{KindSchema, Node, Special, Table, TypeRef};
+use coracle_schema::{KindSchema, Special, Table, TypeNode, TypeRef};
 use serde_json::{Value, json};
 
 use crate::image::tag_of;
@@ -22,18 +22,18 @@ pub(crate) fn fill_parts(schema: &KindSchema, object: &mut Object) {
 
 fn fill(ty: TypeRef<'_>, value: &mut Value) {
     match (ty.node(), value) {
-        (Node::Struct(_), Value::Object(tree)) => fill_struct(ty, tree),
-        (Node::List, Value::Array(items)) => {
+        (TypeNode::Struct(_), Value::Object(tree)) => fill_struct(ty, tree),
+        (TypeNode::List, Value::Array(items)) => {
             if let Some(element) = ty.element() {
                 items.iter_mut().for_each(|item| fill(element, item));
             }
         }
-        (Node::Map, Value::Object(entries)) => {
+        (TypeNode::Map, Value::Object(entries)) => {
             if let Some(element) = ty.element() {
                 entries.values_mut().for_each(|value| fill(element, value));
             }
         }
-        (Node::Special(Special::Quantity), Value::String(text)) => round_up_to_milli(text),
+        (TypeNode::Special(Special::Quantity), Value::String(text)) => round_up_to_milli(text),
         _ => {}
     }
 }

@@ -29,7 +29,7 @@ impl Change {
 
 /// The outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ChangeOutcome {
     /// The step was taken. Its operations succeeded, or a condition was not met in time, which the report shows.
     Taken,
     /// The API or the cluster refused one of its operations, and the run ended there.

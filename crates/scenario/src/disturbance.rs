@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coracle_cluster::{Cluster, Component, LeaderTimings};
 use coracle_journal::{Detail, Recorder, Stage};
-use coracle_sim::{Answer, ClusterState, World};
+use coracle_sim::{ClusterState, InvariantAnswer, World};
 
 /// How long the controllers pause.
 const PAUSE: Duration = Duration::from_secs(3);
@@ -131,7 +131,7 @@ impl Disturbance {
         let moment = world.revision() + at;
         strike.set(Strike::At(moment));
         let is_reached = move |cluster: &ClusterState| {
-            if cluster.revision() >= moment { Ok(()) } else { Err(Answer::Unanswerable(String::new())) }
+            if cluster.revision() >= moment { Ok(()) } else { Err(InvariantAnswer::Unanswerable(String::new())) }
         };
         let Ok(reached) = world.until_seen(FOREVER, is_reached).await else { return };
         // If the scenario itself has stopped the controllers, there is nothing to disturb, and nothing would restart

@@ -8,7 +8,7 @@ use coracle_ambient::Ambient;
 use coracle_cluster::{Cluster, Delays, Error, KeptStore, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
-use coracle_sim::{Answer, ClockMode, ClusterState, Latency, World};
+use coracle_sim::{ClockMode, ClusterState, InvariantAnswer, Latency, World};
 use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
 
@@ -19,7 +19,7 @@ use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::question::invariants;
 use crate::report::Report;
-use crate::run::{Ending, Run};
+use crate::run::{Ending, ScenarioRun};
 
 /// How long a cluster may take until its nodes accept pods, on its own clock.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -113,7 +113,7 @@ pub(crate) fn execute_until<T>(
             let disturbance = options.disturbance.map(|disturbance| (disturbance, &struck));
             let (rest, change, strict) = (options.rest, options.change.as_ref(), options.strict);
             let ending = Ending { header, mode, seed, rest, change, disturbance, strict };
-            let run = Run::new(scenario, path, &cluster, world.clone()).finish(ending, wall);
+            let run = ScenarioRun::new(scenario, path, &cluster, world.clone()).finish(ending, wall);
             match select(pin!(run), pin!(disturbed)).await {
                 Either::Left((report, _)) => Ok::<_, Error>(report),
                 Either::Right((never, _)) => never,
@@ -212,7 +212,7 @@ pub(crate) async fn until_ready(world: &World, scenario: &Scenario) -> Result<()
         if nodes >= wanted && account {
             Ok(())
         } else {
-            Err(Answer::Unanswerable(format!("{nodes} of {wanted} nodes are ready")))
+            Err(InvariantAnswer::Unanswerable(format!("{nodes} of {wanted} nodes are ready")))
         }
     };
     match world.until_seen(PATIENCE, ready).await {

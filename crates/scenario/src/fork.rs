@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use coracle_cluster::{Cluster, Error, KeptStore};
 use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
-use coracle_sim::{Question, World};
+use coracle_sim::{InvariantQuestion, World};
 
 use crate::change::Change;
 use crate::execute::{Options, ambient, clock_of, follow, header, start, until_ready, wall_clock};
@@ -12,7 +12,7 @@ use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::question::invariants;
 use crate::report::Report;
-use crate::run::{Ending, Run};
+use crate::run::{Ending, ScenarioRun};
 
 /// How long a forked cluster runs at least, so that the effects of the step are seen.
 const LEAST: Duration = Duration::from_secs(5);
@@ -85,7 +85,7 @@ pub(crate) fn execute_from(
             join_again(&cluster, &world, scenario);
             let (rest, strict) = (moment.rest, options.strict);
             let ending = Ending { header, mode, seed, rest, change: Some(change), disturbance: None, strict };
-            Ok::<_, Error>(Run::new(scenario, &change.path, &cluster, world.clone()).alone(ending, wall).await)
+            Ok::<_, Error>(ScenarioRun::new(scenario, &change.path, &cluster, world.clone()).alone(ending, wall).await)
         };
         let report = cluster.unless_ended(run).await??;
         follower.abort();
@@ -96,10 +96,10 @@ pub(crate) fn execute_from(
 }
 
 /// Whether a question uses the name that a step gave to an object.
-fn uses(question: &Question, names: &[String]) -> bool {
+fn uses(question: &InvariantQuestion, names: &[String]) -> bool {
     match question {
-        Question::Expression(expression) => expression.variables().iter().any(|used| names.contains(used)),
-        Question::Partial(_) => false,
+        InvariantQuestion::Expression(expression) => expression.variables().iter().any(|used| names.contains(used)),
+        InvariantQuestion::Partial(_) => false,
     }
 }
 

@@ -39,7 +39,7 @@ mod vocabulary;
 mod wait;
 mod word;
 
-pub use change::{Change, Fate};
+pub use change::{Change, ChangeOutcome};
 pub use disturbance::{Disturbance, NotADisturbance};
 pub use end_state::{Beside, EndState};
 pub use execute::{Options, execute};

@@ -1,4 +1,4 @@
-use coracle_schema::{Node, Special, TypeRef};
+use coracle_schema::{Special, TypeNode, TypeRef};
 use serde_json::Value;
 
 use crate::path::Position;
@@ -29,8 +29,8 @@ struct Walk<'k> {
 impl Walk<'_> {
     fn look(&mut self, ty: TypeRef<'_>, value: &Value) -> Option<String> {
         let wanted = match (ty.node(), value) {
-            (_, Value::Null) | (Node::Any, _) => return None,
-            (Node::Struct(fields), Value::Object(found)) => {
+            (_, Value::Null) | (TypeNode::Any, _) => return None,
+            (TypeNode::Struct(fields), Value::Object(found)) => {
                 for (name, value) in found {
                     self.path.push(Position::Key(name.clone()));
                     let why = match ty.field(name) {
@@ -45,26 +45,26 @@ impl Walk<'_> {
                 }
                 return None;
             }
-            (Node::List, Value::Array(items)) => {
+            (TypeNode::List, Value::Array(items)) => {
                 let items = items.iter().enumerate().map(|(place, item)| (Position::Item(place), item));
                 return self.elements(ty, items);
             }
-            (Node::Map, Value::Object(found)) => {
+            (TypeNode::Map, Value::Object(found)) => {
                 return self.elements(ty, found.iter().map(|(key, value)| (Position::Key(key.clone()), value)));
             }
-            (Node::String | Node::Bytes, Value::String(_)) | (Node::Bool, Value::Bool(_)) => return None,
-            (Node::Int32 | Node::Int64, Value::Number(number)) if !number.is_f64() => return None,
-            (Node::Double, Value::Number(_)) => return None,
-            (Node::Special(special), value) if may_be(special, value) => return None,
-            (Node::Struct(_) | Node::Map, _) => "an object",
-            (Node::List, _) => "a list",
-            (Node::String | Node::Bytes, _) => "a string",
-            (Node::Bool, _) => "true or false",
-            (Node::Int32 | Node::Int64, _) => "a whole number",
-            (Node::Double, _) => "a number",
-            (Node::Special(Special::Quantity), _) => "a quantity",
-            (Node::Special(Special::IntOrString), _) => "a whole number or a string",
-            (Node::Special(_), _) => "a time",
+            (TypeNode::String | TypeNode::Bytes, Value::String(_)) | (TypeNode::Bool, Value::Bool(_)) => return None,
+            (TypeNode::Int32 | TypeNode::Int64, Value::Number(number)) if !number.is_f64() => return None,
+            (TypeNode::Double, Value::Number(_)) => return None,
+            (TypeNode::Special(special), value) if may_be(special, value) => return None,
+            (TypeNode::Struct(_) | TypeNode::Map, _) => "an object",
+            (TypeNode::List, _) => "a list",
+            (TypeNode::String | TypeNode::Bytes, _) => "a string",
+            (TypeNode::Bool, _) => "true or false",
+            (TypeNode::Int32 | TypeNode::Int64, _) => "a whole number",
+            (TypeNode::Double, _) => "a number",
+            (TypeNode::Special(Special::Quantity), _) => "a quantity",
+            (TypeNode::Special(Special::IntOrString), _) => "a whole number or a string",
+            (TypeNode::Special(_), _) => "a time",
         };
         Some(format!("`{}` of a {} is {wanted}, and this is {}", self.shown(), self.kind, word(value)))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use coracle_client::{Api, Client, DeleteParams, Error, Patch, Propagation, WriteParams};
 use coracle_cluster::{Cluster, User};
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, ObjectKey};
-use coracle_sim::{Answer, NotInTime, World, patch_map};
+use coracle_sim::{InvariantAnswer, NotInTime, World, patch_map};
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
@@ -266,7 +266,7 @@ fn one(world: &World, part: &Object) -> Result<Vec<Arc<Object>>, Refusal> {
 /// Waits until the world shows all writes so far: objects are chosen from its state.
 async fn see_all(world: &World) -> Result<(), Refusal> {
     let behind = |late: NotInTime| match late.answer {
-        Answer::Unanswerable(why) => Refusal::new(why),
+        InvariantAnswer::Unanswerable(why) => Refusal::new(why),
         other => Refusal::new(format!("{other:?}")),
     };
     world.caught_up(CATCH_UP).await.map(drop).map_err(behind)

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_saphyr::Spanned;
 use sha2::{Digest, Sha256};
 
-pub(crate) use self::check::Check;
+pub(crate) use self::check::Checker;
 pub(crate) use self::known::Known;
 use self::known::bound;
 pub use self::problem::Problem;
@@ -70,7 +70,7 @@ pub fn yaml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Problem> 
 /// # Errors
 /// The errors of [`parse`].
 pub fn check(path: &Path, text: &str, scenario: &Scenario, vocabulary: &dyn Vocabulary) -> Result<(), Problem> {
-    Check { path, text, vocabulary, known: Known::of(scenario, path) }.scenario(scenario)
+    Checker { path, text, vocabulary, known: Known::of(scenario, path) }.scenario(scenario)
 }
 
 /// The hash of a text: `sha256:` and 64 hexadecimal digits.

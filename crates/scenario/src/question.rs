@@ -1,17 +1,17 @@
 use coracle_expression::Expression;
-use coracle_sim::{Invariant, Polarity, Question};
+use coracle_sim::{Invariant, InvariantQuestion, Polarity};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use crate::file::{self, Scenario};
 
 /// The question of a check, which was validated when the file was read.
-pub(crate) fn question(resource: Option<&Spanned<Value>>, cel: Option<&Spanned<String>>) -> Question {
+pub(crate) fn question(resource: Option<&Spanned<Value>>, cel: Option<&Spanned<String>>) -> InvariantQuestion {
     match (resource, cel) {
-        (Some(object), _) => Question::Partial(object.value.clone()),
-        (None, Some(cel)) => {
-            Question::Expression(Expression::compile(&cel.value).expect("the reader compiled the expression").into())
-        }
+        (Some(object), _) => InvariantQuestion::Partial(object.value.clone()),
+        (None, Some(cel)) => InvariantQuestion::Expression(
+            Expression::compile(&cel.value).expect("the reader compiled the expression").into(),
+        ),
         (None, None) => unreachable!("the reader demands a resource or an expression"),
     }
 }

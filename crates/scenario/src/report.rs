@@ -5,7 +5,7 @@ use std::time::Duration;
 use coracle_journal::Events;
 use coracle_viewer::{Counts, WriteError};
 
-use crate::change::Fate;
+use crate::change::ChangeOutcome;
 use crate::end_state::EndState;
 use crate::log::Log;
 use crate::mode::Mode;
@@ -30,7 +30,7 @@ pub struct Report {
     /// How long it took on the machine's clock.
     pub wall_time: Duration,
     /// The outcome of the inserted step; absent if there was none.
-    pub fate: Option<Fate>,
+    pub fate: Option<ChangeOutcome>,
     pub(crate) log: Log,
 }
 

@@ -4,7 +4,7 @@ use coracle_cluster::{Cluster, Error};
 use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_viewer::{Difference, Divergence};
 
-use crate::change::{Change, Fate};
+use crate::change::{Change, ChangeOutcome};
 use crate::execute::{Options, execute, execute_until};
 use crate::file::Scenario;
 use crate::fork::{Moment, execute_from, spliced};
@@ -18,7 +18,7 @@ pub struct Rerun {
     pub was: Events,
     /// The report of that run; absent if its log was read from a file.
     pub old: Option<Report>,
-    /// The report of the changed run, whose fate is [`Fate::Taken`] or [`Fate::Refused`].
+    /// The report of the changed run, whose fate is [`ChangeOutcome::Taken`] or [`ChangeOutcome::Refused`].
     pub new: Report,
     /// Where the runs diverge, which is after the event of the step.
     pub divergence: Divergence,
@@ -150,7 +150,7 @@ pub fn rerun(
     let with = Options { change: Some(change.clone()), ..options.clone() };
     let new = execute(scenario, path, &with, &make_recorder)?;
     let divergence = Divergence::of(&was, new.events());
-    if let Some(Fate::TooLate { last }) = new.fate {
+    if let Some(ChangeOutcome::TooLate { last }) = new.fate {
         return Err(NotChanged::TooLate { at: change.at, last });
     }
     let others: Vec<Difference> = divergence.headers.iter().filter(|word| !is_own(word)).cloned().collect();

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use self::stop::{Stop, late};
 use crate::broken_controller::BrokenControllers;
-use crate::change::{Change, Fate};
+use crate::change::{Change, ChangeOutcome};
 use crate::disturbance::{Disturbance, Strike};
 use crate::end_state::EndState;
 use crate::file::{self, Assert, Operation, Scenario, Step};
@@ -37,7 +37,7 @@ use crate::vacuous::Baselines;
 const ACTOR: &str = "scenario";
 
 /// A scenario that runs in a cluster.
-pub(crate) struct Run<'a> {
+pub(crate) struct ScenarioRun<'a> {
     scenario: &'a Scenario,
     /// Paths in the scenario are relative to this folder.
     folder: PathBuf,
@@ -81,10 +81,10 @@ pub(crate) struct Ending<'a> {
 struct Ended {
     outcome: Outcome,
     cluster_time: Duration,
-    fate: Option<Fate>,
+    fate: Option<ChangeOutcome>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ScenarioRun<'a> {
     pub(crate) fn new(scenario: &'a Scenario, path: &Path, cluster: &'a Cluster, world: World) -> Self {
         let objects = Arc::new(Objects::new(cluster, &scenario.spec.namespace, None));
         Self {
@@ -138,14 +138,14 @@ impl<'a> Run<'a> {
         };
         let cluster_time = self.started.elapsed();
         let (mut outcome, fate) = match taken {
-            Ok(()) => (Outcome::Passed, Fate::Taken),
+            Ok(()) => (Outcome::Passed, ChangeOutcome::Taken),
             Err(Outcome::Failed(refused)) => {
-                let fate = Fate::Refused { why: refused.found.clone() };
+                let fate = ChangeOutcome::Refused { why: refused.found.clone() };
                 (Outcome::Failed(refused), fate)
             }
-            Err(late) => (late, Fate::Taken),
+            Err(late) => (late, ChangeOutcome::Taken),
         };
-        if fate == Fate::Taken {
+        if fate == ChangeOutcome::Taken {
             tokio::time::sleep(rest).await;
         }
         self.see_all(&mut outcome).await;
@@ -185,8 +185,8 @@ impl<'a> Run<'a> {
 
     /// Takes all steps and, as soon as its event is recorded, the inserted step. The inserted step is polled here, and
     /// not in a task of its own, so that it does not change the order of tasks before that event.
-    async fn changed(&mut self, change: &Change, rest: Duration) -> (Outcome, Duration, Option<Fate>) {
-        let mut inserted = Run::new(self.scenario, &change.path, self.cluster, self.world.clone());
+    async fn changed(&mut self, change: &Change, rest: Duration) -> (Outcome, Duration, Option<ChangeOutcome>) {
+        let mut inserted = ScenarioRun::new(self.scenario, &change.path, self.cluster, self.world.clone());
         (inserted.bound, inserted.broken_controllers) = (Arc::clone(&self.bound), self.broken_controllers.clone());
         inserted.strict = self.strict;
         let (recorder, started, has_begun) = (self.recorder.clone(), self.started, Cell::new(false));
@@ -200,14 +200,14 @@ impl<'a> Run<'a> {
             let (mut put_in, mut steps) = (pin!(put_in), pin!(self.all_steps_and_rest(rest)));
             match select(put_in.as_mut(), steps.as_mut()).await {
                 Either::Left((Err(Outcome::Failed(refused)), _)) => {
-                    let fate = Fate::Refused { why: refused.found.clone() };
+                    let fate = ChangeOutcome::Refused { why: refused.found.clone() };
                     return (Outcome::Failed(refused), started.elapsed(), Some(fate));
                 }
                 Either::Left((put_in, _)) => (put_in, steps.await),
                 Either::Right((ended, _)) => match put_in.as_mut().now_or_never() {
                     Some(put_in) => (put_in, ended),
                     None if !has_begun.get() => {
-                        let fate = Fate::TooLate { last: recorder.last() };
+                        let fate = ChangeOutcome::TooLate { last: recorder.last() };
                         return (ended.0, ended.1, Some(fate));
                     }
                     None => {
@@ -223,11 +223,11 @@ impl<'a> Run<'a> {
         self.vacuous.append(&mut inserted.vacuous);
         match put_in {
             Err(Outcome::Failed(refused)) => {
-                let fate = Fate::Refused { why: refused.found.clone() };
+                let fate = ChangeOutcome::Refused { why: refused.found.clone() };
                 (Outcome::Failed(refused), cluster_time, Some(fate))
             }
-            Err(late) if outcome == Outcome::Passed => (late, cluster_time, Some(Fate::Taken)),
-            _ => (outcome, cluster_time, Some(Fate::Taken)),
+            Err(late) if outcome == Outcome::Passed => (late, cluster_time, Some(ChangeOutcome::Taken)),
+            _ => (outcome, cluster_time, Some(ChangeOutcome::Taken)),
         }
     }
 

@@ -7,7 +7,7 @@ use serde_saphyr::Spanned;
 
 use crate::change::Change;
 use crate::file::{Operation, Scenario, Step};
-use crate::parse::{Check, Known, Problem, Vocabulary, hash, read_text, yaml};
+use crate::parse::{Checker, Known, Problem, Vocabulary, hash, read_text, yaml};
 
 /// Reads a file with a change for a run of a scenario: a step with its name, one operation, or a list of operations, in
 /// the format of a scenario. It can use the names that the scenario's steps give to objects.
@@ -47,7 +47,7 @@ pub fn parse_change(
     }
     let mut known = Known::of(scenario, path);
     known.add(&step, path);
-    let check = Check { path, text, vocabulary, known };
+    let check = Checker { path, text, vocabulary, known };
     step.operations.iter().try_for_each(|operation| check.operation(operation))?;
     Ok(Change { at, step, path: path.to_owned(), hash: hash(text) })
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_expression::{Field, Object, Order, Schema, Shape};
-use coracle_schema::{Node, Special, TypeId, TypeRef};
+use coracle_expression::{Object, Order, Schema, SchemaField, Shape};
+use coracle_schema::{Special, TypeId, TypeNode, TypeRef};
 
 /// The schema of a type's objects as expressions see them: JSON, in which times and quantities are strings.
 pub(crate) fn schema(name: &str, root: TypeRef<'_>) -> Arc<Schema> {
@@ -19,21 +19,21 @@ struct Reader {
 impl Reader {
     fn read(&mut self, name: &str, ty: TypeRef<'_>) -> Schema {
         let shape = match ty.node() {
-            Node::String | Node::Bytes | Node::Special(Special::Time | Special::MicroTime) => Shape::String,
-            Node::Bool => Shape::Bool,
-            Node::Int32 | Node::Int64 => Shape::Int,
-            Node::Double => Shape::Double,
-            Node::List => match ty.element() {
+            TypeNode::String | TypeNode::Bytes | TypeNode::Special(Special::Time | Special::MicroTime) => Shape::String,
+            TypeNode::Bool => Shape::Bool,
+            TypeNode::Int32 | TypeNode::Int64 => Shape::Int,
+            TypeNode::Double => Shape::Double,
+            TypeNode::List => match ty.element() {
                 Some(element) => Shape::List(Arc::new(self.read(name, element)), Order::Fixed),
                 None => Shape::Any,
             },
-            Node::Map => match ty.element() {
+            TypeNode::Map => match ty.element() {
                 Some(element) => Shape::Map(Arc::new(self.read(name, element))),
                 None => Shape::Any,
             },
-            Node::Struct(fields) if !fields.preserves_unknown => self.object(name, ty),
+            TypeNode::Struct(fields) if !fields.preserves_unknown => self.object(name, ty),
             // A stored quantity is a string; a file may contain a number.
-            Node::Struct(_) | Node::Special(_) | Node::Any => Shape::Any,
+            TypeNode::Struct(_) | TypeNode::Special(_) | TypeNode::Any => Shape::Any,
         };
         Schema::new(shape)
     }
@@ -47,7 +47,7 @@ impl Reader {
         let read = |field: coracle_schema::FieldRef<'_>| {
             let key = field.name().to_owned();
             let schema = Arc::new(self.read(&format!("{name}.{key}"), field.ty()));
-            (key.clone(), Field { key, schema, is_required: false })
+            (key.clone(), SchemaField { key, schema, is_required: false })
         };
         let fields: BTreeMap<_, _> = ty.fields().map(read).collect();
         self.within.pop();

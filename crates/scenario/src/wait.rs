@@ -1,12 +1,12 @@
 use coracle_meta::{LabelSelector, Object};
-use coracle_sim::{Answer, ClusterState};
+use coracle_sim::{ClusterState, InvariantAnswer};
 use serde_json::Value;
 
 use crate::file::{Wait, WaitFor};
 use crate::path::{Position, path_of};
 
 /// Checks whether the condition of a `wait` holds for every object that it names or selects.
-pub(crate) fn look(wait: &Wait, namespace: &str, cluster: &ClusterState) -> Result<(), Answer> {
+pub(crate) fn look(wait: &Wait, namespace: &str, cluster: &ClusterState) -> Result<(), InvariantAnswer> {
     let selector = wait.selector.as_ref().and_then(|selector| LabelSelector::parse(&selector.value).ok());
     let objects: Vec<_> = cluster
         .of_kind(&wait.api_version.value, &wait.kind.value)
@@ -31,7 +31,7 @@ pub(crate) fn look(wait: &Wait, namespace: &str, cluster: &ClusterState) -> Resu
     objects.iter().try_for_each(|object| look_at(wait, object))
 }
 
-fn look_at(wait: &Wait, object: &Object) -> Result<(), Answer> {
+fn look_at(wait: &Wait, object: &Object) -> Result<(), InvariantAnswer> {
     match &wait.condition {
         WaitFor::Creation(_) | WaitFor::Deletion(_) => Ok(()),
         WaitFor::Condition(wanted) => {
@@ -56,8 +56,8 @@ fn look_at(wait: &Wait, object: &Object) -> Result<(), Answer> {
     }
 }
 
-fn fails(expected: String, found: String) -> Answer {
-    Answer::Fails { expected, found, nearest: None }
+fn fails(expected: String, found: String) -> InvariantAnswer {
+    InvariantAnswer::Fails { expected, found, nearest: None }
 }
 
 /// The value at a path, as text.

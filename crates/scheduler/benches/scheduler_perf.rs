@@ -13,7 +13,7 @@ use std::time::Duration;
 use coracle_ambient::Random;
 use coracle_api::core_v1::{Node, Pod};
 use coracle_meta::LabelSelector;
-use coracle_scheduler::{Assumed, Backoff, Budget, Decision, PodVolumes, Room, State, Surroundings};
+use coracle_scheduler::{Assumed, Backoff, Budget, PodVolumes, Room, SchedulerState, SchedulingDecision, Surroundings};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -118,7 +118,7 @@ impl Surroundings for Alone {
 
 /// The scheduler and what stands in for the API server.
 struct Bench {
-    state: State,
+    state: SchedulerState,
     around: Alone,
     now: Instant,
     made: usize,
@@ -130,7 +130,7 @@ impl Bench {
     fn new(workload: &Workload, nodes: usize) -> Self {
         let owner = workload.with_owner.then(|| LabelSelector::parse("app=web").expect("a selector"));
         let mut bench = Self {
-            state: State::new(&[Arc::default()], Backoff::default(), &Random::from_seed(1)),
+            state: SchedulerState::new(&[Arc::default()], Backoff::default(), &Random::from_seed(1)),
             around: Alone { owner },
             now: Instant::now(),
             made: 0,
@@ -166,15 +166,15 @@ impl Bench {
         while let Some(attempt) = self.state.next(self.now, &self.around) {
             self.attempts += 1;
             match attempt.decision {
-                Decision::Bind(choice, _) => {
+                SchedulingDecision::Bind(choice, _) => {
                     let mut pod = attempt.pod.as_ref().clone();
                     pod.spec.node_name = choice.node;
                     self.state.bound(&attempt.info.key);
                     self.state.pod(Some(&attempt.pod), &Arc::new(pod), &[], self.now);
                     self.bound += 1;
                 }
-                Decision::NoNodes => panic!("there are nodes"),
-                Decision::Unfit(_, Room { victims: Some(victims), .. }) => {
+                SchedulingDecision::NoNodes => panic!("there are nodes"),
+                SchedulingDecision::Unfit(_, Room { victims: Some(victims), .. }) => {
                     let mut pod = attempt.pod.as_ref().clone();
                     pod.status.nominated_node_name.clone_from(&victims.node);
                     self.state.pod(Some(&attempt.pod), &Arc::new(pod), &[], self.now);
@@ -182,7 +182,7 @@ impl Bench {
                         self.state.pod_gone(&victim.key, self.now);
                     }
                 }
-                Decision::Unfit(..) => {}
+                SchedulingDecision::Unfit(..) => {}
             }
         }
     }

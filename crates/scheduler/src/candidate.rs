@@ -14,7 +14,7 @@ pub(crate) struct Candidate {
 }
 
 /// The candidate, or why no victims would make room.
-pub(crate) type Found = Result<Candidate, Reasons>;
+pub(crate) type CandidateResult = Result<Candidate, Reasons>;
 
 /// The smallest rank is the best.
 type Rank<'a> = (usize, i32, i64, usize, Reverse<Option<&'a str>>, &'a str);

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use crate::framework::{Check, Filter, LooksAt, Verdict};
+use crate::framework::{Filter, FilterVerdict, LooksAt, PreparedFilter};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::profile::Profile;
@@ -13,7 +13,7 @@ pub(crate) struct Checks<'a> {
     snapshot: &'a Snapshot,
     /// The slot of the pod's nominated node.
     nomination: Option<usize>,
-    checks: Vec<(&'a dyn Filter, Check<'a>)>,
+    checks: Vec<(&'a dyn Filter, PreparedFilter<'a>)>,
 }
 
 impl<'a> Checks<'a> {
@@ -27,7 +27,7 @@ impl<'a> Checks<'a> {
     /// The first filter that rejects the node, with its verdict; `None` if the pod fits.
     ///
     /// The pod must also fit together with pods that are nominated to the node and have at least the same priority.
-    pub(crate) fn rejection(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
+    pub(crate) fn rejection(&self, node: &NodeInfo) -> Option<(&'static str, FilterVerdict)> {
         let expected = self.expected(node);
         expected.and_then(|expected| self.first(&expected, |_| true)).or_else(|| self.first(node, |_| true))
     }
@@ -38,7 +38,7 @@ impl<'a> Checks<'a> {
     }
 
     /// As [`Self::rejection`], but without the verdicts that depend on the pods on the node.
-    pub(crate) fn rejection_by_the_node(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
+    pub(crate) fn rejection_by_the_node(&self, node: &NodeInfo) -> Option<(&'static str, FilterVerdict)> {
         self.first(node, |filter| filter.looks_at() == LooksAt::Node)
     }
 
@@ -53,13 +53,13 @@ impl<'a> Checks<'a> {
     }
 
     /// The verdict of the filters that look at sums only, for a node with `pods` pods that request `used` in total.
-    pub(crate) fn beside(&self, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
+    pub(crate) fn beside(&self, node: &NodeInfo, used: &Resources, pods: i64) -> FilterVerdict {
         let verdicts = self.checks.iter().filter_map(|(filter, _)| filter.beside(self.pod, node, used, pods));
-        verdicts.into_iter().find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
+        verdicts.into_iter().find(|verdict| *verdict != FilterVerdict::Fits).unwrap_or(FilterVerdict::Fits)
     }
 
-    fn first(&self, node: &NodeInfo, asked: impl Fn(&dyn Filter) -> bool) -> Option<(&'static str, Verdict)> {
+    fn first(&self, node: &NodeInfo, asked: impl Fn(&dyn Filter) -> bool) -> Option<(&'static str, FilterVerdict)> {
         let asked = self.checks.iter().filter(|(filter, _)| asked(*filter));
-        asked.map(|(filter, check)| (filter.name(), check(node))).find(|(_, verdict)| *verdict != Verdict::Fits)
+        asked.map(|(filter, check)| (filter.name(), check(node))).find(|(_, verdict)| *verdict != FilterVerdict::Fits)
     }
 }

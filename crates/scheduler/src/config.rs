@@ -3,7 +3,7 @@ use std::sync::Arc;
 use coracle_controller_runtime::LeaderTimings;
 use coracle_meta::ObjectKey;
 
-use crate::metrics::Metrics;
+use crate::metrics::SchedulerMetrics;
 use crate::profile::Profile;
 use crate::queue::Backoff;
 
@@ -21,7 +21,7 @@ pub struct Config {
     /// The Lease for leader election.
     pub lease: ObjectKey,
     /// Metrics of the scheduler.
-    pub metrics: Metrics,
+    pub metrics: SchedulerMetrics,
 }
 
 impl Default for Config {
@@ -32,7 +32,7 @@ impl Default for Config {
             host: "coracle".to_owned(),
             leader_election: None,
             lease: ObjectKey::new("kube-system", "kube-scheduler"),
-            metrics: Metrics::default(),
+            metrics: SchedulerMetrics::default(),
         }
     }
 }

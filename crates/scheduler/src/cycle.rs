@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coracle_ambient::Random;
 
 use crate::checks::Checks;
-use crate::framework::Verdict;
+use crate::framework::FilterVerdict;
 use crate::memo::{FITS, Memo};
 use crate::message::FitError;
 use crate::node_info::NodeInfo;
@@ -34,7 +34,7 @@ pub struct Choice {
 
 /// Why a pod gets no node.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Failure {
+pub enum SchedulingFailure {
     /// There are no nodes; no plug-in rejected the pod, so it is retried only after some time.
     NoNodes,
     /// No node fits.
@@ -52,7 +52,7 @@ pub struct Unfit {
     pub(crate) resolvable: Vec<usize>,
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for SchedulingFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoNodes => f.write_str("no nodes available to schedule pods"),
@@ -71,7 +71,7 @@ pub fn schedule(
     snapshot: &Snapshot,
     start: usize,
     random: &Random,
-) -> Result<Choice, Failure> {
+) -> Result<Choice, SchedulingFailure> {
     schedule_with(&mut Memo::default(), profile, pod, snapshot, start, random)
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn schedule_with(
     snapshot: &Snapshot,
     start: usize,
     random: &Random,
-) -> Result<Choice, Failure> {
+) -> Result<Choice, SchedulingFailure> {
     if let Some(failure) = refusal(profile, pod, snapshot) {
         return Err(failure);
     }
@@ -128,7 +128,7 @@ pub(crate) fn schedule_with(
     let feasible: Vec<&NodeInfo> =
         feasible.into_iter().filter_map(|slot| snapshot.at(slot)).map(AsRef::as_ref).collect();
     match feasible.as_slice() {
-        [] => Err(Failure::Unfit(Box::new(unfit))),
+        [] => Err(SchedulingFailure::Unfit(Box::new(unfit))),
         [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1, scores: BTreeMap::new() }),
         several => {
             let (node, scores) = choose(profile, pod, snapshot, several, random);
@@ -138,13 +138,13 @@ pub(crate) fn schedule_with(
 }
 
 /// Why no node at all can run the pod: there are no nodes, or a filter excludes all of them.
-fn refusal(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot) -> Option<Failure> {
+fn refusal(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot) -> Option<SchedulingFailure> {
     if snapshot.is_empty() {
-        return Some(Failure::NoNodes);
+        return Some(SchedulingFailure::NoNodes);
     }
     let mut refusals = profile.filters.iter().filter_map(|filter| Some((filter, filter.refuse(pod, snapshot)?)));
     let (filter, why) = refusals.next()?;
-    Some(Failure::Unfit(Box::new(Unfit::refused(filter.name(), snapshot.len(), why))))
+    Some(SchedulingFailure::Unfit(Box::new(Unfit::refused(filter.name(), snapshot.len(), why))))
 }
 
 /// The pod's nominated node, if the pod fits there.
@@ -160,12 +160,12 @@ impl Unfit {
         Self { error, rejected_by: BTreeSet::from([by]), resolvable: Vec::new() }
     }
 
-    fn count(&mut self, by: &'static str, verdict: Verdict, node: &NodeInfo) {
+    fn count(&mut self, by: &'static str, verdict: FilterVerdict, node: &NodeInfo) {
         self.rejected_by.insert(by);
         match verdict {
-            Verdict::Fits => {}
-            Verdict::Unresolvable(reasons) => self.error.count(reasons),
-            Verdict::Rejected(reasons) => {
+            FilterVerdict::Fits => {}
+            FilterVerdict::Unresolvable(reasons) => self.error.count(reasons),
+            FilterVerdict::Rejected(reasons) => {
                 self.error.count(reasons);
                 self.resolvable.push(node.slot);
             }
@@ -179,7 +179,7 @@ impl Unfit {
             counts.resize(at + 1, 0);
         }
         counts[at] += 1;
-        if matches!(memo.verdicts()[at].1, Verdict::Rejected(_)) {
+        if matches!(memo.verdicts()[at].1, FilterVerdict::Rejected(_)) {
             self.resolvable.push(node.slot);
         }
     }
@@ -187,7 +187,7 @@ impl Unfit {
     fn count_numbers(&mut self, memo: &Memo, counts: &[usize]) {
         for ((by, verdict), count) in memo.verdicts().iter().zip(counts).filter(|(_, count)| **count > 0) {
             self.rejected_by.insert(by);
-            if let Verdict::Rejected(reasons) | Verdict::Unresolvable(reasons) = verdict {
+            if let FilterVerdict::Rejected(reasons) | FilterVerdict::Unresolvable(reasons) = verdict {
                 reasons.clone().into_iter().for_each(|reason| self.error.count_nodes(*count, reason));
             }
         }
@@ -306,7 +306,7 @@ mod tests {
             failure.to_string(),
             "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable."
         );
-        let Failure::Unfit(unfit) = failure else { panic!() };
+        let SchedulingFailure::Unfit(unfit) = failure else { panic!() };
         assert!(unfit.resolvable.is_empty(), "no pod's going makes a node of 2 cores hold 3");
     }
 

@@ -57,7 +57,7 @@ impl IntoIterator for Reasons {
 
 /// The verdict of a filter about a pod on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FilterVerdict {
     /// It fits.
     Fits,
     /// It does not fit, for these reasons; preemption might help.
@@ -66,7 +66,7 @@ pub enum Verdict {
     Unresolvable(Reasons),
 }
 
-impl Verdict {
+impl FilterVerdict {
     /// A rejection for one reason.
     pub fn rejected(reason: &'static str) -> Self {
         Self::Rejected([reason].into_iter().collect())
@@ -79,7 +79,7 @@ impl Verdict {
 }
 
 /// A filter that is prepared for one pod.
-pub type Check<'a> = Box<dyn Fn(&NodeInfo) -> Verdict + 'a>;
+pub type PreparedFilter<'a> = Box<dyn Fn(&NodeInfo) -> FilterVerdict + 'a>;
 
 /// Which part of a node a filter's check reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub trait Filter: std::fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Prepares the filter from the pod and the snapshot; `None` if the filter does not concern this pod.
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>>;
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<PreparedFilter<'a>>;
 
     /// Why no node can run the pod. In Kubernetes: a rejection by `PreFilter`.
     fn refuse(&self, _pod: &PodInfo, _snapshot: &Snapshot) -> Option<String> {
@@ -109,7 +109,7 @@ pub trait Filter: std::fmt::Debug + Send + Sync {
     fn looks_at(&self) -> LooksAt;
 
     /// The verdict for a node with this many pods that request `used` in total, for a filter that reads sums only.
-    fn beside(&self, _pod: &PodInfo, _node: &NodeInfo, _used: &Resources, _pods: i64) -> Option<Verdict> {
+    fn beside(&self, _pod: &PodInfo, _node: &NodeInfo, _used: &Resources, _pods: i64) -> Option<FilterVerdict> {
         None
     }
 

@@ -5,7 +5,7 @@
 //!                    ^                        |
 //!                    +---- rejected <---------+--> preemption --> victims
 //! ```
-//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] orders the pods, [`State`]
+//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] orders the pods, [`SchedulerState`]
 //! combines both with the state from informers, and [`run`] is the loop around it that talks to the API server. Not
 //! here: what a pod or a node is (`api`), whether a binding is accepted (the API server). In Kubernetes:
 //! `pkg/scheduler`. The names are the same; extenders are not implemented.
@@ -55,11 +55,11 @@ mod watch_volumes;
 pub use assumed::Assumed;
 pub use config::Config;
 pub use configuration::{Configuration, ConfigurationError};
-pub use cycle::{Choice, Failure, Unfit, schedule};
+pub use cycle::{Choice, SchedulingFailure, Unfit, schedule};
 pub use filters::{Lack, Placed};
-pub use framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Reason, Reasons, Score, Verdict};
+pub use framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter, Reason, Reasons, Score};
 pub use message::FitError;
-pub use metrics::Metrics;
+pub use metrics::SchedulerMetrics;
 pub use node_info::NodeInfo;
 pub use pod_info::{
     AffinityTerm, Bound, Disk, HostPort, PodClaims, PodInfo, PodVolumes, SpreadConstraint, Unbound, VolumeInfo,
@@ -72,4 +72,4 @@ pub use reserved::{Reserved, ReservedClaim};
 pub use resources::Resources;
 pub use scheduler::run;
 pub use snapshot::Snapshot;
-pub use state::{Attempt, Decision, Room, State, Surroundings};
+pub use state::{Attempt, Room, SchedulerState, SchedulingDecision, Surroundings};

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use crate::candidate::{Candidate, Found};
+use crate::candidate::{Candidate, CandidateResult};
 use crate::checks::Checks;
-use crate::framework::Verdict;
+use crate::framework::FilterVerdict;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::profile::Profile;
@@ -17,10 +17,10 @@ use crate::snapshot::Snapshot;
 pub(crate) struct Memo {
     like: Option<(Arc<Profile>, PodInfo)>,
     /// The distinct verdicts, each with its filter; the index is the number of the verdict.
-    verdicts: Vec<(&'static str, Verdict)>,
+    verdicts: Vec<(&'static str, FilterVerdict)>,
     /// By slot.
     nodes: Vec<Option<Known>>,
-    victims: Vec<Option<(usize, Found)>>,
+    victims: Vec<Option<(usize, CandidateResult)>>,
 }
 
 /// The verdict of a node, and when it was computed.
@@ -70,7 +70,7 @@ impl Memo {
         verdict
     }
 
-    fn number(&mut self, filter: &'static str, verdict: Verdict) -> u32 {
+    fn number(&mut self, filter: &'static str, verdict: FilterVerdict) -> u32 {
         let rejection = (filter, verdict);
         let at = self.verdicts.iter().position(|known| *known == rejection);
         let at = at.unwrap_or_else(|| {
@@ -81,12 +81,17 @@ impl Memo {
     }
 
     /// The distinct verdicts.
-    pub(crate) fn verdicts(&self) -> &[(&'static str, Verdict)] {
+    pub(crate) fn verdicts(&self) -> &[(&'static str, FilterVerdict)] {
         &self.verdicts
     }
 
     /// The victims on a node.
-    pub(crate) fn victims(&mut self, node: &NodeInfo, snapshot: &Snapshot, find: impl FnOnce() -> Found) -> &Found {
+    pub(crate) fn victims(
+        &mut self,
+        node: &NodeInfo,
+        snapshot: &Snapshot,
+        find: impl FnOnce() -> CandidateResult,
+    ) -> &CandidateResult {
         let slot = node.slot;
         if self.victims.len() <= slot {
             self.victims.resize_with(slot + 1, || None);

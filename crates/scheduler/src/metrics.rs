@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 ///
 /// In Kubernetes: `pkg/scheduler/metrics`, with the same names. Durations use the cluster's clock.
 #[derive(Clone, Default)]
-pub struct Metrics {
+pub struct SchedulerMetrics {
     inner: Arc<Mutex<Counted>>,
 }
 
@@ -48,13 +48,13 @@ pub(crate) struct Sizes {
 
 /// The result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum AttemptResult {
     Scheduled,
     Unschedulable,
     Error,
 }
 
-impl Outcome {
+impl AttemptResult {
     fn word(self) -> &'static str {
         match self {
             Self::Scheduled => "scheduled",
@@ -64,9 +64,9 @@ impl Outcome {
     }
 }
 
-impl fmt::Debug for Metrics {
+impl fmt::Debug for SchedulerMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metrics").finish_non_exhaustive()
+        f.debug_struct("SchedulerMetrics").finish_non_exhaustive()
     }
 }
 
@@ -76,7 +76,7 @@ fn exponential(start: f64, factor: f64, count: i32) -> Histogram {
     Histogram::new((0..count).map(|power| start * factor.powi(power)))
 }
 
-impl Metrics {
+impl SchedulerMetrics {
     /// Sets the function that returns the current sizes.
     pub(crate) fn watch(&self, sizes: impl Fn() -> Sizes + Send + 'static) {
         self.inner.lock().sizes = Some(Box::new(sizes));
@@ -89,7 +89,7 @@ impl Metrics {
     }
 
     /// Records the result and the duration of an attempt.
-    pub(crate) fn ended(&self, outcome: Outcome, profile: &str, took: Duration) {
+    pub(crate) fn ended(&self, outcome: AttemptResult, profile: &str, took: Duration) {
         let mut counted = self.inner.lock();
         let attempts = counted.attempts.entry((outcome.word(), profile.to_owned()));
         let attempts = attempts.or_insert_with(|| Attempts { count: 0, took: exponential(0.001, 2.0, 15) });
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn counts_have_kube_schedulers_names_and_labels() {
-        let metrics = Metrics::default();
-        metrics.ended(Outcome::Scheduled, "default-scheduler", Duration::from_millis(3));
+        let metrics = SchedulerMetrics::default();
+        metrics.ended(AttemptResult::Scheduled, "default-scheduler", Duration::from_millis(3));
         metrics.decided(Duration::from_millis(1));
         metrics.preempted(Some(2));
         metrics.scheduled(20, Duration::from_secs(1));

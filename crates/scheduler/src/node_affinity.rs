@@ -7,12 +7,12 @@ use crate::pod_info::PodInfo;
 
 /// The node selector and required node affinity of a pod.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct RequiredNodeAffinity {
     pub(crate) selector: BTreeMap<String, String>,
     pub(crate) required: Option<Vec<NodeTerm>>,
 }
 
-impl Wanted {
+impl RequiredNodeAffinity {
     pub(crate) fn of(pod: &PodInfo) -> Self {
         Self { selector: pod.node_selector.clone(), required: pod.required_nodes.clone() }
     }

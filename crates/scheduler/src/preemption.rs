@@ -5,10 +5,10 @@ use std::sync::Arc;
 use coracle_ambient::Random;
 use coracle_meta::LabelSelector;
 
-use crate::candidate::{Candidate, Found};
+use crate::candidate::{Candidate, CandidateResult};
 use crate::checks::Checks;
 use crate::cycle::Unfit;
-use crate::framework::Verdict;
+use crate::framework::FilterVerdict;
 use crate::memo::Memo;
 use crate::message::FitError;
 use crate::node_info::NodeInfo;
@@ -129,7 +129,7 @@ fn waits_for_a_victim(pod: &PodInfo, snapshot: &Snapshot) -> bool {
 
 /// As [`victims_by_trial`], for filters that read sums only: victims are subtracted from the sum instead of being
 /// removed from a copy.
-fn victims_by_sums(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets: &[Budget]) -> Found {
+fn victims_by_sums(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets: &[Budget]) -> CandidateResult {
     let expected = checks.expected(node);
     let full = expected.as_deref().unwrap_or(node);
     let (mut used, mut pods) = (full.requested.clone(), full.pods.len() as i64);
@@ -142,16 +142,16 @@ fn victims_by_sums(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets:
         return Err([NO_VICTIMS].into_iter().collect());
     }
     let rejection = match checks.beside(node, &used, pods) {
-        Verdict::Fits => checks.rejection_by_the_node(node).map(|(_, verdict)| verdict),
+        FilterVerdict::Fits => checks.rejection_by_the_node(node).map(|(_, verdict)| verdict),
         verdict => Some(verdict),
     };
-    if let Some(Verdict::Rejected(reasons) | Verdict::Unresolvable(reasons)) = rejection {
+    if let Some(FilterVerdict::Rejected(reasons) | FilterVerdict::Unresolvable(reasons)) = rejection {
         return Err(reasons);
     }
     let stays = |other: &Arc<PodInfo>| {
         used.add(&other.requests);
         pods += 1;
-        let stays = checks.beside(node, &used, pods) == Verdict::Fits;
+        let stays = checks.beside(node, &used, pods) == FilterVerdict::Fits;
         if !stays {
             used.subtract(&other.requests);
             pods -= 1;
@@ -163,7 +163,7 @@ fn victims_by_sums(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets:
 
 /// The fewest and least important victims: all pods of lower priority are removed, and then added back one by one if
 /// the pod still fits, those protected by a budget and the most important ones first.
-fn victims_by_trial(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets: &[Budget]) -> Found {
+fn victims_by_trial(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets: &[Budget]) -> CandidateResult {
     let lower = lower_than(pod, node);
     if lower.is_empty() {
         return Err([NO_VICTIMS].into_iter().collect());
@@ -172,7 +172,8 @@ fn victims_by_trial(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets
     for other in &lower {
         left.remove(&other.key);
     }
-    if let Some((_, Verdict::Rejected(reasons) | Verdict::Unresolvable(reasons))) = checks.rejection(&left) {
+    if let Some((_, FilterVerdict::Rejected(reasons) | FilterVerdict::Unresolvable(reasons))) = checks.rejection(&left)
+    {
         return Err(reasons);
     }
     let stays = |other: &Arc<PodInfo>| {
@@ -242,7 +243,7 @@ fn split_by_budgets<'a>(pods: Vec<&'a Arc<PodInfo>>, budgets: &[Budget]) -> Spli
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cycle::{Failure, schedule};
+    use crate::cycle::{SchedulingFailure, schedule};
     use crate::resources::Resources;
     use coracle_meta::ObjectKey;
     use proptest::prelude::*;
@@ -272,7 +273,7 @@ mod tests {
 
     fn tried(pod: &PodInfo, snapshot: &Snapshot, budgets: &[Budget]) -> Result<(String, Vec<String>), String> {
         match schedule(&Arc::default(), pod, snapshot, 0, &Random::from_seed(1)) {
-            Err(Failure::Unfit(unfit)) => {
+            Err(SchedulingFailure::Unfit(unfit)) => {
                 preempt(&Arc::default(), pod, snapshot, &unfit, budgets, &Random::from_seed(1))
                     .map(|victims| (victims.node, victims.pods.iter().map(|pod| pod.key.name.clone()).collect()))
             }
@@ -333,7 +334,8 @@ mod tests {
         });
         let full: Snapshot = nodes.collect();
         let high = pod("high", 10, 1000);
-        let Err(Failure::Unfit(unfit)) = schedule(&Arc::default(), &high, &full, 0, &Random::from_seed(1)) else {
+        let Err(SchedulingFailure::Unfit(unfit)) = schedule(&Arc::default(), &high, &full, 0, &Random::from_seed(1))
+        else {
             panic!("it fits")
         };
         let (random, profile) = (Random::from_seed(1), Arc::default());
@@ -364,7 +366,7 @@ mod tests {
             let profile: Arc<Profile> = Arc::default();
             let checks = Checks::prepare(&profile, &new, &snapshot);
             let node = snapshot.node("a").unwrap();
-            let shown = |found: Found| found;
+            let shown = |found: CandidateResult| found;
             prop_assert_eq!(
                 shown(victims_by_sums(&new, node, &checks, budgets)),
                 shown(victims_by_trial(&new, node, &checks, budgets))

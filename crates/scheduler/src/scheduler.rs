@@ -18,15 +18,15 @@ use tokio::time::{Instant, sleep_until};
 use crate::assumed::Assumed;
 use crate::bind_claims::{bind_claims, deallocate, unreserve};
 use crate::config::Config;
-use crate::cycle::{Failure, Unfit};
+use crate::cycle::{SchedulingFailure, Unfit};
 use crate::message::note;
-use crate::metrics::{Metrics, Outcome};
+use crate::metrics::{AttemptResult, SchedulerMetrics};
 use crate::pod_info::{PodInfo, PodVolumes};
 use crate::preemption::Budget;
 use crate::profile::Profile;
 use crate::reserved::Reserved;
 use crate::siblings::Siblings;
-use crate::state::{self, Decision, Room, State, Surroundings};
+use crate::state::{self, Room, SchedulerState, SchedulingDecision, Surroundings};
 use crate::status::{disruption_patch, unscheduled_patch};
 use crate::volumes::Volumes;
 use crate::watch::{Shared, watch};
@@ -54,7 +54,7 @@ pub async fn run(
     let election = config
         .leader_election
         .map(|timings| LeaderElection::new(&process, "kube-scheduler", config.lease.clone(), timings));
-    let shared = Arc::new(Shared::new(State::new(&config.profiles, config.backoff, &ambient.random)));
+    let shared = Arc::new(Shared::new(SchedulerState::new(&config.profiles, config.backoff, &ambient.random)));
     watch(&process.informers, &shared);
     watch_volumes(&process.informers, &shared);
     watch_devices(&process.informers, &shared);
@@ -84,7 +84,7 @@ pub async fn run(
     lead(election, shutdown, work).await
 }
 
-/// The loop around [`State`]. Decisions are synchronous; the resulting API calls run in tasks of their own.
+/// The loop around [`SchedulerState`]. Decisions are synchronous; the resulting API calls run in tasks of their own.
 #[derive(Clone)]
 struct Scheduler {
     client: Client,
@@ -93,7 +93,7 @@ struct Scheduler {
     recorder: Recorder,
     shared: Arc<Shared>,
     around: Around,
-    metrics: Metrics,
+    metrics: SchedulerMetrics,
     /// By the profiles' names.
     events: BTreeMap<String, SeriesRecorder>,
 }
@@ -172,25 +172,25 @@ impl Scheduler {
         let state::Attempt { pod, info, profile, decision, tries, came_at, .. } = attempt;
         let attempt = Attempt { pod, info, profile, cause, tries, came_at, began_at };
         match decision {
-            Decision::Bind(choice, reserved) => {
+            SchedulingDecision::Bind(choice, reserved) => {
                 tasks.spawn(self.clone().place(attempt, choice.node, reserved));
             }
-            Decision::NoNodes => {
-                self.ended(&attempt, Outcome::Unschedulable);
-                let text = Failure::NoNodes.to_string();
+            SchedulingDecision::NoNodes => {
+                self.ended(&attempt, AttemptResult::Unschedulable);
+                let text = SchedulingFailure::NoNodes.to_string();
                 tasks.spawn(self.clone().say_unscheduled(attempt, "Unschedulable", text, None));
             }
-            Decision::Unfit(unfit, room) => {
+            SchedulingDecision::Unfit(unfit, room) => {
                 if attempt.profile.preemption.is_some() && unfit.error.pre_filter.is_none() {
                     self.metrics.preempted(room.victims.as_ref().map(|victims| victims.pods.len()));
                 }
-                self.ended(&attempt, Outcome::Unschedulable);
+                self.ended(&attempt, AttemptResult::Unschedulable);
                 tasks.spawn(self.clone().unfit(attempt, *unfit, room));
             }
         }
     }
 
-    fn ended(&self, attempt: &Attempt, outcome: Outcome) {
+    fn ended(&self, attempt: &Attempt, outcome: AttemptResult) {
         self.metrics.ended(outcome, &attempt.profile.name, attempt.began_at.elapsed());
     }
 
@@ -198,12 +198,14 @@ impl Scheduler {
         self.recorder.record(ACTOR, Stage::SchedulerPick, || {
             let detail = Detail::about(format!("pods/{}", attempt.info.key)).caused_by(attempt.causes.iter().copied());
             match &attempt.decision {
-                Decision::Bind(choice, _) => {
+                SchedulingDecision::Bind(choice, _) => {
                     let detail = detail.with("node", choice.node.as_str()).with("feasible", choice.feasible);
                     if choice.scores.is_empty() { detail } else { detail.with_json("scores", &choice.scores) }
                 }
-                Decision::NoNodes => detail.with("feasible", 0).with("why", Failure::NoNodes.to_string()),
-                Decision::Unfit(unfit, _) => {
+                SchedulingDecision::NoNodes => {
+                    detail.with("feasible", 0).with("why", SchedulingFailure::NoNodes.to_string())
+                }
+                SchedulingDecision::Unfit(unfit, _) => {
                     let reasons: Map<_, _> =
                         unfit.error.reasons.iter().map(|(why, nodes)| (why.to_string(), json!(nodes))).collect();
                     let plugins: Vec<_> = unfit.rejected_by.iter().copied().collect();
@@ -261,7 +263,7 @@ impl Scheduler {
                 let text = format!("Successfully assigned {key} to {node}");
                 self.say(&attempt, EventType::Normal, "Scheduled", "Binding", &text);
                 self.shared.lock().bound(&key);
-                self.ended(&attempt, Outcome::Scheduled);
+                self.ended(&attempt, AttemptResult::Scheduled);
                 self.metrics.scheduled(attempt.tries, attempt.came_at.elapsed());
             }
             Err(error) => {
@@ -276,7 +278,7 @@ impl Scheduler {
     /// Binding failed: the pod is retried after its back-off.
     async fn give_up(self, attempt: Attempt, text: String, is_gone: bool) {
         let key = attempt.info.key.clone();
-        self.ended(&attempt, Outcome::Error);
+        self.ended(&attempt, AttemptResult::Error);
         let waits = self.shared.lock().gave_up(&key, Instant::now());
         self.shared.changed.notify_one();
         if waits && !is_gone {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::assumed::Assumed;
 use crate::attachable::Attachable;
 use crate::cache::Cache;
-use crate::cycle::{Choice, Failure, Unfit, schedule_with};
+use crate::cycle::{Choice, SchedulingFailure, Unfit, schedule_with};
 use crate::filters::place;
 use crate::framework::{ClusterEvent, Hint};
 use crate::memo::Memo;
@@ -35,7 +35,7 @@ pub use self::room::Room;
 /// ```
 /// A pod counts on its chosen node at once, so that the next decision sees it.
 #[derive(Debug)]
-pub struct State {
+pub struct SchedulerState {
     profiles: BTreeMap<String, Arc<Profile>>,
     queue: SchedulingQueue,
     cache: Cache,
@@ -86,12 +86,12 @@ pub struct Attempt {
     /// When it was added to the queue.
     pub came_at: Instant,
     /// The decision.
-    pub decision: Decision,
+    pub decision: SchedulingDecision,
 }
 
 /// The decision about a pod.
 #[derive(Clone, Debug)]
-pub enum Decision {
+pub enum SchedulingDecision {
     /// Bind it to the node; its claims come first.
     Bind(Choice, Reserved),
     /// There are no nodes.
@@ -100,7 +100,7 @@ pub enum Decision {
     Unfit(Box<Unfit>, Room),
 }
 
-impl State {
+impl SchedulerState {
     /// An empty state; it handles the pods whose `spec.schedulerName` is that of a profile.
     pub fn new(profiles: &[Arc<Profile>], backoff: Backoff, random: &Random) -> Self {
         Self {
@@ -152,13 +152,13 @@ impl State {
                 let reserved = Reserved { volumes, claims };
                 self.start += choice.evaluated;
                 self.take(&info, &choice.node, &reserved);
-                Decision::Bind(choice, reserved)
+                SchedulingDecision::Bind(choice, reserved)
             }
-            Err(Failure::NoNodes) => {
+            Err(SchedulingFailure::NoNodes) => {
                 self.queue.fail(&info.key, now);
-                Decision::NoNodes
+                SchedulingDecision::NoNodes
             }
-            Err(Failure::Unfit(mut unfit)) => {
+            Err(SchedulingFailure::Unfit(mut unfit)) => {
                 let room = self.seek_room(&profile, &info, &mut unfit, around);
                 let hint = |plugin: &str, event: &_| profile.hint(plugin, &info, event);
                 self.queue.reject(&info.key, unfit.rejected_by.clone(), now, hint);
@@ -169,7 +169,7 @@ impl State {
                 if let Some(pending) = self.waiting.get_mut(&info.key) {
                     pending.info = info.clone();
                 }
-                Decision::Unfit(unfit, room)
+                SchedulingDecision::Unfit(unfit, room)
             }
         };
         Attempt { pod, info, profile, causes, decision, tries: 0, came_at: now }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use coracle_api::core_v1::Toleration;
 use coracle_meta::LabelSelector;
 
-use crate::node_affinity::Wanted;
+use crate::node_affinity::RequiredNodeAffinity;
 use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, PodInfo};
 use crate::taints::tolerated;
@@ -33,7 +33,7 @@ pub(crate) struct CountedNodes {
     /// Nodes without one of these labels do not count.
     pub(crate) labels: Vec<String>,
     /// Nodes that this does not allow do not count.
-    pub(crate) wanted: Option<Wanted>,
+    pub(crate) wanted: Option<RequiredNodeAffinity>,
     /// Nodes with a taint that these do not tolerate do not count.
     pub(crate) tolerations: Option<Vec<Toleration>>,
 }
@@ -248,7 +248,7 @@ mod tests {
     fn tally() -> Tally {
         let selector = LabelSelector::everything();
         let pods = CountedPods::Chosen { namespace: "default".to_owned(), selector };
-        let wanted = Wanted { selector: BTreeMap::new(), required: None };
+        let wanted = RequiredNodeAffinity { selector: BTreeMap::new(), required: None };
         let nodes = CountedNodes { wanted: Some(wanted), ..CountedNodes::default() };
         Tally::new(Interest { topology_key: "zone".to_owned(), pods, nodes })
     }

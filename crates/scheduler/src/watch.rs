@@ -10,22 +10,22 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::framework::ClusterEvent;
-use crate::state::State;
+use crate::state::SchedulerState;
 
 /// The state that handlers and the loop share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SchedulerState>,
     /// Notified when a pod may be ready to be scheduled.
     pub(crate) changed: Notify,
 }
 
 impl Shared {
-    pub(crate) fn new(state: State) -> Self {
+    pub(crate) fn new(state: SchedulerState) -> Self {
         Self { state: Mutex::new(state), changed: Notify::new() }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, SchedulerState> {
         self.state.lock()
     }
 

@@ -25,8 +25,8 @@ mod text;
 
 pub use kind_schema::KindSchema;
 pub use table::{
-    Field, FieldRef, List, ListKind, Map, MapKind, Node, PatchStrategy, Presence, ResourceRow, Shape, Special, Struct,
-    SubresourceRow, Table, TextError, Trait, Type, TypeBody, TypeId, TypeRef,
+    Field, FieldRef, ListKind, ListShape, Map, MapKind, PatchStrategy, Presence, ResourceRow, Shape, Special, Struct,
+    SubresourceRow, Table, TextError, Trait, Type, TypeBody, TypeId, TypeNode, TypeRef,
 };
 
 #[cfg(test)]

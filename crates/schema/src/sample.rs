@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::table::{Field, Node, Special, TypeRef};
+use crate::table::{Field, Special, TypeNode, TypeRef};
 
 /// An endless stream of choices: the same seed gives the same object.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub fn value(ty: TypeRef<'_>, choices: &mut Choices) -> Value {
 /// Puts a generated value at one place of a value; the rest stays plausible.
 pub fn graft(ty: TypeRef<'_>, value: &mut Value, choices: &mut Choices) {
     match (ty.node(), value) {
-        (Node::Struct(_), Value::Object(tree)) => {
+        (TypeNode::Struct(_), Value::Object(tree)) => {
             let fields: Vec<_> = ty.fields().filter(|field| !is_type_meta(field.field())).collect();
             let Some(field) = fields.get(choices.index(fields.len())) else { return };
             match tree.get_mut(field.name()) {
@@ -54,13 +54,13 @@ pub fn graft(ty: TypeRef<'_>, value: &mut Value, choices: &mut Choices) {
                 }
             }
         }
-        (Node::List, Value::Array(items)) if !items.is_empty() => {
+        (TypeNode::List, Value::Array(items)) if !items.is_empty() => {
             let at = choices.index(items.len());
             if let Some(element) = ty.element() {
                 graft(element, &mut items[at], choices);
             }
         }
-        (Node::Map, Value::Object(entries)) if !entries.is_empty() => {
+        (TypeNode::Map, Value::Object(entries)) if !entries.is_empty() => {
             let at = choices.index(entries.len());
             if let (Some(element), Some(below)) = (ty.element(), entries.values_mut().nth(at)) {
                 graft(element, below, choices);
@@ -73,23 +73,23 @@ pub fn graft(ty: TypeRef<'_>, value: &mut Value, choices: &mut Choices) {
 fn place(ty: TypeRef<'_>, choices: &mut Choices, depth: usize) -> Value {
     let few = if depth < MAX_DEPTH { choices.below(3) } else { 0 };
     match ty.node() {
-        Node::String => choices.pick(&["", "a", "web-1", "é中 \"<&>\u{2028}"]).into(),
-        Node::Bool => choices.pick(&[true, false]).into(),
-        Node::Int32 => choices.pick(&[0, 1, -1, 80, i32::MAX, i32::MIN]).into(),
-        Node::Int64 => choices.pick(&[0, 1, -1, 1 << 40, i64::MAX, i64::MIN]).into(),
-        Node::Double => choices.pick(&[0.0, 1.5, -2.25, 1e300]).into(),
-        Node::Bytes => choices.pick(&["", "aGVsbG8=", "AA=="]).into(),
-        Node::Special(special) => special_value(ty, special, choices, depth),
-        Node::List => {
+        TypeNode::String => choices.pick(&["", "a", "web-1", "é中 \"<&>\u{2028}"]).into(),
+        TypeNode::Bool => choices.pick(&[true, false]).into(),
+        TypeNode::Int32 => choices.pick(&[0, 1, -1, 80, i32::MAX, i32::MIN]).into(),
+        TypeNode::Int64 => choices.pick(&[0, 1, -1, 1 << 40, i64::MAX, i64::MIN]).into(),
+        TypeNode::Double => choices.pick(&[0.0, 1.5, -2.25, 1e300]).into(),
+        TypeNode::Bytes => choices.pick(&["", "aGVsbG8=", "AA=="]).into(),
+        TypeNode::Special(special) => special_value(ty, special, choices, depth),
+        TypeNode::List => {
             let element = ty.element();
             (0..few).filter_map(|_| Some(place(element?, choices, depth + 1))).collect()
         }
-        Node::Map => {
+        TypeNode::Map => {
             let element = ty.element();
             let entry = |at| Some((format!("key-{at}"), place(element?, choices, depth + 1)));
             Value::Object((0..few).filter_map(entry).collect())
         }
-        Node::Struct(_) => {
+        TypeNode::Struct(_) => {
             let mut out = Map::new();
             for field in ty.fields() {
                 // Deep objects have only a few fields, so that the generation ends.
@@ -100,7 +100,7 @@ fn place(ty: TypeRef<'_>, choices: &mut Choices, depth: usize) -> Value {
             }
             Value::Object(out)
         }
-        Node::Any => json!({"any": [1, null, "x"]}),
+        TypeNode::Any => json!({"any": [1, null, "x"]}),
     }
 }
 

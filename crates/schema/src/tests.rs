@@ -1,7 +1,7 @@
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Scope};
 use serde_json::json;
 
-use crate::{ListKind, Node, Presence, Table, Trait};
+use crate::{ListKind, Presence, Table, Trait, TypeNode};
 
 fn pod() -> crate::KindSchema {
     Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap()
@@ -18,7 +18,7 @@ fn a_walk_leads_from_a_pod_to_the_keys_of_its_ports() {
     let keys = vec!["containerPort".to_owned(), "protocol".to_owned()];
     assert_eq!(ports.list_kind(), Some(&ListKind::Map { keys }));
     assert_eq!(ports.key_default("protocol"), Some(&json!("TCP")));
-    assert!(matches!(ports.element().and_then(|port| port.step("hostPort")).unwrap().node(), Node::Int32));
+    assert!(matches!(ports.element().and_then(|port| port.step("hostPort")).unwrap().node(), TypeNode::Int32));
     assert!(container.step("nothing").is_none());
 }
 

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use coracle_store::Revision;
 
-use crate::{Answer, ClusterState, Lists};
+use crate::{ClusterState, InvariantAnswer, Lists};
 
 /// Checks all objects at one revision; the error is why the condition does not hold.
-pub(crate) type Look = Box<dyn Fn(&ClusterState, &Lists, &str) -> Result<(), Answer> + Send>;
+pub(crate) type Look = Box<dyn Fn(&ClusterState, &Lists, &str) -> Result<(), InvariantAnswer> + Send>;
 
 /// The conditions that are checked at every revision until they hold.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(crate) enum Met {
     /// It held at this revision for the first time.
     At(Revision),
     /// It held at no revision up to this one; the last answer.
-    NotBy(Revision, Answer),
+    NotBy(Revision, InvariantAnswer),
 }
 
 impl Awaiting {

@@ -20,7 +20,7 @@ pub struct ClusterState {
 
 /// One object that changed from one revision to the next.
 #[derive(Clone, Debug)]
-pub struct Change<'e> {
+pub struct ObjectChange<'e> {
     /// The event of the store.
     pub event: &'e Event,
     /// The object before; `None` if it was created.
@@ -29,7 +29,7 @@ pub struct Change<'e> {
     pub after: Option<Arc<Object>>,
 }
 
-impl Change<'_> {
+impl ObjectChange<'_> {
     /// The plural of the object's kind.
     pub(crate) fn plural(&self, plural_of: &PluralOf) -> Option<String> {
         let object = self.after.as_ref().or(self.before.as_ref())?;
@@ -62,7 +62,7 @@ impl ClusterState {
 
     /// Sets all objects that the store holds at the batch's revision. `look` is called once, with the complete cluster:
     /// earlier states of the objects are unknown.
-    pub fn start(&mut self, found: &WatchBatch, look: impl FnOnce(&Self, &[Change<'_>])) {
+    pub fn start(&mut self, found: &WatchBatch, look: impl FnOnce(&Self, &[ObjectChange<'_>])) {
         let changes = self.change(&found.events);
         self.revision = found.revision;
         look(self, &changes);
@@ -70,7 +70,7 @@ impl ClusterState {
 
     /// Applies a batch of the store's history, revision by revision: after each revision, `look` is called with the
     /// cluster and its changes. Values that are not objects (the store holds a few) are skipped.
-    pub fn follow(&mut self, batch: &WatchBatch, mut look: impl FnMut(&Self, &[Change<'_>])) {
+    pub fn follow(&mut self, batch: &WatchBatch, mut look: impl FnMut(&Self, &[ObjectChange<'_>])) {
         for group in batch.events.chunk_by(|a, b| a.kv.mod_revision == b.kv.mod_revision) {
             let changes = self.change(group);
             self.revision = group[0].kv.mod_revision;
@@ -86,7 +86,7 @@ impl ClusterState {
         self.revision = self.revision.max(revision);
     }
 
-    fn change<'e>(&mut self, events: &'e [Event]) -> Vec<Change<'e>> {
+    fn change<'e>(&mut self, events: &'e [Event]) -> Vec<ObjectChange<'e>> {
         let mut changes = Vec::new();
         for event in events {
             let after = match event.kind {
@@ -98,7 +98,7 @@ impl ClusterState {
                 None => self.objects.remove(&event.kv.key),
             };
             if before.is_some() || after.is_some() {
-                changes.push(Change { event, before, after });
+                changes.push(ObjectChange { event, before, after });
             }
         }
         changes

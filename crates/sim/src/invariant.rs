@@ -12,7 +12,7 @@ use crate::{ClusterState, Mismatch, matches, mismatches};
 
 /// A question about all objects at one revision.
 #[derive(Clone, Debug)]
-pub enum Question {
+pub enum InvariantQuestion {
     /// An expression over the lists of objects, by their plurals, and over bound objects.
     Expression(Arc<Expression>),
     /// A partial object that must match: the object with its name if it has one, or any object of its kind.
@@ -21,7 +21,7 @@ pub enum Question {
 
 /// The answer to a question at one revision.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum InvariantAnswer {
     /// It holds.
     Holds,
     /// It does not hold, with the reason if it is known.
@@ -45,7 +45,7 @@ pub struct Invariant {
     /// Whether it has to hold always or never.
     pub polarity: Polarity,
     /// The question.
-    pub question: Question,
+    pub question: InvariantQuestion,
     /// The moment from which on it is evaluated, which [`World::reached`](crate::World::reached) names; absent for the
     /// beginning.
     pub since: Option<String>,
@@ -106,14 +106,14 @@ impl Lists {
     }
 }
 
-impl Question {
+impl InvariantQuestion {
     /// Answers the question for the objects of `cluster`, which `lists` holds too.
-    pub fn ask(&self, cluster: &ClusterState, lists: &Lists, namespace: &str) -> Answer {
+    pub fn ask(&self, cluster: &ClusterState, lists: &Lists, namespace: &str) -> InvariantAnswer {
         match self {
             Self::Expression(expression) => match expression.holds(&lists.variables(expression)) {
-                Ok(true) => Answer::Holds,
-                Ok(false) => Answer::fails(expression.text(), "false"),
-                Err(error) => Answer::Unanswerable(format!("`{}`: {error}", expression.text())),
+                Ok(true) => InvariantAnswer::Holds,
+                Ok(false) => InvariantAnswer::fails(expression.text(), "false"),
+                Err(error) => InvariantAnswer::Unanswerable(format!("`{}`: {error}", expression.text())),
             },
             Self::Partial(expected) => ask_partial(expected, cluster, namespace),
         }
@@ -130,10 +130,10 @@ pub(crate) enum Subjects {
 }
 
 impl Subjects {
-    pub(crate) fn of(question: &Question) -> Self {
+    pub(crate) fn of(question: &InvariantQuestion) -> Self {
         match question {
-            Question::Expression(expression) => Self::Ranges(expression.ranges()),
-            Question::Partial(expected) => Self::Objects(expected.clone()),
+            InvariantQuestion::Expression(expression) => Self::Ranges(expression.ranges()),
+            InvariantQuestion::Partial(expected) => Self::Objects(expected.clone()),
         }
     }
 
@@ -151,7 +151,7 @@ impl Subjects {
     }
 }
 
-impl Answer {
+impl InvariantAnswer {
     fn fails(expected: &str, found: &str) -> Self {
         Self::Fails { expected: expected.to_owned(), found: found.to_owned(), nearest: None }
     }
@@ -172,14 +172,14 @@ fn candidates<'c>(
         .filter(move |object| named.is_none_or(|name| object.name() == name))
 }
 
-fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Answer {
+fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> InvariantAnswer {
     let text = |path: &str| expected.pointer(path).and_then(Value::as_str);
     let (kind, named) = (text("/kind").unwrap_or(""), text("/metadata/name"));
     let mut nearest: Option<(Vec<Mismatch>, &Arc<Object>)> = None;
     for object in candidates(expected, cluster, namespace) {
         let found = object.to_value();
         if matches(expected, &found) {
-            return Answer::Holds;
+            return InvariantAnswer::Holds;
         }
         let differences = mismatches(expected, &found);
         if nearest.as_ref().is_none_or(|(fewest, _)| differences.len() < fewest.len()) {
@@ -190,7 +190,7 @@ fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Ans
     match nearest {
         None => {
             let namespace = text("/metadata/namespace").unwrap_or(namespace);
-            Answer::fails(&format!("{what} in {namespace}"), "no such object")
+            InvariantAnswer::fails(&format!("{what} in {namespace}"), "no such object")
         }
         Some((differences, object)) => {
             // Answers go to logs and reports, so they must not contain the contents of a Secret.
@@ -205,7 +205,7 @@ fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Ans
                 differences.iter().map(|m| format!("{} = {}", m.path, shown(m, &m.expected))).collect();
             let found = |m: &Mismatch| m.found.as_ref().map_or("nothing".to_owned(), |found| shown(m, found));
             let found: Vec<_> = differences.iter().map(|m| format!("{} = {}", m.path, found(m))).collect();
-            Answer::Fails {
+            InvariantAnswer::Fails {
                 expected: format!("{what}: {}", expected.join(", ")),
                 found: format!("{}: {}", object.name(), found.join(", ")),
                 nearest: Some(Arc::clone(object)),

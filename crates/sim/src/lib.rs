@@ -22,11 +22,11 @@ mod runtime;
 mod seen;
 mod world;
 
-pub use cluster_state::{Change, ClusterState, PluralOf};
+pub use cluster_state::{ClusterState, ObjectChange, PluralOf};
 pub use follow::record_objects;
-pub use invariant::{Answer, Invariant, Lists, Polarity, Question};
+pub use invariant::{Invariant, InvariantAnswer, InvariantQuestion, Lists, Polarity};
 pub use latency::Latency;
 pub use merge_patch::patch_map;
 pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
-pub use world::{Awaited, Broken, Held, NotInTime, Verdict, World};
+pub use world::{Awaited, Broken, Held, InvariantVerdict, NotInTime, World};

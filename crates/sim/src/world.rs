@@ -9,11 +9,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::awaited::{Awaiting, Look, Met};
-use crate::cluster_state::Change;
+use crate::cluster_state::ObjectChange;
 use crate::follow::{Followed, follow_all};
 use crate::invariant::Subjects;
 use crate::object_changes::ObjectChanges;
-use crate::{Answer, ClusterState, Invariant, Lists, PluralOf, Polarity, Question};
+use crate::{ClusterState, Invariant, InvariantAnswer, InvariantQuestion, Lists, PluralOf, Polarity};
 
 /// The actor of checks in the event log.
 const ACTOR: &str = "world";
@@ -103,7 +103,7 @@ pub struct Broken {
 
 /// The result of an invariant.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct InvariantVerdict {
     /// Its name.
     pub name: String,
     /// Where it broke first; `None` if it held to the end.
@@ -135,7 +135,7 @@ pub struct Awaited {
 #[derive(Clone, Debug)]
 pub struct NotInTime {
     /// The last answer.
-    pub answer: Answer,
+    pub answer: InvariantAnswer,
     /// The revision of the last answer.
     pub revision: Revision,
 }
@@ -229,7 +229,7 @@ impl World {
                 Err(ended) => format!("the store is not followed any more: {ended}"),
             };
             let revision = self.revision();
-            let answer = Answer::Unanswerable(format!("only revision {revision} is seen, and {why}"));
+            let answer = InvariantAnswer::Unanswerable(format!("only revision {revision} is seen, and {why}"));
             return Err(NotInTime { answer, revision });
         }
     }
@@ -290,7 +290,12 @@ impl World {
     ///
     /// # Errors
     /// If that times out.
-    pub async fn until(&self, question: &Question, wanted: Polarity, timeout: Duration) -> Result<Held, NotInTime> {
+    pub async fn until(
+        &self,
+        question: &InvariantQuestion,
+        wanted: Polarity,
+        timeout: Duration,
+    ) -> Result<Held, NotInTime> {
         self.until_met(timeout, asked(question.clone(), wanted)).await
     }
 
@@ -301,7 +306,7 @@ impl World {
     pub async fn until_seen(
         &self,
         timeout: Duration,
-        look: impl Fn(&ClusterState) -> Result<(), Answer> + Send + 'static,
+        look: impl Fn(&ClusterState) -> Result<(), InvariantAnswer> + Send + 'static,
     ) -> Result<Held, NotInTime> {
         self.until_met(timeout, Box::new(move |cluster, _, _| look(cluster))).await
     }
@@ -330,12 +335,15 @@ impl World {
 
     /// Waits in the background for the first revision, from now on, at which the question does not have the wanted
     /// answer.
-    pub fn await_lapse(&self, question: &Question, wanted: Polarity) -> Awaited {
+    pub fn await_lapse(&self, question: &InvariantQuestion, wanted: Polarity) -> Awaited {
         self.await_met(lapsed(asked(question.clone(), wanted)))
     }
 
     /// Waits in the background for the first revision, from now on, at which `look` fails.
-    pub fn await_lapse_of(&self, look: impl Fn(&ClusterState) -> Result<(), Answer> + Send + 'static) -> Awaited {
+    pub fn await_lapse_of(
+        &self,
+        look: impl Fn(&ClusterState) -> Result<(), InvariantAnswer> + Send + 'static,
+    ) -> Awaited {
         self.await_met(lapsed(Box::new(move |cluster, _, _| look(cluster))))
     }
 
@@ -346,9 +354,9 @@ impl World {
     }
 
     /// The results of the invariants so far.
-    pub fn verdicts(&self) -> Vec<Verdict> {
+    pub fn verdicts(&self) -> Vec<InvariantVerdict> {
         let state = self.state.lock();
-        let verdict = |watched: &Watched| Verdict {
+        let verdict = |watched: &Watched| InvariantVerdict {
             name: watched.invariant.name.clone(),
             broken: watched.broken.clone(),
             asked: watched.begun,
@@ -373,7 +381,7 @@ impl State {
     }
 
     /// Checks one revision.
-    fn look(&mut self, cluster: &ClusterState, changes: &[Change<'_>]) {
+    fn look(&mut self, cluster: &ClusterState, changes: &[ObjectChange<'_>]) {
         for change in changes {
             if let Some(plural) = change.plural(&self.plural_of) {
                 self.lists.follow(&plural, &change.event.kv.key, change.after.as_deref());
@@ -408,11 +416,11 @@ impl Watched {
 }
 
 /// Checks whether the question has the wanted answer.
-fn asked(question: Question, wanted: Polarity) -> Look {
+fn asked(question: InvariantQuestion, wanted: Polarity) -> Look {
     Box::new(move |cluster, lists, namespace| {
         let answer = question.ask(cluster, lists, namespace);
         match (&answer, wanted) {
-            (Answer::Holds, Polarity::Always) | (Answer::Fails { .. }, Polarity::Never) => Ok(()),
+            (InvariantAnswer::Holds, Polarity::Always) | (InvariantAnswer::Fails { .. }, Polarity::Never) => Ok(()),
             _ => Err(answer),
         }
     })
@@ -421,7 +429,7 @@ fn asked(question: Question, wanted: Polarity) -> Look {
 /// Checks whether `look` fails.
 fn lapsed(look: Look) -> Look {
     Box::new(move |cluster, lists, namespace| match look(cluster, lists, namespace) {
-        Ok(()) => Err(Answer::Holds),
+        Ok(()) => Err(InvariantAnswer::Holds),
         Err(_) => Ok(()),
     })
 }
@@ -459,10 +467,12 @@ impl Broken {
 impl Invariant {
     fn check(&self, cluster: &ClusterState, lists: &Lists, namespace: &str) -> Option<Broken> {
         let (expected, found) = match (self.polarity, self.question.ask(cluster, lists, namespace)) {
-            (Polarity::Always, Answer::Holds) | (Polarity::Never, Answer::Fails { .. }) => return None,
-            (Polarity::Always, Answer::Fails { expected, found, .. }) => (expected, found),
-            (Polarity::Never, Answer::Holds) => ("never true".to_owned(), "true".to_owned()),
-            (_, Answer::Unanswerable(why)) => ("an answer".to_owned(), why),
+            (Polarity::Always, InvariantAnswer::Holds) | (Polarity::Never, InvariantAnswer::Fails { .. }) => {
+                return None;
+            }
+            (Polarity::Always, InvariantAnswer::Fails { expected, found, .. }) => (expected, found),
+            (Polarity::Never, InvariantAnswer::Holds) => ("never true".to_owned(), "true".to_owned()),
+            (_, InvariantAnswer::Unanswerable(why)) => ("an answer".to_owned(), why),
         };
         Some(Broken { revision: cluster.revision(), at: Instant::now(), expected, found })
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coracle_ambient::Ambient;
 use coracle_cluster::{Cluster, boxed};
-use coracle_sim::{Answer, World};
+use coracle_sim::{InvariantAnswer, World};
 use http::Request;
 use tower::ServiceExt;
 
@@ -28,7 +28,7 @@ async fn an_object_with_data_as_its_writer_wrote_it_is_in_the_world() {
     let seen = world.until_seen(Duration::from_secs(1), |cluster| {
         match cluster.object("apps/v1", "ControllerRevision", "default", "web-1") {
             Some(object) if object.field("data.spec.a").is_some() => Ok(()),
-            found => Err(Answer::Unanswerable(format!("{found:?}"))),
+            found => Err(InvariantAnswer::Unanswerable(format!("{found:?}"))),
         }
     });
     seen.await.unwrap();

@@ -13,8 +13,8 @@ use crate::yaml::from_yaml;
 
 /// One step of a stage; its parts are applied in the order of the fields.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Step {
-    event: Option<Event>,
+pub(crate) struct EffectStep {
+    event: Option<StageEvent>,
     finalizers: Option<Finalizers>,
     deletes: bool,
     patch: Option<PatchStep>,
@@ -23,7 +23,7 @@ pub(crate) struct Step {
 
 /// An Event of the API that a stage posts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct StageEvent {
     /// `Normal` or `Warning`.
     pub(crate) event_type: String,
     pub(crate) reason: String,
@@ -35,7 +35,7 @@ struct PatchStep {
     subresource: String,
     root: String,
     template: Arc<Template>,
-    form: Option<Form>,
+    form: Option<PatchType>,
     user: Option<String>,
 }
 
@@ -43,13 +43,13 @@ struct PatchStep {
 struct ApplyStep {
     subresource: String,
     template: Arc<Template>,
-    form: Form,
+    form: PatchType,
     user: Option<String>,
 }
 
 /// The type of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum PatchType {
     Json,
     Merge,
     Strategic,
@@ -59,16 +59,16 @@ pub(crate) enum Form {
 /// An effect with all templates evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
-    Event(Event),
+    Event(StageEvent),
     Delete,
     /// A patch of the object itself.
-    Patch(Change),
+    Patch(StagePatch),
     /// A patch of the object that the body names; the object is created if it does not exist.
-    Apply(Change),
+    Apply(StagePatch),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Change {
+pub(crate) struct StagePatch {
     pub(crate) patch: Patch,
     /// The subresource; empty for the object itself.
     pub(crate) subresource: String,
@@ -76,11 +76,11 @@ pub(crate) struct Change {
     pub(crate) user: Option<String>,
 }
 
-impl Step {
+impl EffectStep {
     pub(crate) fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let step = Self {
-            event: fields.take("event").map(|place| Event::read(&place)).transpose()?,
+            event: fields.take("event").map(|place| StageEvent::read(&place)).transpose()?,
             finalizers: fields.take("finalizers").map(|place| Finalizers::read(&place)).transpose()?,
             deletes: fields.flag("delete")?,
             patch: fields.take("patch").map(|place| PatchStep::read(&place)).transpose()?,
@@ -94,7 +94,7 @@ impl Step {
     pub(crate) fn read_next(place: &At<'_>) -> Result<Vec<Self>, YamlError> {
         let mut fields = place.fields()?;
         let first =
-            Self { event: fields.take("event").map(|place| Event::read(&place)).transpose()?, ..Self::default() };
+            Self { event: fields.take("event").map(|place| StageEvent::read(&place)).transpose()?, ..Self::default() };
         let finalizers = fields.take("finalizers").map(|place| Finalizers::read(&place)).transpose()?;
         let patches = fields.items("patches")?.iter().map(PatchStep::read).collect::<Result<Vec<_>, _>>()?;
         let status = PatchStep::read_status(&mut fields)?;
@@ -108,7 +108,7 @@ impl Step {
     }
 }
 
-impl Event {
+impl StageEvent {
     fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
         let event_type = fields.take("type");
@@ -131,7 +131,7 @@ impl PatchStep {
             template: read_template(&fields.need("template")?)?,
             form: fields
                 .take("type")
-                .map(|place| Form::read(&place, &[Form::Json, Form::Merge, Form::Strategic]))
+                .map(|place| PatchType::read(&place, &[PatchType::Json, PatchType::Merge, PatchType::Strategic]))
                 .transpose()?,
             user: read_user(&mut fields, "impersonation")?,
         };
@@ -150,39 +150,41 @@ impl PatchStep {
         Ok(Some(Self { subresource, root, template: read_template(&template)?, form: None, user }))
     }
 
-    fn change(&self, object: &Json, otherwise: Form, host: &dyn Host) -> Result<Change, String> {
+    fn change(&self, object: &Json, otherwise: PatchType, host: &dyn Host) -> Result<StagePatch, String> {
         let body = rendered(&self.template, object, host)?;
         let form = self.form.unwrap_or(otherwise);
         let body = match (form, self.root.as_str()) {
             (_, "") => body,
-            (Form::Json, root) => below(body, root)?,
+            (PatchType::Json, root) => below(body, root)?,
             (_, root) => json!({ root: body }),
         };
-        Ok(Change { patch: form.patch(body), subresource: self.subresource.clone(), user: self.user.clone() })
+        Ok(StagePatch { patch: form.patch(body), subresource: self.subresource.clone(), user: self.user.clone() })
     }
 }
 
 impl ApplyStep {
     fn read(place: &At<'_>) -> Result<Self, YamlError> {
         let mut fields = place.fields()?;
-        let form = fields.take("type").map(|place| Form::read(&place, &[Form::Apply, Form::Merge, Form::Strategic]));
+        let form = fields
+            .take("type")
+            .map(|place| PatchType::read(&place, &[PatchType::Apply, PatchType::Merge, PatchType::Strategic]));
         let apply = Self {
             subresource: fields.text("subresource")?,
             template: read_template(&fields.need("template")?)?,
-            form: form.transpose()?.unwrap_or(Form::Apply),
+            form: form.transpose()?.unwrap_or(PatchType::Apply),
             user: read_user(&mut fields, "impersonation")?,
         };
         fields.end()?;
         Ok(apply)
     }
 
-    fn change(&self, object: &Json, host: &dyn Host) -> Result<Change, String> {
+    fn change(&self, object: &Json, host: &dyn Host) -> Result<StagePatch, String> {
         let patch = self.form.patch(rendered(&self.template, object, host)?);
-        Ok(Change { patch, subresource: self.subresource.clone(), user: self.user.clone() })
+        Ok(StagePatch { patch, subresource: self.subresource.clone(), user: self.user.clone() })
     }
 }
 
-impl Form {
+impl PatchType {
     const WORDS: [(&str, Self); 4] =
         [("json", Self::Json), ("merge", Self::Merge), ("strategic", Self::Strategic), ("apply", Self::Apply)];
 
@@ -207,7 +209,12 @@ impl Form {
 }
 
 /// The effects of steps on an object; `otherwise` is the patch type of a patch that sets none.
-pub(crate) fn effects(steps: &[Step], object: &Json, otherwise: Form, host: &dyn Host) -> Result<Vec<Effect>, String> {
+pub(crate) fn effects(
+    steps: &[EffectStep],
+    object: &Json,
+    otherwise: PatchType,
+    host: &dyn Host,
+) -> Result<Vec<Effect>, String> {
     let (mut effects, mut is_deleted) = (Vec::new(), false);
     for step in steps {
         effects.extend(step.event.clone().map(Effect::Event));
@@ -215,7 +222,7 @@ pub(crate) fn effects(steps: &[Step], object: &Json, otherwise: Form, host: &dyn
             continue;
         }
         if let Some(operations) = step.finalizers.as_ref().and_then(|finalizers| finalizers.operations(object)) {
-            effects.push(Effect::Patch(Change {
+            effects.push(Effect::Patch(StagePatch {
                 patch: Patch::Json(operations),
                 subresource: String::new(),
                 user: None,

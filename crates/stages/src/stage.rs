@@ -4,10 +4,10 @@ use coracle_meta::{GroupVersion, GroupVersionKind, Object};
 use coracle_yaml::{At, UnreadFields, YamlError, YamlNode};
 use serde_json::Value as Json;
 
-use crate::effect::Step;
+use crate::effect::EffectStep;
 use crate::expressions::delay::Delay;
 use crate::expressions::selector::Selector;
-use crate::expressions::value_from::{Said, ValueFrom};
+use crate::expressions::value_from::{ExpressionResult, ValueFrom};
 
 /// The API version of Stages.
 pub(crate) const API_VERSION: &str = "kwok.x-k8s.io/v1alpha1";
@@ -22,7 +22,7 @@ pub struct Stage {
     weight: i64,
     weight_from: Option<ValueFrom>,
     pub(crate) delay: Option<Delay>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<EffectStep>,
     pub(crate) is_immediate: bool,
 }
 
@@ -66,8 +66,8 @@ impl Stage {
         let weight_from = spec.take("weightFrom").map(|place| ValueFrom::read(&place)).transpose()?;
         let delay = spec.take("delay").map(|place| Delay::read(&place)).transpose()?;
         let is_immediate = spec.flag("immediateNextStage")?;
-        let next = spec.take("next").map_or(Ok(Vec::new()), |place| Step::read_next(&place))?;
-        let steps = spec.items("steps")?.iter().map(Step::read).collect::<Result<Vec<_>, _>>()?;
+        let next = spec.take("next").map_or(Ok(Vec::new()), |place| EffectStep::read_next(&place))?;
+        let steps = spec.items("steps")?.iter().map(EffectStep::read).collect::<Result<Vec<_>, _>>()?;
         spec.end()?;
         let steps = if steps.is_empty() { next } else { steps };
         Ok(Self { name, kind, selector, weight, weight_from, delay, steps, is_immediate })
@@ -79,10 +79,10 @@ impl Stage {
 
     /// Its weight among the stages that match; none if an expression on the object removes it.
     pub(crate) fn weight(&self, object: &Json) -> Result<Option<i64>, String> {
-        Ok(match self.weight_from.as_ref().map_or(Ok(Said::Nothing), |from| from.number(object))? {
-            Said::Value(weight) => Some(weight),
-            Said::None => None,
-            Said::Nothing => Some(self.weight),
+        Ok(match self.weight_from.as_ref().map_or(Ok(ExpressionResult::Nothing), |from| from.number(object))? {
+            ExpressionResult::Value(weight) => Some(weight),
+            ExpressionResult::None => None,
+            ExpressionResult::Nothing => Some(self.weight),
         })
     }
 }

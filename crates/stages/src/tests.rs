@@ -7,7 +7,7 @@ use coracle_ambient::Timestamp;
 use coracle_template::Host;
 use serde_json::{Map, Value as Json, json};
 
-use crate::effect::{Change, Effect, Event, Form, effects};
+use crate::effect::{Effect, PatchType, StageEvent, StagePatch, effects};
 use crate::expressions::functions::pure;
 use crate::source::parse;
 use crate::stage::Stage;
@@ -31,7 +31,7 @@ impl Host for Placeholders {
 
 /// An effect as KWOK's tests write it down.
 fn told(effect: &Effect) -> Json {
-    let change = |kind: &str, change: &Change| {
+    let change = |kind: &str, change: &StagePatch| {
         let mut fields = Map::new();
         fields.insert("kind".to_owned(), kind.into());
         fields.insert("type".to_owned(), change.patch.content_type().into());
@@ -45,7 +45,7 @@ fn told(effect: &Effect) -> Json {
         Json::Object(fields)
     };
     match effect {
-        Effect::Event(Event { event_type, reason, message }) => {
+        Effect::Event(StageEvent { event_type, reason, message }) => {
             json!({"kind": "event", "type": event_type, "reason": reason, "message": message})
         }
         Effect::Delete => json!({"kind": "delete"}),
@@ -73,7 +73,7 @@ fn played(object: &Json, stages: Vec<Stage>) -> Json {
         if let Some(weight) = stage.weight(object).unwrap() {
             said.insert("weight".to_owned(), weight.into());
         }
-        let next = effects(&stage.steps, object, Form::Merge, &Placeholders).unwrap();
+        let next = effects(&stage.steps, object, PatchType::Merge, &Placeholders).unwrap();
         let mut next: Vec<Json> = next.iter().map(told).collect();
         if stage.is_immediate {
             next.push(json!({"kind": "immediate"}));

@@ -33,14 +33,14 @@ pub(crate) struct Cache {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) limits: HistoryLimits,
     pub(crate) reports: UnreadableReports,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     /// Notified when the state has changed, or could not be changed.
     pub(crate) moved: Notify,
     /// Notified when a reader waits for changes that are not applied yet, or many are pending.
     pub(crate) asked: Notify,
 }
 
-pub(crate) struct State {
+pub(crate) struct CacheState {
     /// All changes up to this revision are applied; 0 before the first fill.
     pub(crate) revision: Revision,
     /// The number of fills: a watch of an earlier fill has missed changes.
@@ -65,7 +65,7 @@ pub(crate) struct State {
     pub(crate) closed: bool,
 }
 
-impl State {
+impl CacheState {
     /// Whether changes may stay pending: no reader or watch needs them, and the position shows whether the state is
     /// outdated.
     pub(crate) fn is_quiet(&self) -> bool {
@@ -94,7 +94,7 @@ impl Cache {
         limits: HistoryLimits,
         reports: UnreadableReports,
     ) -> Self {
-        let state = State {
+        let state = CacheState {
             revision: 0,
             epoch: 0,
             last_change: 0,
@@ -113,7 +113,7 @@ impl Cache {
         Self { resource, store, limits, reports, state: Mutex::new(state), moved: Notify::new(), asked: Notify::new() }
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, CacheState> {
         self.state.lock()
     }
 

@@ -9,7 +9,7 @@ use coracle_store::{Error, Event, EventKind, KeyRange, RangeRequest, WatchBatch,
 use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
-use crate::cache::{Cache, State};
+use crate::cache::{Cache, CacheState};
 use crate::entry::{Entry, Objects};
 use crate::errors;
 use crate::ring::{Change, Ring};
@@ -159,7 +159,7 @@ impl Feed {
         self.cache.moved.notify_waiters();
     }
 
-    fn apply_event(&self, state: &mut State, event: &Event, now: Instant) {
+    fn apply_event(&self, state: &mut CacheState, event: &Event, now: Instant) {
         let resource = &self.cache.resource;
         let Some(key) = self.short_key(&event.kv.key) else { return };
         let was_unreadable = state.unreadable.remove(&key);

@@ -34,7 +34,7 @@ mod watch;
 pub use claims::Claim;
 pub use compaction::compact_together;
 pub use draft::Draft;
-pub use list::List;
+pub use list::StoredList;
 pub use query::{Freshness, ListQuery, ResourceVersionMatch, Selection, WatchQuery, WatchStart};
 pub use resource::{FieldReader, ForeignReader, Resource, ShapeCheck, all_objects};
 pub use ring::HistoryLimits;

@@ -12,7 +12,7 @@ const PAGE: usize = 10_000;
 
 /// A list, or a page of one.
 #[derive(Clone, Debug, Default)]
-pub struct List {
+pub struct StoredList {
     /// The objects, in the order of their keys.
     pub items: Vec<Stored>,
     /// The revision of the list.
@@ -28,7 +28,7 @@ pub struct List {
 impl Storage {
     /// Lists objects: a page that continues at a revision, or an exact revision, is read from the store, all else
     /// from the cache.
-    pub async fn list(&self, resource: &Arc<Resource>, query: &ListQuery) -> Result<List, Status> {
+    pub async fn list(&self, resource: &Arc<Resource>, query: &ListQuery) -> Result<StoredList, Status> {
         if !query.continue_token.is_empty() {
             let token = ContinueToken::decode(&query.continue_token)?;
             return match token.revision {
@@ -71,7 +71,7 @@ impl Storage {
         query: &ListQuery,
         freshness: Freshness,
         start: &str,
-    ) -> Result<List, Status> {
+    ) -> Result<StoredList, Status> {
         let cache = self.cache(resource);
         match freshness {
             Freshness::Newest | Freshness::Any => cache.fresh().await?,
@@ -89,7 +89,7 @@ impl Storage {
         let base = base(resource, &query.selection);
         let after = (!start.is_empty()).then(|| format!("{base}{start}"));
         let mut rest = candidates(resource, &objects, &query.selection, after.as_deref()).peekable();
-        let mut list = List { revision, unreadable, ..List::default() };
+        let mut list = StoredList { revision, unreadable, ..StoredList::default() };
         let mut last = None;
         while let Some((key, entry)) = rest.next() {
             if entry.matches(resource, key, &query.selection) {
@@ -113,14 +113,14 @@ impl Storage {
         query: &ListQuery,
         revision: Revision,
         start: &str,
-    ) -> Result<List, Status> {
+    ) -> Result<StoredList, Status> {
         let base = base(resource, &query.selection);
         let prefix = format!("{}{base}", resource.prefix());
         let mut range = KeyRange::prefix(prefix.clone());
         if !start.is_empty() {
             range.start = format!("{prefix}{start}").into();
         }
-        let mut list = List { revision, ..List::default() };
+        let mut list = StoredList { revision, ..StoredList::default() };
         loop {
             let limit = if query.limit == 0 || query.selection.is_filtered() { PAGE } else { query.limit };
             let request =

@@ -6,7 +6,7 @@ use coracle_meta::{Status, WatchEvent};
 use coracle_store::Revision;
 use tokio::time::Instant;
 
-use crate::cache::{Cache, State};
+use crate::cache::{Cache, CacheState};
 use crate::entry::{Objects, candidates};
 use crate::errors;
 use crate::interest::{Interest, Waiter};
@@ -205,7 +205,7 @@ impl Watch {
     fn take_changes(&mut self) -> bool {
         let cache = Arc::clone(&self.cache);
         let mut guard = cache.state();
-        let State { epoch, closed, ring, interests, .. } = &mut *guard;
+        let CacheState { epoch, closed, ring, interests, .. } = &mut *guard;
         if *closed {
             self.ended = true;
             return false;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::commit::{Change, Commit};
+use crate::commit::{Commit, KeyChange};
 use crate::snapshot::{Lease, Snapshot};
 use crate::version::{History, Version};
 use crate::{
@@ -141,7 +141,7 @@ struct Writer<'a> {
     snapshot: &'a mut Snapshot,
     /// The revision of the changes; the first change sets it in the snapshot.
     revision: Revision,
-    changes: Vec<Change>,
+    changes: Vec<KeyChange>,
 }
 
 impl<'a> Writer<'a> {
@@ -234,7 +234,7 @@ impl<'a> Writer<'a> {
         }
         let history = History { newest: version.clone(), older };
         self.snapshot.keys.insert(version.kv.key.clone(), Arc::new(history));
-        self.changes.push(Change { version, prev });
+        self.changes.push(KeyChange { version, prev });
     }
 
     fn move_lease(&mut self, key: &Bytes, from: LeaseId, to: LeaseId) {

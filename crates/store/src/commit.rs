@@ -7,13 +7,13 @@ use crate::{Event, KeyValue, Revision};
 
 /// One change of one key, as in the log.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub(crate) struct KeyChange {
     pub(crate) version: Arc<Version>,
     /// The previous version: stored with the change, so that compaction cannot take it from a watcher.
     pub(crate) prev: Option<Arc<Version>>,
 }
 
-impl Change {
+impl KeyChange {
     /// The change as an event of a watch.
     pub(crate) fn event(&self, with_prev: bool) -> Event {
         let prev_kv = self.prev.as_ref().filter(|_| with_prev).map(|version| version.kv.clone());
@@ -29,7 +29,7 @@ impl Change {
 #[derive(Clone, Debug)]
 pub(crate) struct Commit {
     pub(crate) revision: Revision,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<KeyChange>,
     /// With the number of its record.
     pub(crate) lease: Option<(u64, LeaseChange)>,
     pub(crate) cause: Option<Cause>,

@@ -7,7 +7,7 @@ use coracle_journal::Recorder;
 use imbl::OrdMap;
 use tokio::time::Instant;
 
-use crate::commit::{Change, Commit};
+use crate::commit::{Commit, KeyChange};
 use crate::counts::PrefixCounts;
 use crate::durable::{Base, Content, Durable, LeaseChange, Record};
 use crate::hub::Hub;
@@ -141,7 +141,7 @@ struct Loading {
     keys: OrdMap<Bytes, Arc<History>>,
     leases: BTreeMap<LeaseId, Lease>,
     ended: Vec<(u64, u64)>,
-    log: Vec<Change>,
+    log: Vec<KeyChange>,
     sequence: u64,
     revision: i64,
     size: i64,
@@ -169,7 +169,7 @@ impl Loading {
         self.revision = version.kv.mod_revision;
         self.size += version.size();
         let prev = older.as_ref().and_then(|history| history.at(self.revision - 1)).cloned();
-        self.log.push(Change { version: version.clone(), prev });
+        self.log.push(KeyChange { version: version.clone(), prev });
         let history = History { newest: version.clone(), older };
         self.keys.insert(version.kv.key.clone(), Arc::new(history));
     }

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 use crate::Revision;
-use crate::commit::Change;
+use crate::commit::KeyChange;
 
 /// How many changes a chunk holds.
 const CHUNK: usize = 256;
@@ -23,7 +23,7 @@ pub(crate) struct Log {
 }
 
 #[derive(Debug)]
-struct Chunk(Box<[OnceLock<Change>]>);
+struct Chunk(Box<[OnceLock<KeyChange>]>);
 
 /// Chunks of the log, and the range of revisions that is wanted of them: complete ones only.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Slice {
 }
 
 impl Log {
-    pub(crate) fn push(&mut self, change: Change) {
+    pub(crate) fn push(&mut self, change: KeyChange) {
         if self.chunks.is_empty() || self.taken == CHUNK {
             self.chunks.push_back(Arc::new(Chunk((0..CHUNK).map(|_| OnceLock::new()).collect())));
             self.taken = 0;
@@ -87,7 +87,7 @@ impl Slice {
         self.to
     }
 
-    pub(crate) fn changes(&self) -> impl Iterator<Item = &Change> {
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &KeyChange> {
         self.chunks
             .iter()
             .flat_map(|chunk| chunk.0[chunk.place_of(self.from)..].iter().map_while(OnceLock::get))
@@ -97,12 +97,12 @@ impl Slice {
 
 impl Chunk {
     fn first(&self) -> Option<Revision> {
-        self.0.first().and_then(OnceLock::get).map(Change::revision)
+        self.0.first().and_then(OnceLock::get).map(KeyChange::revision)
     }
 
     /// The revision of the last slot; `None` while it is free.
     fn last(&self) -> Option<Revision> {
-        self.0.last().and_then(OnceLock::get).map(Change::revision)
+        self.0.last().and_then(OnceLock::get).map(KeyChange::revision)
     }
 
     /// The first slot that is not before `revision`, used or free.
@@ -125,7 +125,7 @@ mod tests {
         let mut log = Log::default();
         for mod_revision in revisions {
             let kv = KeyValue { mod_revision, ..KeyValue::default() };
-            log.push(Change {
+            log.push(KeyChange {
                 version: Arc::new(Version { kv, kind: EventKind::Put, sub: 0, sequence: 0 }),
                 prev: None,
             });
@@ -138,7 +138,7 @@ mod tests {
         while from <= head {
             let slice = log.slice(from, head);
             assert!(slice.to() >= from, "a slice makes progress");
-            read.extend(slice.changes().map(Change::revision));
+            read.extend(slice.changes().map(KeyChange::revision));
             from = slice.to() + 1;
         }
         read

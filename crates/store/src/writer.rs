@@ -22,7 +22,7 @@ type Acked = oneshot::Receiver<Result<(), Error>>;
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) hub: Arc<Hub>,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<WriterState>,
     /// Notified when the queue has work, or the store was closed.
     pub(crate) filled: Condvar,
     /// Notified when a deadline was added or changed.
@@ -33,7 +33,7 @@ pub(crate) struct Writer {
 }
 
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct WriterState {
     /// Ahead of the visible snapshot by the changes in the queue and in progress.
     pub(crate) working: Snapshot,
     pub(crate) deadlines: Deadlines,
@@ -66,7 +66,7 @@ impl Writer {
         let working = Snapshot::clone(&hub.snapshot());
         let mut deadlines = Deadlines::default();
         renew_unknown(&working, &mut deadlines);
-        let state = State { working, deadlines, queue, refusal: None, closed: false };
+        let state = WriterState { working, deadlines, queue, refusal: None, closed: false };
         let (deadlines_changed, finished) = (Notify::new(), Semaphore::new(0));
         Self { hub, state: Mutex::new(state), filled: Condvar::new(), deadlines_changed, finished, recorder }
     }
@@ -135,7 +135,7 @@ impl Writer {
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, WriterState> {
         self.state.lock()
     }
 
@@ -164,9 +164,9 @@ impl Writer {
     }
 
     /// Rolls back all changes that readers have not seen, because the disk rejected them.
-    pub(crate) fn roll_back(&self, state: &mut State, why: &Error) {
+    pub(crate) fn roll_back(&self, state: &mut WriterState, why: &Error) {
         state.working = Snapshot::clone(&self.hub.snapshot());
-        let State { working, deadlines, .. } = state;
+        let WriterState { working, deadlines, .. } = state;
         renew_unknown(working, deadlines);
         state.refusal = Some(why.clone());
         for pending in state.queue.iter_mut().flat_map(std::mem::take) {
@@ -174,7 +174,7 @@ impl Writer {
         }
     }
 
-    fn writable(&self) -> Result<MutexGuard<'_, State>, Error> {
+    fn writable(&self) -> Result<MutexGuard<'_, WriterState>, Error> {
         let state = self.lock();
         if state.closed {
             return Err(Error::Unavailable("the store is closed".to_owned()));
@@ -185,7 +185,7 @@ impl Writer {
         }
     }
 
-    fn commit(&self, state: &mut State, commit: Commit) -> Option<Acked> {
+    fn commit(&self, state: &mut WriterState, commit: Commit) -> Option<Acked> {
         if commit.is_empty() && state.working.sequence == self.hub.snapshot().sequence {
             return None;
         }
@@ -198,14 +198,14 @@ impl Writer {
     }
 
     /// Adds work to the queue of the disk; `None` without a disk.
-    fn enqueue(&self, state: &mut State, work: Work) -> Option<Acked> {
+    fn enqueue(&self, state: &mut WriterState, work: Work) -> Option<Acked> {
         let (ack, acked) = oneshot::channel();
         state.queue.as_mut()?.push(Pending { work, ack });
         self.filled.notify_one();
         Some(acked)
     }
 
-    fn follow_lease(&self, state: &mut State, commit: &Commit) {
+    fn follow_lease(&self, state: &mut WriterState, commit: &Commit) {
         match commit.lease {
             Some((_, LeaseChange::Granted { id, ttl_seconds })) => state.deadlines.renew(id, ttl_seconds),
             Some((_, LeaseChange::Ended { id })) => state.deadlines.forget(id),

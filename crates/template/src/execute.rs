@@ -2,10 +2,10 @@
 
 use serde_json::Value as Json;
 
-use crate::functions::Call;
+use crate::functions::CallArguments;
 use crate::parse::Parsed;
 use crate::show::{LONGEST, written};
-use crate::tree::{Branch, Callee, Command, Node, Operand, Pipe};
+use crate::tree::{Branch, Callee, Command, Operand, Pipe, TemplateNode};
 use crate::value::Value;
 use crate::{Error, Host};
 
@@ -61,21 +61,21 @@ impl<'d> State<'d> {
         Ok(())
     }
 
-    fn walk(&mut self, nodes: &'d [Node], dot: &Value<'d>) -> Result<Flow, String> {
+    fn walk(&mut self, nodes: &'d [TemplateNode], dot: &Value<'d>) -> Result<Flow, String> {
         for node in nodes {
             self.step()?;
             let flow = match node {
-                Node::Text(text) => self.write(text).map(|()| Flow::On),
-                Node::Action(pipe) => self.action(pipe, dot),
-                Node::If(branch) => self.branch(branch, dot, false),
-                Node::With(branch) => self.branch(branch, dot, true),
-                Node::Range(branch) => self.range(branch, dot),
-                Node::Template { line, name, argument } => {
+                TemplateNode::Text(text) => self.write(text).map(|()| Flow::On),
+                TemplateNode::Action(pipe) => self.action(pipe, dot),
+                TemplateNode::If(branch) => self.branch(branch, dot, false),
+                TemplateNode::With(branch) => self.branch(branch, dot, true),
+                TemplateNode::Range(branch) => self.range(branch, dot),
+                TemplateNode::Template { line, name, argument } => {
                     self.line = *line;
                     self.template(name, argument.as_ref(), dot).map(|()| Flow::On)
                 }
-                Node::Break => Ok(Flow::Break),
-                Node::Continue => Ok(Flow::Continue),
+                TemplateNode::Break => Ok(Flow::Break),
+                TemplateNode::Continue => Ok(Flow::Continue),
             }?;
             if flow != Flow::On {
                 return Ok(flow);
@@ -249,7 +249,7 @@ impl<'d> State<'d> {
         values.extend(last);
         match callee {
             Callee::Known(name, function) => {
-                function(Call { values }).map_err(|why| format!("error calling {name}: {why}"))
+                function(CallArguments { values }).map_err(|why| format!("error calling {name}: {why}"))
             }
             Callee::Host(name) => {
                 let values: Vec<Json> = values.iter().map(Value::to_json).collect();

@@ -10,10 +10,10 @@ mod texts;
 use crate::value::Value;
 
 /// What a function does.
-pub(crate) type Function = for<'d> fn(Call<'d>) -> Result<Value<'d>, String>;
+pub(crate) type Function = for<'d> fn(CallArguments<'d>) -> Result<Value<'d>, String>;
 
 /// The arguments of a call.
-pub(crate) struct Call<'d> {
+pub(crate) struct CallArguments<'d> {
     pub(crate) values: Vec<Value<'d>>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn find(name: &str) -> Option<(&'static str, Function)> {
     TABLES.iter().copied().flatten().find(|(known, _)| *known == name).copied()
 }
 
-impl<'d> Call<'d> {
+impl<'d> CallArguments<'d> {
     /// Requires exactly this number of arguments.
     pub(crate) fn exactly<const N: usize>(self) -> Result<[Value<'d>; N], String> {
         let got = self.values.len();

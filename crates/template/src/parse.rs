@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::Error;
 use crate::functions::find;
 use crate::lexer::{Piece, Token, What, pieces};
-use crate::tree::{Branch, Callee, Command, Node, Operand, Pipe};
+use crate::tree::{Branch, Callee, Command, Operand, Pipe, TemplateNode};
 
 /// The maximum nesting.
 const DEEPEST: usize = 64;
@@ -13,8 +13,8 @@ const DEEPEST: usize = 64;
 /// A template, and the templates that it defines.
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
-    pub(crate) root: Vec<Node>,
-    pub(crate) defined: BTreeMap<String, Vec<Node>>,
+    pub(crate) root: Vec<TemplateNode>,
+    pub(crate) defined: BTreeMap<String, Vec<TemplateNode>>,
 }
 
 /// Parses a template.
@@ -39,7 +39,7 @@ struct Parser<'h> {
     host: &'h [&'h str],
     /// The variables in scope.
     variables: Vec<String>,
-    defined: BTreeMap<String, Vec<Node>>,
+    defined: BTreeMap<String, Vec<TemplateNode>>,
     loops: usize,
     depth: usize,
 }
@@ -53,12 +53,12 @@ struct End {
 
 impl Parser<'_> {
     /// Nodes up to `end`, `else` or the end of the text.
-    fn nodes(&mut self) -> Result<(Vec<Node>, Option<End>), Error> {
+    fn nodes(&mut self) -> Result<(Vec<TemplateNode>, Option<End>), Error> {
         let mut nodes = Vec::new();
         while let Some(piece) = self.pieces.next() {
             let (mut tokens, line) = match piece {
                 Piece::Text(text) => {
-                    nodes.push(Node::Text(text));
+                    nodes.push(TemplateNode::Text(text));
                     continue;
                 }
                 // A comment.
@@ -78,9 +78,9 @@ impl Parser<'_> {
         Ok((nodes, None))
     }
 
-    fn action(&mut self, word: &str, mut tokens: Vec<Token>, line: usize) -> Result<Option<Node>, Error> {
+    fn action(&mut self, word: &str, mut tokens: Vec<Token>, line: usize) -> Result<Option<TemplateNode>, Error> {
         if !matches!(word, "if" | "with" | "range" | "define" | "block" | "template" | "break" | "continue") {
-            return self.whole_pipe(tokens, line).map(|pipe| Some(Node::Action(pipe)));
+            return self.whole_pipe(tokens, line).map(|pipe| Some(TemplateNode::Action(pipe)));
         }
         tokens.remove(0);
         self.depth += 1;
@@ -88,18 +88,18 @@ impl Parser<'_> {
             return Err(Error::new(line, "nested too deep"));
         }
         let node = match word {
-            "if" => Some(Node::If(self.branch("if", tokens, line)?)),
-            "with" => Some(Node::With(self.branch("with", tokens, line)?)),
+            "if" => Some(TemplateNode::If(self.branch("if", tokens, line)?)),
+            "with" => Some(TemplateNode::With(self.branch("with", tokens, line)?)),
             "range" => {
                 self.loops += 1;
                 let branch = self.branch("range", tokens, line);
                 self.loops -= 1;
-                Some(Node::Range(branch?))
+                Some(TemplateNode::Range(branch?))
             }
             "template" => {
                 let name = name_of(&mut tokens, line, "template")?;
                 let argument = if tokens.is_empty() { None } else { Some(self.whole_pipe(tokens, line)?) };
-                Some(Node::Template { line, name, argument })
+                Some(TemplateNode::Template { line, name, argument })
             }
             "define" | "block" => {
                 let name = name_of(&mut tokens, line, word)?;
@@ -109,12 +109,12 @@ impl Parser<'_> {
                     _ => None,
                 };
                 self.define(name.clone(), line)?;
-                (word == "block").then_some(Node::Template { line, name, argument })
+                (word == "block").then_some(TemplateNode::Template { line, name, argument })
             }
             _ if !tokens.is_empty() => return Err(Error::new(line, format!("unexpected in {{{{{word}}}}}"))),
             _ if self.loops == 0 => return Err(Error::new(line, format!("{{{{{word}}}}} outside {{{{range}}}}"))),
-            "break" => Some(Node::Break),
-            _ => Some(Node::Continue),
+            "break" => Some(TemplateNode::Break),
+            _ => Some(TemplateNode::Continue),
         };
         self.depth -= 1;
         Ok(node)
@@ -151,7 +151,7 @@ impl Parser<'_> {
                     }
                     let branch = self.branch(word, rest, at)?;
                     self.depth -= 1;
-                    vec![if word == "if" { Node::If(branch) } else { Node::With(branch) }]
+                    vec![if word == "if" { TemplateNode::If(branch) } else { TemplateNode::With(branch) }]
                 } else {
                     ended(&rest)?;
                     let (otherwise, end) = self.nodes()?;

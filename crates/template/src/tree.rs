@@ -4,7 +4,7 @@ use crate::functions::Function;
 
 /// A node of a template.
 #[derive(Clone, Debug)]
-pub(crate) enum Node {
+pub(crate) enum TemplateNode {
     Text(String),
     Action(Pipe),
     If(Branch),
@@ -19,8 +19,8 @@ pub(crate) enum Node {
 #[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub(crate) pipe: Pipe,
-    pub(crate) then: Vec<Node>,
-    pub(crate) otherwise: Vec<Node>,
+    pub(crate) then: Vec<TemplateNode>,
+    pub(crate) otherwise: Vec<TemplateNode>,
 }
 
 /// Commands, each with the previous value as its last argument.

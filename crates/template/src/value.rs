@@ -25,18 +25,18 @@ pub(crate) enum Value<'d> {
     Text(Cow<'d, str>),
     Array(&'d [Json]),
     Object(&'d Map<String, Json>),
-    List(Rc<List<'d>>),
+    List(Rc<TemplateList<'d>>),
     /// A created map, which `set` changes for all its users.
-    Map(Rc<Fields<'d>>),
+    Map(Rc<TemplateMap<'d>>),
 }
 
 /// The items of a created list.
 #[derive(Debug)]
-pub(crate) struct List<'d>(Vec<Value<'d>>);
+pub(crate) struct TemplateList<'d>(Vec<Value<'d>>);
 
 /// The fields of a created map.
 #[derive(Debug)]
-pub(crate) struct Fields<'d>(RefCell<BTreeMap<String, Value<'d>>>);
+pub(crate) struct TemplateMap<'d>(RefCell<BTreeMap<String, Value<'d>>>);
 
 impl<'d> Value<'d> {
     pub(crate) fn of(json: &'d Json) -> Self {
@@ -72,11 +72,11 @@ impl<'d> Value<'d> {
     }
 
     pub(crate) fn list(items: Vec<Self>) -> Self {
-        Self::List(Rc::new(List(items)))
+        Self::List(Rc::new(TemplateList(items)))
     }
 
     pub(crate) fn map(fields: BTreeMap<String, Self>) -> Self {
-        Self::Map(Rc::new(Fields(RefCell::new(fields))))
+        Self::Map(Rc::new(TemplateMap(RefCell::new(fields))))
     }
 
     pub(crate) fn is_nil(&self) -> bool {
@@ -183,13 +183,13 @@ impl<'d> Value<'d> {
     }
 }
 
-impl Drop for List<'_> {
+impl Drop for TemplateList<'_> {
     fn drop(&mut self) {
         let_go(std::mem::take(&mut self.0));
     }
 }
 
-impl Drop for Fields<'_> {
+impl Drop for TemplateMap<'_> {
     fn drop(&mut self) {
         let_go(std::mem::take(self.0.get_mut()).into_values().collect());
     }

@@ -13,7 +13,7 @@ pub struct Lesson {
     /// The question to think about before the run is shown.
     pub question: String,
     /// Two to four answers, of which one is right.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<LessonAnswer>,
     /// Additional information; may be empty.
     pub note: String,
     /// The captions of the run, in order.
@@ -24,7 +24,7 @@ pub struct Lesson {
 
 /// A possible answer to the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct LessonAnswer {
     /// The answer.
     pub text: String,
     /// Whether it is the right one.
@@ -33,7 +33,7 @@ pub struct Answer {
     pub why: String,
 }
 
-impl Answer {
+impl LessonAnswer {
     /// The letter of the answer at an index, in the terminal, on the page and in the document: `a` is the first.
     pub fn letter(place: usize) -> char {
         char::from_u32('a' as u32 + u32::try_from(place).unwrap_or_default()).unwrap_or('?')

@@ -42,7 +42,7 @@ pub use divergence::{Act, Count, Difference, Divergence, DivergentEntries, RunPa
 pub use find::{find, place};
 pub use html::lesson_page;
 pub use lanes::{Picture, lanes};
-pub use lesson::{Answer, Caption, Contrast, Lesson, Refuted};
+pub use lesson::{Caption, Contrast, Lesson, LessonAnswer, Refuted};
 pub use not_in_log::NotInLog;
 pub use page::{data, packed};
 pub use read::{OtherContent, Read, ReadError, read};

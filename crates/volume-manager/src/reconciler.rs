@@ -10,7 +10,7 @@ use crate::world::spec::{PodUid, UniqueName, VolumeSpec};
 
 /// The operations on a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Operation {
+pub(crate) enum VolumeOperation {
     /// Check that its driver has attached it.
     VerifyControllerAttachedVolume,
     /// Mount it on the node for all pods.
@@ -27,7 +27,7 @@ pub(crate) enum Operation {
     MarkVolumeAsDetached,
 }
 
-impl Operation {
+impl VolumeOperation {
     /// The name in the event log.
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Operation {
 /// One operation on one volume.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
-    pub(crate) operation: Operation,
+    pub(crate) operation: VolumeOperation,
     pub(crate) spec: Arc<VolumeSpec>,
     /// The pod of the operation; none if it is for all pods.
     pub(crate) pod: Option<PodUid>,
@@ -58,14 +58,14 @@ pub(crate) fn reconcile(desired: &DesiredStateOfWorld, actual: &ActualStateOfWor
     for pod in pods {
         let unwanted = actual.of_pod(pod).filter(|name| !desired.is_wanted_by(name, pod));
         let volumes = unwanted.filter_map(|name| actual.volume(name));
-        works.extend(volumes.map(|volume| work(Operation::UnmountVolume, &volume.spec, Some(pod))));
+        works.extend(volumes.map(|volume| work(VolumeOperation::UnmountVolume, &volume.spec, Some(pod))));
         let wanted = desired.pod(pod).into_iter().flat_map(|pod| &pod.volumes);
         works.extend(wanted.filter_map(|(_, name)| towards(&desired.volume(name)?.spec, actual, name, pod)));
     }
     let orphans = actual.idle().filter(|volume| desired.volume(&volume.spec.unique_name).is_none());
     works.extend(orphans.map(|volume| match volume.device {
-        Some(_) => work(Operation::UnmountDevice, &volume.spec, None),
-        None => work(Operation::MarkVolumeAsDetached, &volume.spec, None),
+        Some(_) => work(VolumeOperation::UnmountDevice, &volume.spec, None),
+        None => work(VolumeOperation::MarkVolumeAsDetached, &volume.spec, None),
     }));
     works
 }
@@ -74,17 +74,17 @@ pub(crate) fn reconcile(desired: &DesiredStateOfWorld, actual: &ActualStateOfWor
 fn towards(spec: &Arc<VolumeSpec>, actual: &ActualStateOfWorld, name: &UniqueName, pod: &PodUid) -> Option<Work> {
     let volume = actual.volume(name);
     if !volume.is_some_and(|volume| volume.is_attached) {
-        return Some(work(Operation::VerifyControllerAttachedVolume, spec, None));
+        return Some(work(VolumeOperation::VerifyControllerAttachedVolume, spec, None));
     }
     if spec.is_device_mountable() && volume.and_then(|volume| volume.device) != Some(Mount::Mounted) {
-        return Some(work(Operation::MountDevice, spec, None));
+        return Some(work(VolumeOperation::MountDevice, spec, None));
     }
     if actual.mount(name, pod) != Some(Mount::Mounted) {
-        return Some(work(Operation::MountVolume, spec, Some(pod)));
+        return Some(work(VolumeOperation::MountVolume, spec, Some(pod)));
     }
-    spec.csi()?.growth.map(|_| work(Operation::ExpandVolume, spec, None))
+    spec.csi()?.growth.map(|_| work(VolumeOperation::ExpandVolume, spec, None))
 }
 
-fn work(operation: Operation, spec: &Arc<VolumeSpec>, pod: Option<&PodUid>) -> Work {
+fn work(operation: VolumeOperation, spec: &Arc<VolumeSpec>, pod: Option<&PodUid>) -> Work {
     Work { operation, spec: spec.clone(), pod: pod.cloned() }
 }

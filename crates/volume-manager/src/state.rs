@@ -12,7 +12,7 @@ use crate::world::spec::{PodUid, UniqueName};
 
 /// What a volume manager knows and does.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct VolumeManagerState {
     pub(crate) desired: DesiredStateOfWorld,
     pub(crate) actual: ActualStateOfWorld,
     pub(crate) executor: OperationExecutor,
@@ -30,7 +30,7 @@ pub(crate) fn uid_of(pod: &Pod) -> PodUid {
     pod.metadata.uid.as_deref().unwrap_or_default().into()
 }
 
-impl State {
+impl VolumeManagerState {
     /// The pods of this name that need volumes or have any mounted.
     pub(crate) fn uids(&self, key: &ObjectKey) -> Vec<PodUid> {
         let all: BTreeSet<_> = self.desired.of_key(key).chain(self.actual.of_key(key)).cloned().collect();

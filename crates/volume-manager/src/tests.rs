@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use tokio::time::Instant;
 
 use crate::operation::executor::{OperationExecutor, Turn};
-use crate::operation::outcome::{Outcome, Performed};
-use crate::reconciler::{Operation, Work, reconcile};
+use crate::operation::outcome::{OperationOutcome, Performed};
+use crate::reconciler::{VolumeOperation, Work, reconcile};
 use crate::world::actual_state::{ActualStateOfWorld, Mount};
 use crate::world::desired_state::DesiredStateOfWorld;
 use crate::world::disk::Disk;
-use crate::world::spec::{CsiVolume, Driver, PodUid, Source, UniqueName, VolumeSpec};
+use crate::world::spec::{CsiVolume, Driver, PodUid, UniqueName, VolumeSource, VolumeSpec};
 
 fn csi(name: &str) -> Arc<VolumeSpec> {
     let volume = CsiVolume {
@@ -27,12 +27,12 @@ fn csi(name: &str) -> Arc<VolumeSpec> {
         growth: None,
     };
     let unique_name = UniqueName(format!("kubernetes.io/csi/d^{name}").into());
-    Arc::new(VolumeSpec { name: name.to_owned(), unique_name, source: Source::Csi(Box::new(volume)) })
+    Arc::new(VolumeSpec { name: name.to_owned(), unique_name, source: VolumeSource::Csi(Box::new(volume)) })
 }
 
 fn local(pod: &str, name: &str) -> Arc<VolumeSpec> {
     let unique_name = UniqueName(format!("kubernetes.io/empty-dir/{pod}-{name}").into());
-    Arc::new(VolumeSpec { name: name.to_owned(), unique_name, source: Source::Local })
+    Arc::new(VolumeSpec { name: name.to_owned(), unique_name, source: VolumeSource::Local })
 }
 
 fn uid(number: usize) -> PodUid {
@@ -52,7 +52,7 @@ struct Node {
     term: u64,
     disk: Disk,
     /// What was done, in its order.
-    log: Vec<(Operation, String)>,
+    log: Vec<(VolumeOperation, String)>,
 }
 
 impl Node {
@@ -78,7 +78,7 @@ impl Node {
                     continue;
                 }
                 let succeeded = succeeds();
-                self.executor.performs(&work, Performed::at_once(Outcome::Done), now);
+                self.executor.performs(&work, Performed::at_once(OperationOutcome::Done), now);
                 self.executor.ends(&work, !succeeded, now);
                 has_moved = true;
                 if succeeded {
@@ -95,12 +95,14 @@ impl Node {
         let (spec, name) = (&work.spec, &work.spec.unique_name);
         self.log.push((work.operation, spec.name.clone()));
         match (work.operation, &work.pod) {
-            (Operation::VerifyControllerAttachedVolume, _) => self.actual.mark_attached(spec),
-            (Operation::MountDevice, _) => self.actual.mark_device(spec, Some(Mount::Mounted)),
-            (Operation::UnmountDevice, _) => self.actual.mark_device(spec, None),
-            (Operation::MountVolume, Some(pod)) => self.actual.mark_mounted(spec, pod, &key_of(pod), Mount::Mounted),
-            (Operation::UnmountVolume, Some(pod)) => self.actual.mark_unmounted(name, pod),
-            (Operation::MarkVolumeAsDetached, _) => self.actual.mark_detached(name),
+            (VolumeOperation::VerifyControllerAttachedVolume, _) => self.actual.mark_attached(spec),
+            (VolumeOperation::MountDevice, _) => self.actual.mark_device(spec, Some(Mount::Mounted)),
+            (VolumeOperation::UnmountDevice, _) => self.actual.mark_device(spec, None),
+            (VolumeOperation::MountVolume, Some(pod)) => {
+                self.actual.mark_mounted(spec, pod, &key_of(pod), Mount::Mounted)
+            }
+            (VolumeOperation::UnmountVolume, Some(pod)) => self.actual.mark_unmounted(name, pod),
+            (VolumeOperation::MarkVolumeAsDetached, _) => self.actual.mark_detached(name),
             _ => {}
         }
         let volume = self.actual.volume(name);
@@ -109,7 +111,7 @@ impl Node {
         self.disk.write(self.term, spec, is_staged, pods.unwrap_or_default());
     }
 
-    fn steps(&self) -> Vec<Operation> {
+    fn steps(&self) -> Vec<VolumeOperation> {
         self.log.iter().map(|(operation, _)| *operation).collect()
     }
 }
@@ -122,7 +124,7 @@ async fn a_volume_is_attached_staged_and_mounted_and_all_of_it_undone_in_turn() 
     node.go(&[1], Instant::now(), || true);
     node.desired.remove(&uid(1));
     node.go(&[1], Instant::now(), || true);
-    use Operation::*;
+    use VolumeOperation::*;
     let all =
         [VerifyControllerAttachedVolume, MountDevice, MountVolume, UnmountVolume, UnmountDevice, MarkVolumeAsDetached];
     assert_eq!(node.steps(), all);
@@ -138,7 +140,7 @@ async fn a_volume_stays_staged_while_another_pod_of_the_node_has_it() {
     node.go(&[1, 2], Instant::now(), || true);
     node.desired.remove(&uid(1));
     node.go(&[1], Instant::now(), || true);
-    assert_eq!(node.steps().last(), Some(&Operation::UnmountVolume));
+    assert_eq!(node.steps().last(), Some(&VolumeOperation::UnmountVolume));
     assert_eq!(node.actual.of_pod(&uid(2)).count(), 2);
 }
 
@@ -173,7 +175,7 @@ async fn volumes_found_after_a_restart_are_mounted_again_or_cleaned_up() {
     node.wants(1, &[csi("v")]);
     node.go(&[1, 2], Instant::now(), || true);
     let of = |name: &str| node.log.iter().filter(|(_, own)| own == name).map(|(step, _)| *step).collect::<Vec<_>>();
-    use Operation::*;
+    use VolumeOperation::*;
     assert_eq!(of("v"), [VerifyControllerAttachedVolume, MountDevice, MountVolume]);
     assert_eq!(of("w"), [UnmountVolume, UnmountDevice, MarkVolumeAsDetached]);
 }

@@ -14,8 +14,8 @@ const MOST: usize = 3;
 /// Names of types that are not used again, each with the field's word.
 const RETIRED_TYPES: &[(&str, &str)] = &[
     ("ControlPlane", "`ApiServer`"),
-    ("ApiServerSpec", "`ApiServerConfig`"),
-    ("ApiServerTasks", "`ApiServer`"),
+    ("ApiServerSpec", "`ApiServerOptions`"),
+    ("ApiServerTasks", "`BackgroundTasks`"),
     ("Elsewhere", "`ExpressionPool`"),
     ("Paper", "`CertificateFile`"),
     ("Papers", "`ServingCertificates`"),
@@ -59,7 +59,7 @@ const RETIRED_FILES: &[(&str, &str)] = &[
     ("node_api.rs", "node_server.rs"),
     ("called.rs", "kind_names.rs"),
     ("orphan.rs", "parent_death.rs"),
-    ("live.rs", "live_view.rs"),
+    ("live.rs", "live_view.rs or live_data.rs"),
     ("snapshot_door.rs", "snapshot_api.rs"),
     ("care.rs", "maintenance.rs"),
     ("parting.rs", "divergence.rs"),

@@ -26,7 +26,7 @@ use crate::refusal::forbidden;
 use crate::request_view::{is_exempt, is_review, namespace_of};
 use crate::shown::Shown;
 use crate::unreadable::Configured;
-use policy::{Finding, Policy, Subject};
+use policy::{Finding, Policy, PolicyVariables};
 
 /// The plug-in, with its bound policies.
 pub(crate) struct ValidatingAdmissionPolicy {
@@ -82,7 +82,7 @@ impl Admission for ValidatingAdmissionPolicy {
         let namespace = namespace.as_deref();
         let answers = Arc::new(Answers::default());
         // The request in each of the versions of the policies.
-        let mut subjects: BTreeMap<Option<GroupVersionResource>, Result<Subject, Status>> = BTreeMap::new();
+        let mut subjects: BTreeMap<Option<GroupVersionResource>, Result<PolicyVariables, Status>> = BTreeMap::new();
         let mut said = Said::default();
         for bound in bound.iter() {
             let Some(found) = bound.policy.matching.found_for_policy(review, namespace)? else { continue };
@@ -93,7 +93,7 @@ impl Admission for ValidatingAdmissionPolicy {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => {
                     let shown = Shown::of(review, found).await;
-                    unknown.insert(shown.map(|shown| Subject::new(review, shown, namespace, &answers)))
+                    unknown.insert(shown.map(|shown| PolicyVariables::new(review, shown, namespace, &answers)))
                 }
             };
             match subject {
@@ -132,7 +132,7 @@ impl Bound {
     async fn judge(
         &self,
         review: &Review<'_>,
-        subject: &Subject,
+        subject: &PolicyVariables,
         answers: &Answers,
         said: &mut Said,
     ) -> Result<(), Status> {

@@ -48,7 +48,7 @@ struct Validation {
 
 /// The result of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct PolicyOutcome {
     /// The violations.
     pub(super) findings: Vec<Finding>,
     /// The audit annotations.
@@ -75,11 +75,11 @@ impl Finding {
 
 /// The variables of expressions. Copies share the values.
 #[derive(Clone)]
-pub(super) struct Subject {
+pub(super) struct PolicyVariables {
     variables: Variables<'static>,
 }
 
-impl Subject {
+impl PolicyVariables {
     pub(super) fn new(review: &Review<'_>, shown: Shown, namespace: Option<&Object>, answers: &Arc<Answers>) -> Self {
         let mut variables = Variables::default();
         variables.set_owned("object", shown.object);
@@ -132,13 +132,13 @@ impl Policy {
 
     /// Evaluates the policy within an allowance.
     /// In Kubernetes: `validator.Validate`.
-    pub(super) fn check(&self, subject: &Subject, parameters: &Value, allowance: &Allowance) -> Outcome {
+    pub(super) fn check(&self, subject: &PolicyVariables, parameters: &Value, allowance: &Allowance) -> PolicyOutcome {
         let mut variables = subject.variables.clone();
         variables.set_owned("params", parameters.clone());
         match self.meets_conditions(&variables, allowance) {
             Ok(true) => {}
-            Ok(false) => return Outcome::default(),
-            Err(message) => return Outcome { findings: self.failed(message, 0), ..Outcome::default() },
+            Ok(false) => return PolicyOutcome::default(),
+            Err(message) => return PolicyOutcome { findings: self.failed(message, 0), ..PolicyOutcome::default() },
         }
         let names = self.variables.iter().map(|(name, _)| (name.clone(), Value::Null)).collect::<Map<_, _>>();
         variables.set_owned("variables", Value::Object(names));
@@ -146,7 +146,7 @@ impl Policy {
             variables.set_computed(format!("variables.{name}"), Arc::clone(expression));
         }
         let findings = self.findings(&variables, allowance);
-        let mut outcome = Outcome { findings, ..Outcome::default() };
+        let mut outcome = PolicyOutcome { findings, ..PolicyOutcome::default() };
         self.annotate(&variables, allowance, &mut outcome);
         outcome
     }
@@ -197,7 +197,7 @@ impl Policy {
         findings
     }
 
-    fn annotate(&self, variables: &Variables<'_>, allowance: &Allowance, outcome: &mut Outcome) {
+    fn annotate(&self, variables: &Variables<'_>, allowance: &Allowance, outcome: &mut PolicyOutcome) {
         let mut session = Session::within(variables, allowance);
         let mut budget = Budget { left: COST_OF_ONE_OBJECT };
         for annotation in &self.annotations {
@@ -301,7 +301,7 @@ mod tests {
         let policy = Policy::read(&Object::from_value(policy).unwrap());
         let mut variables = Variables::default();
         variables.set_owned("object", object);
-        let outcome = policy.check(&Subject { variables }, &Value::Null, &Allowance::unlimited());
+        let outcome = policy.check(&PolicyVariables { variables }, &Value::Null, &Allowance::unlimited());
         outcome.findings.into_iter().map(|finding| finding.message).collect()
     }
 
@@ -384,7 +384,7 @@ mod tests {
             let policy = Policy::read(&Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap());
             let mut variables = Variables::default();
             variables.set_owned("object", json!({"n": 3}));
-            policy.check(&Subject { variables }, &Value::Null, &Allowance::unlimited())
+            policy.check(&PolicyVariables { variables }, &Value::Null, &Allowance::unlimited())
         };
         let outcome = check(spec("Fail"));
         assert_eq!(outcome.annotations, [("replicas".to_owned(), "is 3".to_owned())]);

@@ -6,7 +6,7 @@ use coracle_registry::{Admission, Derived, Lists, Review};
 use coracle_schema::patch::JsonPatch;
 
 use super::review::JSON_PATCH;
-use super::verdict::Failure;
+use super::verdict::WebhookFailure;
 use super::webhook::{Webhook, webhooks};
 use super::webhook_call::WebhookCall;
 use crate::request_view::{is_exempt, namespace_of};
@@ -80,29 +80,30 @@ impl Admission for MutatingAdmissionWebhook {
 }
 
 /// Calls one webhook and applies its patch; returns whether the object has changed.
-async fn mutate(review: &mut Review<'_>, invocation: &WebhookCall) -> Result<bool, Failure> {
+async fn mutate(review: &mut Review<'_>, invocation: &WebhookCall) -> Result<bool, WebhookFailure> {
     let response = invocation.call(review, true).await?;
     let Some(patch) = response.patch else { return Ok(false) };
     let webhook = &invocation.webhook;
     let undecodable = |why: &dyn std::fmt::Display| {
-        Failure::of_no_use(webhook, format!("received undecodable patch in webhook response: {why}"))
+        WebhookFailure::of_no_use(webhook, format!("received undecodable patch in webhook response: {why}"))
     };
     let patch = JsonPatch::decode(&patch).map_err(|why| undecodable(&why))?;
     if patch.is_empty() {
         return Ok(false);
     }
     if review.object().is_none() {
-        return Err(Failure::Broken(format!(
+        return Err(WebhookFailure::Broken(format!(
             "admission webhook {} attempted to modify the object, which is not supported for this operation",
             go_quote(&webhook.name)
         )));
     }
     if response.patch_type != JSON_PATCH {
         let why = format!("unsupported patch type {}", go_quote(&response.patch_type));
-        return Err(Failure::of_no_use(webhook, why));
+        return Err(WebhookFailure::of_no_use(webhook, why));
     }
-    let patched = patch.apply(invocation.object().clone()).map_err(|error| Failure::Broken(error.to_string()))?;
-    let patched = invocation.read(review, patched).await.map_err(Failure::Broken)?;
+    let patched =
+        patch.apply(invocation.object().clone()).map_err(|error| WebhookFailure::Broken(error.to_string()))?;
+    let patched = invocation.read(review, patched).await.map_err(WebhookFailure::Broken)?;
     if review.object() == Some(&patched) {
         return Ok(false);
     }

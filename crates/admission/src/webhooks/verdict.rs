@@ -4,7 +4,7 @@ use super::webhook::Webhook;
 
 /// Why a webhook did not admit a write.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum WebhookFailure {
     /// It refused, or cannot be called for a dry run.
     Refusal(Status),
     /// The call failed, or the response is invalid: the failure policy decides.
@@ -13,7 +13,7 @@ pub(super) enum Failure {
     Broken(String),
 }
 
-impl Failure {
+impl WebhookFailure {
     pub(super) fn of_no_use(webhook: &Webhook, why: impl std::fmt::Display) -> Self {
         Self::OfNoUse(format!("failed calling webhook {}: {why}", go_quote(&webhook.name)))
     }

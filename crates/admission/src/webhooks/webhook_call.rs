@@ -5,12 +5,12 @@ use coracle_expression::{
     Allowance, COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, Session, Variables, request_schema,
 };
 use coracle_meta::{Object, Status, names};
-use coracle_registry::{Call, Review, Subresource};
+use coracle_registry::{OutgoingCall, Review, Subresource};
 use coracle_schema::decode::decode_patched;
 use serde_json::Value;
 
 use super::review::{self, Answered, Response};
-use super::verdict::Failure;
+use super::verdict::WebhookFailure;
 use super::webhook::Webhook;
 use crate::authorization::Answers;
 use crate::refusal::forbidden;
@@ -71,30 +71,32 @@ impl WebhookCall {
     }
 
     /// Calls the webhook.
-    pub(super) async fn call(&self, review: &Review<'_>, mutates: bool) -> Result<Response, Failure> {
+    pub(super) async fn call(&self, review: &Review<'_>, mutates: bool) -> Result<Response, WebhookFailure> {
         let webhook = &self.webhook;
         if review.request.dry_run && !webhook.allows_dry_run {
             let why = format!("admission webhook {:?} does not support dry run", webhook.name);
-            return Err(Failure::Refusal(Status::bad_request(why)));
+            return Err(WebhookFailure::Refusal(Status::bad_request(why)));
         }
         let Some(version) = webhook.review_version else {
             let why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)";
-            return Err(Failure::of_no_use(webhook, format!("could not create admission objects: {why}")));
+            return Err(WebhookFailure::of_no_use(webhook, format!("could not create admission objects: {why}")));
         };
         let config = webhook
             .config
             .clone()
-            .map_err(|why| Failure::of_no_use(webhook, format!("could not get REST client: {why}")))?;
+            .map_err(|why| WebhookFailure::of_no_use(webhook, format!("could not get REST client: {why}")))?;
         let uid = review.registry.ambient().random.uuid();
         let body = review::body(version, &uid, &self.shown.request, &self.shown.object, &self.shown.old);
-        let call = Call::to(config, Bytes::from(body), webhook.timeout);
+        let call = OutgoingCall::to(config, Bytes::from(body), webhook.timeout);
         let answer = review.registry.call(review.request, &call).await;
-        let answer = answer.map_err(|why| Failure::of_no_use(webhook, format!("failed to call webhook: {why}")))?;
+        let answer =
+            answer.map_err(|why| WebhookFailure::of_no_use(webhook, format!("failed to call webhook: {why}")))?;
         let answered = Answered::read(version, answer);
-        let answered = answered.map_err(|why| Failure::of_no_use(webhook, format!("failed to call webhook: {why}")))?;
+        let answered =
+            answered.map_err(|why| WebhookFailure::of_no_use(webhook, format!("failed to call webhook: {why}")))?;
         let response = Response::verified(version, &uid, mutates, answered);
-        let response =
-            response.map_err(|why| Failure::of_no_use(webhook, format!("received invalid webhook response: {why}")))?;
+        let response = response
+            .map_err(|why| WebhookFailure::of_no_use(webhook, format!("received invalid webhook response: {why}")))?;
         response.warnings.iter().for_each(|warning| review.request.warnings.add(warning));
         for (key, value) in &response.annotations {
             let key = format!("{}/{key}", webhook.name);
@@ -103,7 +105,7 @@ impl WebhookCall {
                 review.request.audit.annotate(key, value);
             }
         }
-        if response.is_allowed { Ok(response) } else { Err(Failure::Refusal(response.refusal(&webhook.name))) }
+        if response.is_allowed { Ok(response) } else { Err(WebhookFailure::Refusal(response.refusal(&webhook.name))) }
     }
 
     /// The object in the request to the webhook.

@@ -4,7 +4,7 @@ use axum::body::Body;
 use coracle_ambient::Timestamp;
 use coracle_handover::Handed;
 use coracle_meta::{AnyObject, GroupVersionKind, Object, ObjectType, Status, WatchEventType, reason};
-use coracle_registry::{Column, Form, Kind, List, Projection, Request, Stored, Subresource};
+use coracle_registry::{Column, Kind, MemoryForm, Projection, Request, Stored, StoredList, Subresource};
 use coracle_schema::KindSchema;
 use serde_json::{Map, Value, json};
 
@@ -149,7 +149,7 @@ impl Rendering {
     }
 
     /// The fields of a list except its items, and the name of the field of the items.
-    pub(crate) fn list_head(&self, list: &List) -> Result<(Map<String, Value>, &'static str), Status> {
+    pub(crate) fn list_head(&self, list: &StoredList) -> Result<(Map<String, Value>, &'static str), Status> {
         let metadata = list_metadata(list);
         let plain = |kind: &str, api_version: &str| {
             let mut head = Map::new();
@@ -163,7 +163,7 @@ impl Rendering {
                 let row = self.kind.row();
                 let mut head = plain(&row.list_kind, &row.kind.api_version());
                 // Lists of maps always have `continue`, even if it is empty.
-                if self.kind.offers().form == Form::Maps
+                if self.kind.offers().form == MemoryForm::Maps
                     && let Some(Value::Object(metadata)) = head.get_mut("metadata")
                 {
                     metadata.entry("continue").or_insert_with(|| "".into());
@@ -188,8 +188,8 @@ impl Rendering {
     pub(crate) fn push_item(&self, object: &Stored, out: &mut Vec<u8>) {
         match self.how.transform {
             Transform::None => match self.kind.offers().form {
-                Form::Structs => object.write_json_item(out),
-                Form::Maps => object.write_json(out),
+                MemoryForm::Structs => object.write_json_item(out),
+                MemoryForm::Maps => object.write_json(out),
             },
             Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
                 out.append(&mut self.metadata_json(object, version));
@@ -335,7 +335,7 @@ impl Handed for Metadata {
     }
 }
 
-fn list_metadata(list: &List) -> Value {
+fn list_metadata(list: &StoredList) -> Value {
     let mut metadata = Map::new();
     metadata.insert("resourceVersion".into(), list.revision.to_string().into());
     if !list.continue_token.is_empty() {

@@ -4,7 +4,7 @@ use std::io::Write;
 use axum::body::Body;
 use bytes::Bytes;
 use coracle_meta::Status;
-use coracle_registry::{AuditNotes, List, Stored};
+use coracle_registry::{AuditNotes, Stored, StoredList};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::StreamExt;
@@ -31,7 +31,7 @@ const COMPRESS_FROM: usize = 128 * 1024;
 /// only its slices and one chunk. In YAML and indented JSON, each item is decoded and written when it is due.
 pub(crate) async fn list(
     rendering: Rendering,
-    list: List,
+    list: StoredList,
     headers: &HeaderMap,
     audit: &AuditNotes,
 ) -> Result<Response<Body>, Status> {
@@ -45,7 +45,7 @@ pub(crate) async fn list(
 
 async fn written(
     rendering: Rendering,
-    list: List,
+    list: StoredList,
     headers: &HeaderMap,
     audit: &AuditNotes,
 ) -> Result<Response<Body>, Status> {

@@ -8,7 +8,7 @@ use http::{Response, StatusCode};
 use parking_lot::Mutex;
 
 use super::body::Ending;
-use super::event::{Facts, Outcome, without_managed_fields};
+use super::event::{AuditedResponse, Facts, without_managed_fields};
 use super::policy::Kept;
 use super::{Audit, Stage};
 use crate::front::peer_address::PeerAddress;
@@ -26,7 +26,7 @@ pub(super) struct Inner {
     facts: Facts,
     notes: AuditNotes,
     /// The outcome; `None` while the request runs.
-    outcome: Mutex<Option<Outcome>>,
+    outcome: Mutex<Option<AuditedResponse>>,
     /// Whether the last event was written.
     is_over: Mutex<bool>,
 }
@@ -82,7 +82,7 @@ impl AuditEventBuilder {
     pub(crate) fn answered(self, mut response: Response<Body>, is_stream: bool) -> Response<Body> {
         let code = response.status().as_u16();
         let status = response.extensions_mut().remove::<Status>();
-        *self.inner.outcome.lock() = Some(Outcome { code, status });
+        *self.inner.outcome.lock() = Some(AuditedResponse { code, status });
         if !is_stream {
             return response;
         }
@@ -118,12 +118,12 @@ impl Inner {
         }
         if std::thread::panicking() {
             let status = Status::internal("APIServer panic'd");
-            *self.outcome.lock() = Some(Outcome { code: 500, status: Some(status) });
+            *self.outcome.lock() = Some(AuditedResponse { code: 500, status: Some(status) });
             return self.write(Stage::Panic, &self.noted());
         }
         self.outcome.lock().get_or_insert_with(|| {
             let status = Status { code: 200, message: "Connection closed early".to_owned(), ..Status::success() };
-            Outcome { code: 200, status: Some(status) }
+            AuditedResponse { code: 200, status: Some(status) }
         });
         self.write(Stage::ResponseComplete, &self.noted());
     }

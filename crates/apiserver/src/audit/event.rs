@@ -22,7 +22,7 @@ pub(super) struct Facts {
 
 /// How a request ended.
 #[derive(Clone, Debug)]
-pub(super) struct Outcome {
+pub(super) struct AuditedResponse {
     pub(super) code: u16,
     /// The Status of an error.
     pub(super) status: Option<Status>,
@@ -33,7 +33,13 @@ const LONGEST_AGENT: usize = 1024;
 
 impl Facts {
     /// The event of a stage, as in `audit.k8s.io/v1`.
-    pub(super) fn event(&self, stage: Stage, now: Timestamp, outcome: Option<&Outcome>, noted: &Noted) -> Value {
+    pub(super) fn event(
+        &self,
+        stage: Stage,
+        now: Timestamp,
+        outcome: Option<&AuditedResponse>,
+        noted: &Noted,
+    ) -> Value {
         let mut event = json!({
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": level(self.level), "auditID": self.audit_id,
             "stage": stage.word(), "requestURI": self.uri, "verb": self.attributes.verb,
@@ -49,7 +55,7 @@ impl Facts {
         if let Some(reference) = self.reference(noted.request.as_ref()) {
             event["objectRef"] = reference;
         }
-        if let Some(Outcome { code, status }) = outcome {
+        if let Some(AuditedResponse { code, status }) = outcome {
             event["responseStatus"] = match status {
                 Some(status) => response_status(status),
                 None => json!({"metadata": {}, "code": code}),

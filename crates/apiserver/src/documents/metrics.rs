@@ -43,7 +43,7 @@ const VERBS: [&str; 12] = [
 ///
 /// In Kubernetes: `endpoints/metrics`.
 #[derive(Debug, Default)]
-pub(crate) struct Metrics {
+pub(crate) struct RequestMetrics {
     requests: Mutex<BTreeMap<Label, Series>>,
     /// How many responses were counted only by their verb, because there was no room for another series.
     turned_away: AtomicUsize,
@@ -143,7 +143,7 @@ fn known_verb(verb: &str) -> &'static str {
     VERBS.into_iter().find(|known| known.eq_ignore_ascii_case(verb)).unwrap_or("other")
 }
 
-impl Metrics {
+impl RequestMetrics {
     /// Counts a response. Paths that are not served share one series, so that they use no memory. Returns whether it is
     /// time to [`forget`](Self::forget) resources, because there is no room for others.
     pub(crate) fn count(&self, label: Label, method: &Method, code: u16, took: Duration) -> bool {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn requests_are_counted_by_code_and_duration() {
-        let metrics = Metrics::default();
+        let metrics = RequestMetrics::default();
         let resource = GroupVersionResource::new("", "v1", "pods");
         let label = Label { verb: "GET", resource, scope: "resource", ..Label::default() };
         metrics.count(label.clone(), &Method::GET, 200, Duration::from_millis(30));
@@ -297,13 +297,13 @@ mod tests {
         let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n";
         let policy = Arc::new(crate::AuditPolicy::parse(policy).unwrap());
         let audit = Audit { policy, sink: Arc::new(Losing) };
-        let text = Metrics::default().exposition(&InFlight::new(Limits::default()), Some(&audit));
+        let text = RequestMetrics::default().exposition(&InFlight::new(Limits::default()), Some(&audit));
         assert!(text.contains("apiserver_audit_error_total{plugin=\"buffered\"} 7\n"), "{text}");
     }
 
     #[test]
     fn a_stream_is_counted_while_it_is_open() {
-        let metrics = Metrics::default();
+        let metrics = RequestMetrics::default();
         let open = metrics.open_stream(Label { verb: "WATCH", ..Label::default() });
         let counted = |number: u8| {
             let text = metrics.exposition(&InFlight::new(Limits::default()), None);
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn unknown_paths_share_one_series() {
-        let metrics = Metrics::default();
+        let metrics = RequestMetrics::default();
         for number in 0..100 {
             let resource = GroupVersionResource::new("", "v1", format!("x{number}"));
             let label = Label { resource, scope: "cluster", ..Label::default() };
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn no_method_and_no_resource_of_a_client_becomes_a_label() {
-        let metrics = Metrics::default();
+        let metrics = RequestMetrics::default();
         for number in 0..1_000 {
             let method = Method::from_bytes(format!("M{number}").as_bytes()).unwrap();
             for (path, code) in [("/nowhere", 403), ("/nowhere", 404), ("/api/v1/namespaces/a/pods", 405)] {
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn series_of_what_is_not_served_any_more_are_forgotten_and_there_are_so_many_at_most() {
-        let metrics = Metrics::default();
+        let metrics = RequestMetrics::default();
         let label = |number: usize| {
             let resource = GroupVersionResource::new("example.com", "v1", format!("x{number}"));
             Label { verb: "LIST", resource, scope: "cluster", ..Label::default() }

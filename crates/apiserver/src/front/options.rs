@@ -1,5 +1,7 @@
 use coracle_meta::{FieldError, FieldSelector, GroupVersionKind, LabelSelector, Status};
-use coracle_registry::{DeleteOptions, FieldValidation, GetOptions, ListOptions, Preconditions, Propagation, Said};
+use coracle_registry::{
+    DeleteOptions, FieldValidation, GetOptions, ListOptions, Preconditions, Propagation, WriteParameters,
+};
 use serde_json::Value;
 
 use crate::query::Query;
@@ -13,7 +15,7 @@ pub(crate) struct WriteOptions {
     /// Whether it is a dry run.
     pub(crate) dry_run: bool,
     /// The field manager and field validation of the client; without a manager, the user agent is the manager.
-    pub(crate) said: Said,
+    pub(crate) said: WriteParameters,
     /// How unknown fields are handled.
     pub(crate) field_validation: FieldValidation,
     /// Whether an apply takes fields from other managers; `None` if the query does not set it.
@@ -70,7 +72,7 @@ pub(crate) fn write_options(kind: WriteKind, query: &Query) -> Result<WriteOptio
         }
     };
     refuse(kind.kind(), &errors)?;
-    let said = Said { field_manager, field_validation: query.text("fieldValidation").to_owned() };
+    let said = WriteParameters { field_manager, field_validation: query.text("fieldValidation").to_owned() };
     Ok(WriteOptions { dry_run, said, field_validation, force })
 }
 

@@ -5,7 +5,7 @@ use axum::extract::ws::WebSocketUpgrade;
 use bytes::Bytes;
 use coracle_handover::Offer;
 use coracle_meta::{Object, ResourcePath, Status};
-use coracle_registry::{FieldValidation, Kind, Request, Said, Stored, Verb, Warnings};
+use coracle_registry::{FieldValidation, Kind, Request, Stored, Verb, Warnings, WriteParameters};
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::answer::negotiate::{Negotiated, body_format};
@@ -18,11 +18,11 @@ use crate::front::request_info::ResourceRequest;
 use crate::limits::in_flight::Place;
 use crate::offload::Weight;
 use crate::query::Query;
-use crate::server::Server;
+use crate::server::ApiServer;
 
 /// One call of a verb: the request, its kind, and the negotiated format of the response.
-pub(super) struct Call {
-    pub(super) server: Arc<Server>,
+pub(super) struct VerbCall {
+    pub(super) server: Arc<ApiServer>,
     pub(super) kind: Arc<Kind>,
     pub(super) request: Request,
     pub(super) asked: ResourceRequest,
@@ -37,7 +37,7 @@ pub(super) struct Call {
     pub(super) place: Option<Place>,
 }
 
-impl Call {
+impl VerbCall {
     /// Waits for the whole body, up to the server's limit, and then takes a place among the requests in flight.
     pub(super) async fn read_body(&mut self) -> Result<Bytes, Status> {
         let held = self.server.bodies.account(&self.request.user);
@@ -89,7 +89,7 @@ impl Call {
 
 /// The request for the registry.
 pub(super) fn request(
-    server: &Server,
+    server: &ApiServer,
     received: &Received,
     kind: &Kind,
     asked: &ResourceRequest,
@@ -106,7 +106,7 @@ pub(super) fn request(
         field_manager: manager_of(agent),
         cause: received.entry,
         field_validation: FieldValidation::default(),
-        said: Said::default(),
+        said: WriteParameters::default(),
         now: server.registry.ambient().clock.now(),
         warnings: Warnings::default(),
         audit: received.audit.clone(),

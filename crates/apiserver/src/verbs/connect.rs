@@ -10,11 +10,11 @@ use super::remote_command::{self, told};
 use crate::answer::respond::text;
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
-use crate::server::Server;
+use crate::server::ApiServer;
 
 /// Connects the client with the node of the subresource, and streams the response back.
 pub(super) async fn serve(
-    server: &Arc<Server>,
+    server: &Arc<ApiServer>,
     kind: &Kind,
     received: Received,
     body: Body,

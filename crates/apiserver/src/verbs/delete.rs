@@ -3,7 +3,7 @@ use coracle_meta::Status;
 use coracle_registry::Deleted;
 use http::{Response, StatusCode};
 
-use super::call::Call;
+use super::call::VerbCall;
 use crate::answer::negotiate::{Format, Negotiated, Transform, body_format};
 use crate::answer::respond;
 use crate::answer::stream;
@@ -11,7 +11,7 @@ use crate::front::body::{self, ObjectBody};
 use crate::front::options::{DeleteRequest, delete_options, list_options};
 
 /// Deletes one object, or starts its deletion.
-pub(super) async fn one(mut call: Call) -> Result<Response<Body>, Status> {
+pub(super) async fn one(mut call: VerbCall) -> Result<Response<Body>, Status> {
     let options = read_options(&mut call).await?;
     let asked_to_keep_dependents = options.options.orphan_dependents;
     match call.server.registry.delete(&call.request, &options.options).await? {
@@ -28,14 +28,14 @@ pub(super) async fn one(mut call: Call) -> Result<Response<Body>, Status> {
 }
 
 /// Deletes all selected objects, and returns them.
-pub(super) async fn collection(mut call: Call) -> Result<Response<Body>, Status> {
+pub(super) async fn collection(mut call: VerbCall) -> Result<Response<Body>, Status> {
     let selection = list_options(&call.query, false)?;
     let options = read_options(&mut call).await?;
     let deleted = call.server.registry.delete_collection(&call.request, &options.options, &selection).await?;
     stream::list(call.rendering()?, deleted, &call.headers, &call.request.audit).await
 }
 
-async fn read_options(call: &mut Call) -> Result<DeleteRequest, Status> {
+async fn read_options(call: &mut VerbCall) -> Result<DeleteRequest, Status> {
     let bytes = call.read_body().await?;
     let body = if bytes.is_empty() {
         None

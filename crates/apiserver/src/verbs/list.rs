@@ -2,12 +2,12 @@ use axum::body::Body;
 use coracle_meta::Status;
 use http::Response;
 
-use super::call::Call;
+use super::call::VerbCall;
 use crate::answer::stream;
 use crate::front::options::list_options;
 
 /// Returns the objects of a collection.
-pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
+pub(super) async fn serve(call: VerbCall) -> Result<Response<Body>, Status> {
     let options = list_options(&call.query, false)?;
     let list = call.server.registry.list(&call.request, &options).await?;
     stream::list(call.rendering()?, list, &call.headers, &call.request.audit).await

@@ -21,17 +21,17 @@ use coracle_meta::Status;
 use coracle_registry::Verb;
 use http::Response;
 
-use self::call::{Call, request};
+use self::call::{VerbCall, request};
 use crate::answer::negotiate::{Format, Negotiated, Offer, negotiate};
 use crate::answer::respond;
 use crate::front::endpoint::{Action, Endpoint, method_not_allowed};
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
-use crate::server::Server;
+use crate::server::ApiServer;
 
 /// Serves a request for a resource.
 pub(crate) async fn serve(
-    server: &Arc<Server>,
+    server: &Arc<ApiServer>,
     received: Received,
     body: Body,
     asked: ResourceRequest,
@@ -56,7 +56,7 @@ pub(crate) async fn serve(
     };
     let warnings = request.warnings.clone();
     endpoint.kind.spec().deprecation.iter().for_each(|text| warnings.add(text.as_str()));
-    let call = Call {
+    let call = VerbCall {
         server: Arc::clone(server),
         kind: endpoint.kind,
         request,

@@ -4,12 +4,12 @@ use coracle_registry::{Patch, PatchKind, Refusals};
 use coracle_schema::decode::{Format, parse};
 use http::Response;
 
-use super::call::Call;
+use super::call::VerbCall;
 use super::update;
 use crate::front::options::{WriteKind, write_options};
 
 /// Patches or applies.
-pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
+pub(super) async fn serve(mut call: VerbCall) -> Result<Response<Body>, Status> {
     let kind = patch_kind(&call)?;
     let is_apply = matches!(kind, PatchKind::Apply { .. });
     let body = call.read_body().await?;
@@ -23,7 +23,7 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
 }
 
 /// The type of the patch.
-fn patch_kind(call: &Call) -> Result<PatchKind, Status> {
+fn patch_kind(call: &VerbCall) -> Result<PatchKind, Status> {
     let header = call.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let media_type = header.split(';').next().unwrap_or("").trim();
     let offers = call.kind.offers();

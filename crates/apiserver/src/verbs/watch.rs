@@ -8,7 +8,7 @@ use coracle_meta::{FieldRequirement, Status, reason};
 use coracle_registry::ListOptions;
 use http::{HeaderValue, Response};
 
-use super::call::Call;
+use super::call::VerbCall;
 use super::local_events::{LocalEvents, Unclaimed};
 use super::watch_stream::WatchStream;
 use super::web_socket;
@@ -18,7 +18,7 @@ use crate::answer::unread::Streamed;
 use crate::front::options::list_options;
 
 /// Streams the events of a collection until the timeout, the shutdown of the server, or the end of the client.
-pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
+pub(super) async fn serve(mut call: VerbCall) -> Result<Response<Body>, Status> {
     let mut options = list_options(&call.query, true)?;
     let Some(media_type) = call.how.format.stream_media_type() else { return Err(not_a_stream(&call)) };
     if call.asked.is_item {
@@ -70,7 +70,7 @@ fn answer(body: Body, format: Format, media_type: &'static str) -> Response<Body
     response
 }
 
-fn not_a_stream(call: &Call) -> Status {
+fn not_a_stream(call: &VerbCall) -> Status {
     let streams = call.kind.offers().formats.iter().filter(|format| format.stream_media_type().is_some());
     let names: Vec<_> = streams.map(|format| format!("{};stream=watch", format.media_type())).collect();
     let message = format!("only the following media types are accepted: {}", names.join(", "));
@@ -91,7 +91,7 @@ fn narrow_to_name(options: &mut ListOptions, name: &str) -> Result<(), Status> {
 }
 
 /// The timeout of the watch: as requested, or a random time, so that not all watches reconnect at once.
-fn timeout(call: &Call, options: &ListOptions) -> Duration {
+fn timeout(call: &VerbCall, options: &ListOptions) -> Duration {
     match options.timeout_seconds {
         Some(seconds) => Duration::from_secs(seconds),
         None => {

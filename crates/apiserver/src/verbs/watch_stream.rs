@@ -9,7 +9,7 @@ use coracle_registry::{ServedWatch, Stored};
 use futures_util::future::{Either, select};
 use tokio::time::Sleep;
 
-use super::call::Call;
+use super::call::VerbCall;
 use crate::answer::render::Rendering;
 use crate::documents::metrics::{Label, OpenStream};
 use crate::record::ACTOR;
@@ -35,7 +35,7 @@ pub(super) struct WatchStream {
 }
 
 impl WatchStream {
-    pub(super) fn new(call: &Call, watch: ServedWatch, rendering: Rendering, timeout: Duration) -> Self {
+    pub(super) fn new(call: &VerbCall, watch: ServedWatch, rendering: Rendering, timeout: Duration) -> Self {
         let product = call.request.user_agent.split('/').next().unwrap_or("");
         Self {
             watch,

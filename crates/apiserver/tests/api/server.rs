@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_ambient::Ambient;
-use coracle_apiserver::{Anonymous, ApiServer, Body, Limits, NoNodes, Shutdown, router};
+use coracle_apiserver::{Anonymous, ApiServerConfig, Body, Limits, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{
@@ -137,7 +137,7 @@ impl Server {
         let request = Request::new(Verb::Create, resource, registry.ambient().clock.now());
         registry.create(&request, namespace).await.unwrap();
         let shutdown = Shutdown::default();
-        let server = ApiServer {
+        let server = ApiServerConfig {
             extensions: std::sync::Arc::new(coracle_apiserver::NoExtensions),
             request_headers: None,
             audit: None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The usable part of a selector, and whether it is complete. An incomplete selector makes the review wider, so it
 /// never allows more.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked<T> {
+pub(super) struct RequestedSelector<T> {
     pub(super) selector: T,
     left_out: LeftOut,
 }
@@ -20,7 +20,7 @@ enum LeftOut {
     Everything,
 }
 
-impl<T> Asked<T> {
+impl<T> RequestedSelector<T> {
     /// The evaluation error of the selector. In Kubernetes: `BuildEvaluationError`.
     pub(super) fn complaint(&self, name: &str) -> Option<String> {
         let how = match self.left_out {
@@ -43,7 +43,7 @@ impl LeftOut {
 }
 
 /// In Kubernetes: `ResourceAttributesFrom` and `fieldSelectorAsSelector`: one value that is required or excluded.
-pub(super) fn fields(selector: &Value) -> Asked<FieldSelector> {
+pub(super) fn fields(selector: &Value) -> RequestedSelector<FieldSelector> {
     let raw = selector.text("rawSelector");
     if !raw.is_empty() {
         return parsed(FieldSelector::parse(raw).ok());
@@ -59,11 +59,14 @@ pub(super) fn fields(selector: &Value) -> Asked<FieldSelector> {
         Some(FieldRequirement { field: requirement.text("key").to_owned(), equal, value: value.as_str()?.to_owned() })
     };
     let requirements: Vec<_> = given.iter().filter_map(one).collect();
-    Asked { left_out: LeftOut::of(requirements.len(), given.len()), selector: FieldSelector { requirements } }
+    RequestedSelector {
+        left_out: LeftOut::of(requirements.len(), given.len()),
+        selector: FieldSelector { requirements },
+    }
 }
 
 /// In Kubernetes: `labelSelectorAsSelector`.
-pub(super) fn labels(selector: &Value) -> Asked<LabelSelector> {
+pub(super) fn labels(selector: &Value) -> RequestedSelector<LabelSelector> {
     let raw = selector.text("rawSelector");
     if !raw.is_empty() {
         return parsed(LabelSelector::parse(raw).ok());
@@ -76,13 +79,13 @@ pub(super) fn labels(selector: &Value) -> Asked<LabelSelector> {
     };
     let requirements: Vec<_> = given.iter().filter_map(one).flat_map(|selector| selector.requirements).collect();
     let left_out = LeftOut::of(requirements.len(), given.len());
-    Asked { left_out, selector: LabelSelector { requirements, nothing: false } }
+    RequestedSelector { left_out, selector: LabelSelector { requirements, nothing: false } }
 }
 
-fn parsed<T: Default>(selector: Option<T>) -> Asked<T> {
+fn parsed<T: Default>(selector: Option<T>) -> RequestedSelector<T> {
     match selector {
-        Some(selector) => Asked { selector, left_out: LeftOut::Nothing },
-        None => Asked { selector: T::default(), left_out: LeftOut::Everything },
+        Some(selector) => RequestedSelector { selector, left_out: LeftOut::Nothing },
+        None => RequestedSelector { selector: T::default(), left_out: LeftOut::Everything },
     }
 }
 
@@ -175,7 +178,7 @@ mod tests {
         assert_eq!((asked.selector.requirements.len(), asked.left_out), (2, LeftOut::Nothing));
         assert_eq!(labels(&json!({"rawSelector": "a in (b"})).left_out, LeftOut::Everything);
         assert_eq!(labels(&json!({"rawSelector": "a in (b)"})).selector, LabelSelector::parse("a=b").unwrap());
-        assert_eq!(fields(&Value::Null), Asked::default());
+        assert_eq!(fields(&Value::Null), RequestedSelector::default());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coracle_meta::reason;
-use coracle_registry::{Call, CallError, Callee, Caller, Registry, Trust};
+use coracle_registry::{CallError, Callee, Caller, OutgoingCall, Registry, Trust};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ impl ReviewWebhook {
         let version = self.version.name();
         let api_version = format!("{group}/{version}");
         let review = json!({"kind": kind, "apiVersion": api_version, "metadata": {}, "spec": spec, "status": empty});
-        let call = Call {
+        let call = OutgoingCall {
             to: Arc::clone(&self.to),
             trust: self.trust.clone(),
             caller: Some(Arc::clone(&self.caller)),
@@ -106,7 +106,7 @@ impl ReviewWebhook {
 
 /// In Kubernetes: `webhook.WithExponentialBackoff`.
 /// Unlike Kubernetes: a `Retry-After` in a response is ignored; the usual delay applies.
-async fn answer(registry: &Registry, call: &Call, secret: &str) -> Result<Value, CallError> {
+async fn answer(registry: &Registry, call: &OutgoingCall, secret: &str) -> Result<Value, CallError> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..TRIES {
         match registry.call_for_itself(call, secret).await {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use coracle_cluster::controllers::Metrics;
+use coracle_cluster::controllers::ControllerMetrics;
 
 /// Reads what controllers count of themselves.
-pub(crate) struct Readings(Metrics);
+pub(crate) struct Readings(ControllerMetrics);
 
 /// What controllers have done.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Counts {
 }
 
 impl Readings {
-    pub(crate) fn of(metrics: &Metrics) -> Self {
+    pub(crate) fn of(metrics: &ControllerMetrics) -> Self {
         Self(metrics.clone())
     }
 

@@ -1,7 +1,7 @@
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::serve::OldestTls;
-use coracle_cluster::{ApiServerSpec, RuntimeConfig};
+use coracle_cluster::{ApiServerOptions, RuntimeConfig};
 use coracle_meta::parse_duration;
 
 use crate::exit;
@@ -49,10 +49,10 @@ pub(crate) struct ApiFlags {
 }
 
 impl ApiFlags {
-    /// Applies the flags to `spec`.
-    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+    /// Applies the flags to `options`.
+    pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
         let config = RuntimeConfig::parse(&self.runtime_config.join(","));
-        spec.runtime_config = config.map_err(|error| exit::Usage(error.to_string()))?;
+        options.runtime_config = config.map_err(|error| exit::Usage(error.to_string()))?;
         for gate in self.feature_gates.iter().filter(|gate| !gate.trim().is_empty()) {
             let is_one = gate.split_once('=').is_some_and(|(name, on)| !name.is_empty() && on.parse::<Bool>().is_ok());
             if !is_one {
@@ -61,7 +61,7 @@ impl ApiFlags {
             note!("--feature-gates {gate}: has no effect; ignored");
         }
         let any = |count: usize| if count == 0 { usize::MAX } else { count };
-        let limits = &mut spec.limits;
+        let limits = &mut options.limits;
         limits.reads = self.max_requests_inflight.map_or(limits.reads, any);
         limits.writes = self.max_mutating_requests_inflight.map_or(limits.writes, any);
         limits.watch_seconds = self.min_request_timeout.unwrap_or(limits.watch_seconds);
@@ -69,13 +69,13 @@ impl ApiFlags {
             limits.request_seconds = seconds("--request-timeout", text)?;
         }
         if let Some(text) = &self.event_ttl {
-            spec.event_seconds = i64::try_from(seconds("--event-ttl", text)?).unwrap_or(i64::MAX);
+            options.event_seconds = i64::try_from(seconds("--event-ttl", text)?).unwrap_or(i64::MAX);
         }
-        spec.etcd_prefix = self.etcd_prefix.as_deref().map(prefix).transpose()?;
+        options.etcd_prefix = self.etcd_prefix.as_deref().map(prefix).transpose()?;
         if let Some(range) = &self.service_node_port_range {
-            spec.service_node_port_range = ports(range)?;
+            options.service_node_port_range = ports(range)?;
         }
-        let tolerations = &mut spec.default_tolerations;
+        let tolerations = &mut options.default_tolerations;
         tolerations.not_ready = self.default_not_ready_toleration_seconds.unwrap_or(tolerations.not_ready);
         tolerations.unreachable = self.default_unreachable_toleration_seconds.unwrap_or(tolerations.unreachable);
         Ok(())
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn flags_set_the_servers_configuration_and_defaults_change_nothing() {
-        let (mut spec, default) = (ApiServerSpec::default(), ApiServerSpec::default());
-        ApiFlags::default().set(&mut spec).unwrap();
-        assert_eq!((spec.limits, spec.event_seconds), (default.limits, default.event_seconds));
+        let (mut options, default) = (ApiServerOptions::default(), ApiServerOptions::default());
+        ApiFlags::default().set(&mut options).unwrap();
+        assert_eq!((options.limits, options.event_seconds), (default.limits, default.event_seconds));
         let flags = ApiFlags {
             max_requests_inflight: Some(0),
             request_timeout: Some("1m30s".to_owned()),
@@ -162,10 +162,13 @@ mod tests {
             default_not_ready_toleration_seconds: Some(7),
             ..ApiFlags::default()
         };
-        flags.set(&mut spec).unwrap();
-        assert_eq!((spec.limits.reads, spec.limits.request_seconds, spec.event_seconds), (usize::MAX, 90, 7200));
-        assert_eq!((spec.default_tolerations.not_ready, spec.default_tolerations.unreachable), (7, 300));
+        flags.set(&mut options).unwrap();
+        assert_eq!(
+            (options.limits.reads, options.limits.request_seconds, options.event_seconds),
+            (usize::MAX, 90, 7200)
+        );
+        assert_eq!((options.default_tolerations.not_ready, options.default_tolerations.unreachable), (7, 300));
         let wrong = ApiFlags { event_ttl: Some("soon".to_owned()), ..ApiFlags::default() };
-        assert!(wrong.set(&mut spec).is_err());
+        assert!(wrong.set(&mut options).is_err());
     }
 }

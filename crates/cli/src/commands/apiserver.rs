@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use coracle_cluster::{ControlPlane, NodeTransports, StoreSpec, metrics_server};
+use coracle_cluster::{ApiServer, NodeTransports, StoreSpec, metrics_server};
 use coracle_journal::Recorder;
 
 use crate::commands::audit_flags::close;
@@ -52,7 +52,7 @@ impl Apiserver {
     async fn serve(self) -> Result<u8> {
         let store = self.store_spec()?;
         make_cert_dir(&self.cert_dir)?;
-        let mut spec = self.server.spec(&self.cert_dir)?;
+        let mut spec = self.server.options(&self.cert_dir)?;
         let serving = self.server.open(&self.cert_dir, 6443, &mut spec).await?;
         self.server.kubelet_client.set_or_make(&mut spec, &serving.authority)?;
         for (file, user, groups) in IDENTITIES {
@@ -68,22 +68,22 @@ impl Apiserver {
             metrics_server::answer_for(&mut spec, nodes.clone());
         }
         let (objects, nodes) = (Arc::clone(&store.store), Arc::new(nodes));
-        let control_plane = ControlPlane::start(&spec, objects, nodes, &ambient, &recorder).await?;
-        metrics_server::settle(control_plane.registry(), serves_metrics).await.map_err(coracle_cluster::Error::from)?;
+        let api_server = ApiServer::start(&spec, objects, nodes, &ambient, &recorder).await?;
+        metrics_server::settle(api_server.registry(), serves_metrics).await.map_err(coracle_cluster::Error::from)?;
         if store.is_shared() {
-            control_plane.follow();
+            api_server.follow();
         }
-        control_plane.advertise(&spec, store.is_shared()).await?;
+        api_server.advertise(&spec, store.is_shared()).await?;
         out!("API server ready at {}; kubeconfigs in {}", serving.url(), self.cert_dir.display())?;
-        for limit in control_plane.limits() {
+        for limit in api_server.limits() {
             note!("note: {limit}");
         }
         let mut code = Ok(exit::PASS);
         let stop = async {
-            code = control_plane.unless_ended(interrupted()).await;
-            control_plane.stop().await;
+            code = api_server.unless_ended(interrupted()).await;
+            api_server.stop().await;
         };
-        serving.listener.serve(control_plane.transport(), stop).await;
+        serving.listener.serve(api_server.transport(), stop).await;
         close(spec.audit.as_ref());
         store.close().await;
         Ok(code?)

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use coracle_cluster::{ApiServerSpec, Audit, AuditLog, AuditPolicy};
+use coracle_cluster::{ApiServerOptions, Audit, AuditLog, AuditPolicy};
 
 use crate::exit;
 use crate::output::note;
@@ -29,8 +29,8 @@ pub(crate) struct AuditFlags {
 }
 
 impl AuditFlags {
-    /// Applies the flags to `spec`. An audit log requires a policy.
-    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+    /// Applies the flags to `options`. An audit log requires a policy.
+    pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
         one_of("--audit-log-format", self.audit_log_format.as_deref(), &["json"])?;
         one_of("--audit-log-mode", self.audit_log_mode.as_deref(), &["blocking", "batch"])?;
         one_of("--audit-log-version", self.audit_log_version.as_deref(), &["audit.k8s.io/v1"])?;
@@ -45,7 +45,7 @@ impl AuditFlags {
         let policy = Arc::new(AuditPolicy::parse(&text).map_err(refused)?);
         if let Some(path) = &self.audit_log_path {
             let log = AuditLog::open(path).map_err(|error| exit::Usage(format!("--audit-log-path {error}")))?;
-            spec.audit = Some(Audit { policy, sink: Arc::new(log) });
+            options.audit = Some(Audit { policy, sink: Arc::new(log) });
         }
         Ok(())
     }

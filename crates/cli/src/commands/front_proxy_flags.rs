@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::serve::Authority;
-use coracle_cluster::{ApiServerSpec, CertificateFile, ProxyClient, RequestHeaders};
+use coracle_cluster::{ApiServerOptions, CertificateFile, ProxyClient, RequestHeaders};
 
 use crate::commands::certificate_file::{certificate_file, read};
 use crate::exit;
@@ -42,8 +42,8 @@ pub(crate) struct FrontProxyFlags {
 }
 
 impl FrontProxyFlags {
-    /// Applies the flags to `spec`.
-    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+    /// Applies the flags to `options`.
+    pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
         let lists = [
             ("username-headers", &self.requestheader_username_headers),
             ("uid-headers", &self.requestheader_uid_headers),
@@ -56,7 +56,7 @@ impl FrontProxyFlags {
         }
         if let (Some(certificate), Some(key)) = (&self.proxy_client_cert_file, &self.proxy_client_key_file) {
             let certificate = certificate_file(certificate, "--proxy-client-cert-file")?;
-            spec.proxy_client =
+            options.proxy_client =
                 Some(ProxyClient { certificate, key: certificate_file(key, "--proxy-client-key-file")? });
         }
         if let Some(authority) = &self.requestheader_client_ca_file {
@@ -67,35 +67,35 @@ impl FrontProxyFlags {
                 group_headers: self.requestheader_group_headers.clone(),
                 extra_headers_prefix: self.requestheader_extra_headers_prefix.clone(),
             };
-            spec.request_headers = Some((read(authority, "--requestheader-client-ca-file")?, headers));
+            options.request_headers = Some((read(authority, "--requestheader-client-ca-file")?, headers));
         }
         Ok(())
     }
 
-    /// The certificate authority of front proxies, if `spec` has one.
-    pub(crate) fn authority(&self, spec: &ApiServerSpec) -> Option<CertificateFile> {
+    /// The certificate authority of front proxies, if `options` has one.
+    pub(crate) fn authority(&self, options: &ApiServerOptions) -> Option<CertificateFile> {
         let kept = self.requestheader_client_ca_file.clone().map(CertificateFile::File);
-        kept.or_else(|| spec.request_headers.as_ref().map(|(authority, _)| authority.clone().into()))
+        kept.or_else(|| options.request_headers.as_ref().map(|(authority, _)| authority.clone().into()))
     }
 
-    /// Applies the flags to `spec`; the defaults are the cluster's own files in `folder`.
-    pub(crate) fn set_or_make(&self, spec: &mut ApiServerSpec, folder: &Path) -> Result<()> {
-        self.set(spec)?;
-        if spec.proxy_client.is_some() && spec.request_headers.is_some() {
+    /// Applies the flags to `options`; the defaults are the cluster's own files in `folder`.
+    pub(crate) fn set_or_make(&self, options: &mut ApiServerOptions, folder: &Path) -> Result<()> {
+        self.set(options)?;
+        if options.proxy_client.is_some() && options.request_headers.is_some() {
             return Ok(());
         }
         let folder = folder.join("front-proxy");
         std::fs::create_dir_all(&folder)
             .map_err(|error| exit::Usage(format!("cannot make {}: {error}", folder.display())))?;
         let authority = Authority::open(&folder)?;
-        if spec.proxy_client.is_none() {
+        if options.proxy_client.is_none() {
             let identity = authority.client(FRONT_PROXY, &[])?;
-            spec.proxy_client =
+            options.proxy_client =
                 Some(ProxyClient { certificate: identity.certificate.into(), key: identity.key.into() });
         }
-        if spec.request_headers.is_none() {
+        if options.request_headers.is_none() {
             let headers = RequestHeaders { allowed_names: vec![FRONT_PROXY.to_owned()], ..RequestHeaders::default() };
-            spec.request_headers = Some((authority.certificate().to_owned(), headers));
+            options.request_headers = Some((authority.certificate().to_owned(), headers));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{ArgAction, CommandFactory, Parser};
 use coracle_cluster::serve::{Authority, Listener, ServingCertificates};
-use coracle_cluster::{ApiServerSpec, CertificateFile, Cluster, StoreSpec, controllers};
+use coracle_cluster::{ApiServerOptions, CertificateFile, Cluster, StoreSpec, controllers};
 use coracle_meta::KUBERNETES_VERSION;
 
 use crate::commands::admission_configuration;
@@ -111,16 +111,16 @@ impl KubeApiserver {
 
     async fn serve(self) -> Result<u8> {
         let address = SocketAddr::new(self.bind_address, self.secure_port);
-        let mut spec = self.spec()?;
-        let listener = Listener::bind(address, self.serving_certificates(&spec)?, self.api.oldest_tls()?).await?;
-        spec.advertised = Some(listener.address());
-        spec.advertise_address = self.advertise.address(listener.address());
+        let mut options = self.options()?;
+        let listener = Listener::bind(address, self.serving_certificates(&options)?, self.api.oldest_tls()?).await?;
+        options.advertised = Some(listener.address());
+        options.advertise_address = self.advertise.address(listener.address());
         if self.etcd.etcd_servers.is_empty() {
             return Err(exit::Usage("--etcd-servers must be specified".to_owned()).into());
         }
-        let audit = spec.audit.clone();
+        let audit = options.audit.clone();
         let store = StoreSpec::Etcd(self.etcd.read()?);
-        let builder = Cluster::builder().ambient(server_ambient()).store(store).api_server(spec);
+        let builder = Cluster::builder().ambient(server_ambient()).store(store).api_server(options);
         let cluster = match beside()? {
             Some((controllers, nodes)) => builder.controllers(controllers).nodes(nodes),
             None => builder.api_server_only(),
@@ -143,10 +143,10 @@ impl KubeApiserver {
         Ok(code?)
     }
 
-    fn spec(&self) -> Result<ApiServerSpec> {
+    fn options(&self) -> Result<ApiServerOptions> {
         self.token_auth_file.as_deref().map(|path| read(path, "--token-auth-file")).transpose()?;
         let client_ca = self.client_ca_file.as_deref().map(|path| read(path, "--client-ca-file")).transpose()?;
-        let mut spec = ApiServerSpec {
+        let mut options = ApiServerOptions {
             authorization_mode: self.authorization_mode.join(","),
             anonymous_auth: self.anonymous_auth,
             enable_admission_plugins: self.enable_admission_plugins.clone(),
@@ -158,25 +158,25 @@ impl KubeApiserver {
             service_accounts: self.service_accounts.spec()?,
             client_ca,
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
-            ..ApiServerSpec::default()
+            ..ApiServerOptions::default()
         };
-        self.front_proxy.set(&mut spec)?;
-        self.kubelet_client.set(&mut spec)?;
-        self.webhooks.set(&mut spec)?;
-        self.audit.set(&mut spec)?;
-        self.api.set(&mut spec)?;
-        Ok(spec)
+        self.front_proxy.set(&mut options)?;
+        self.kubelet_client.set(&mut options)?;
+        self.webhooks.set(&mut options)?;
+        self.audit.set(&mut options)?;
+        self.api.set(&mut options)?;
+        Ok(options)
     }
 
     /// The serving certificates and client authentication. The serving certificate is the one in the flags, the one
     /// in the folder, or a new one of the server's own authority.
-    fn serving_certificates(&self, spec: &ApiServerSpec) -> Result<ServingCertificates> {
+    fn serving_certificates(&self, options: &ApiServerOptions) -> Result<ServingCertificates> {
         let client_authority = match &self.client_ca_file {
             Some(path) => CertificateFile::File(path.clone()),
             // The key of this authority is discarded, so no client certificate is accepted.
             None => Authority::new()?.certificate().into(),
         };
-        let front_proxy_authority = self.front_proxy.authority(spec);
+        let front_proxy_authority = self.front_proxy.authority(options);
         let in_folder = |file: &str| self.cert_dir.join(file);
         let certificate = self.tls_cert_file.clone().unwrap_or_else(|| in_folder("apiserver.crt"));
         let key = self.tls_private_key_file.clone().unwrap_or_else(|| in_folder("apiserver.key"));

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::serve::Authority;
-use coracle_cluster::{ApiServerSpec, KubeletClient, ProxyClient};
+use coracle_cluster::{ApiServerOptions, KubeletClient, ProxyClient};
 
 use crate::commands::certificate_file::certificate_file;
 
@@ -43,8 +43,8 @@ impl KubeletClientFlags {
             || self.kubelet_port.is_some()
     }
 
-    /// Applies the flags to `spec`, as kube-apiserver does.
-    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+    /// Applies the flags to `options`, as kube-apiserver does.
+    pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
         let mut client = KubeletClient::default();
         if let (Some(certificate), Some(key)) = (&self.kubelet_client_certificate, &self.kubelet_client_key) {
             let certificate = certificate_file(certificate, "--kubelet-client-certificate")?;
@@ -57,14 +57,14 @@ impl KubeletClientFlags {
             client.preferred_address_types.clone_from(&self.kubelet_preferred_address_types);
         }
         client.port = self.kubelet_port.unwrap_or(client.port);
-        spec.kubelet_client = Some(client);
+        options.kubelet_client = Some(client);
         Ok(())
     }
 
-    /// Applies the flags to `spec`; the defaults are the cluster's own.
-    pub(crate) fn set_or_make(&self, spec: &mut ApiServerSpec, authority: &Authority) -> Result<()> {
-        self.set(spec)?;
-        let Some(client) = &mut spec.kubelet_client else { return Ok(()) };
+    /// Applies the flags to `options`; the defaults are the cluster's own.
+    pub(crate) fn set_or_make(&self, options: &mut ApiServerOptions, authority: &Authority) -> Result<()> {
+        self.set(options)?;
+        let Some(client) = &mut options.kubelet_client else { return Ok(()) };
         if client.identity.is_none() {
             let identity = authority.client(CLIENT.0, CLIENT.1)?;
             client.identity = Some(ProxyClient { certificate: identity.certificate.into(), key: identity.key.into() });

@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use coracle_lesson::file::Spec;
 use coracle_lesson::{Error, Lesson, Taught, lessons, missing, read, teach};
-use coracle_viewer::{Answer, Caption, sentence};
+use coracle_viewer::{Caption, LessonAnswer, sentence};
 
 use super::diff::check_page;
 use crate::exit;
@@ -146,7 +146,7 @@ fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
     out!("{}. {}\n\n{}\n", spec.number, spec.title, wrapped(&spec.question, ""))?;
     let answers = &spec.answers.value;
     for (place, answer) in answers.iter().enumerate() {
-        out!("{}", wrapped(&format!("{}. {}", Answer::letter(place), answer.text), "   "))?;
+        out!("{}", wrapped(&format!("{}. {}", LessonAnswer::letter(place), answer.text), "   "))?;
     }
     out!("")?;
     let guess = guess(pace, answers.len())?;
@@ -157,7 +157,7 @@ fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
             (false, true) => "It is not",
             (false, false) => continue,
         };
-        out!("{}", wrapped(&format!("{mark} {}. {}", Answer::letter(place), answer.why), "  "))?;
+        out!("{}", wrapped(&format!("{mark} {}. {}", LessonAnswer::letter(place), answer.why), "  "))?;
     }
     Ok(())
 }
@@ -182,14 +182,14 @@ fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
 
 /// The user's guess, if any.
 fn guess(pace: &mut Pace, answers: usize) -> Result<Option<usize>> {
-    let last = Answer::letter(answers - 1);
+    let last = LessonAnswer::letter(answers - 1);
     while matches!(pace, Pace::ByLine) {
         let Some(line) = pace.ask(&format!("Your guess (a to {last}, or enter to see): "))? else { break };
         out!("")?;
         if line.is_empty() {
             break;
         }
-        match (0..answers).find(|place| line.to_lowercase() == Answer::letter(*place).to_string()) {
+        match (0..answers).find(|place| line.to_lowercase() == LessonAnswer::letter(*place).to_string()) {
             Some(guess) => return Ok(Some(guess)),
             None => out!("`{line}` is not one of a to {last}.")?,
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_cluster::serve::{Authority, Credential, Identity, Listener, ServingCertificates, kubeconfig};
-use coracle_cluster::{ApiServerSpec, ServiceRoutes};
+use coracle_cluster::{ApiServerOptions, ServiceRoutes};
 
 use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::api_flags::ApiFlags;
@@ -102,12 +102,12 @@ pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
 
 impl ServerFlags {
     /// The configuration of the API server from the flags; the defaults are kept in `folder`.
-    pub(crate) fn spec(&self, folder: &Path) -> Result<ApiServerSpec> {
+    pub(crate) fn options(&self, folder: &Path) -> Result<ApiServerOptions> {
         if let Some(path) = &self.token_auth_file {
             std::fs::read_to_string(path)
                 .map_err(|error| exit::Usage(format!("--token-auth-file {}: {error}", path.display())))?;
         }
-        let mut spec = ApiServerSpec {
+        let mut options = ApiServerOptions {
             authorization_mode: self.authorization_mode.clone(),
             anonymous_auth: self.anonymous_auth,
             enable_admission_plugins: self.enable_admission_plugins.clone(),
@@ -117,26 +117,31 @@ impl ServerFlags {
             service_accounts: self.service_accounts.spec()?,
             service_routes: service_routes(&self.service_address)?,
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
-            ..ApiServerSpec::default()
+            ..ApiServerOptions::default()
         };
-        self.front_proxy.set_or_make(&mut spec, folder)?;
+        self.front_proxy.set_or_make(&mut options, folder)?;
         if self.kubelet_client.is_said() {
-            self.kubelet_client.set(&mut spec)?;
+            self.kubelet_client.set(&mut options)?;
         }
-        self.webhooks.set(&mut spec)?;
-        self.audit.set(&mut spec)?;
-        self.api.set(&mut spec)?;
-        Ok(spec)
+        self.webhooks.set(&mut options)?;
+        self.audit.set(&mut options)?;
+        self.api.set(&mut options)?;
+        Ok(options)
     }
 
     /// Sets the address of a server that listens at `listening`.
-    pub(crate) fn advertise(&self, spec: &mut ApiServerSpec, listening: SocketAddr) {
-        spec.advertised = Some(listening);
-        spec.advertise_address = self.advertise.address(listening);
+    pub(crate) fn advertise(&self, options: &mut ApiServerOptions, listening: SocketAddr) {
+        options.advertised = Some(listening);
+        options.advertise_address = self.advertise.address(listening);
     }
 
     /// Loads the authority in `folder` and listens; `preferred` is the port if the flags set none.
-    pub(crate) async fn open(&self, folder: &Path, preferred: u16, spec: &mut ApiServerSpec) -> Result<SecureServing> {
+    pub(crate) async fn open(
+        &self,
+        folder: &Path,
+        preferred: u16,
+        options: &mut ApiServerOptions,
+    ) -> Result<SecureServing> {
         let authority = Arc::new(Authority::open(folder)?);
         let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -144,12 +149,12 @@ impl ServerFlags {
         addresses.extend(first_address(&self.service_cluster_ip_range));
         let identity = authority.server(&names, &addresses)?;
         let address = SocketAddr::new(self.bind_address, self.secure_port.unwrap_or(preferred));
-        let front_proxy_authority = self.front_proxy.authority(spec);
+        let front_proxy_authority = self.front_proxy.authority(options);
         let serving_certificates =
             ServingCertificates { front_proxy_authority, ..ServingCertificates::of(identity, authority.certificate()) };
         let listener = Listener::bind(address, serving_certificates, self.api.oldest_tls()?).await?;
-        spec.root_ca = Some(authority.certificate().to_owned());
-        spec.client_ca = Some(authority.certificate().to_owned());
+        options.root_ca = Some(authority.certificate().to_owned());
+        options.client_ca = Some(authority.certificate().to_owned());
         Ok(SecureServing { listener, authority })
     }
 }

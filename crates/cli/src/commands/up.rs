@@ -9,11 +9,11 @@ use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::stages::{Stage, read_stages};
-use coracle_cluster::{ApiServerSpec, Audit, Builder, Cluster, SavedNodes, StoreSpec, User, controllers};
+use coracle_cluster::{ApiServerOptions, Audit, Builder, Cluster, SavedNodes, StoreSpec, User, controllers};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_sim::record_objects;
 use coracle_store::Store;
-use coracle_viewer::serve::Site;
+use coracle_viewer::serve::ServedPage;
 
 use crate::commands::audit_flags::close;
 use crate::commands::env::StateArgs;
@@ -202,19 +202,20 @@ impl Up {
         let scheduler = self.scheduler_config.as_deref().map(scheduler_configuration::read).transpose()?;
         let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
         let claim = self.claim(folder)?;
-        let mut spec = self.api_server_spec(folder)?;
-        let serving = self.server.open(&folder.pki(), 0, &mut spec).await?;
+        let mut options = self.api_server_options(folder)?;
+        let serving = self.server.open(&folder.pki(), 0, &mut options).await?;
         controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(serving.authority.clone()));
         read_keys(&mut controllers).map_err(unreadable)?;
-        sign_by(&mut spec.service_accounts, || service_account_key(&folder.pki()))?;
+        sign_by(&mut options.service_accounts, || service_account_key(&folder.pki()))?;
         let token = admin_token(&folder.pki())?;
-        accept_admin_token(&mut spec, &token);
-        self.server.advertise(&mut spec, serving.listener.address());
-        let audit = spec.audit.clone();
+        accept_admin_token(&mut options, &token);
+        self.server.advertise(&mut options, serving.listener.address());
+        let audit = options.audit.clone();
         let (controller_metrics, scheduler_metrics) = (controllers.metrics.clone(), scheduler.metrics.clone());
         let nodes = self.node.specs(self.nodes)?;
         let named: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-        let builder = Cluster::builder().ambient(ambient).node_specs(nodes).store(self.store(folder)).api_server(spec);
+        let builder =
+            Cluster::builder().ambient(ambient).node_specs(nodes).store(self.store(folder)).api_server(options);
         let builder = self.with_options(builder.controllers(controllers).scheduler(scheduler), stages, folder);
         let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
         let socket = match self.view {
@@ -257,12 +258,12 @@ impl Up {
         Ok(claim)
     }
 
-    fn api_server_spec(&self, folder: &StateFolder) -> Result<ApiServerSpec> {
-        let mut spec = self.server.spec(&folder.pki())?;
+    fn api_server_options(&self, folder: &StateFolder) -> Result<ApiServerOptions> {
+        let mut options = self.server.options(&folder.pki())?;
         // kube-apiserver disables it by default, and kubeadm enables it.
-        let is_disabled = spec.disable_admission_plugins.iter().any(|name| name == NODE_RESTRICTION);
-        spec.enable_admission_plugins.extend((!is_disabled).then(|| NODE_RESTRICTION.to_owned()));
-        Ok(spec)
+        let is_disabled = options.disable_admission_plugins.iter().any(|name| name == NODE_RESTRICTION);
+        options.enable_admission_plugins.extend((!is_disabled).then(|| NODE_RESTRICTION.to_owned()));
+        Ok(options)
     }
 
     fn store(&self, folder: &StateFolder) -> StoreSpec {
@@ -351,9 +352,9 @@ impl Up {
 }
 
 /// Lets the API server accept the administrator's token, in addition to the tokens of a file.
-fn accept_admin_token(spec: &mut ApiServerSpec, token: &str) {
+fn accept_admin_token(options: &mut ApiServerOptions, token: &str) {
     let line = format!("{token},kubernetes-admin,,system:masters\n");
-    spec.tokens = Some(match spec.tokens.take() {
+    options.tokens = Some(match options.tokens.take() {
         Some(others) => format!("{line}{others}"),
         None => line,
     });
@@ -364,7 +365,7 @@ fn serve_page(cluster: &Cluster, socket: PageSocket, header: Header) -> String {
     let link = socket.link();
     let recorder = cluster.recorder().clone();
     let begins = recorder.last();
-    cluster.spawn("page", socket.serve(Site::of_cluster(recorder, header, begins)));
+    cluster.spawn("page", socket.serve(ServedPage::of_cluster(recorder, header, begins)));
     link
 }
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_cluster::serve::write_private;
-use coracle_viewer::serve::Site;
+use coracle_viewer::serve::ServedPage;
 use coracle_viewer::{Format, Read, find};
 use futures_util::future::{Either, select};
 
@@ -86,8 +86,8 @@ impl View {
         out!(" Ctrl-C ends it")?;
         let _way = if self.open { Some(Way::open(&link)?) } else { None };
         let site = match &read.other_content {
-            Some(beside) => Site::of_page(beside),
-            None => Site::of_run(&read.events, read.cut.as_deref()),
+            Some(beside) => ServedPage::of_page(beside),
+            None => ServedPage::of_run(&read.events, read.cut.as_deref()),
         };
         match select(pin!(socket.serve(site)), pin!(interrupted())).await {
             Either::Left(((), _)) => Ok(exit::FAILED),

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use coracle_client::kubeconfig::Kubeconfig;
-use coracle_cluster::{AccessWebhookSpec, ApiServerSpec, Callee, Caller, ReviewWebhook, TokenWebhookSpec, Trust};
+use coracle_cluster::{AccessWebhookSpec, ApiServerOptions, Callee, Caller, ReviewWebhook, TokenWebhookSpec, Trust};
 use coracle_meta::parse_duration;
 use serde_json::json;
 
@@ -45,14 +45,14 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl WebhookFlags {
-    /// Applies the flags to `spec`.
-    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+    /// Applies the flags to `options`.
+    pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
         if let Some(path) = &self.authentication_token_webhook_config_file {
             let version = self.authentication_token_webhook_version.as_deref();
             let webhook = Flag("--authentication-token-webhook-config-file", path)
                 .read(version.unwrap_or(VERSION), "unsupported authentication webhook")?;
             let cache_ttl = self.authentication_token_webhook_cache_ttl.unwrap_or(Duration::from_secs(120));
-            spec.token_webhook = Some(TokenWebhookSpec { webhook, cache_ttl });
+            options.token_webhook = Some(TokenWebhookSpec { webhook, cache_ttl });
         }
         if let Some(path) = &self.authorization_webhook_config_file {
             let version = self.authorization_webhook_version.as_deref();
@@ -60,7 +60,7 @@ impl WebhookFlags {
                 .read(version.unwrap_or(VERSION), "unsupported webhook authorizer")?;
             let authorized_ttl = self.authorization_webhook_cache_authorized_ttl;
             let unauthorized_ttl = self.authorization_webhook_cache_unauthorized_ttl;
-            spec.authorization_webhook = Some(AccessWebhookSpec {
+            options.authorization_webhook = Some(AccessWebhookSpec {
                 webhook,
                 authorized_ttl: authorized_ttl.unwrap_or(Duration::from_secs(300)),
                 unauthorized_ttl: unauthorized_ttl.unwrap_or(Duration::from_secs(30)),

@@ -6,7 +6,9 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_journal::{EntryId, Events, Recorder};
-use coracle_scenario::{BuiltIn, Fate, NotChanged, Options, Outcome, Report, Rerun, Scenario, read_change, rerun};
+use coracle_scenario::{
+    BuiltIn, ChangeOutcome, NotChanged, Options, Outcome, Report, Rerun, Scenario, read_change, rerun,
+};
 use coracle_viewer::{Divergence, Format, RunPair, Summary, how_they_differ, where_they_part};
 
 use super::story::whole_run_of;
@@ -124,7 +126,7 @@ fn refused(why: NotChanged) -> Result<u8> {
 /// Reports the result of the change, and writes the reports.
 fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8> {
     let Rerun { was, new, divergence, .. } = both;
-    if let Some(Fate::Refused { why }) = &new.fate {
+    if let Some(ChangeOutcome::Refused { why }) = &new.fate {
         out!("{}: refused at #{}: {why}\nthe run stays as it was", new.name, at.0)?;
         for path in output.reports {
             match Format::of(path)? {

@@ -197,7 +197,7 @@ pub(crate) struct Reservation {
 }
 
 /// Why there is no response.
-pub(crate) struct Failure {
+pub(crate) struct SendFailure {
     pub(crate) error: BoxError,
     /// Whether the server certainly did not process the request, so that it may be retried.
     pub(crate) unprocessed: bool,
@@ -205,7 +205,7 @@ pub(crate) struct Failure {
 
 impl Reservation {
     /// Sends a request with an absolute URI.
-    pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, Failure> {
+    pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, SendFailure> {
         let answer = match &self.connection.sender {
             Sender::Http1(sender) => {
                 let sending = sender.lock().try_send_request(with_host(request));
@@ -216,9 +216,9 @@ impl Reservation {
         // Nothing was sent before the server's settings; the error of the connection is then the best explanation.
         answer.map_err(|error| {
             if self.connection.is_unsaid() {
-                Failure { error: "the server said nothing on the connection".into(), unprocessed: false }
+                SendFailure { error: "the server said nothing on the connection".into(), unprocessed: false }
             } else {
-                Failure::of(error)
+                SendFailure::of(error)
             }
         })
     }
@@ -234,7 +234,7 @@ impl Drop for Reservation {
     }
 }
 
-impl Failure {
+impl SendFailure {
     fn of(error: TrySendError<Request<Body>>) -> Self {
         let unsent = error.message().is_some();
         let error = error.into_error();

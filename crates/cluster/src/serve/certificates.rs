@@ -16,7 +16,7 @@ use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::parse_x509_certificate;
 use x509_parser::prelude::FromDer;
 
-use super::subject::{Subject, renamed};
+use super::subject::{CertificateSubject, renamed};
 use crate::Error;
 
 /// A cluster's own certificate authority, stored in a folder so that client certificates survive a restart.
@@ -120,17 +120,17 @@ impl Authority {
         let mut params = CertificateParams::new(names.to_vec()).map_err(Error::certificates)?;
         params.subject_alt_names.extend(addresses.iter().map(|address| SanType::IpAddress(*address)));
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        self.identity(params, &Subject::new(common_name, &[]))
+        self.identity(params, &CertificateSubject::new(common_name, &[]))
     }
 
     /// A client certificate of `user`, a member of `groups`.
     pub fn client(&self, user: &str, groups: &[&str]) -> Result<Identity, Error> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.identity(params, &Subject::new(user, groups))
+        self.identity(params, &CertificateSubject::new(user, groups))
     }
 
-    fn identity(&self, mut params: CertificateParams, subject: &Subject) -> Result<Identity, Error> {
+    fn identity(&self, mut params: CertificateParams, subject: &CertificateSubject) -> Result<Identity, Error> {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
         params.not_before = rcgen::date_time_ymd(2024, 1, 1);
         params.not_after = rcgen::date_time_ymd(2124, 1, 1);
@@ -145,7 +145,7 @@ impl Authority {
         &self,
         mut params: CertificateParams,
         key: &impl PublicKeyData,
-        subject: &Subject,
+        subject: &CertificateSubject,
     ) -> Result<String, String> {
         params.distinguished_name = DistinguishedName::new();
         let certificate = params.signed_by(key, &self.issuer).map_err(|error| error.to_string())?;
@@ -179,7 +179,7 @@ impl SignsCertificates for Authority {
         }
         params.not_before = at(order.not_before);
         params.not_after = at(order.not_after.min(self.not_after));
-        self.signed(params, &key, &Subject::read(&asked.subject)?)
+        self.signed(params, &key, &CertificateSubject::read(&asked.subject)?)
     }
 }
 

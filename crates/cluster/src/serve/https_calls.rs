@@ -3,7 +3,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_registry::{Answer, Call, Caller, Trust};
+use coracle_registry::{Caller, OutgoingCall, OutgoingResponse, Trust};
 use http::StatusCode;
 use http::header::{ACCEPT, HOST, HeaderValue, USER_AGENT};
 use http_body_util::Full;
@@ -98,8 +98,8 @@ impl HttpsCalls {
         origin: &str,
         path: &str,
         server_name: Option<String>,
-        call: &Call,
-    ) -> Result<Answer, String> {
+        call: &OutgoingCall,
+    ) -> Result<OutgoingResponse, String> {
         let timeout = call.timeout.as_secs_f64().ceil();
         let agent = if call.caller.is_some() { "kube-apiserver" } else { "kube-apiserver-admission" };
         let request = crate::call_request::post(&format!("{origin}{path}?timeout={timeout}s"), call)

@@ -101,7 +101,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
 
-    use coracle_controllers::Metrics;
+    use coracle_controllers::ControllerMetrics;
 
     use super::*;
 
@@ -115,7 +115,8 @@ mod tests {
 
     #[tokio::test]
     async fn it_serves_health_and_metrics_and_nothing_else() {
-        let listener = MetricsListener::bind(([127, 0, 0, 1], 0).into(), || Metrics::default().text()).await.unwrap();
+        let listener =
+            MetricsListener::bind(([127, 0, 0, 1], 0).into(), || ControllerMetrics::default().text()).await.unwrap();
         let address = listener.address();
         tokio::spawn(listener.serve());
         assert!(ask(address, "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.ends_with("\r\n\r\nok"));

@@ -16,11 +16,11 @@ const ORGANIZATION: u64 = 10;
 /// rcgen has one value for each attribute, so it would keep only one of several organizations: groups would be lost.
 /// In Kubernetes: `pkix.Name`, which drops unknown attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Subject {
+pub(super) struct CertificateSubject {
     values: Vec<(u64, String)>,
 }
 
-impl Subject {
+impl CertificateSubject {
     /// A user and its groups.
     pub(super) fn new(common_name: &str, organizations: &[&str]) -> Self {
         let organizations = organizations.iter().map(|name| (ORGANIZATION, (*name).to_owned()));
@@ -93,7 +93,12 @@ fn is_printable(byte: u8) -> bool {
 ///
 /// # Errors
 /// If the certificate cannot be read, or the key does not sign.
-pub(super) fn renamed(certificate: &[u8], issuer: &[u8], subject: &Subject, key: &KeyPair) -> Result<Vec<u8>, String> {
+pub(super) fn renamed(
+    certificate: &[u8],
+    issuer: &[u8],
+    subject: &CertificateSubject,
+    key: &KeyPair,
+) -> Result<Vec<u8>, String> {
     let unreadable = || "the certificate cannot be read that was made".to_owned();
     let parts = elements(certificate).ok_or_else(unreadable)?;
     let [body, algorithm, _] = parts.as_slice() else { return Err(unreadable()) };
@@ -132,14 +137,14 @@ fn elements(sequence: &[u8]) -> Option<Vec<&[u8]>> {
 mod tests {
     use super::*;
 
-    fn read(der: &[u8]) -> Subject {
-        Subject::read(&X509Name::from_der(der).unwrap().1).unwrap()
+    fn read(der: &[u8]) -> CertificateSubject {
+        CertificateSubject::read(&X509Name::from_der(der).unwrap().1).unwrap()
     }
 
     #[test]
     fn a_subject_keeps_all_organizations_and_of_its_names_the_last() {
         let values = [(3, "first"), (10, "b"), (10, "größe"), (10, "a"), (5, "1"), (3, "last")];
-        let subject = Subject { values: values.map(|(kind, text)| (kind, text.to_owned())).to_vec() };
+        let subject = CertificateSubject { values: values.map(|(kind, text)| (kind, text.to_owned())).to_vec() };
         let written = read(&subject.to_der());
         assert_eq!(written.values_of(COMMON_NAME), ["last"]);
         let mut organizations = written.values_of(ORGANIZATION);
@@ -150,6 +155,6 @@ mod tests {
 
     #[test]
     fn an_empty_subject_is_an_empty_sequence() {
-        assert_eq!(Subject::new("", &[]).to_der(), [0x30, 0]);
+        assert_eq!(CertificateSubject::new("", &[]).to_der(), [0x30, 0]);
     }
 }

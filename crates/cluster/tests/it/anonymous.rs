@@ -1,7 +1,7 @@
 //! Who shows no credentials, in each mode.
 
 use bytes::Bytes;
-use coracle_cluster::{ApiServerSpec, Cluster, built_in_kinds};
+use coracle_cluster::{ApiServerOptions, Cluster, built_in_kinds};
 use coracle_meta::GroupVersionKind;
 use http::Request;
 use http_body_util::Full;
@@ -9,7 +9,7 @@ use tower::ServiceExt;
 
 async fn cluster(authorization_mode: &str, anonymous_auth: bool) -> Cluster {
     let authorization_mode = authorization_mode.to_owned();
-    let spec = ApiServerSpec { authorization_mode, anonymous_auth, ..ApiServerSpec::default() };
+    let spec = ApiServerOptions { authorization_mode, anonymous_auth, ..ApiServerOptions::default() };
     Cluster::builder().api_server(spec).api_server_only().start().await.unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use coracle_cluster::{ApiServerSpec, Audit, AuditPolicy, AuditSink, Cluster, PathRequest, PathService};
+use coracle_cluster::{ApiServerOptions, Audit, AuditPolicy, AuditSink, Cluster, PathRequest, PathService};
 use coracle_meta::Status;
 use coracle_store::{Operation, Txn};
 use http::{Method, Request};
@@ -17,7 +17,7 @@ use tower::ServiceExt;
 const NOBODYS_TOKEN: &str = "a-token-of-nobody";
 
 async fn cluster() -> Cluster {
-    let spec = ApiServerSpec { tokens: Some(format!("{NOBODYS_TOKEN},nobody,uid")), ..ApiServerSpec::default() };
+    let spec = ApiServerOptions { tokens: Some(format!("{NOBODYS_TOKEN},nobody,uid")), ..ApiServerOptions::default() };
     Cluster::builder().api_server(spec).api_server_only().start().await.unwrap()
 }
 
@@ -526,7 +526,7 @@ async fn paths_outside_the_api_are_authenticated_authorized_and_audited() {
     let policy = Arc::new(AuditPolicy::parse(policy).unwrap());
     let audit = Audit { policy, sink: Arc::clone(&lines) as Arc<dyn AuditSink> };
     let tokens = Some(format!("{NOBODYS_TOKEN},nobody,uid"));
-    let spec = ApiServerSpec { tokens, audit: Some(audit), ..ApiServerSpec::default() };
+    let spec = ApiServerOptions { tokens, audit: Some(audit), ..ApiServerOptions::default() };
     let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
     let service = PathService::new(async |asked: PathRequest| match asked.user.name.as_str() {
         "nobody" if asked.method == Method::GET => Ok(http::Response::new(Full::new(Bytes::from_static(b"secret")))),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use bytes::Bytes;
 use coracle_ambient::Ambient;
-use coracle_cluster::{ApiServerSpec, ControlPlane, NoNodes, OpenStore, StoreSpec, Transport, User};
+use coracle_cluster::{ApiServer, ApiServerOptions, NoNodes, OpenStore, StoreSpec, Transport, User};
 use coracle_journal::Recorder;
 use coracle_meta::Status;
 use coracle_registry::ExpressionPool;
@@ -23,7 +23,7 @@ const TOO_COSTLY: &str = "lists.range(900).all(a, lists.range(900).all(b, a + b 
 
 struct Server {
     front: Transport,
-    control_plane: ControlPlane,
+    api_server: ApiServer,
     _store: OpenStore,
 }
 
@@ -33,12 +33,12 @@ type Told = (u16, String);
 impl Server {
     async fn start(elsewhere: Option<Arc<dyn ExpressionPool>>) -> Self {
         let (ambient, recorder) = (Ambient::seeded(7), Recorder::off());
-        let spec = ApiServerSpec { expression_pool: elsewhere, ..ApiServerSpec::default() };
+        let spec = ApiServerOptions { expression_pool: elsewhere, ..ApiServerOptions::default() };
         let opened = StoreSpec::Memory.open(&ambient, &recorder).await.unwrap();
         let store = Arc::clone(&opened.store);
-        let control_plane = ControlPlane::start(&spec, store, Arc::new(NoNodes), &ambient, &recorder).await.unwrap();
+        let api_server = ApiServer::start(&spec, store, Arc::new(NoNodes), &ambient, &recorder).await.unwrap();
         let admin = Arc::new(User::new("admin", ["system:masters"]));
-        Self { front: control_plane.transport().asking_as(admin), control_plane, _store: opened }
+        Self { front: api_server.transport().asking_as(admin), api_server, _store: opened }
     }
 
     async fn send(&self, method: Method, path: &str, media_type: &str, body: &Value) -> Told {
@@ -282,5 +282,5 @@ async fn in_real_time_costly_expressions_run_on_another_thread() {
     assert_eq!(told.0, 201);
     let told = costly.await;
     assert!(told.1.contains("call cost exceeds limit"), "{told:?}");
-    server.control_plane.stop().await;
+    server.api_server.stop().await;
 }

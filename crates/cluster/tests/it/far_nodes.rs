@@ -15,7 +15,7 @@ use coracle_api::core_v1::{Node, Pod};
 use coracle_client::{Api, Patch};
 use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
 use coracle_cluster::{
-    ApiServerSpec, Body, Cluster, Component, Delays, Kubelet, KubeletClient, KubeletServer, NodeSpec, ProxyClient,
+    ApiServerOptions, Body, Cluster, Component, Delays, Kubelet, KubeletClient, KubeletServer, NodeSpec, ProxyClient,
     SIMULATED_NODES_USER, Transport, User, boxed, kubelet,
 };
 use coracle_meta::ObjectKey;
@@ -97,7 +97,7 @@ impl World {
             preferred_address_types: vec!["ExternalIP".to_owned()],
             ..KubeletClient::default()
         };
-        let spec = ApiServerSpec { kubelet_client: Some(nodes), ..ApiServerSpec::default() };
+        let spec = ApiServerOptions { kubelet_client: Some(nodes), ..ApiServerOptions::default() };
         let cluster = Cluster::builder().api_server_only().api_server(spec).metrics_server(true).start().await.unwrap();
         cluster.start_component(Component::ControllerManager);
 

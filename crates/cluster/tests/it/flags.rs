@@ -1,14 +1,14 @@
 //! What kube-apiserver's flags say is what the server does.
 
 use bytes::Bytes;
-use coracle_cluster::{ApiServerSpec, Cluster, DefaultTolerationSeconds, Limits, RuntimeConfig};
+use coracle_cluster::{ApiServerOptions, Cluster, DefaultTolerationSeconds, Limits, RuntimeConfig};
 use coracle_store::{KeyRange, RangeRequest};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-async fn cluster(spec: ApiServerSpec) -> Cluster {
+async fn cluster(spec: ApiServerOptions) -> Cluster {
     Cluster::builder().api_server(spec).api_server_only().start().await.unwrap()
 }
 
@@ -28,7 +28,7 @@ async fn get(cluster: &Cluster, path: &str) -> (u16, Value) {
 #[tokio::test(start_paused = true)]
 async fn disabled_resources_are_neither_served_nor_discovered() {
     let runtime_config = RuntimeConfig::parse("apps/v1=false,batch/v1/cronjobs=false").unwrap();
-    let cluster = cluster(ApiServerSpec { runtime_config, ..ApiServerSpec::default() }).await;
+    let cluster = cluster(ApiServerOptions { runtime_config, ..ApiServerOptions::default() }).await;
     assert_eq!(get(&cluster, "/apis/apps/v1/deployments").await.0, 404);
     assert!(!get(&cluster, "/apis").await.1.to_string().contains("\"apps\""));
     assert_eq!(get(&cluster, "/apis/batch/v1/cronjobs").await.0, 404);
@@ -37,7 +37,7 @@ async fn disabled_resources_are_neither_served_nor_discovered() {
 
 #[tokio::test(start_paused = true)]
 async fn two_clusters_in_one_store_see_nothing_of_each_other() {
-    let one = cluster(ApiServerSpec { etcd_prefix: Some("/one".to_owned()), ..ApiServerSpec::default() }).await;
+    let one = cluster(ApiServerOptions { etcd_prefix: Some("/one".to_owned()), ..ApiServerOptions::default() }).await;
     let map = json!({"metadata": {"name": "m"}});
     assert_eq!(send(&one, "POST", "/api/v1/namespaces/default/configmaps", &map).await.0, 201);
     assert_eq!(get(&one, "/api/v1/namespaces/default/configmaps/m").await.0, 200);
@@ -50,10 +50,10 @@ async fn two_clusters_in_one_store_see_nothing_of_each_other() {
 
 #[tokio::test(start_paused = true)]
 async fn pods_tolerate_nodes_and_services_take_ports_as_the_flags_say() {
-    let spec = ApiServerSpec {
+    let spec = ApiServerOptions {
         default_tolerations: DefaultTolerationSeconds { not_ready: 7, unreachable: 8 },
         service_node_port_range: (40000, 40000),
-        ..ApiServerSpec::default()
+        ..ApiServerOptions::default()
     };
     let cluster = cluster(spec).await;
     let account = json!({"metadata": {"name": "default"}});
@@ -74,7 +74,7 @@ async fn pods_tolerate_nodes_and_services_take_ports_as_the_flags_say() {
 #[tokio::test(start_paused = true)]
 async fn a_request_may_take_as_long_as_the_flag_says() {
     let limits = Limits { request_seconds: 7, ..Limits::default() };
-    let cluster = cluster(ApiServerSpec { limits, ..ApiServerSpec::default() }).await;
+    let cluster = cluster(ApiServerOptions { limits, ..ApiServerOptions::default() }).await;
     let pending = http_body_util::StreamBody::new(futures_util::stream::pending::<
         Result<http_body::Frame<Bytes>, std::io::Error>,
     >());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
-use coracle_cluster::{ApiServerSpec, Cluster, ProxyClient, RequestHeaders, ServiceRoutes};
+use coracle_cluster::{ApiServerOptions, Cluster, ProxyClient, RequestHeaders, ServiceRoutes};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use rustls::pki_types::pem::PemObject;
@@ -66,12 +66,12 @@ impl Doors {
         let (users, proxies) = (Authority::new().unwrap(), Authority::new().unwrap());
         let own = proxies.client("front-proxy-client", &[]).unwrap();
         let headers = RequestHeaders { allowed_names: vec!["proxy".to_owned()], ..RequestHeaders::default() };
-        let spec = ApiServerSpec {
+        let spec = ApiServerOptions {
             request_headers: Some((proxies.certificate().to_owned(), headers)),
             client_ca: Some(users.certificate().to_owned()),
             proxy_client: Some(ProxyClient { certificate: own.certificate.into(), key: own.key.into() }),
             service_routes: routes,
-            ..ApiServerSpec::default()
+            ..ApiServerOptions::default()
         };
         let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
         let identity = users.server(&["localhost".to_owned()], &[]).unwrap();

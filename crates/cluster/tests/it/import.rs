@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coracle_client::{Api, Client, ListParams};
 use coracle_cluster::{Cluster, User};
-use coracle_import::{Fate, ImportOptions, ImportReport, import, read_documents};
+use coracle_import::{ImportOptions, ImportOutcome, ImportReport, import, read_documents};
 use coracle_meta::{GroupVersionResource, Object};
 use serde_json::{Value, json};
 
@@ -183,6 +183,6 @@ async fn errors_are_reported_with_file_and_line_before_any_write() {
     );
     let options = ImportOptions { drop_unknown_owners: true, ..ImportOptions::default() };
     let report = take_in(&cluster, &unknown, options).await;
-    assert_eq!(report.objects[0].fate, Fate::Made, "{report}");
+    assert_eq!(report.objects[0].fate, ImportOutcome::Made, "{report}");
     assert!(report.to_string().contains("owner ConfigMap gone not found; reference dropped"), "{report}");
 }

@@ -1,7 +1,7 @@
 //! Admission plug-ins that are off by default, on the whole server.
 
 use bytes::Bytes;
-use coracle_cluster::{ApiServerSpec, Cluster};
+use coracle_cluster::{ApiServerOptions, Cluster};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ async fn get(cluster: &Cluster, path: &str) -> Value {
 
 async fn cluster(plugins: &[&str]) -> Cluster {
     let enable_admission_plugins = plugins.iter().map(|name| (*name).to_owned()).collect();
-    let spec = ApiServerSpec { enable_admission_plugins, ..ApiServerSpec::default() };
+    let spec = ApiServerOptions { enable_admission_plugins, ..ApiServerOptions::default() };
     Cluster::builder().api_server(spec).api_server_only().start().await.unwrap()
 }
 
@@ -134,10 +134,10 @@ async fn plug_ins_that_are_asked_for_change_and_refuse_pods() {
     let plugins = ["AlwaysPullImages", "NamespaceAutoProvision", "PodNodeSelector", "LimitPodHardAntiAffinityTopology"];
     let without = "ServiceAccount".to_owned();
     let enable_admission_plugins = plugins.iter().map(|name| (*name).to_owned()).collect();
-    let spec = ApiServerSpec {
+    let spec = ApiServerOptions {
         enable_admission_plugins,
         disable_admission_plugins: vec![without],
-        ..ApiServerSpec::default()
+        ..ApiServerOptions::default()
     };
     let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
     let pod = |more: Value| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
-use coracle_cluster::{ApiServerSpec, CertificateFile, Cluster};
+use coracle_cluster::{ApiServerOptions, CertificateFile, Cluster};
 use http::Request;
 use http_body_util::Full;
 use rustls::pki_types::pem::PemObject;
@@ -82,7 +82,7 @@ async fn code(mut stream: client::TlsStream<TcpStream>) -> Option<String> {
 }
 
 async fn open(certificates: ServingCertificates) -> (SocketAddr, Cluster) {
-    let spec = ApiServerSpec { anonymous_auth: false, ..ApiServerSpec::default() };
+    let spec = ApiServerOptions { anonymous_auth: false, ..ApiServerOptions::default() };
     let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
     let listener = Listener::bind(([127, 0, 0, 1], 0).into(), certificates, OldestTls::default()).await.unwrap();
     let address = listener.address();
@@ -145,7 +145,7 @@ async fn an_authority_that_is_replaced_decides_at_the_next_handshake_who_is_let_
 async fn a_token_removed_from_the_file_is_refused_a_second_later() {
     let folder = Folder::new("tokens");
     folder.write("tokens.csv", "one,ann,u1,system:masters\n");
-    let spec = ApiServerSpec { token_auth_file: Some(folder.path("tokens.csv")), ..ApiServerSpec::default() };
+    let spec = ApiServerOptions { token_auth_file: Some(folder.path("tokens.csv")), ..ApiServerOptions::default() };
     let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
     let code = async |token: &str| {
         let request = Request::get("/api/v1/secrets").header("authorization", format!("Bearer {token}"));

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_cluster::serve::{Authority, Identity};
-use coracle_cluster::{ApiServerSpec, Callee, Caller, Cluster, ReviewVersion, ReviewWebhook, TokenWebhookSpec, Trust};
+use coracle_cluster::{
+    ApiServerOptions, Callee, Caller, Cluster, ReviewVersion, ReviewWebhook, TokenWebhookSpec, Trust,
+};
 use http::Request;
 use http_body_util::Full;
 use rustls::pki_types::pem::PemObject;
@@ -73,7 +75,7 @@ async fn the_server_shows_its_certificate_and_token_to_the_program_whose_authori
             version: ReviewVersion::V1,
         };
         let token_webhook = Some(TokenWebhookSpec { webhook, cache_ttl: Duration::ZERO });
-        let spec = ApiServerSpec { token_webhook, ..ApiServerSpec::default() };
+        let spec = ApiServerOptions { token_webhook, ..ApiServerOptions::default() };
         let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
         let request = Request::get("/api/v1/secrets").header("authorization", "Bearer of-ann");
         let request = request.body(Full::<bytes::Bytes>::default()).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use coracle_ambient::Ambient;
 use coracle_apiserver::NoNodes;
-use coracle_cluster::{ApiServerSpec, ControlPlane, StoreSpec};
+use coracle_cluster::{ApiServer, ApiServerOptions, StoreSpec};
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object};
 use coracle_registry::{GetOptions, ListOptions, Request, Verb};
@@ -86,26 +86,26 @@ impl Store for Remote {
     }
 }
 
-async fn started(store: &Arc<dyn Store>, seed: u64) -> ControlPlane {
+async fn started(store: &Arc<dyn Store>, seed: u64) -> ApiServer {
     let ambient = Ambient::seeded(seed);
     let remote: Arc<dyn Store> = Arc::new(Remote { store: Arc::clone(store), ambient: ambient.split("wire") });
-    ControlPlane::start(&ApiServerSpec::default(), remote, Arc::new(NoNodes), &ambient, &Recorder::off())
+    ApiServer::start(&ApiServerOptions::default(), remote, Arc::new(NoNodes), &ambient, &Recorder::off())
         .await
         .unwrap_or_else(|error| panic!("seed {seed}: {error}"))
 }
 
-fn about(server: &ControlPlane, verb: Verb, group: &str, plural: &str, name: &str) -> Request {
+fn about(server: &ApiServer, verb: Verb, group: &str, plural: &str, name: &str) -> Request {
     let resource = GroupVersionResource::new(group, "v1", plural);
     Request::new(verb, resource, server.registry().ambient().clock.now()).object("default", name)
 }
 
-async fn service(server: &ControlPlane, name: &str) -> Object {
+async fn service(server: &ApiServer, name: &str) -> Object {
     let request = about(server, Verb::Get, "", "services", name);
     Object::clone(&server.registry().get(&request, &GetOptions::default()).await.unwrap().object())
 }
 
 /// The claims of addresses, by the services that they are for.
-async fn claims(server: &ControlPlane) -> Vec<(String, String)> {
+async fn claims(server: &ApiServer) -> Vec<(String, String)> {
     let request = about(server, Verb::List, "networking.k8s.io", "ipaddresses", "");
     let request = Request { at: request.at.clone(), ..request };
     let all = server.registry().list(&request, &ListOptions::default()).await.unwrap().items;
@@ -173,7 +173,7 @@ async fn a_node_port_that_two_servers_are_asked_for_at_the_same_moment_is_one_se
     for seed in 1..=8 {
         let opened = StoreSpec::Memory.open(&Ambient::seeded(seed), &Recorder::off()).await.unwrap();
         let servers = join_all((0..2).map(|number| started(&opened.store, 10 * seed + number))).await;
-        servers.iter().for_each(ControlPlane::follow);
+        servers.iter().for_each(ApiServer::follow);
         let created = join_all(servers.iter().zip(["a", "b"]).map(|(server, name)| async move {
             let spec = json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]});
             let request = about(server, Verb::Create, "", "services", "");

@@ -30,7 +30,7 @@ use coracle_api::core_v1::Container;
 use crate::image;
 use crate::process_arguments::Variables;
 pub use shell::Shell;
-pub use transcript::{Said, Transcript};
+pub use transcript::{OutputLine, Transcript};
 
 /// A program: takes its arguments and returns its exit code.
 type Program = fn(&mut Shell<'_>, &[String]) -> Result<i32, Stop>;

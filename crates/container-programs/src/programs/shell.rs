@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use coracle_ambient::{TimeShift, Timestamp};
 
-use super::syntax::{Command, List, Part, When, Word, parse};
-use super::transcript::{MOST_LINES, Said};
+use super::syntax::{Command, CommandList, When, Word, WordPart, parse};
+use super::transcript::{MOST_LINES, OutputLine};
 use super::{SHELLS, Stop, Transcript, World, base_name, find};
 use crate::process_arguments::Variables;
 
@@ -21,7 +21,7 @@ pub struct Shell<'w> {
     pub(super) variables: Variables,
     began: Timestamp,
     passed: Duration,
-    lines: Vec<Said>,
+    lines: Vec<OutputLine>,
     /// The line of output that is not complete yet.
     rest: String,
     /// The output of command substitutions, innermost last.
@@ -71,7 +71,7 @@ impl<'w> Shell<'w> {
         self.rest.push_str(pieces.next().unwrap_or_default());
         for piece in pieces {
             let text = std::mem::replace(&mut self.rest, piece.to_owned());
-            self.lines.push(Said { after: self.passed, text, is_error: false, is_open: false });
+            self.lines.push(OutputLine { after: self.passed, text, is_error: false, is_open: false });
         }
     }
 
@@ -90,7 +90,7 @@ impl<'w> Shell<'w> {
     /// Prints a line to standard error.
     pub(super) fn complain(&mut self, line: &str) {
         self.bytes = self.bytes.saturating_add(line.len());
-        self.lines.push(Said { after: self.passed, text: line.to_owned(), is_error: true, is_open: false });
+        self.lines.push(OutputLine { after: self.passed, text: line.to_owned(), is_error: true, is_open: false });
     }
 
     pub(super) fn finish(mut self, stop: &Stop) -> Transcript {
@@ -99,10 +99,10 @@ impl<'w> Shell<'w> {
     }
 
     /// The output since the last call.
-    fn take_lines(&mut self) -> Vec<Said> {
+    fn take_lines(&mut self) -> Vec<OutputLine> {
         if !self.rest.is_empty() {
             let text = std::mem::take(&mut self.rest);
-            self.lines.push(Said { after: self.passed, text, is_error: false, is_open: true });
+            self.lines.push(OutputLine { after: self.passed, text, is_error: false, is_open: true });
         }
         let mut lines = std::mem::take(&mut self.lines);
         lines.truncate(MOST_LINES);
@@ -111,7 +111,7 @@ impl<'w> Shell<'w> {
 
     /// Runs a line that a user typed; returns its output, and why the shell ends if it does. Times count from the start
     /// of the shell.
-    pub fn typed(&mut self, line: &str) -> (Vec<Said>, Option<Stop>) {
+    pub fn typed(&mut self, line: &str) -> (Vec<OutputLine>, Option<Stop>) {
         (self.commands, self.bytes) = (0, 0);
         let outcome = match parse(line) {
             Ok(list) => self.list(&list),
@@ -174,7 +174,7 @@ impl<'w> Shell<'w> {
         }
     }
 
-    fn list(&mut self, list: &List) -> Result<i32, Stop> {
+    fn list(&mut self, list: &CommandList) -> Result<i32, Stop> {
         let mut code = 0;
         for (at, (when, command)) in list.iter().enumerate() {
             let is_run = match when {
@@ -196,7 +196,7 @@ impl<'w> Shell<'w> {
     }
 
     /// Runs a list as a condition: `set -e` does not apply to it.
-    fn condition(&mut self, list: &List) -> Result<bool, Stop> {
+    fn condition(&mut self, list: &CommandList) -> Result<bool, Stop> {
         let before = std::mem::replace(&mut self.ends_at_failure, false);
         let code = self.list(list);
         self.ends_at_failure = before;
@@ -304,16 +304,16 @@ impl<'w> Shell<'w> {
         let mut current: Option<String> = word.is_quoted.then(String::new);
         for part in &word.parts {
             let (text, is_whole) = match part {
-                Part::Text(text) => (text.clone(), true),
-                Part::Arithmetic(text) => (self.arithmetic(text)?, true),
-                Part::Variable { name, otherwise, is_quoted } => {
+                WordPart::Text(text) => (text.clone(), true),
+                WordPart::Arithmetic(text) => (self.arithmetic(text)?, true),
+                WordPart::Variable { name, otherwise, is_quoted } => {
                     let value = match name.as_str() {
                         "?" => self.code.to_string(),
                         name => self.variables.get(name).map(|value| value.to_string()).unwrap_or_default(),
                     };
                     (if value.is_empty() { otherwise.clone() } else { value }, *is_quoted || word.is_quoted)
                 }
-                Part::Output { script, is_quoted } => (self.output(script)?, *is_quoted || word.is_quoted),
+                WordPart::Output { script, is_quoted } => (self.output(script)?, *is_quoted || word.is_quoted),
             };
             self.bytes = self.bytes.saturating_add(text.len());
             if self.bytes > MOST_BYTES {
@@ -339,7 +339,7 @@ impl<'w> Shell<'w> {
         Ok(words)
     }
 
-    fn output(&mut self, script: &List) -> Result<String, Stop> {
+    fn output(&mut self, script: &CommandList) -> Result<String, Stop> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(Stop::Forever);

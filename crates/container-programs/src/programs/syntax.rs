@@ -11,7 +11,7 @@
 const DEEPEST: usize = 40;
 
 /// Commands, each with the condition on the command before it.
-pub(super) type List = Vec<(When, Command)>;
+pub(super) type CommandList = Vec<(When, Command)>;
 
 /// When a command is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,29 +31,29 @@ pub(super) enum Command {
     /// Runs the second list while the first one succeeds, or fails.
     Loop {
         until: bool,
-        condition: List,
-        body: List,
+        condition: CommandList,
+        body: CommandList,
     },
     If {
-        branches: Vec<(List, List)>,
-        otherwise: List,
+        branches: Vec<(CommandList, CommandList)>,
+        otherwise: CommandList,
     },
     For {
         variable: String,
         words: Vec<Word>,
-        body: List,
+        body: CommandList,
     },
 }
 
 /// The parts of a word, and whether any of them was quoted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<WordPart>,
     pub(super) is_quoted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum WordPart {
     Text(String),
     /// A variable; unquoted ones are split into words.
     Variable {
@@ -63,7 +63,7 @@ pub(super) enum Part {
     },
     /// The output of a script.
     Output {
-        script: List,
+        script: CommandList,
         is_quoted: bool,
     },
     Arithmetic(String),
@@ -76,11 +76,11 @@ enum Token {
 }
 
 /// Parses a script; the error is the message of the shell.
-pub(super) fn parse(script: &str) -> Result<List, String> {
+pub(super) fn parse(script: &str) -> Result<CommandList, String> {
     parse_within(script, 0)
 }
 
-fn parse_within(script: &str, depth: usize) -> Result<List, String> {
+fn parse_within(script: &str, depth: usize) -> Result<CommandList, String> {
     if depth > DEEPEST {
         return Err("too deep".to_owned());
     }
@@ -102,7 +102,7 @@ fn shown(token: &Token) -> String {
 /// A word that is one unquoted text.
 fn plain(word: &Word) -> Option<&str> {
     match word.parts.as_slice() {
-        [Part::Text(text)] if !word.is_quoted => Some(text),
+        [WordPart::Text(text)] if !word.is_quoted => Some(text),
         _ => None,
     }
 }
@@ -138,12 +138,12 @@ impl Parser {
     }
 
     /// Commands until one of these words, or the end.
-    fn list(&mut self, ends: &[&str]) -> Result<List, String> {
+    fn list(&mut self, ends: &[&str]) -> Result<CommandList, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err("too deep".to_owned());
         }
-        let mut list = List::new();
+        let mut list = CommandList::new();
         let mut when = When::Always;
         loop {
             if when == When::Always {
@@ -217,7 +217,7 @@ impl Parser {
             self.expect("then")?;
             branches.push((condition, self.list(&["elif", "else", "fi"])?));
         }
-        let mut otherwise = List::new();
+        let mut otherwise = CommandList::new();
         if self.is_word("else") {
             self.at += 1;
             otherwise = self.list(&["fi"])?;
@@ -262,9 +262,9 @@ impl Parser {
 
 /// `NAME=WORD`.
 fn assignment(word: &Word) -> Option<(String, Word)> {
-    let Some(Part::Text(first)) = word.parts.first() else { return None };
+    let Some(WordPart::Text(first)) = word.parts.first() else { return None };
     let (name, rest) = first.split_once('=')?;
-    let mut value = Word { parts: vec![Part::Text(rest.to_owned())], is_quoted: true };
+    let mut value = Word { parts: vec![WordPart::Text(rest.to_owned())], is_quoted: true };
     value.parts.extend(word.parts[1..].iter().cloned());
     is_name(name).then(|| (name.to_owned(), value))
 }
@@ -350,7 +350,7 @@ impl Reader<'_> {
             }
         }
         if !text.is_empty() || word.parts.is_empty() {
-            word.parts.push(Part::Text(text));
+            word.parts.push(WordPart::Text(text));
         }
         Ok(word)
     }
@@ -399,12 +399,12 @@ impl Reader<'_> {
                     return Err("$(( is not closed".to_owned());
                 }
                 self.at += 1;
-                Part::Arithmetic(inner)
+                WordPart::Arithmetic(inner)
             }
             ['(', ..] => {
                 self.at += 1;
                 let script = parse_within(&self.balanced()?, self.depth + 1)?;
-                Part::Output { script, is_quoted }
+                WordPart::Output { script, is_quoted }
             }
             ['{', ..] => {
                 self.at += 1;
@@ -413,17 +413,17 @@ impl Reader<'_> {
                 if !is_name(name) {
                     return Err(format!("${{{inner}}} is beyond this shell"));
                 }
-                Part::Variable { name: name.to_owned(), otherwise: otherwise.to_owned(), is_quoted }
+                WordPart::Variable { name: name.to_owned(), otherwise: otherwise.to_owned(), is_quoted }
             }
             ['?', ..] => {
                 self.at += 1;
-                Part::Variable { name: "?".to_owned(), otherwise: String::new(), is_quoted }
+                WordPart::Variable { name: "?".to_owned(), otherwise: String::new(), is_quoted }
             }
             [first, ..] if first.is_ascii_alphabetic() || *first == '_' => {
                 let rest = self.signs[self.at..].iter();
                 let name: String = rest.take_while(|sign| sign.is_ascii_alphanumeric() || **sign == '_').collect();
                 self.at += name.len();
-                Part::Variable { name, otherwise: String::new(), is_quoted }
+                WordPart::Variable { name, otherwise: String::new(), is_quoted }
             }
             _ => {
                 text.push('$');
@@ -431,7 +431,7 @@ impl Reader<'_> {
             }
         };
         if !text.is_empty() {
-            word.parts.push(Part::Text(std::mem::take(text)));
+            word.parts.push(WordPart::Text(std::mem::take(text)));
         }
         word.parts.push(part);
         Ok(())

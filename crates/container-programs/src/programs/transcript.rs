@@ -12,7 +12,7 @@ pub(super) const MOST_LINES: usize = 1000;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Transcript {
     /// The output, in the order of its times.
-    pub lines: Vec<Said>,
+    pub lines: Vec<OutputLine>,
     /// How long it runs, and its exit code; none if it runs forever.
     pub end: Option<(Duration, i32)>,
 }
@@ -20,7 +20,7 @@ pub struct Transcript {
 /// A line of output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Said {
+pub struct OutputLine {
     /// How long the program has run when it writes the line.
     pub after: Duration,
     /// The line, without its line break.
@@ -33,7 +33,7 @@ pub struct Said {
 
 impl Transcript {
     /// The transcript of a program that has stopped after this long.
-    pub(super) fn new(lines: Vec<Said>, after: Duration, stop: &Stop) -> Self {
+    pub(super) fn new(lines: Vec<OutputLine>, after: Duration, stop: &Stop) -> Self {
         let end = match stop {
             Stop::Exit(code) => Some((after, *code)),
             Stop::Forever => None,

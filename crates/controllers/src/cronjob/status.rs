@@ -10,7 +10,7 @@ use crate::conditions::is_true;
 use crate::job::is_finished;
 
 /// An event of the CronJob.
-pub(super) type Told = (EventType, &'static str, String);
+pub(super) type CronJobEvent = (EventType, &'static str, String);
 
 pub(super) fn succeeded(job: &Job) -> bool {
     is_true(&job.status.conditions, "Complete")
@@ -44,7 +44,7 @@ pub(super) fn surplus(cron: &CronJob, jobs: &[Arc<Job>]) -> Vec<Arc<Job>> {
 }
 
 /// Updates the status with the Jobs that run and that have finished.
-pub(super) fn observe(status: &mut CronJobStatus, jobs: &[Arc<Job>]) -> Vec<Told> {
+pub(super) fn observe(status: &mut CronJobStatus, jobs: &[Arc<Job>]) -> Vec<CronJobEvent> {
     let mut events = Vec::new();
     for job in jobs {
         let name = job.metadata.name.as_deref().unwrap_or_default();

@@ -6,7 +6,7 @@ use coracle_api::core_v1::Pod;
 use coracle_controller_runtime::EventType;
 use jiff::SignedDuration;
 
-use super::observed::Observed;
+use super::observed::ObservedDaemonSet;
 use super::placement::Placement;
 use super::rolling;
 use super::template::HASH_LABEL;
@@ -26,7 +26,7 @@ pub(super) struct Plan {
 
 /// What to do about the pods. `back_off` returns, for the node of a failed pod, how long its deletion must still
 /// wait; `None` if the pod may be deleted, which counts as an attempt.
-pub(super) fn plan(observed: &Observed, back_off: &mut dyn FnMut(&str) -> Option<SignedDuration>) -> Plan {
+pub(super) fn plan(observed: &ObservedDaemonSet, back_off: &mut dyn FnMut(&str) -> Option<SignedDuration>) -> Plan {
     let mut plan = Plan::default();
     for (node, placement) in &observed.placements {
         match (placement, observed.pods.get(node)) {
@@ -57,7 +57,7 @@ impl Plan {
     /// One running pod on a node, or two during an update with surge; finished pods are deleted.
     fn keep_one(
         &mut self,
-        observed: &Observed,
+        observed: &ObservedDaemonSet,
         node: &str,
         pods: &[Arc<Pod>],
         runs: bool,
@@ -94,7 +94,7 @@ impl Plan {
     }
 
     /// The oldest pod of the new template and the oldest of the old ones, until the old pod is not needed any more.
-    fn keep_two(&mut self, observed: &Observed, running: &[&Arc<Pod>]) {
+    fn keep_two(&mut self, observed: &ObservedDaemonSet, running: &[&Arc<Pod>]) {
         let hash = |pod: &Pod| pod.metadata.labels.get(HASH_LABEL).cloned().unwrap_or_default();
         let (new, old): (Vec<&Arc<Pod>>, Vec<&Arc<Pod>>) =
             running.iter().copied().partition(|pod| hash(pod) == observed.hash);
@@ -108,7 +108,7 @@ impl Plan {
     }
 
     /// The decision as a sentence, for the event log.
-    pub(super) fn sentence(&self, observed: &Observed) -> String {
+    pub(super) fn sentence(&self, observed: &ObservedDaemonSet) -> String {
         let pods: usize = observed.pods.values().map(Vec::len).sum();
         let deed = match (self.create.len(), self.delete.len()) {
             (0, 0) => "nothing to do".to_owned(),

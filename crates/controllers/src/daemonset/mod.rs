@@ -29,7 +29,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use self::backoff::FailedPods;
-use self::observed::Observed;
+use self::observed::ObservedDaemonSet;
 use self::placement::{Placement, Placing};
 use self::template::{daemon_pod, for_node};
 use crate::Config;
@@ -134,7 +134,7 @@ impl Reconciler for Daemons {
         let pods = ownership::claim(pass, set.as_ref(), &selector, pods).await?;
         let history = history::construct(pass, &set, revisions, &pods).await?;
         let now = self.clock.now();
-        let observed = Observed::new(set.clone(), history.hash, &self.nodes.list(), &pods, now);
+        let observed = ObservedDaemonSet::new(set.clone(), history.hash, &self.nodes.list(), &pods, now);
 
         let plan = decide::plan(&observed, &mut |node| self.wait(&set, node));
         pass.decided(|| plan.sentence(&observed));
@@ -156,7 +156,12 @@ impl Daemons {
         self.failed.lock().wait(uid, set.status.observed_generation, node, self.clock.now())
     }
 
-    async fn carry_out(&self, pass: &Pass, observed: &Observed, plan: &decide::Plan) -> Result<(), ReconcileError> {
+    async fn carry_out(
+        &self,
+        pass: &Pass,
+        observed: &ObservedDaemonSet,
+        plan: &decide::Plan,
+    ) -> Result<(), ReconcileError> {
         let set = observed.set.as_ref();
         for (event_type, reason, message) in &plan.events {
             self.events.in_pass(pass).event(set, *event_type, reason, message.as_str());

@@ -14,7 +14,7 @@ use crate::pods::{Availability, availability};
 
 /// A set, its pods by node, and whether each node should run one.
 #[derive(Clone, Debug)]
-pub(super) struct Observed {
+pub(super) struct ObservedDaemonSet {
     pub(super) set: Arc<DaemonSet>,
     /// The hash of the template.
     pub(super) hash: String,
@@ -26,7 +26,7 @@ pub(super) struct Observed {
     pub(super) now: Timestamp,
 }
 
-impl Observed {
+impl ObservedDaemonSet {
     pub(super) fn new(
         set: Arc<DaemonSet>,
         hash: String,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use coracle_api::core_v1::Pod;
 
-use super::observed::Observed;
+use super::observed::ObservedDaemonSet;
 use super::placement::Placement;
 
 /// Nodes to create pods for, and pods to delete. In Kubernetes: `rollingUpdate`.
-pub(super) fn replace(observed: &Observed) -> (Vec<String>, Vec<Arc<Pod>>) {
+pub(super) fn replace(observed: &ObservedDaemonSet) -> (Vec<String>, Vec<Arc<Pod>>) {
     let desired = observed.desired();
     let surge = observed.surge(desired);
     if surge == 0 {
@@ -28,7 +28,7 @@ struct OnNode<'a> {
 
 /// The nodes that have pods or should have one; `None` for a node with several pods of one template, whose surplus is
 /// deleted first.
-fn nodes(observed: &Observed) -> impl Iterator<Item = Option<OnNode<'_>>> {
+fn nodes(observed: &ObservedDaemonSet) -> impl Iterator<Item = Option<OnNode<'_>>> {
     let wanted = observed.placements.iter().filter(|(_, placement)| **placement == Placement::Run);
     let names: BTreeSet<&String> = observed.pods.keys().chain(wanted.map(|(node, _)| node)).collect();
     names.into_iter().map(|node| {
@@ -40,7 +40,7 @@ fn nodes(observed: &Observed) -> impl Iterator<Item = Option<OnNode<'_>>> {
 
 /// Deletes old pods, such that at most `max_unavailable` nodes lack an available pod; the next sync creates their
 /// replacements. An old pod that is not available is always deleted.
-fn one_for_one(observed: &Observed, max_unavailable: i32) -> Vec<Arc<Pod>> {
+fn one_for_one(observed: &ObservedDaemonSet, max_unavailable: i32) -> Vec<Arc<Pod>> {
     let mut unavailable = 0;
     let (mut useless, mut candidates) = (Vec::new(), Vec::new());
     for on_node in nodes(observed) {
@@ -63,7 +63,7 @@ fn one_for_one(observed: &Observed, max_unavailable: i32) -> Vec<Arc<Pod>> {
 
 /// Creates new pods next to old ones, at most `max_surge` next to available ones; an old pod is deleted once the new
 /// one is available. On a node that should not have a pod any more, it is deleted once enough others are available.
-fn side_by_side(observed: &Observed, max_surge: i32, desired: i32) -> (Vec<String>, Vec<Arc<Pod>>) {
+fn side_by_side(observed: &ObservedDaemonSet, max_surge: i32, desired: i32) -> (Vec<String>, Vec<Arc<Pod>>) {
     let (mut surge, mut available) = (0, 0);
     let (mut needed, mut candidates) = (Vec::new(), Vec::new());
     let (mut delete, mut misplaced) = (Vec::new(), Vec::new());

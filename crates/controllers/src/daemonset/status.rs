@@ -2,7 +2,7 @@
 
 use coracle_api::apps_v1::DaemonSetStatus;
 
-use super::observed::Observed;
+use super::observed::ObservedDaemonSet;
 use super::placement::Placement;
 
 /// Copies the counts into a status.
@@ -16,7 +16,7 @@ pub(super) fn put(counted: &DaemonSetStatus, status: &mut DaemonSetStatus) {
 }
 
 /// The counts; of several pods on a node only the first counts.
-pub(super) fn counted(observed: &Observed) -> DaemonSetStatus {
+pub(super) fn counted(observed: &ObservedDaemonSet) -> DaemonSetStatus {
     let observed_generation = observed.set.metadata.generation.unwrap_or(0);
     let mut status = DaemonSetStatus { observed_generation, ..DaemonSetStatus::default() };
     for (node, placement) in &observed.placements {

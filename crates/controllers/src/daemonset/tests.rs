@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use super::decide::{Plan, plan};
-use super::observed::Observed;
+use super::observed::ObservedDaemonSet;
 use super::status::counted;
 use super::template::HASH_LABEL;
 
@@ -54,13 +54,13 @@ fn node(name: &str) -> Arc<Node> {
     Arc::new(node)
 }
 
-fn observed(set: DaemonSet, pods: &[Arc<Pod>]) -> Observed {
+fn observed(set: DaemonSet, pods: &[Arc<Pod>]) -> ObservedDaemonSet {
     let now = parse_time("2026-01-01T01:00:00Z").unwrap();
-    Observed::new(Arc::new(set), "new".to_owned(), &NODES.map(node), pods, now)
+    ObservedDaemonSet::new(Arc::new(set), "new".to_owned(), &NODES.map(node), pods, now)
 }
 
 /// Whom the plan removes, and where it makes pods.
-fn decided(observed: &Observed) -> (Vec<String>, Vec<String>) {
+fn decided(observed: &ObservedDaemonSet) -> (Vec<String>, Vec<String>) {
     let plan = plan(observed, &mut |_| None);
     (names(&plan), plan.create)
 }
@@ -146,7 +146,7 @@ fn an_old_pod_where_none_belongs_stays_until_there_are_enough() {
     closed.spec.taints.push(taint);
     let nodes = [Arc::new(closed), node("beta")];
     let on_closed = pod("old-alpha", "alpha", "old", |_| {});
-    let see = |pods: &[Arc<Pod>]| Observed::new(Arc::new(set(1, 0)), "new".to_owned(), &nodes, pods, now);
+    let see = |pods: &[Arc<Pod>]| ObservedDaemonSet::new(Arc::new(set(1, 0)), "new".to_owned(), &nodes, pods, now);
     let starting = see(&[on_closed.clone(), pod("new-beta", "beta", "new", not_ready)]);
     assert!(decided(&starting).0.is_empty());
     let ready = see(&[on_closed, pod("new-beta", "beta", "new", |_| {})]);

@@ -18,7 +18,7 @@ use crate::conditions::{append, find};
 
 /// What a pass sees.
 #[derive(Clone, Debug)]
-pub(super) struct Observed {
+pub(super) struct ObservedDeployment {
     /// The Deployment.
     pub(super) deployment: Arc<Deployment>,
     /// The sets that the Deployment owns.
@@ -40,7 +40,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The decision as a sentence, for the event log.
-    pub(super) fn sentence(&self, observed: &Observed) -> String {
+    pub(super) fn sentence(&self, observed: &ObservedDeployment) -> String {
         let want = observed.deployment.spec.replicas.unwrap_or(1);
         let see: Vec<String> = observed.sets.iter().map(|set| format!("{} {}", name(set), size(set))).collect();
         let see = if see.is_empty() { "no set".to_owned() } else { see.join(", ") };
@@ -82,7 +82,7 @@ pub(super) enum SetWrite {
 }
 
 /// One step.
-pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
+pub(super) fn plan(observed: &ObservedDeployment, now: Timestamp) -> Plan {
     let rollout = Rollout {
         deployment: &observed.deployment,
         sets: Sets::of(&observed.deployment, observed.sets.clone()),

@@ -29,7 +29,7 @@ use coracle_meta::{LabelSelector, ObjectKey, Resource};
 use futures_util::future::BoxFuture;
 
 use self::conditions::{PROGRESSING, condition, progress_deadline};
-use self::decide::{Observed, SetWrite};
+use self::decide::{ObservedDeployment, SetWrite};
 use self::revision::{is_for, size};
 use crate::Config;
 use crate::again::again;
@@ -109,7 +109,7 @@ impl Reconciler for Deployments {
             |set: &Arc<ReplicaSet>| controlled_by(&self.pods, set.metadata.uid.as_deref().unwrap_or_default());
         let recreates = deployment.spec.strategy.type_ == RECREATE;
         let pods = sets.iter().filter(|_| recreates).flat_map(pods_of).collect();
-        let observed = Observed { deployment: deployment.clone(), sets, pods };
+        let observed = ObservedDeployment { deployment: deployment.clone(), sets, pods };
         let plan = decide::plan(&observed, self.clock.now());
         pass.decided(|| plan.sentence(&observed));
         for write in plan.sets {

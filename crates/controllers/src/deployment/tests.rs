@@ -7,7 +7,7 @@ use coracle_api::apps_v1::{Deployment, ReplicaSet};
 use coracle_meta::parse_time;
 use proptest::prelude::*;
 
-use super::decide::{Observed, SetWrite, plan};
+use super::decide::{ObservedDeployment, SetWrite, plan};
 use super::revision::{REVISION, size};
 
 /// A Deployment with its sets, without an API server between.
@@ -51,7 +51,7 @@ impl World {
 
     /// One pass; false if it did nothing.
     fn step(&mut self) -> bool {
-        let observed = Observed {
+        let observed = ObservedDeployment {
             deployment: Arc::new(self.deployment.clone()),
             sets: self.sets.iter().cloned().map(Arc::new).collect(),
             pods: Vec::new(),

@@ -20,7 +20,7 @@ pub(super) const MANAGER: &str = "endpointslice-controller.k8s.io";
 
 /// What a sync sees in addition to the slices.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Observed<'a> {
+pub(super) struct ObservedService<'a> {
     pub(super) service: &'a Service,
     /// The pods that the Service's selector matches.
     pub(super) pods: &'a [Arc<Pod>],
@@ -95,7 +95,7 @@ fn families(service: &Service) -> Vec<&'static str> {
 }
 
 /// The changes to the slices of one address family.
-pub(super) fn plan(observed: &Observed<'_>, address_type: &str, slices: &[Arc<EndpointSlice>]) -> Plan {
+pub(super) fn plan(observed: &ObservedService<'_>, address_type: &str, slices: &[Arc<EndpointSlice>]) -> Plan {
     let service = observed.service;
     let mut plan = Plan::default();
     if !families(service).contains(&address_type) {
@@ -128,7 +128,7 @@ pub(super) fn plan(observed: &Observed<'_>, address_type: &str, slices: &[Arc<En
 
 /// The wanted endpoints, grouped by their ports.
 fn groups(
-    observed: &Observed<'_>,
+    observed: &ObservedService<'_>,
     address_type: &str,
     failures: &mut Vec<String>,
 ) -> BTreeMap<crate::service_endpoints::PortsKey, Group> {
@@ -251,7 +251,7 @@ mod tests {
     fn writes(service: &Service, pods: &[Pod], slices: &[Arc<EndpointSlice>]) -> (SliceWrites, Vec<String>) {
         let nodes = [("node".to_owned(), Some("zone".to_owned()))].into();
         let pods: Vec<_> = pods.iter().cloned().map(Arc::new).collect();
-        let observed = Observed { service, pods: &pods, nodes: &nodes, max_endpoints: 100 };
+        let observed = ObservedService { service, pods: &pods, nodes: &nodes, max_endpoints: 100 };
         let plan = plan(&observed, "IPv4", slices);
         let failures = plan.failures.clone();
         (plan.into_writes(service, None), failures)

@@ -26,7 +26,7 @@ use coracle_meta::{ObjectKey, Resource};
 use coracle_workqueue::RateLimiter;
 use futures_util::future::BoxFuture;
 
-use self::decide::{MANAGER, Observed};
+use self::decide::{MANAGER, ObservedService};
 use self::zones::Zones;
 use crate::Config;
 use crate::gathering::gathered;
@@ -124,7 +124,8 @@ impl Reconciler for Slices {
             Some((node.key().name, zones::zone_of(&node).map(str::to_owned)))
         };
         let nodes: BTreeMap<_, _> = pods.iter().filter_map(|pod| zone_of(&pod.spec.node_name)).collect();
-        let observed = Observed { service: &service, pods: &pods, nodes: &nodes, max_endpoints: self.max_endpoints };
+        let observed =
+            ObservedService { service: &service, pods: &pods, nodes: &nodes, max_endpoints: self.max_endpoints };
         let mut failures = Vec::new();
         for (address_type, slices) in decide::by_address_type(&service, &slices) {
             let mut plan = decide::plan(&observed, address_type, &slices);
@@ -158,7 +159,7 @@ impl Slices {
         address_type: &'static str,
         plan: &mut decide::Plan,
         slices: &[std::sync::Arc<EndpointSlice>],
-    ) -> Vec<zones::Event> {
+    ) -> Vec<zones::ServiceEvent> {
         plan.consider_unchanged(slices);
         if hints::by_zone(service) {
             let nodes = self.nodes.list();

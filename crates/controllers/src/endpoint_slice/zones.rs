@@ -16,7 +16,7 @@ use super::decide::Plan;
 use super::hints;
 
 /// An event about a Service: type, reason, message.
-pub(super) type Event = (EventType, &'static str, String);
+pub(super) type ServiceEvent = (EventType, &'static str, String);
 
 /// How much more than its share an endpoint may get.
 const OVERLOAD: f64 = 0.2;
@@ -49,7 +49,7 @@ impl Zones {
         family: &'static str,
         nodes: &[Arc<Node>],
         plan: &mut Plan,
-    ) -> Vec<Event> {
+    ) -> Vec<ServiceEvent> {
         match share_out(nodes, plan) {
             Ok(by_zone) => {
                 let mut all = self.hinted.lock();
@@ -70,7 +70,7 @@ impl Zones {
     }
 
     /// Removes the hints of one family.
-    pub(super) fn stop(&self, service: &ObjectKey, family: &'static str) -> Vec<Event> {
+    pub(super) fn stop(&self, service: &ObjectKey, family: &'static str) -> Vec<ServiceEvent> {
         let mut all = self.hinted.lock();
         let Some(hinted) = all.get_mut(service) else { return Vec::new() };
         hinted.by_family.remove(family);

@@ -9,9 +9,9 @@ use coracle_workqueue::WorkQueue;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 
-use super::graph::{FOREGROUND, Graph, ORPHAN, Task, View};
+use super::graph::{FOREGROUND, Graph, NodeSnapshot, ORPHAN, Task};
 use super::identity::Identity;
-use super::objects::{Failure, Objects};
+use super::objects::{LookupFailure, Objects};
 
 /// How many dependents are processed at a time, for owners that may have very many.
 const TOGETHER: usize = 500;
@@ -97,7 +97,7 @@ impl Collector {
         self.events.event_on(reference, EventType::Warning, "OwnerRefInvalidNamespace", message);
     }
 
-    async fn attempt(&self, pass: &Pass, view: &View) -> Result<(), Failure> {
+    async fn attempt(&self, pass: &Pass, view: &NodeSnapshot) -> Result<(), LookupFailure> {
         let (client, item) = (pass.client(), &view.identity);
         if view.being_deleted && !view.deleting_dependents {
             pass.decided(|| "it is being deleted already: nothing to do");
@@ -143,7 +143,7 @@ impl Collector {
 
     /// Removes the finalizer of an owner whose blocking dependents are gone; otherwise queues the dependents. In
     /// Kubernetes: `processDeletingDependentsItem`.
-    async fn finish_foreground(&self, pass: &Pass, view: &View) -> Result<(), Failure> {
+    async fn finish_foreground(&self, pass: &Pass, view: &NodeSnapshot) -> Result<(), LookupFailure> {
         let uid = &view.identity.uid;
         if !self.graph.lock().is_blocked(uid) {
             pass.decided(|| "nothing that it waits for is left: let it go");
@@ -159,7 +159,12 @@ impl Collector {
     }
 
     /// Looks up each owner, live. In Kubernetes: `classifyReferences`.
-    async fn classify(&self, pass: &Pass, item: &Identity, references: &[OwnerReference]) -> Result<Owners, Failure> {
+    async fn classify(
+        &self,
+        pass: &Pass,
+        item: &Identity,
+        references: &[OwnerReference],
+    ) -> Result<Owners, LookupFailure> {
         let mut owners = Owners::default();
         for reference in references {
             match self.owner(pass, item, reference).await? {
@@ -177,7 +182,7 @@ impl Collector {
         pass: &Pass,
         item: &Identity,
         reference: &OwnerReference,
-    ) -> Result<Option<PartialObject>, Failure> {
+    ) -> Result<Option<PartialObject>, LookupFailure> {
         let in_cluster = Identity::referred(reference, "");
         let in_namespace = Identity::referred(reference, &item.namespace);
         {
@@ -195,7 +200,7 @@ impl Collector {
         Ok(found)
     }
 
-    async fn orphan_dependents(&self, pass: &Pass, view: &View) -> Result<(), Failure> {
+    async fn orphan_dependents(&self, pass: &Pass, view: &NodeSnapshot) -> Result<(), LookupFailure> {
         let owner = [view.identity.uid.to_string()];
         let mut after = None;
         loop {
@@ -205,7 +210,7 @@ impl Collector {
             let release = |item| self.objects.remove_owners(pass.client(), item, &owner);
             for result in join_all(dependents.iter().map(release)).await {
                 match result {
-                    Err(Failure::Again(ReconcileError::Call(error))) if error.is_not_found() => {}
+                    Err(LookupFailure::Again(ReconcileError::Call(error))) if error.is_not_found() => {}
                     result => result?,
                 }
             }
@@ -219,8 +224,8 @@ impl Reconciler<Identity> for Deleting {
     async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Action, ReconcileError> {
         let Some(view) = self.0.graph.lock().view(&item.uid) else { return pass.gone() };
         match self.0.attempt(pass, &view).await {
-            Err(Failure::NoNamespace) => Ok(Action::Done),
-            Err(Failure::Again(error)) => Err(error),
+            Err(LookupFailure::NoNamespace) => Ok(Action::Done),
+            Err(LookupFailure::Again(error)) => Err(error),
             // An existing virtual owner will be seen soon by an informer; until then the object is requeued.
             Ok(()) if self.0.graph.lock().is_virtual(&item.uid) => Ok(Action::Requeue),
             Ok(()) => Ok(Action::Done),
@@ -232,8 +237,8 @@ impl Reconciler<Identity> for Orphaning {
     async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Action, ReconcileError> {
         let Some(view) = self.0.graph.lock().view(&item.uid) else { return pass.gone() };
         match self.0.orphan_dependents(pass, &view).await {
-            Err(Failure::Again(error)) => Err(error),
-            Ok(()) | Err(Failure::NoNamespace) => Ok(Action::Done),
+            Err(LookupFailure::Again(error)) => Err(error),
+            Ok(()) | Err(LookupFailure::NoNamespace) => Ok(Action::Done),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coracle_meta::{GroupVersionKind, ObjectMeta, OwnerReference};
 
 use super::identity::{Absent, Identity, Words};
-use super::node::{Node, Owner};
+use super::node::{GraphNode, Owner};
 
 /// The finalizer of an owner that waits until its dependents are deleted.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
@@ -22,7 +22,7 @@ pub(crate) const ORPHAN: &str = "orphan";
 /// `GraphBuilder`.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    nodes: BTreeMap<Arc<str>, Box<Node>>,
+    nodes: BTreeMap<Arc<str>, Box<GraphNode>>,
     words: Words,
     absent: Absent,
 }
@@ -42,7 +42,7 @@ pub(crate) enum Task {
 
 /// A snapshot of a node, for the workers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct View {
+pub(crate) struct NodeSnapshot {
     pub(crate) identity: Identity,
     pub(crate) deleting_dependents: bool,
     pub(crate) being_deleted: bool,
@@ -51,9 +51,9 @@ pub(crate) struct View {
 
 impl Graph {
     /// The node of a uid.
-    pub(crate) fn view(&self, uid: &str) -> Option<View> {
+    pub(crate) fn view(&self, uid: &str) -> Option<NodeSnapshot> {
         let node = self.nodes.get(uid)?;
-        Some(View {
+        Some(NodeSnapshot {
             identity: node.identity.clone(),
             deleting_dependents: node.deleting_dependents,
             being_deleted: node.being_deleted,
@@ -66,7 +66,7 @@ impl Graph {
         self.nodes.get(uid).is_some_and(|node| node.is_virtual)
     }
 
-    fn dependents(&self, uid: &str) -> impl Iterator<Item = &Node> {
+    fn dependents(&self, uid: &str) -> impl Iterator<Item = &GraphNode> {
         let dependents = self.nodes.get(uid).into_iter().flat_map(|node| &node.dependents);
         dependents.filter_map(|uid| self.nodes.get(uid).map(Box::as_ref))
     }
@@ -132,7 +132,7 @@ impl Graph {
                 self.node(&uid).being_deleted = true;
             }
         } else {
-            let mut node = Node::of(identity);
+            let mut node = GraphNode::of(identity);
             node.deleting_dependents = waits_with(meta, FOREGROUND);
             node.being_deleted = meta.is_terminating();
             self.nodes.insert(uid.clone(), Box::new(node));
@@ -179,7 +179,7 @@ impl Graph {
         tasks
     }
 
-    fn node(&mut self, uid: &str) -> &mut Node {
+    fn node(&mut self, uid: &str) -> &mut GraphNode {
         self.nodes.get_mut(uid).expect("the caller found the node")
     }
 
@@ -246,7 +246,7 @@ impl Graph {
             let Some(owner) = self.nodes.get_mut(reference.uid.as_str()) else {
                 let identity = self.words.shared(Identity::referred(reference, &dependent.namespace));
                 tasks.push(Task::Delete(identity.clone()));
-                let mut node = Node::of(identity.clone());
+                let mut node = GraphNode::of(identity.clone());
                 node.is_virtual = true;
                 node.dependents.insert(uid.clone());
                 owners.push(node.named_by(reference));

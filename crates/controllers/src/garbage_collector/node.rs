@@ -7,13 +7,13 @@ use super::identity::Identity;
 
 /// An object of the graph, or a virtual owner.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct GraphNode {
     pub(super) identity: Identity,
     pub(super) owners: Box<[Owner]>,
     /// The uids of its dependents.
     pub(super) dependents: BTreeSet<Arc<str>>,
     /// How dependents name it: the latest form, which nearly all use.
-    named: Option<Arc<Named>>,
+    named: Option<Arc<ReferenceFields>>,
     /// Whether it waits for its dependents to be deleted.
     pub(super) deleting_dependents: bool,
     pub(super) being_deleted: bool,
@@ -23,21 +23,21 @@ pub(super) struct Node {
 /// An owner, as a dependent names it.
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
-    pub(super) named: Arc<Named>,
+    pub(super) named: Arc<ReferenceFields>,
     /// Whether the dependent blocks the owner's foreground deletion.
     pub(super) blocks: bool,
 }
 
 /// The fields of an owner reference.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct ReferenceFields {
     pub(super) uid: Arc<str>,
     api_version: Arc<str>,
     kind: Arc<str>,
     name: Arc<str>,
 }
 
-impl Node {
+impl GraphNode {
     pub(super) fn of(identity: Identity) -> Self {
         Self {
             identity,
@@ -55,7 +55,7 @@ impl Node {
         let named = match &self.named {
             Some(named) if named.says(reference) => named.clone(),
             _ => {
-                let named = Arc::new(Named::of(reference, &self.identity));
+                let named = Arc::new(ReferenceFields::of(reference, &self.identity));
                 self.named = Some(named.clone());
                 named
             }
@@ -91,18 +91,18 @@ impl Node {
 impl Owner {
     /// An owner without a node.
     pub(super) fn of(reference: &OwnerReference) -> Self {
-        Node::of(Identity::referred(reference, "")).named_by(reference)
+        GraphNode::of(Identity::referred(reference, "")).named_by(reference)
     }
 
     /// Whether it names this object, in any namespace. In Kubernetes: `ownerReferenceMatchesCoordinates`.
     pub(super) fn is(&self, identity: &Identity) -> bool {
-        let Named { uid, api_version, kind, name } = &*self.named;
+        let ReferenceFields { uid, api_version, kind, name } = &*self.named;
         (uid, name, kind, api_version) == (&identity.uid, &identity.name, &identity.kind, &identity.api_version)
     }
 
     /// The owner's identity, if it is in this namespace.
     pub(super) fn within(&self, namespace: &Arc<str>) -> Identity {
-        let Named { uid, api_version, kind, name } = &*self.named;
+        let ReferenceFields { uid, api_version, kind, name } = &*self.named;
         Identity {
             uid: uid.clone(),
             api_version: api_version.clone(),
@@ -113,7 +113,7 @@ impl Owner {
     }
 }
 
-impl Named {
+impl ReferenceFields {
     fn of(reference: &OwnerReference, owner: &Identity) -> Self {
         let word = |said: &str, known: &Arc<str>| if **known == *said { known.clone() } else { said.into() };
         Self {
@@ -138,6 +138,6 @@ mod tests {
 
     #[test]
     fn a_node_of_the_graph_uses_little_memory() {
-        assert!(size_of::<Node>() <= 144, "{} bytes", size_of::<Node>());
+        assert!(size_of::<GraphNode>() <= 144, "{} bytes", size_of::<GraphNode>());
     }
 }

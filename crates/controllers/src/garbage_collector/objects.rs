@@ -18,14 +18,14 @@ pub(crate) struct Objects {
 
 /// Why an object could not be examined.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum LookupFailure {
     /// It is cluster-scoped and names a namespaced owner: the namespace is unknown.
     NoNamespace,
     /// It failed; to be retried.
     Again(ReconcileError),
 }
 
-impl<E: Into<ReconcileError>> From<E> for Failure {
+impl<E: Into<ReconcileError>> From<E> for LookupFailure {
     fn from(error: E) -> Self {
         Self::Again(error.into())
     }
@@ -54,10 +54,10 @@ impl Objects {
     }
 
     /// The object as it is now; `None` if it is gone or another object has its name.
-    pub(crate) async fn get(&self, client: &Client, item: &Identity) -> Result<Option<PartialObject>, Failure> {
+    pub(crate) async fn get(&self, client: &Client, item: &Identity) -> Result<Option<PartialObject>, LookupFailure> {
         let (api, key, scope) = self.find(client, item)?;
         if scope == Scope::Namespaced && key.namespace.is_empty() {
-            return Err(Failure::NoNamespace);
+            return Err(LookupFailure::NoNamespace);
         }
         let found = api.find(&key).await?;
         Ok(found.filter(|object| object.metadata.uid.as_deref() == Some(&item.uid)))
@@ -71,7 +71,7 @@ impl Objects {
         item: &Identity,
         latest: &PartialObject,
         policy: Propagation,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LookupFailure> {
         let (api, key, _) = self.find(client, item)?;
         let version = latest.metadata.resource_version.clone().unwrap_or_default();
         let params = DeleteParams::propagating(policy).with_uid(&*item.uid);
@@ -87,12 +87,17 @@ impl Objects {
                 api.delete(&key, &params).await?;
                 Ok(())
             }
-            deleted => deleted.map(drop).map_err(Failure::from),
+            deleted => deleted.map(drop).map_err(LookupFailure::from),
         }
     }
 
     /// Removes owners from the object's references. In Kubernetes: `GenerateDeleteOwnerRefStrategicMergeBytes`.
-    pub(crate) async fn remove_owners(&self, client: &Client, item: &Identity, uids: &[String]) -> Result<(), Failure> {
+    pub(crate) async fn remove_owners(
+        &self,
+        client: &Client,
+        item: &Identity,
+        uids: &[String],
+    ) -> Result<(), LookupFailure> {
         let references: Vec<_> = uids.iter().map(|uid| json!({"$patch": "delete", "uid": uid})).collect();
         let patch = json!({"metadata": {"ownerReferences": references, "uid": &*item.uid}});
         self.patch_owners(client, item, patch, |owners| owners.retain(|owner| !uids.contains(&owner.uid))).await
@@ -104,7 +109,7 @@ impl Objects {
         client: &Client,
         item: &Identity,
         owners: &[OwnerReference],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LookupFailure> {
         let blocking = owners.iter().filter(|owner| owner.block_owner_deletion == Some(true)).cloned();
         let unblocked: Vec<_> = blocking.map(unblocked).collect();
         let patch = json!({"metadata": {"ownerReferences": unblocked, "uid": &*item.uid}});
@@ -121,11 +126,11 @@ impl Objects {
         item: &Identity,
         strategic: Value,
         change: impl FnOnce(&mut Vec<OwnerReference>),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LookupFailure> {
         let (api, key, _) = self.find(client, item)?;
         match api.patch(&key, &Patch::Strategic(strategic)).await {
             Err(error) if error.status().is_some_and(|status| status.code == 415) => {}
-            patched => return patched.map(drop).map_err(Failure::from),
+            patched => return patched.map(drop).map_err(LookupFailure::from),
         }
         let mut live = api.get(&key).await?;
         change(&mut live.metadata.owner_references);
@@ -143,7 +148,7 @@ impl Objects {
         client: &Client,
         item: &Identity,
         finalizer: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LookupFailure> {
         let mut conflict: Option<Error> = None;
         for _ in 0..MAX_CONFLICTS {
             let Some(live) = self.get(client, item).await? else { return Ok(()) };
@@ -157,7 +162,7 @@ impl Objects {
             match api.patch(&key, &Patch::Merge(patch)).await {
                 Err(error) if error.is_conflict() => conflict = Some(error),
                 Err(error) if error.is_not_found() => return Ok(()),
-                patched => return patched.map(drop).map_err(Failure::from),
+                patched => return patched.map(drop).map_err(LookupFailure::from),
             }
         }
         conflict.map_or(Ok(()), |error| Err(error.into()))

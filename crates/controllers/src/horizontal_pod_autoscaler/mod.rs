@@ -30,7 +30,7 @@ use jiff::SignedDuration;
 use parking_lot::Mutex;
 
 use self::bounds::{Bounds, Memory};
-use self::proposals::Source;
+use self::proposals::MetricsReader;
 use self::replicas::{Target, Tolerances};
 use self::status::{ABLE, ACTIVE, Draft, LIMITED};
 use crate::Config;
@@ -234,7 +234,7 @@ impl Round<'_> {
     async fn asked(&self, scale: &Scale, draft: &mut Draft) -> Result<(i32, String), String> {
         let selector = self.selector(scale, draft)?;
         let target = self.measured(scale, &selector);
-        let source = Source {
+        let source = MetricsReader {
             client: self.pass.client(),
             kinds: &self.all.kinds,
             namespace: &self.key.namespace,

@@ -16,7 +16,7 @@ use crate::scaled_kinds::ScaledKinds;
 
 /// The recommendation of a metric.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct Recommendation {
     pub(super) replicas: i32,
     /// The metric as events name it.
     pub(super) name: String,
@@ -25,7 +25,7 @@ pub(super) struct Asked {
 
 /// Why a metric has no recommendation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(super) struct MetricFailure {
     /// The reason of the condition.
     pub(super) reason: &'static str,
     pub(super) why: String,
@@ -35,7 +35,7 @@ pub(super) struct Failure {
 
 /// Reads metrics for one autoscaler.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
+pub(super) struct MetricsReader<'a> {
     pub(super) client: &'a Client,
     pub(super) kinds: &'a ScaledKinds,
     pub(super) namespace: &'a str,
@@ -43,11 +43,11 @@ pub(super) struct Source<'a> {
     pub(super) selector: &'a str,
 }
 
-impl Source<'_> {
+impl MetricsReader<'_> {
     /// The recommendation of a metric for a target.
-    pub(super) async fn ask(&self, target: &Target, spec: &MetricSpec) -> Result<Asked, Failure> {
+    pub(super) async fn ask(&self, target: &Target, spec: &MetricSpec) -> Result<Recommendation, MetricFailure> {
         let failure = |reason, what: String| {
-            move |why: String| Failure { reason, told: format!("failed to get {what}: {why}"), why }
+            move |why: String| MetricFailure { reason, told: format!("failed to get {what}: {why}"), why }
         };
         match spec.type_.as_str() {
             "Resource" => {
@@ -75,26 +75,30 @@ impl Source<'_> {
             }
             other => {
                 let why = format!("unknown metric source type {other:?}");
-                Err(Failure { reason: "InvalidMetricSourceType", told: why.clone(), why })
+                Err(MetricFailure { reason: "InvalidMetricSourceType", told: why.clone(), why })
             }
         }
     }
 
-    async fn resource(&self, target: &Target, spec: &MetricSpec) -> Result<Asked, String> {
+    async fn resource(&self, target: &Target, spec: &MetricSpec) -> Result<Recommendation, String> {
         let resource = spec.resource.as_deref().ok_or_else(no_target)?;
         let (replicas, name, current) =
             self.usage(target, &resource.target, &resource.name, "", "resource utilization").await?;
         let status = ResourceMetricStatus { name: resource.name.clone(), current, ..Default::default() };
-        Ok(Asked { replicas, name, status: MetricStatus { resource: Some(Box::new(status)), ..typed(spec) } })
+        Ok(Recommendation { replicas, name, status: MetricStatus { resource: Some(Box::new(status)), ..typed(spec) } })
     }
 
-    async fn container(&self, target: &Target, spec: &MetricSpec) -> Result<Asked, String> {
+    async fn container(&self, target: &Target, spec: &MetricSpec) -> Result<Recommendation, String> {
         let of = spec.container_resource.as_deref().ok_or_else(no_target)?;
         let what = "container resource utilization";
         let (replicas, name, current) = self.usage(target, &of.target, &of.name, &of.container, what).await?;
         let (container, of_name) = (of.container.clone(), of.name.clone());
         let status = ContainerResourceMetricStatus { container, name: of_name, current, ..Default::default() };
-        Ok(Asked { replicas, name, status: MetricStatus { container_resource: Some(Box::new(status)), ..typed(spec) } })
+        Ok(Recommendation {
+            replicas,
+            name,
+            status: MetricStatus { container_resource: Some(Box::new(status)), ..typed(spec) },
+        })
     }
 
     /// The resource usage of the pods, against an amount or against their requests.
@@ -128,7 +132,7 @@ impl Source<'_> {
         Ok((proposal.replicas, name, shown(proposal, resource)))
     }
 
-    async fn pods(&self, target: &Target, spec: &MetricSpec) -> Result<Asked, String> {
+    async fn pods(&self, target: &Target, spec: &MetricSpec) -> Result<Recommendation, String> {
         let pods = spec.pods.as_deref().ok_or("invalid pods metric source")?;
         let average = pods.target.average_value.ok_or("invalid pods metric source: no average value target was set")?;
         let (metric, selector) = (&pods.metric, selector_of(&pods.metric)?);
@@ -138,10 +142,10 @@ impl Source<'_> {
         let status = PodsMetricStatus { metric: metric.clone(), current: shown(proposal, ""), ..Default::default() };
         let name = format!("pods metric {}", metric.name);
         let status = MetricStatus { pods: Some(Box::new(status)), ..typed(spec) };
-        Ok(Asked { replicas: proposal.replicas, name, status })
+        Ok(Recommendation { replicas: proposal.replicas, name, status })
     }
 
-    async fn object(&self, target: &Target, spec: &MetricSpec) -> Result<Asked, String> {
+    async fn object(&self, target: &Target, spec: &MetricSpec) -> Result<Recommendation, String> {
         let invalid = "invalid object metric source: neither a value target nor an average value target was set";
         let object = spec.object.as_deref().ok_or(invalid)?;
         let (metric, described) = (&object.metric, &object.described_object);
@@ -170,10 +174,10 @@ impl Source<'_> {
         let (described_object, metric) = (described.clone(), metric.clone());
         let status = ObjectMetricStatus { described_object, metric, current, ..Default::default() };
         let status = MetricStatus { object: Some(Box::new(status)), ..typed(spec) };
-        Ok(Asked { replicas: proposal.replicas, name, status })
+        Ok(Recommendation { replicas: proposal.replicas, name, status })
     }
 
-    async fn external(&self, target: &Target, spec: &MetricSpec) -> Result<Asked, String> {
+    async fn external(&self, target: &Target, spec: &MetricSpec) -> Result<Recommendation, String> {
         let invalid = "invalid external metric source: neither a value target nor an average value target was set";
         let external = spec.external.as_deref().ok_or(invalid)?;
         let metric = &external.metric;
@@ -196,7 +200,7 @@ impl Source<'_> {
         };
         let status = ExternalMetricStatus { metric: metric.clone(), current, ..Default::default() };
         let status = MetricStatus { external: Some(Box::new(status)), ..typed(spec) };
-        Ok(Asked { replicas: proposal.replicas, name: external_name(metric), status })
+        Ok(Recommendation { replicas: proposal.replicas, name: external_name(metric), status })
     }
 }
 

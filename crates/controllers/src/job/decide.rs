@@ -10,8 +10,8 @@ use jiff::SignedDuration;
 use super::backoff::left_for_index;
 use super::conditions::{Ending, FAILURE_TARGET, SUCCESS_CRITERIA_MET};
 use super::pod::{completions, has_failed, index, is_ending, is_indexed, replaces_only_failed, usefulness};
-use super::policy::{Verdict, fulfilled, verdict};
-use super::view::View;
+use super::policy::{FailurePolicyAction, fulfilled, verdict};
+use super::view::JobView;
 use crate::conditions::find;
 
 /// How many pods a pass creates or deletes at most. In Kubernetes: `MaxPodCreateDeletePerSync`.
@@ -48,7 +48,7 @@ pub(super) enum Pods {
     End(Vec<Arc<Pod>>),
 }
 
-pub(super) fn plan(view: &View) -> Plan {
+pub(super) fn plan(view: &JobView) -> Plan {
     if let Some(ending) = ending(view) {
         return Plan { ending: Some(ending), pods: Pods::End(view.active.clone()), again: None };
     }
@@ -61,7 +61,7 @@ pub(super) fn plan(view: &View) -> Plan {
 }
 
 /// How the Job ends, except by completion: that depends on the pods of this pass.
-fn ending(view: &View) -> Option<Ending> {
+fn ending(view: &JobView) -> Option<Ending> {
     let job = &view.job;
     let said = |type_: &str| find(&job.status.conditions, type_).filter(|condition| condition.status == "True");
     if let Some(met) = said(SUCCESS_CRITERIA_MET) {
@@ -72,8 +72,8 @@ fn ending(view: &View) -> Option<Ending> {
     }
     let failed_pods = view.pods.iter().filter(|pod| has_failed(pod, job));
     let by_policy = failed_pods.map(|pod| verdict(job, pod)).find_map(|verdict| match verdict {
-        Verdict::FailJob(message) => Some(message),
-        Verdict::Count | Verdict::Ignore | Verdict::FailIndex => None,
+        FailurePolicyAction::FailJob(message) => Some(message),
+        FailurePolicyAction::Count | FailurePolicyAction::Ignore | FailurePolicyAction::FailIndex => None,
     });
     if let Some(message) = by_policy {
         return Some(Ending::failed("PodFailurePolicy", message));
@@ -102,7 +102,7 @@ fn ending(view: &View) -> Option<Ending> {
 }
 
 /// In-place container restarts count as failures. In Kubernetes: `pastBackoffLimitOnFailure`.
-fn restarts_exceed(view: &View) -> bool {
+fn restarts_exceed(view: &JobView) -> bool {
     if view.job.spec.template.spec.restart_policy != "OnFailure" {
         return false;
     }
@@ -114,7 +114,7 @@ fn restarts_exceed(view: &View) -> bool {
 }
 
 /// The remaining active deadline, if there is one.
-fn time_left(view: &View) -> Option<SignedDuration> {
+fn time_left(view: &JobView) -> Option<SignedDuration> {
     let seconds = view.job.spec.active_deadline_seconds.filter(|_| !view.is_suspended())?;
     // A Job that starts with this pass has its full deadline.
     let started = view.job.status.start_time.as_deref().and_then(parse_time).unwrap_or(view.now);
@@ -122,7 +122,7 @@ fn time_left(view: &View) -> Option<SignedDuration> {
 }
 
 /// In Kubernetes: `manageJob`.
-fn manage(view: &View) -> (Pods, Option<SignedDuration>) {
+fn manage(view: &JobView) -> (Pods, Option<SignedDuration>) {
     let job = &view.job;
     let active = view.active.len();
     if view.is_suspended() {
@@ -169,7 +169,7 @@ fn manage(view: &View) -> (Pods, Option<SignedDuration>) {
 }
 
 /// The first indexes without a pod that have neither succeeded nor failed. In Kubernetes: `firstPendingIndexes`.
-fn pending(view: &View, count: usize) -> Vec<u64> {
+fn pending(view: &JobView, count: usize) -> Vec<u64> {
     let busy = view.pods.iter().filter(|pod| pod.is_active() || (replaces_only_failed(&view.job) && is_ending(pod)));
     let taken = view.succeeded_indexes.union(&busy.filter_map(|pod| index(pod)).collect());
     let taken = view.failed_indexes.as_ref().map_or(taken.clone(), |failed| taken.union(failed));
@@ -178,7 +178,7 @@ fn pending(view: &View, count: usize) -> Vec<u64> {
 
 /// At least this many active pods to delete, the least useful first. With indexes: before them the pods without an
 /// index, with a duplicate index, or with an index that is out of range. In Kubernetes: `activePodsForRemoval`.
-fn superfluous(view: &View, at_least: usize) -> Vec<Arc<Pod>> {
+fn superfluous(view: &JobView, at_least: usize) -> Vec<Arc<Pod>> {
     let mut left = view.active.clone();
     let mut remove = Vec::new();
     if is_indexed(&view.job) {
@@ -197,7 +197,7 @@ fn superfluous(view: &View, at_least: usize) -> Vec<Arc<Pod>> {
 
 impl Plan {
     /// The decision as a sentence, for the event log.
-    pub(super) fn sentence(&self, view: &View) -> String {
+    pub(super) fn sentence(&self, view: &JobView) -> String {
         let seen = format!("see {} active, {} succeeded, {} failed", view.active.len(), view.succeeded, view.failed);
         let deed = match (&self.ending, &self.pods) {
             (Some(Ending { reason, .. }), _) => format!("it ends, {reason}: delete {}", view.active.len()),

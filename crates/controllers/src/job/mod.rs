@@ -40,8 +40,8 @@ use self::decide::{Plan, Pods};
 use self::pod::{FINALIZER, has_finalizer, is_managed_elsewhere, uid};
 use self::release::release;
 use self::template::{job_pod, with_index};
-use self::tracking::{Done, Told, Tracking};
-use self::view::View;
+use self::tracking::{Done, JobEvent, Tracking};
+use self::view::JobView;
 use crate::Config;
 use crate::again::again;
 use crate::index::{candidates_of, index_by_controller};
@@ -130,7 +130,7 @@ impl Reconciler for Jobs {
             return pass.done(|| "its completion mode is unknown: nothing to do");
         }
         let pods = self.claim(pass, &job).await?;
-        let view = View::of(job.clone(), pods, self.failures_of(&job), self.clock.now());
+        let view = JobView::of(job.clone(), pods, self.failures_of(&job), self.clock.now());
         let plan = decide::plan(&view);
         pass.decided(|| plan.sentence(&view));
         let (done, failure) = self.carry_out(pass, &view, &plan).await;
@@ -168,7 +168,7 @@ impl Jobs {
     }
 
     /// Creates and deletes pods; returns the result and the first error.
-    async fn carry_out(&self, pass: &Pass, view: &View, plan: &Plan) -> (Done, Option<ReconcileError>) {
+    async fn carry_out(&self, pass: &Pass, view: &JobView, plan: &Plan) -> (Done, Option<ReconcileError>) {
         let control = PodControl::new(pass, &self.events, view.job.as_ref());
         let mut done = Done::nothing(view);
         let mut failure = None;
@@ -212,7 +212,7 @@ impl Jobs {
     }
 
     /// Counts terminated pods, in two status writes with the removal of the finalizers between them.
-    async fn track(&self, pass: &Pass, view: &View, mut tracking: Tracking) -> Result<(), ReconcileError> {
+    async fn track(&self, pass: &Pass, view: &JobView, mut tracking: Tracking) -> Result<(), ReconcileError> {
         let Some(job) = write(pass, view.job.as_ref(), &tracking).await? else { return Ok(()) };
         self.failures.lock().insert(job.key(), (job.metadata.uid.clone(), view.failures));
         let released = join_all(tracking.release.iter().map(|pod| release(pass, pod))).await;
@@ -225,14 +225,14 @@ impl Jobs {
         failure.map_or(Ok(()), Err)
     }
 
-    fn tell(&self, pass: &Pass, job: &Job, events: &[Told]) {
+    fn tell(&self, pass: &Pass, job: &Job, events: &[JobEvent]) {
         for (event_type, reason, message) in events {
             self.events.in_pass(pass).event(job, *event_type, reason, message.as_str());
         }
     }
 }
 
-fn pods_for(view: &View, indexes: &[Option<u64>]) -> Result<Vec<Pod>, ReconcileError> {
+fn pods_for(view: &JobView, indexes: &[Option<u64>]) -> Result<Vec<Pod>, ReconcileError> {
     let (job, pod) = (view.job.as_ref(), job_pod(&view.job)?);
     let pod_for = |index: &Option<u64>| match index {
         Some(index) => with_index(pod.clone(), job, *index, view.kept.get(index).map(Arc::as_ref)),

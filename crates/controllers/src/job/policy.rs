@@ -8,7 +8,7 @@ use super::pod::completions;
 
 /// What the failure policy decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum FailurePolicyAction {
     /// It counts.
     Count,
     /// It does not.
@@ -19,14 +19,14 @@ pub(super) enum Verdict {
     FailJob(String),
 }
 
-impl Verdict {
+impl FailurePolicyAction {
     pub(super) fn counts(&self) -> bool {
         *self != Self::Ignore
     }
 }
 
 /// The first matching rule decides. In Kubernetes: `matchPodFailurePolicy`.
-pub(super) fn verdict(job: &Job, pod: &Pod) -> Verdict {
+pub(super) fn verdict(job: &Job, pod: &Pod) -> FailurePolicyAction {
     let rules = job.spec.pod_failure_policy.as_deref().map(|policy| policy.rules.as_slice()).unwrap_or_default();
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
     let decided = rules.iter().enumerate().find_map(|(index, rule)| {
@@ -42,14 +42,16 @@ pub(super) fn verdict(job: &Job, pod: &Pod) -> Verdict {
             }
         };
         match rule.action.as_str() {
-            "Ignore" => Some(Verdict::Ignore),
-            "FailIndex" => Some(Verdict::FailIndex),
-            "Count" => Some(Verdict::Count),
-            "FailJob" => Some(Verdict::FailJob(format!("{because} matching {} rule at index {index}", rule.action))),
+            "Ignore" => Some(FailurePolicyAction::Ignore),
+            "FailIndex" => Some(FailurePolicyAction::FailIndex),
+            "Count" => Some(FailurePolicyAction::Count),
+            "FailJob" => {
+                Some(FailurePolicyAction::FailJob(format!("{because} matching {} rule at index {index}", rule.action)))
+            }
             _ => None,
         }
     });
-    decided.unwrap_or(Verdict::Count)
+    decided.unwrap_or(FailurePolicyAction::Count)
 }
 
 /// The container that exited with one of the codes, and the code.

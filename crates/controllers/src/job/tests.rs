@@ -14,7 +14,7 @@ use super::backoff::Failures;
 use super::decide::{Plan, Pods, plan};
 use super::pod::{FAILURES, FINALIZER, INDEX};
 use super::tracking::{Done, Tracking};
-use super::view::View;
+use super::view::JobView;
 use crate::conditions::{find, is_true};
 
 fn now() -> Timestamp {
@@ -65,9 +65,9 @@ fn exits(mut pod: Pod, code: i32) -> Pod {
     pod
 }
 
-fn see(job: &Job, pods: &[Pod]) -> View {
+fn see(job: &Job, pods: &[Pod]) -> JobView {
     let pods = pods.iter().cloned().map(Arc::new).collect();
-    View::of(Arc::new(job.clone()), pods, Failures::default(), now())
+    JobView::of(Arc::new(job.clone()), pods, Failures::default(), now())
 }
 
 fn ends(job: &Job, pods: &[Pod]) -> Option<(String, String)> {
@@ -79,7 +79,7 @@ fn names(pods: &[Arc<Pod>]) -> Vec<&str> {
 }
 
 /// The status before finalizers go, whose finalizers go, and the status when all have gone.
-fn track(view: &View, plan: &Plan) -> (Tracking, Vec<String>, Tracking) {
+fn track(view: &JobView, plan: &Plan) -> (Tracking, Vec<String>, Tracking) {
     let mut done = Done::nothing(view);
     if let Pods::End(pods) = &plan.pods {
         done.active -= pods.len() as i32;

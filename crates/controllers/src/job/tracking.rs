@@ -19,7 +19,7 @@ use super::decide::{Plan, Pods};
 use super::indexes::Indexes;
 use super::pod::{has_failed, has_finalizer, index, is_indexed, uid, valid_index};
 use super::policy::verdict;
-use super::view::View;
+use super::view::JobView;
 use crate::conditions::is_true;
 
 /// The maximum number of uncounted pods in a status. In Kubernetes: `MaxUncountedPods`.
@@ -38,7 +38,7 @@ pub(super) struct Done {
 }
 
 impl Done {
-    pub(super) fn nothing(view: &View) -> Self {
+    pub(super) fn nothing(view: &JobView) -> Self {
         Self {
             active: view.active.len() as i32,
             ready: view.ready,
@@ -50,7 +50,7 @@ impl Done {
 }
 
 /// An event of the Job.
-pub(super) type Told = (EventType, String, String);
+pub(super) type JobEvent = (EventType, String, String);
 
 /// The status while it is computed.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub(super) struct Tracking {
 
 impl Tracking {
     /// The status to write before finalizers are removed, and events.
-    pub(super) fn begin(view: &View, plan: &Plan, done: &Done) -> (Self, Vec<Told>) {
+    pub(super) fn begin(view: &JobView, plan: &Plan, done: &Done) -> (Self, Vec<JobEvent>) {
         let held = view.pods.iter().filter(|pod| has_finalizer(pod) && !done.released.contains(uid(pod)));
         let held = held.map(|pod| uid(pod).to_owned()).collect();
         let mut status = view.job.status.clone();
@@ -99,7 +99,7 @@ impl Tracking {
     }
 
     /// A resumed Job gets its full active deadline again.
-    fn suspend_or_resume(&mut self, view: &View) -> Option<Told> {
+    fn suspend_or_resume(&mut self, view: &JobView) -> Option<JobEvent> {
         let (status, reason, event, message) = if view.is_suspended() {
             ("True", "JobSuspended", "Suspended", "Job suspended")
         } else {
@@ -116,7 +116,7 @@ impl Tracking {
     }
 
     /// Records the terminated pods, and that their finalizers may be removed.
-    fn note_ended(&mut self, view: &View) {
+    fn note_ended(&mut self, view: &JobView) {
         let job = &view.job;
         let seen = job.status.uncounted_terminated_pods.as_deref().cloned().unwrap_or_default();
         let uncounted = self.status.uncounted_terminated_pods.get_or_insert_default();
@@ -178,7 +178,7 @@ impl Tracking {
     }
 
     /// Sets the final condition, if the Job has ended: when all pods are counted, and none is terminating any more.
-    pub(super) fn finish(&mut self, view: &View) -> Vec<Told> {
+    pub(super) fn finish(&mut self, view: &JobView) -> Vec<JobEvent> {
         let uncounted = self.status.uncounted_terminated_pods.as_deref();
         let counted = uncounted.is_none_or(|pods| pods.succeeded.is_empty() && pods.failed.is_empty());
         let Some(ending) = self.ending.as_ref().filter(|_| counted && self.all_counted) else { return Vec::new() };
@@ -200,7 +200,7 @@ impl Tracking {
 }
 
 /// Whether all completions have succeeded, or, without `completions`, one pod has succeeded and none runs any more.
-fn is_complete(view: &View, done: &Done) -> bool {
+fn is_complete(view: &JobView, done: &Done) -> bool {
     let enough = match view.job.spec.completions {
         None => view.succeeded > 0,
         Some(completions) => u64::try_from(completions).is_ok_and(|completions| view.succeeded >= completions),
@@ -209,7 +209,7 @@ fn is_complete(view: &View, done: &Done) -> bool {
 }
 
 /// Whether a pod may lose its finalizer. In Kubernetes: `canRemoveFinalizer`.
-fn may_go(view: &View, ending: Option<&Ending>, pod: &Pod, failed: bool) -> bool {
+fn may_go(view: &JobView, ending: Option<&Ending>, pod: &Pod, failed: bool) -> bool {
     let job: &Job = &view.job;
     let is_kept = || {
         let kept = index(pod).and_then(|index| view.kept.get(&index));

@@ -13,11 +13,11 @@ use super::pod::{
     all_failures_before, completions, failures_before, finished_at, has_failed, has_finalizer, index, is_ending,
     is_indexed, uid, valid_index,
 };
-use super::policy::{Verdict, verdict};
+use super::policy::{FailurePolicyAction, verdict};
 
 /// A Job, its pods, and what follows from them.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct JobView {
     pub(super) job: Arc<Job>,
     /// The Job's pods; with indexes, ordered by index.
     pub(super) pods: Vec<Arc<Pod>>,
@@ -42,7 +42,7 @@ pub(super) struct View {
     pub(super) now: Timestamp,
 }
 
-impl View {
+impl JobView {
     /// `failures` are those before the pods whose termination is seen for the first time.
     pub(super) fn of(job: Arc<Job>, mut pods: Vec<Arc<Pod>>, failures: Failures, now: Timestamp) -> Self {
         if is_indexed(&job) {
@@ -99,7 +99,7 @@ impl View {
             let has_failed_for_good = |pod: &Pod| {
                 has_failed(pod, &self.job)
                     && match verdict(&self.job, pod) {
-                        Verdict::FailIndex => true,
+                        FailurePolicyAction::FailIndex => true,
                         verdict => verdict.counts() && failures_before(pod).0 >= limit,
                     }
             };

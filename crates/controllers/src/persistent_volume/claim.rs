@@ -11,7 +11,7 @@ use crate::volumes::{BIND_COMPLETED, BOUND_BY_CONTROLLER, IN_TREE_PREFIX, SELECT
 
 /// What a sync sees of a claim.
 #[derive(Debug)]
-pub(super) struct Observed<'a> {
+pub(super) struct ObservedClaim<'a> {
     pub(super) claim: &'a PersistentVolumeClaim,
     pub(super) volumes: &'a [Arc<PersistentVolume>],
     pub(super) classes: &'a [Arc<StorageClass>],
@@ -20,11 +20,11 @@ pub(super) struct Observed<'a> {
 }
 
 /// An event: type, reason, message.
-pub(super) type Told = (EventType, &'static str, String);
+pub(super) type ClaimEvent = (EventType, &'static str, String);
 
 /// What to do for a claim.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum ClaimStep {
     /// Bind it to this volume, or complete the binding.
     Bind(Arc<PersistentVolume>),
     /// Set the default class.
@@ -32,9 +32,9 @@ pub(super) enum Step {
     /// Let this provisioner create a volume.
     Provision(String),
     /// Set it to pending, and report why.
-    Wait(Option<Told>),
+    Wait(Option<ClaimEvent>),
     /// Report why it cannot be processed, and leave it unchanged.
-    Refuse(Told),
+    Refuse(ClaimEvent),
     /// Set its phase to lost, unless it is already.
     Lose(&'static str, &'static str),
 }
@@ -43,7 +43,7 @@ pub(super) enum Step {
 ///
 /// # Errors
 /// If the claim or its class is malformed.
-pub(super) fn step(observed: &Observed<'_>) -> Result<Step, String> {
+pub(super) fn step(observed: &ObservedClaim<'_>) -> Result<ClaimStep, String> {
     let claim = observed.claim;
     let name = claim.spec.volume_name.as_str();
     let volume = observed.volumes.iter().find(|volume| volume.metadata.name.as_deref() == Some(name));
@@ -51,49 +51,50 @@ pub(super) fn step(observed: &Observed<'_>) -> Result<Step, String> {
     match (is_bound, name.is_empty(), volume) {
         (false, true, _) => choose(observed),
         (false, false, volume) => Ok(requested(claim, volume)),
-        (true, true, _) => Ok(Step::Lose(
+        (true, true, _) => Ok(ClaimStep::Lose(
             "ClaimLost",
             "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!",
         )),
         (true, false, None) => {
-            Ok(Step::Lose("ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!"))
+            Ok(ClaimStep::Lose("ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!"))
         }
         (true, false, Some(volume)) => Ok(match &volume.spec.claim_ref {
-            Some(reference) if Some(&reference.uid) != claim.metadata.uid.as_ref() => {
-                Step::Lose("ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly")
-            }
-            _ => Step::Bind(volume.clone()),
+            Some(reference) if Some(&reference.uid) != claim.metadata.uid.as_ref() => ClaimStep::Lose(
+                "ClaimMisbound",
+                "Two claims are bound to the same volume, this one is bound incorrectly",
+            ),
+            _ => ClaimStep::Bind(volume.clone()),
         }),
     }
 }
 
 /// The claim names a volume.
-fn requested(claim: &PersistentVolumeClaim, volume: Option<&Arc<PersistentVolume>>) -> Step {
-    let Some(volume) = volume else { return Step::Wait(None) };
+fn requested(claim: &PersistentVolumeClaim, volume: Option<&Arc<PersistentVolume>>) -> ClaimStep {
+    let Some(volume) = volume else { return ClaimStep::Wait(None) };
     let name = volume.metadata.name.as_deref().unwrap_or_default();
     if volume.spec.claim_ref.is_none() {
         return match mismatch(volume, claim) {
-            None => Step::Bind(volume.clone()),
+            None => ClaimStep::Bind(volume.clone()),
             Some(why) => {
                 let message = format!("Cannot bind to requested volume {name:?}: {why}");
-                Step::Wait(Some((EventType::Warning, "VolumeMismatch", message)))
+                ClaimStep::Wait(Some((EventType::Warning, "VolumeMismatch", message)))
             }
         };
     }
     if volume.is_for(claim) {
-        return Step::Bind(volume.clone());
+        return ClaimStep::Bind(volume.clone());
     }
     let told = (EventType::Warning, "FailedBinding", format!("volume {name:?} already bound to a different claim."));
     // A claim that the controller itself has bound should never get here, so it is left unchanged.
     if claim.metadata.annotations.contains_key(BOUND_BY_CONTROLLER) {
-        Step::Refuse(told)
+        ClaimStep::Refuse(told)
     } else {
-        Step::Wait(Some(told))
+        ClaimStep::Wait(Some(told))
     }
 }
 
 /// The claim does not name a volume, so the controller chooses.
-fn choose(observed: &Observed<'_>) -> Result<Step, String> {
+fn choose(observed: &ObservedClaim<'_>) -> Result<ClaimStep, String> {
     let claim = observed.claim;
     let name = claim.storage_class();
     let class = observed.classes.iter().find(|class| class.metadata.name.as_deref() == Some(name));
@@ -107,19 +108,19 @@ fn choose(observed: &Observed<'_>) -> Result<Step, String> {
         None => false,
     };
     if let Some(volume) = find(claim, observed.volumes, delayed)? {
-        return Ok(Step::Bind(volume));
+        return Ok(ClaimStep::Bind(volume));
     }
     if !claim.names_storage_class()
         && let Some(class) = default_class(observed.classes)
     {
-        return Ok(Step::Assign(class.metadata.name.clone().unwrap_or_default()));
+        return Ok(ClaimStep::Assign(class.metadata.name.clone().unwrap_or_default()));
     }
     let is_placed = claim.metadata.annotations.contains_key(SELECTED_NODE);
     Ok(if delayed && !is_placed {
-        Step::Wait(Some(waits_for_pods(observed.waiting_pods)))
+        ClaimStep::Wait(Some(waits_for_pods(observed.waiting_pods)))
     } else if name.is_empty() {
         let message = "no persistent volumes available for this claim and no storage class is set";
-        Step::Wait(Some((EventType::Normal, "FailedBinding", message.to_owned())))
+        ClaimStep::Wait(Some((EventType::Normal, "FailedBinding", message.to_owned())))
     } else {
         match class {
             None => fail(format!("storageclass.storage.k8s.io {name:?} not found")),
@@ -128,7 +129,7 @@ fn choose(observed: &Observed<'_>) -> Result<Step, String> {
     })
 }
 
-fn waits_for_pods(pods: &[String]) -> Told {
+fn waits_for_pods(pods: &[String]) -> ClaimEvent {
     let (reason, message) = match pods {
         [] => ("WaitForFirstConsumer", "waiting for first consumer to be created before binding".to_owned()),
         [pod] => ("WaitForPodScheduled", format!("waiting for pod {pod} to be scheduled")),
@@ -138,9 +139,9 @@ fn waits_for_pods(pods: &[String]) -> Told {
 }
 
 /// In-tree provisioners do not exist any more.
-fn provision(provisioner: &str) -> Step {
+fn provision(provisioner: &str) -> ClaimStep {
     if let Some(driver) = csi_name(provisioner) {
-        return Step::Provision(driver.to_owned());
+        return ClaimStep::Provision(driver.to_owned());
     }
     match provisioner {
         "kubernetes.io/host-path" => fail(
@@ -151,23 +152,23 @@ fn provision(provisioner: &str) -> Step {
             fail("no provisionable volume plugin matched".to_owned())
         }
         other if other.starts_with(IN_TREE_PREFIX) => fail(format!("no volume plugin matched name: {other}")),
-        other => Step::Provision(other.to_owned()),
+        other => ClaimStep::Provision(other.to_owned()),
     }
 }
 
-fn fail(message: String) -> Step {
-    Step::Refuse((EventType::Warning, "ProvisioningFailed", message))
+fn fail(message: String) -> ClaimStep {
+    ClaimStep::Refuse((EventType::Warning, "ProvisioningFailed", message))
 }
 
 /// The decision as a sentence, for the event log.
-pub(super) fn sentence(step: &Step) -> String {
+pub(super) fn sentence(step: &ClaimStep) -> String {
     match step {
-        Step::Bind(volume) => format!("bind to {}", volume.metadata.name.as_deref().unwrap_or_default()),
-        Step::Assign(class) => format!("has no class: give it {class}"),
-        Step::Provision(provisioner) => format!("no volume fits: {provisioner} shall make one"),
-        Step::Wait(Some((_, _, why))) | Step::Refuse((_, _, why)) => format!("wait: {why}"),
-        Step::Wait(None) => "wait for the volume that it names".to_owned(),
-        Step::Lose(_, why) => (*why).to_owned(),
+        ClaimStep::Bind(volume) => format!("bind to {}", volume.metadata.name.as_deref().unwrap_or_default()),
+        ClaimStep::Assign(class) => format!("has no class: give it {class}"),
+        ClaimStep::Provision(provisioner) => format!("no volume fits: {provisioner} shall make one"),
+        ClaimStep::Wait(Some((_, _, why))) | ClaimStep::Refuse((_, _, why)) => format!("wait: {why}"),
+        ClaimStep::Wait(None) => "wait for the volume that it names".to_owned(),
+        ClaimStep::Lose(_, why) => (*why).to_owned(),
     }
 }
 
@@ -199,7 +200,7 @@ mod tests {
         volume
     }
 
-    fn decided(claim: &PersistentVolumeClaim, volumes: &[PersistentVolume], pods: &[&str]) -> Step {
+    fn decided(claim: &PersistentVolumeClaim, volumes: &[PersistentVolume], pods: &[&str]) -> ClaimStep {
         let classes = [
             class("fast", "csi.example.com", "Immediate"),
             class("later", "csi.example.com", "WaitForFirstConsumer"),
@@ -207,12 +208,12 @@ mod tests {
         ];
         let volumes: Vec<_> = volumes.iter().cloned().map(Arc::new).collect();
         let waiting_pods: Vec<_> = pods.iter().map(|&pod| pod.to_owned()).collect();
-        step(&Observed { claim, volumes: &volumes, classes: &classes, waiting_pods: &waiting_pods }).unwrap()
+        step(&ObservedClaim { claim, volumes: &volumes, classes: &classes, waiting_pods: &waiting_pods }).unwrap()
     }
 
-    fn told(step: Step) -> String {
+    fn told(step: ClaimStep) -> String {
         match step {
-            Step::Wait(Some((_, reason, message))) | Step::Refuse((_, reason, message)) => {
+            ClaimStep::Wait(Some((_, reason, message))) | ClaimStep::Refuse((_, reason, message)) => {
                 format!("{reason}: {message}")
             }
             other => panic!("{other:?}"),
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn without_a_volume_the_class_decides() {
-        assert_eq!(decided(&claim(Some("fast")), &[], &[]), Step::Provision("csi.example.com".to_owned()));
+        assert_eq!(decided(&claim(Some("fast")), &[], &[]), ClaimStep::Provision("csi.example.com".to_owned()));
         let text = |class, pods: &[&str]| told(decided(&claim(Some(class)), &[], pods));
         assert_eq!(text("later", &[]), "WaitForFirstConsumer: waiting for first consumer to be created before binding");
         assert_eq!(text("later", &["p"]), "WaitForPodScheduled: waiting for pod p to be scheduled");
@@ -232,15 +233,15 @@ mod tests {
         assert!(text("", &[]).starts_with("FailedBinding: no persistent volumes available"));
         let mut placed = claim(Some("later"));
         placed.metadata.annotations.insert(SELECTED_NODE.to_owned(), "n".to_owned());
-        assert!(matches!(decided(&placed, &[], &[]), Step::Provision(_)));
+        assert!(matches!(decided(&placed, &[], &[]), ClaimStep::Provision(_)));
     }
 
     #[test]
     fn a_named_volume_is_taken_if_it_will_do_and_is_free() {
         let mut claim = claim(None);
         claim.spec.volume_name = "v".to_owned();
-        assert_eq!(decided(&claim, &[], &[]), Step::Wait(None));
-        assert_eq!(decided(&claim, &[volume("v")], &[]), Step::Bind(volume("v").into()));
+        assert_eq!(decided(&claim, &[], &[]), ClaimStep::Wait(None));
+        assert_eq!(decided(&claim, &[volume("v")], &[]), ClaimStep::Bind(volume("v").into()));
         let mut other = volume("v");
         other.spec.storage_class_name = "fast".to_owned();
         assert_eq!(
@@ -259,12 +260,12 @@ mod tests {
     fn a_bound_claim_without_its_volume_is_lost() {
         let mut claim = claim(None);
         claim.metadata.annotations.insert(BIND_COMPLETED.to_owned(), "yes".to_owned());
-        assert!(matches!(decided(&claim, &[], &[]), Step::Lose("ClaimLost", _)));
+        assert!(matches!(decided(&claim, &[], &[]), ClaimStep::Lose("ClaimLost", _)));
         claim.spec.volume_name = "v".to_owned();
-        assert!(matches!(decided(&claim, &[], &[]), Step::Lose("ClaimLost", _)));
-        assert!(matches!(decided(&claim, &[volume("v")], &[]), Step::Bind(_)));
+        assert!(matches!(decided(&claim, &[], &[]), ClaimStep::Lose("ClaimLost", _)));
+        assert!(matches!(decided(&claim, &[volume("v")], &[]), ClaimStep::Bind(_)));
         let mut of_another = volume("v");
         of_another.spec.claim_ref = Some(Box::default());
-        assert!(matches!(decided(&claim, &[of_another], &[]), Step::Lose("ClaimMisbound", _)));
+        assert!(matches!(decided(&claim, &[of_another], &[]), ClaimStep::Lose("ClaimMisbound", _)));
     }
 }

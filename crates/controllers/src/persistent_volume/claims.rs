@@ -9,7 +9,7 @@ use coracle_informer::Lister;
 use coracle_meta::ObjectKey;
 
 use super::binding::{bind, set_claim_status};
-use super::claim::{Observed, Step, sentence, step};
+use super::claim::{ClaimStep, ObservedClaim, sentence, step};
 use crate::volumes::{BETA_PROVISIONER, MIGRATED_TO, PROVISIONER, csi_name, pods_using};
 
 /// The worker of claims.
@@ -29,7 +29,8 @@ impl Reconciler for Claims {
         let claim = self.migrate(pass, claim).await?;
         let (volumes, classes) = (self.volumes.list(), self.classes.list());
         let waiting_pods = self.waiting_pods(key);
-        let observed = Observed { claim: &claim, volumes: &volumes, classes: &classes, waiting_pods: &waiting_pods };
+        let observed =
+            ObservedClaim { claim: &claim, volumes: &volumes, classes: &classes, waiting_pods: &waiting_pods };
         let step = step(&observed).map_err(ReconcileError::Object)?;
         pass.decided(|| sentence(&step));
         let claims: Api<PersistentVolumeClaim> = pass.api();
@@ -37,24 +38,24 @@ impl Reconciler for Claims {
             self.events.in_pass(pass).event(claim.as_ref(), event_type, reason, message);
         };
         match step {
-            Step::Bind(volume) => {
+            ClaimStep::Bind(volume) => {
                 bind(pass, &volume, &claim).await?;
                 return Ok(Action::Done);
             }
-            Step::Lose(reason, message) => {
+            ClaimStep::Lose(reason, message) => {
                 if claim.status.phase != "Lost" {
                     set_claim_status(pass, &claim, "Lost", None).await?;
                     tell(EventType::Warning, reason, message.to_owned());
                 }
                 return Ok(Action::Done);
             }
-            Step::Assign(class) => {
+            ClaimStep::Assign(class) => {
                 let mut claim = claim.as_ref().clone();
                 claim.spec.storage_class_name = Some(class);
                 claims.update(&claim).await?;
                 return Ok(Action::Done);
             }
-            Step::Provision(provisioner) => {
+            ClaimStep::Provision(provisioner) => {
                 if claim.metadata.annotations.get(PROVISIONER) != Some(&provisioner) {
                     let mut claim = claim.as_ref().clone();
                     for name in [BETA_PROVISIONER, PROVISIONER] {
@@ -69,13 +70,13 @@ impl Reconciler for Claims {
                 );
                 tell(EventType::Normal, "ExternalProvisioning", message);
             }
-            Step::Wait(told) => {
+            ClaimStep::Wait(told) => {
                 if let Some((event_type, reason, message)) = told {
                     tell(event_type, reason, message);
                 }
                 set_claim_status(pass, &claim, "Pending", None).await?;
             }
-            Step::Refuse((event_type, reason, message)) => tell(event_type, reason, message),
+            ClaimStep::Refuse((event_type, reason, message)) => tell(event_type, reason, message),
         }
         Ok(Action::RequeueAfter(self.period))
     }

@@ -7,7 +7,7 @@ use crate::volumes::PROVISIONED_BY;
 
 /// What to do for a volume.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum VolumeStep {
     /// Set this phase.
     Phase(&'static str),
     /// Queue its claim, which completes the binding.
@@ -21,35 +21,35 @@ pub(super) enum Step {
 }
 
 /// What to do for a volume. `claim` is the bound claim, if it still exists.
-pub(super) fn step(volume: &PersistentVolume, claim: Option<&PersistentVolumeClaim>) -> Step {
+pub(super) fn step(volume: &PersistentVolume, claim: Option<&PersistentVolumeClaim>) -> VolumeStep {
     if volume.spec.claim_ref.as_ref().is_none_or(|reference| reference.uid.is_empty()) {
-        return Step::Phase("Available");
+        return VolumeStep::Phase("Available");
     }
-    let Some(claim) = claim else { return Step::Reclaim(reclaim(volume)) };
+    let Some(claim) = claim else { return VolumeStep::Reclaim(reclaim(volume)) };
     if claim.spec.volume_name.is_empty() {
-        return if volume.differs_in_mode(claim) { Step::Mismatch } else { Step::Claim };
+        return if volume.differs_in_mode(claim) { VolumeStep::Mismatch } else { VolumeStep::Claim };
     }
     if Some(&claim.spec.volume_name) == volume.metadata.name.as_ref() {
-        return Step::Phase("Bound");
+        return VolumeStep::Phase("Bound");
     }
     let was_made_for_it = volume.metadata.annotations.contains_key(PROVISIONED_BY);
     if was_made_for_it && volume.spec.persistent_volume_reclaim_policy == "Delete" {
-        Step::Reclaim(reclaim(volume))
+        VolumeStep::Reclaim(reclaim(volume))
     } else {
-        Step::Release
+        VolumeStep::Release
     }
 }
 
 /// The decision as a sentence, for the event log.
-pub(super) fn sentence(step: &Step) -> String {
+pub(super) fn sentence(step: &VolumeStep) -> String {
     match step {
-        Step::Phase(phase) => format!("it is {phase}"),
-        Step::Claim => "its claim does not name it yet: look at the claim".to_owned(),
-        Step::Mismatch => "its claim wants another volume mode".to_owned(),
-        Step::Release => "its claim has another volume: take it back".to_owned(),
-        Step::Reclaim(Reclaim::Keep) => "its claim is gone: keep it".to_owned(),
-        Step::Reclaim(Reclaim::Delete) => "its claim is gone: delete it".to_owned(),
-        Step::Reclaim(Reclaim::Fail(_, why)) => format!("its claim is gone: {why}"),
+        VolumeStep::Phase(phase) => format!("it is {phase}"),
+        VolumeStep::Claim => "its claim does not name it yet: look at the claim".to_owned(),
+        VolumeStep::Mismatch => "its claim wants another volume mode".to_owned(),
+        VolumeStep::Release => "its claim has another volume: take it back".to_owned(),
+        VolumeStep::Reclaim(Reclaim::Keep) => "its claim is gone: keep it".to_owned(),
+        VolumeStep::Reclaim(Reclaim::Delete) => "its claim is gone: delete it".to_owned(),
+        VolumeStep::Reclaim(Reclaim::Fail(_, why)) => format!("its claim is gone: {why}"),
     }
 }
 
@@ -75,22 +75,22 @@ mod tests {
 
     #[test]
     fn a_volume_follows_its_claim() {
-        assert_eq!(step(&PersistentVolume::default(), None), Step::Phase("Available"));
+        assert_eq!(step(&PersistentVolume::default(), None), VolumeStep::Phase("Available"));
         let mut reserved = volume();
         reserved.spec.claim_ref.as_mut().unwrap().uid.clear();
-        assert_eq!(step(&reserved, None), Step::Phase("Available"));
-        assert_eq!(step(&volume(), Some(&claim("v"))), Step::Phase("Bound"));
-        assert_eq!(step(&volume(), Some(&claim(""))), Step::Claim);
-        assert_eq!(step(&volume(), Some(&claim("w"))), Step::Release);
+        assert_eq!(step(&reserved, None), VolumeStep::Phase("Available"));
+        assert_eq!(step(&volume(), Some(&claim("v"))), VolumeStep::Phase("Bound"));
+        assert_eq!(step(&volume(), Some(&claim(""))), VolumeStep::Claim);
+        assert_eq!(step(&volume(), Some(&claim("w"))), VolumeStep::Release);
         let mut block = volume();
         block.spec.volume_mode = Some("Block".to_owned());
-        assert_eq!(step(&block, Some(&claim(""))), Step::Mismatch);
+        assert_eq!(step(&block, Some(&claim(""))), VolumeStep::Mismatch);
     }
 
     #[test]
     fn a_provisioned_volume_is_deleted_when_its_claim_has_another() {
         let mut made = volume();
         made.metadata.annotations.insert(PROVISIONED_BY.to_owned(), "csi.example.com".to_owned());
-        assert_eq!(step(&made, Some(&claim("w"))), Step::Reclaim(Reclaim::Keep), "its driver deletes it");
+        assert_eq!(step(&made, Some(&claim("w"))), VolumeStep::Reclaim(Reclaim::Keep), "its driver deletes it");
     }
 }

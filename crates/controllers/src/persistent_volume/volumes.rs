@@ -10,7 +10,7 @@ use coracle_workqueue::WorkQueue;
 use super::binding::{release, set_phase};
 use super::matching::claim_name;
 use super::reclaim::{Reclaim, let_go, migrate};
-use super::volume::{Step, sentence, step};
+use super::volume::{VolumeStep, sentence, step};
 
 /// The worker of volumes.
 pub(super) struct Volumes {
@@ -33,19 +33,19 @@ impl Reconciler for Volumes {
         let step = step(&volume, claim.as_deref());
         pass.decided(|| sentence(&step));
         match step {
-            Step::Phase(phase) => drop(set_phase(pass, volume, phase, "").await?),
-            Step::Claim => {
+            VolumeStep::Phase(phase) => drop(set_phase(pass, volume, phase, "").await?),
+            VolumeStep::Claim => {
                 let reference = volume.spec.claim_ref.unwrap_or_default();
                 let causes: Vec<_> = pass.cause().into_iter().collect();
                 self.claim_queue.add(ObjectKey::new(reference.namespace, reference.name), &causes);
             }
-            Step::Mismatch => self.tell_mismatch(pass, &volume, claim.as_deref()),
-            Step::Release => {
+            VolumeStep::Mismatch => self.tell_mismatch(pass, &volume, claim.as_deref()),
+            VolumeStep::Release => {
                 release(&mut volume);
                 let released = pass.api().update(&volume).await?;
                 set_phase(pass, released, "Available", "").await?;
             }
-            Step::Reclaim(reclaim) => self.reclaim(pass, volume, reclaim).await?,
+            VolumeStep::Reclaim(reclaim) => self.reclaim(pass, volume, reclaim).await?,
         }
         Ok(Action::Done)
     }

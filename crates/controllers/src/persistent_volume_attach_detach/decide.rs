@@ -16,7 +16,7 @@ pub(super) const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(360);
 
 /// What a pass sees of a volume.
 #[derive(Debug, Default)]
-pub(super) struct Observed {
+pub(super) struct ObservedVolume {
     /// The volume's name.
     pub(super) name: String,
     pub(super) driver: String,
@@ -29,14 +29,14 @@ pub(super) struct Observed {
     /// The pods that use it, by node.
     pub(super) wanted: BTreeMap<String, Vec<Arc<Pod>>>,
     /// Its VolumeAttachments, by node.
-    pub(super) asked: BTreeMap<String, Asked>,
+    pub(super) asked: BTreeMap<String, AttachmentState>,
     /// The state of those nodes; deleted nodes are missing.
     pub(super) nodes: BTreeMap<String, NodeState>,
 }
 
 /// The state of a VolumeAttachment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct AttachmentState {
     pub(super) attached: bool,
     pub(super) terminating: bool,
     /// The driver's error.
@@ -90,7 +90,7 @@ impl Deed {
 pub(super) type Times = BTreeMap<String, (Option<Duration>, Option<Duration>)>;
 
 /// The actions, detachments first; and when to sync again at the latest.
-pub(super) fn deeds(volume: &Observed, times: &Times, forces_on_timeout: bool) -> (Vec<Deed>, Option<Duration>) {
+pub(super) fn deeds(volume: &ObservedVolume, times: &Times, forces_on_timeout: bool) -> (Vec<Deed>, Option<Duration>) {
     let (mut deeds, mut again) = (Vec::new(), None::<Duration>);
     let mut look_after = |left: Duration| again = Some(again.map_or(left, |again| again.min(left)));
     for node in volume.asked.keys().filter(|node| !volume.wanted.contains_key(*node)) {
@@ -115,10 +115,10 @@ pub(super) fn deeds(volume: &Observed, times: &Times, forces_on_timeout: bool) -
         let waited = times.get(node).and_then(|times| times.1).unwrap_or_default();
         let node = node.clone();
         deeds.push(match volume.asked.get(&node) {
-            Some(Asked { attached: true, terminating: false, .. }) => Deed::Attached { node },
+            Some(AttachmentState { attached: true, terminating: false, .. }) => Deed::Attached { node },
             // It is attached again after the driver has detached it.
-            Some(Asked { terminating: true, .. }) => Deed::Wait { node },
-            Some(Asked { error: Some(error), .. }) => {
+            Some(AttachmentState { terminating: true, .. }) => Deed::Wait { node },
+            Some(AttachmentState { error: Some(error), .. }) => {
                 Deed::Fail { node, why: format!("AttachVolume.Attach failed for volume {:?} : {error}", volume.name) }
             }
             Some(_) if waited >= ATTACH_TIMEOUT => {
@@ -141,8 +141,8 @@ pub(super) fn deeds(volume: &Observed, times: &Times, forces_on_timeout: bool) -
     (deeds, again)
 }
 
-fn timed_out(volume: &Observed) -> String {
-    let Observed { name, driver, handle, .. } = volume;
+fn timed_out(volume: &ObservedVolume) -> String {
+    let ObservedVolume { name, driver, handle, .. } = volume;
     format!(
         "AttachVolume.Attach failed for volume {name:?} : timed out waiting for external-attacher of {driver} CSI driver \
          to attach volume {handle}"
@@ -151,7 +151,7 @@ fn timed_out(volume: &Observed) -> String {
 
 /// The message for a pod about the pods that have its volume; of pods in other namespaces it contains only the
 /// number.
-fn held_by_others(volume: &Observed, nodes: &[&String], pod: &Pod) -> String {
+fn held_by_others(volume: &ObservedVolume, nodes: &[&String], pod: &Pod) -> String {
     let users: Vec<_> = nodes.iter().filter_map(|node| volume.wanted.get(*node)).flatten().collect();
     let (near, far): (Vec<&Arc<Pod>>, Vec<_>) =
         users.into_iter().partition(|user| user.metadata.namespace == pod.metadata.namespace);
@@ -202,12 +202,12 @@ mod tests {
         Arc::new(pod)
     }
 
-    fn wanted(volume: &mut Observed, node: &str, pods: &[Arc<Pod>]) {
+    fn wanted(volume: &mut ObservedVolume, node: &str, pods: &[Arc<Pod>]) {
         volume.wanted.insert(node.to_owned(), pods.to_vec());
         volume.nodes.insert(node.to_owned(), NodeState { ready: true, ..NodeState::default() });
     }
 
-    fn one(volume: &Observed, times: &Times) -> Deed {
+    fn one(volume: &ObservedVolume, times: &Times) -> Deed {
         let (mut deeds, _) = deeds(volume, times, true);
         assert_eq!(deeds.len(), 1, "{deeds:?}");
         deeds.remove(0)
@@ -219,25 +219,29 @@ mod tests {
 
     #[test]
     fn a_volume_is_asked_for_waited_for_and_attached() {
-        let mut volume =
-            Observed { name: "v".to_owned(), driver: "d".to_owned(), handle: "h".to_owned(), ..Observed::default() };
+        let mut volume = ObservedVolume {
+            name: "v".to_owned(),
+            driver: "d".to_owned(),
+            handle: "h".to_owned(),
+            ..ObservedVolume::default()
+        };
         wanted(&mut volume, "n", &[pod("a", "p")]);
         assert_eq!(one(&volume, &Times::new()), Deed::Ask { node: node() });
-        volume.asked.insert(node(), Asked::default());
+        volume.asked.insert(node(), AttachmentState::default());
         assert_eq!(one(&volume, &Times::new()), Deed::Wait { node: node() });
         let late = [(node(), (None, Some(ATTACH_TIMEOUT)))].into();
         let Deed::Fail { why, .. } = one(&volume, &late) else { panic!("it took too long") };
         assert!(why.ends_with("timed out waiting for external-attacher of d CSI driver to attach volume h"), "{why}");
-        volume.asked.insert(node(), Asked { attached: true, ..Asked::default() });
+        volume.asked.insert(node(), AttachmentState { attached: true, ..AttachmentState::default() });
         assert_eq!(one(&volume, &late), Deed::Attached { node: node() });
     }
 
     #[test]
     fn a_single_node_volume_is_refused_to_another_node_with_its_current_one() {
-        let mut volume = Observed { name: "v".to_owned(), ..Observed::default() };
+        let mut volume = ObservedVolume { name: "v".to_owned(), ..ObservedVolume::default() };
         wanted(&mut volume, "m", &[pod("a", "p"), pod("b", "q")]);
         wanted(&mut volume, "n", &[pod("a", "r")]);
-        volume.asked.insert("m".to_owned(), Asked { attached: true, ..Asked::default() });
+        volume.asked.insert("m".to_owned(), AttachmentState { attached: true, ..AttachmentState::default() });
         let (done, _) = deeds(&volume, &Times::new(), true);
         let Deed::Refuse { why, .. } = &done[1] else { panic!("{done:?}") };
         let text = "Multi-Attach error for volume \"v\" Volume is already used by pod(s) p and 1 pod(s) in different namespaces";
@@ -248,8 +252,8 @@ mod tests {
 
     #[test]
     fn a_volume_stays_where_it_is_used_until_the_node_has_been_silent_for_long_or_is_given_up() {
-        let mut volume = Observed::default();
-        volume.asked.insert(node(), Asked { attached: true, ..Asked::default() });
+        let mut volume = ObservedVolume::default();
+        volume.asked.insert(node(), AttachmentState { attached: true, ..AttachmentState::default() });
         let mut with = |state: Option<NodeState>, waited: Duration, forces: bool| {
             volume.nodes = state.map(|state| (node(), state)).into_iter().collect();
             let (deeds, again) = deeds(&volume, &[(node(), (Some(waited), None))].into(), forces);

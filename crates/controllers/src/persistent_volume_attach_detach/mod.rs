@@ -108,7 +108,7 @@ impl AttachDetach {
     async fn act(
         &self,
         pass: &Pass,
-        volume: &decide::Observed,
+        volume: &decide::ObservedVolume,
         deed: Deed,
         memory: Memory,
         now: Instant,
@@ -154,7 +154,7 @@ impl AttachDetach {
     fn report_failure(
         &self,
         pass: &Pass,
-        volume: &decide::Observed,
+        volume: &decide::ObservedVolume,
         node: &str,
         why: String,
         memory: Memory,
@@ -172,7 +172,7 @@ impl AttachDetach {
     fn event_of_pods(
         &self,
         pass: &Pass,
-        volume: &decide::Observed,
+        volume: &decide::ObservedVolume,
         node: &str,
         type_: EventType,
         reason: &'static str,

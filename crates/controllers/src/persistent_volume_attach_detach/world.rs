@@ -8,7 +8,7 @@ use coracle_api::storage_v1::{CSIDriver, VolumeAttachment};
 use coracle_informer::{InformerFactory, Lister, Notification};
 use coracle_meta::{ObjectKey, Resource};
 
-use super::decide::{Asked, NodeState, Observed};
+use super::decide::{AttachmentState, NodeState, ObservedVolume};
 use crate::index::{index_by_node, on_node};
 use crate::volumes::{claims_of, index_by_claim, pods_using};
 
@@ -70,7 +70,7 @@ impl World {
     }
 
     /// The observed state of a CSI volume; `None` for other volumes.
-    pub(super) fn observe(&self, key: &ObjectKey) -> Option<Observed> {
+    pub(super) fn observe(&self, key: &ObjectKey) -> Option<ObservedVolume> {
         let volume = self.volumes.get(key)?;
         let source = volume.spec.csi.as_deref()?;
         let unique_name = format!("kubernetes.io/csi/{}^{}", source.driver, source.volume_handle);
@@ -80,7 +80,7 @@ impl World {
         let wanted = if self.is_attached_by_nobody(&source.driver) { BTreeMap::new() } else { self.wanted(&volume) };
         let names = asked.keys().chain(wanted.keys());
         let nodes = names.filter_map(|name| Some((name.clone(), state(&*self.node(name)?, &unique_name))));
-        Some(Observed {
+        Some(ObservedVolume {
             name: key.name.clone(),
             nodes: nodes.collect(),
             driver: source.driver.clone(),
@@ -177,8 +177,8 @@ fn has_ended(pod: &Pod) -> bool {
     pod.is_finished() || (pod.is_terminating() && !pod.status.container_statuses.iter().any(runs))
 }
 
-fn asked(attachment: &VolumeAttachment) -> Asked {
-    Asked {
+fn asked(attachment: &VolumeAttachment) -> AttachmentState {
+    AttachmentState {
         attached: attachment.status.attached,
         terminating: attachment.metadata.is_terminating(),
         error: attachment.status.attach_error.as_ref().map(|error| error.message.clone()),

@@ -19,7 +19,7 @@ const REPLICA_FAILURE: &str = "ReplicaFailure";
 
 /// The observed state of a set and its pods.
 #[derive(Clone, Debug)]
-pub(super) struct Observed {
+pub(super) struct ObservedReplicaSet {
     /// `spec.replicas`
     pub(super) replicas: i32,
     /// `spec.minReadySeconds`
@@ -64,7 +64,7 @@ pub(super) struct SetStatus {
 }
 
 /// What to do about the number of pods.
-pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
+pub(super) fn plan(observed: &ObservedReplicaSet, now: Timestamp) -> Plan {
     let (have, want) = (observed.pods.len(), usize::try_from(observed.replicas).unwrap_or(0));
     if observed.deleting || have == want {
         Plan::Keep
@@ -76,8 +76,8 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
 }
 
 /// The decision as a sentence, for the event log.
-pub(super) fn sentence(observed: &Observed, plan: &Plan) -> String {
-    let Observed { replicas, pods, .. } = observed;
+pub(super) fn sentence(observed: &ObservedReplicaSet, plan: &Plan) -> String {
+    let ObservedReplicaSet { replicas, pods, .. } = observed;
     let deed = match plan {
         Plan::Keep if observed.deleting => "it is being deleted: nothing".to_owned(),
         Plan::Keep => "nothing to do".to_owned(),
@@ -89,7 +89,7 @@ pub(super) fn sentence(observed: &Observed, plan: &Plan) -> String {
 
 /// The status for the observed state; `failure` is the error of carrying out the plan.
 pub(super) fn status(
-    observed: &Observed,
+    observed: &ObservedReplicaSet,
     before: &[ReplicaSetCondition],
     failure: Option<&str>,
     now: Timestamp,
@@ -119,7 +119,7 @@ pub(super) fn status(
 
 /// The message of the first failure stays until a sync succeeds.
 fn conditions(
-    observed: &Observed,
+    observed: &ObservedReplicaSet,
     before: &[ReplicaSetCondition],
     failure: Option<&str>,
     now: Timestamp,
@@ -144,7 +144,7 @@ fn conditions(
 }
 
 /// How long until the next ready pod becomes available; `None` without one.
-pub(super) fn next_available(observed: &Observed, now: Timestamp) -> Option<SignedDuration> {
+pub(super) fn next_available(observed: &ObservedReplicaSet, now: Timestamp) -> Option<SignedDuration> {
     observed.pods.iter().filter_map(|pod| availability(pod, observed.min_ready_seconds, now).left()).min()
 }
 
@@ -172,8 +172,8 @@ mod tests {
         Arc::new(pod)
     }
 
-    fn observed(replicas: i32, pods: Vec<Arc<Pod>>) -> Observed {
-        Observed {
+    fn observed(replicas: i32, pods: Vec<Arc<Pod>>) -> ObservedReplicaSet {
+        ObservedReplicaSet {
             replicas,
             min_ready_seconds: 0,
             template_labels: LabelSelector::of_labels(&[("app".to_owned(), "web".to_owned())].into()),
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_set_that_is_being_deleted_makes_and_deletes_nothing_but_still_counts() {
-        let deleting = Observed { deleting: true, terminating: 2, ..observed(3, Vec::new()) };
+        let deleting = ObservedReplicaSet { deleting: true, terminating: 2, ..observed(3, Vec::new()) };
         assert_eq!(plan(&deleting, now()), Plan::Keep);
         let status = status(&deleting, &[], None, now());
         assert_eq!((status.replicas, status.terminating_replicas, status.observed_generation), (0, Some(2), 2));
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn pods_count_as_available_after_the_rest_period() {
         let pods = vec![pod(0, Some("2026-01-01T00:59:50Z")), pod(1, Some("2026-01-01T00:00:00Z")), pod(2, None)];
-        let observed = Observed { min_ready_seconds: 30, ..observed(3, pods) };
+        let observed = ObservedReplicaSet { min_ready_seconds: 30, ..observed(3, pods) };
         let status = status(&observed, &[], None, now());
         assert_eq!((status.replicas, status.ready_replicas, status.available_replicas), (3, 2, 1));
         assert_eq!(next_available(&observed, now()), Some(SignedDuration::from_secs(20)));

@@ -22,7 +22,7 @@ use coracle_informer::Lister;
 use coracle_meta::{LabelSelector, ObjectKey};
 use futures_util::future::BoxFuture;
 
-use self::decide::{Observed, Plan};
+use self::decide::{ObservedReplicaSet, Plan};
 use self::kinds::ReplicaOwner;
 use crate::Config;
 use crate::again::again;
@@ -108,7 +108,7 @@ impl<K: ReplicaOwner> Reconciler for Replicas<K> {
 
 impl<K: ReplicaOwner> Replicas<K> {
     /// Claims the pods that belong to the set; finished pods, and those being deleted, are left as they are.
-    async fn observe(&self, pass: &Pass, set: &K) -> Result<Observed, ReconcileError> {
+    async fn observe(&self, pass: &Pass, set: &K) -> Result<ObservedReplicaSet, ReconcileError> {
         let selector = set.selector();
         let candidates = candidates_of(&self.pods, set);
         let is_mine = |pod: &Pod| pod.controller().map(|owner| &owner.uid) == set.meta().uid.as_ref();
@@ -120,7 +120,7 @@ impl<K: ReplicaOwner> Replicas<K> {
         let pods = ownership::claim(pass, set, &selector, active).await?;
         let too_many = pods.len() > usize::try_from(set.replicas()).unwrap_or(0);
         let template_labels = set.template().map(|template| &template.metadata.labels);
-        Ok(Observed {
+        Ok(ObservedReplicaSet {
             replicas: set.replicas(),
             min_ready_seconds: set.min_ready_seconds(),
             template_labels: template_labels.map_or_else(LabelSelector::nothing, LabelSelector::of_labels),

@@ -13,7 +13,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// What to do for a range.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum ServiceCidrStep {
     /// Add the finalizer, and set it to ready.
     Ready,
     /// Report that it is still in use.
@@ -30,8 +30,8 @@ pub(super) fn step(
     all: &[Arc<ServiceCIDR>],
     addresses: impl FnOnce() -> Vec<Arc<IPAddress>>,
     now: Timestamp,
-) -> Step {
-    let Some(deleted) = &range.metadata.deletion_timestamp else { return Step::Ready };
+) -> ServiceCidrStep {
+    let Some(deleted) = &range.metadata.deletion_timestamp else { return ServiceCidrStep::Ready };
     let others: Vec<_> =
         all.iter().filter(|other| other.metadata.name != range.metadata.name).flat_map(|other| blocks(other)).collect();
     let has_parent = blocks(range).iter().all(|block| others.iter().any(|other| other.contains_block(*block)));
@@ -39,23 +39,23 @@ pub(super) fn step(
         blocks(range).iter().any(|block| block.has_host(address)) && !others.iter().any(|other| other.has_host(address))
     };
     if !has_parent && addresses().iter().filter_map(|address| allocated(address)).any(is_left_alone) {
-        return Step::Keep;
+        return ServiceCidrStep::Keep;
     }
     let since = parse_time(deleted)
         .map_or(GRACE, |deleted| Duration::try_from(now.duration_since(deleted)).unwrap_or_default());
     match GRACE.checked_sub(since) {
-        Some(left) if !left.is_zero() => Step::Wait(left),
-        _ => Step::LetGo,
+        Some(left) if !left.is_zero() => ServiceCidrStep::Wait(left),
+        _ => ServiceCidrStep::LetGo,
     }
 }
 
 /// The decision as a sentence, for the event log.
-pub(super) fn sentence(step: &Step) -> &'static str {
+pub(super) fn sentence(step: &ServiceCidrStep) -> &'static str {
     match step {
-        Step::Ready => "it is ready",
-        Step::Keep => "it is to go, and holds addresses that no other range holds: keep it",
-        Step::Wait(_) => "deletion requested: wait until no address of it is allocated",
-        Step::LetGo => "it is to go: let it go",
+        ServiceCidrStep::Ready => "it is ready",
+        ServiceCidrStep::Keep => "it is to go, and holds addresses that no other range holds: keep it",
+        ServiceCidrStep::Wait(_) => "deletion requested: wait until no address of it is allocated",
+        ServiceCidrStep::LetGo => "it is to go: let it go",
     }
 }
 
@@ -98,14 +98,14 @@ mod tests {
             let all: Vec<_> = others.iter().chain([going]).cloned().map(Arc::new).collect();
             step(going, &all, || addresses.iter().map(|name| address(name)).collect(), now)
         };
-        assert_eq!(decided(&going, &[], &["10.0.0.1"]), Step::Ready);
+        assert_eq!(decided(&going, &[], &["10.0.0.1"]), ServiceCidrStep::Ready);
         going.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".to_owned());
-        assert_eq!(decided(&going, &[], &["10.0.0.1"]), Step::Keep);
-        assert_eq!(decided(&going, &[], &["10.0.1.1"]), Step::LetGo);
-        assert_eq!(decided(&going, &[range("b", "10.0.0.0/16")], &["10.0.0.1"]), Step::LetGo);
-        assert_eq!(decided(&going, &[range("b", "10.0.0.0/30")], &["10.0.0.1"]), Step::LetGo);
-        assert_eq!(decided(&going, &[range("b", "10.0.0.0/30")], &["10.0.0.9"]), Step::Keep);
+        assert_eq!(decided(&going, &[], &["10.0.0.1"]), ServiceCidrStep::Keep);
+        assert_eq!(decided(&going, &[], &["10.0.1.1"]), ServiceCidrStep::LetGo);
+        assert_eq!(decided(&going, &[range("b", "10.0.0.0/16")], &["10.0.0.1"]), ServiceCidrStep::LetGo);
+        assert_eq!(decided(&going, &[range("b", "10.0.0.0/30")], &["10.0.0.1"]), ServiceCidrStep::LetGo);
+        assert_eq!(decided(&going, &[range("b", "10.0.0.0/30")], &["10.0.0.9"]), ServiceCidrStep::Keep);
         going.metadata.deletion_timestamp = Some("2026-01-01T00:00:57Z".to_owned());
-        assert_eq!(decided(&going, &[], &[]), Step::Wait(Duration::from_secs(7)));
+        assert_eq!(decided(&going, &[], &[]), ServiceCidrStep::Wait(Duration::from_secs(7)));
     }
 }

@@ -18,7 +18,7 @@ use coracle_meta::{ObjectKey, Resource, format_time};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use self::decide::{Step, allocated, blocks};
+use self::decide::{ServiceCidrStep, allocated, blocks};
 use crate::Config;
 use crate::conditions::find;
 
@@ -83,7 +83,7 @@ impl Reconciler for ServiceCidrs {
         pass.decided(|| decide::sentence(&step));
         let finalizers = async |patch| unless_gone(pass.api::<ServiceCIDR>().patch(key, &patch).await);
         match step {
-            Step::Ready => {
+            ServiceCidrStep::Ready => {
                 if !has_finalizer {
                     finalizers(Patch::Strategic(json!({"metadata": {"finalizers": [FINALIZER]}}))).await?;
                 }
@@ -94,17 +94,17 @@ impl Reconciler for ServiceCidrs {
                     return Err(error);
                 }
             }
-            Step::Keep => {
+            ServiceCidrStep::Keep => {
                 let why = "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new \
                            ServiceCIDR";
                 self.say(pass, &range, "False", "Terminating", why).await?;
             }
-            Step::Wait(left) => return Ok(Action::RequeueAfter(left)),
-            Step::LetGo if has_finalizer => {
+            ServiceCidrStep::Wait(left) => return Ok(Action::RequeueAfter(left)),
+            ServiceCidrStep::LetGo if has_finalizer => {
                 let names = json!({"metadata": {"$deleteFromPrimitiveList/finalizers": [FINALIZER]}});
                 finalizers(Patch::Strategic(names)).await?;
             }
-            Step::LetGo => {}
+            ServiceCidrStep::LetGo => {}
         }
         Ok(Action::Done)
     }

@@ -8,7 +8,7 @@ use coracle_meta::Cidr;
 
 /// What to do for a Service.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum LoadBalancerStep {
     /// Nothing.
     Keep,
     /// Allocate this address.
@@ -32,12 +32,12 @@ pub(super) fn addresses(service: &Service) -> Vec<IpAddr> {
 }
 
 /// What to do for a Service; `taken` are the addresses of others.
-pub(super) fn step(service: &Service, range: Cidr, taken: &BTreeSet<IpAddr>) -> Step {
+pub(super) fn step(service: &Service, range: Cidr, taken: &BTreeSet<IpAddr>) -> LoadBalancerStep {
     let has = addresses(service);
     if !wants_one(service) {
         let is_from_here = !has.is_empty() && has.iter().all(|address| range.has_host(*address));
         let is_other_type = service.spec.type_ != "LoadBalancer";
-        return if is_from_here && is_other_type { Step::TakeBack } else { Step::Keep };
+        return if is_from_here && is_other_type { LoadBalancerStep::TakeBack } else { LoadBalancerStep::Keep };
     }
     let wished = service.spec.load_balancer_ip.as_str();
     let is_right = |address: &IpAddr| {
@@ -46,31 +46,34 @@ pub(super) fn step(service: &Service, range: Cidr, taken: &BTreeSet<IpAddr>) -> 
     if let [one] = has.as_slice()
         && is_right(one)
     {
-        return Step::Keep;
+        return LoadBalancerStep::Keep;
     }
     let family = range.family();
     let families = &service.spec.ip_families;
     if !families.is_empty() && !families.iter().any(|one| one == family) {
-        return Step::Refuse(format!("the Service has no address of the family {family} of {range}"));
+        return LoadBalancerStep::Refuse(format!("the Service has no address of the family {family} of {range}"));
     }
     if wished.is_empty() {
         let free = range.hosts().find(|address| !taken.contains(address));
-        return free.map_or_else(|| Step::Refuse(format!("no address of {range} is free")), Step::Give);
+        return free.map_or_else(
+            || LoadBalancerStep::Refuse(format!("no address of {range} is free")),
+            LoadBalancerStep::Give,
+        );
     }
     match wished.parse::<IpAddr>() {
-        Ok(address) if is_right(&address) => Step::Give(address),
-        Ok(address) if taken.contains(&address) => Step::Refuse(format!("{address} is another Service's")),
-        _ => Step::Refuse(format!("{wished:?} is no address of {range}")),
+        Ok(address) if is_right(&address) => LoadBalancerStep::Give(address),
+        Ok(address) if taken.contains(&address) => LoadBalancerStep::Refuse(format!("{address} is another Service's")),
+        _ => LoadBalancerStep::Refuse(format!("{wished:?} is no address of {range}")),
     }
 }
 
 /// The decision as a sentence, for the event log.
-pub(super) fn sentence(step: &Step) -> String {
+pub(super) fn sentence(step: &LoadBalancerStep) -> String {
     match step {
-        Step::Keep => "nothing to do".to_owned(),
-        Step::Give(address) => format!("give it {address}"),
-        Step::TakeBack => "it is a load balancer no more: take its address back".to_owned(),
-        Step::Refuse(why) => why.clone(),
+        LoadBalancerStep::Keep => "nothing to do".to_owned(),
+        LoadBalancerStep::Give(address) => format!("give it {address}"),
+        LoadBalancerStep::TakeBack => "it is a load balancer no more: take its address back".to_owned(),
+        LoadBalancerStep::Refuse(why) => why.clone(),
     }
 }
 
@@ -89,7 +92,7 @@ mod tests {
         service
     }
 
-    fn decided(service: &Service, taken: &[&str]) -> Step {
+    fn decided(service: &Service, taken: &[&str]) -> LoadBalancerStep {
         step(
             service,
             Cidr::parse("10.9.0.0/30").unwrap(),
@@ -97,8 +100,8 @@ mod tests {
         )
     }
 
-    fn give(address: &str) -> Step {
-        Step::Give(address.parse().unwrap())
+    fn give(address: &str) -> LoadBalancerStep {
+        LoadBalancerStep::Give(address.parse().unwrap())
     }
 
     #[test]
@@ -106,10 +109,13 @@ mod tests {
         assert_eq!(decided(&service("", &[]), &[]), give("10.9.0.1"));
         assert_eq!(decided(&service("", &[]), &["10.9.0.1"]), give("10.9.0.2"));
         assert_eq!(decided(&service("10.9.0.2", &[]), &[]), give("10.9.0.2"));
-        assert_eq!(decided(&service("", &["10.9.0.2"]), &[]), Step::Keep);
+        assert_eq!(decided(&service("", &["10.9.0.2"]), &[]), LoadBalancerStep::Keep);
         assert_eq!(decided(&service("", &["10.8.0.2"]), &[]), give("10.9.0.1"), "the range is another one now");
         for (wished, taken) in [("", vec!["10.9.0.1", "10.9.0.2"]), ("10.9.0.1", vec!["10.9.0.1"]), ("here", vec![])] {
-            assert!(matches!(decided(&service(wished, &[]), &taken), Step::Refuse(_)), "{wished} {taken:?}");
+            assert!(
+                matches!(decided(&service(wished, &[]), &taken), LoadBalancerStep::Refuse(_)),
+                "{wished} {taken:?}"
+            );
         }
     }
 
@@ -117,9 +123,9 @@ mod tests {
     fn a_service_of_another_type_gives_its_address_back_and_one_of_a_class_is_left_alone() {
         let mut other = service("", &["10.9.0.1"]);
         other.spec.type_ = "ClusterIP".to_owned();
-        assert_eq!(decided(&other, &[]), Step::TakeBack);
+        assert_eq!(decided(&other, &[]), LoadBalancerStep::TakeBack);
         let mut of_class = service("", &[]);
         of_class.spec.load_balancer_class = Some("example.com/lb".to_owned());
-        assert_eq!(decided(&of_class, &[]), Step::Keep);
+        assert_eq!(decided(&of_class, &[]), LoadBalancerStep::Keep);
     }
 }

@@ -20,7 +20,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
-use self::decide::{Step, addresses, wants_one};
+use self::decide::{LoadBalancerStep, addresses, wants_one};
 use crate::Config;
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -72,7 +72,7 @@ impl Reconciler for Balancers {
             let remembered = given.iter().filter(|(other, _)| *other != key).map(|(_, address)| *address);
             let step = decide::step(&service, self.range, &others.chain(remembered).collect());
             match step {
-                Step::Give(address) => drop(given.insert(key.clone(), address)),
+                LoadBalancerStep::Give(address) => drop(given.insert(key.clone(), address)),
                 _ => drop(given.remove(key)),
             }
             step
@@ -82,19 +82,19 @@ impl Reconciler for Balancers {
             self.events.in_pass(pass).event(service.as_ref(), event_type, reason, message);
         };
         match step {
-            Step::Keep => {}
-            Step::Give(address) => {
+            LoadBalancerStep::Keep => {}
+            LoadBalancerStep::Give(address) => {
                 tell(EventType::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
                 let ingress = LoadBalancerIngress { ip: address.to_string(), ..LoadBalancerIngress::default() };
                 let give = |service: &mut Service| service.status.load_balancer.ingress = vec![ingress.clone()];
                 pass.update_status(service.as_ref(), give).await?;
                 tell(EventType::Normal, "EnsuredLoadBalancer", "Ensured load balancer");
             }
-            Step::TakeBack => {
+            LoadBalancerStep::TakeBack => {
                 let take = |service: &mut Service| service.status.load_balancer.ingress.clear();
                 pass.update_status(service.as_ref(), take).await?;
             }
-            Step::Refuse(why) => {
+            LoadBalancerStep::Refuse(why) => {
                 let message = format!("Error syncing load balancer: failed to ensure load balancer: {why}");
                 tell(EventType::Warning, "SyncLoadBalancerFailed", &message);
                 return Err(ReconcileError::Object(why));

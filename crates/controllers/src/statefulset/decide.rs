@@ -29,7 +29,7 @@ pub(super) type FindClaim<'a> = dyn Fn(&ObjectKey) -> Option<Arc<PersistentVolum
 
 /// What a pass sees.
 #[derive(Clone)]
-pub(super) struct Observed<'a> {
+pub(super) struct ObservedStatefulSet<'a> {
     pub(super) set: &'a StatefulSet,
     /// The pods of the set.
     pub(super) pods: Vec<Arc<Pod>>,
@@ -39,7 +39,7 @@ pub(super) struct Observed<'a> {
 
 /// One action.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum StatefulSetStep {
     /// Create the missing claims, then the pod.
     Create { pod: Box<Pod>, claims: Vec<PersistentVolumeClaim> },
     /// Create the claims that a pending pod waits for.
@@ -59,7 +59,7 @@ pub(super) enum Step {
 /// The actions in phases: those of a phase run in parallel where the set allows it, and a failed phase ends the sync.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Plan {
-    pub(super) phases: Vec<Vec<Step>>,
+    pub(super) phases: Vec<Vec<StatefulSetStep>>,
     /// Claims that another controller manages, though the policy is to delete them.
     pub(super) contested: Vec<String>,
     /// What the sync waits for before it continues.
@@ -70,13 +70,13 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The decision as a sentence, for the event log.
-    pub(super) fn sentence(&self, observed: &Observed<'_>) -> String {
-        let deed = |step: &Step| match step {
-            Step::Create { pod, .. } => Some(format!("create {}", pod.name())),
-            Step::Repair { pod, .. } => Some(format!("repair {}", pod.name())),
-            Step::Claim { pod, .. } => Some(format!("make the claims of {}", pod.name())),
-            Step::Own { .. } => Some("change owners of claims".to_owned()),
-            Step::Delete(pod) => Some(format!("delete {}", pod.name())),
+    pub(super) fn sentence(&self, observed: &ObservedStatefulSet<'_>) -> String {
+        let deed = |step: &StatefulSetStep| match step {
+            StatefulSetStep::Create { pod, .. } => Some(format!("create {}", pod.name())),
+            StatefulSetStep::Repair { pod, .. } => Some(format!("repair {}", pod.name())),
+            StatefulSetStep::Claim { pod, .. } => Some(format!("make the claims of {}", pod.name())),
+            StatefulSetStep::Own { .. } => Some("change owners of claims".to_owned()),
+            StatefulSetStep::Delete(pod) => Some(format!("delete {}", pod.name())),
         };
         let mut deeds: Vec<_> = self.phases.iter().flatten().filter_map(deed).collect();
         deeds.extend(self.waits_for.as_ref().map(|pod| format!("wait for {pod}")));
@@ -91,7 +91,7 @@ impl Plan {
 /// What to do.
 ///
 /// In Kubernetes: `updateStatefulSet`.
-pub(super) fn plan(observed: &Observed<'_>, now: Timestamp) -> Result<Plan, ReconcileError> {
+pub(super) fn plan(observed: &ObservedStatefulSet<'_>, now: Timestamp) -> Result<Plan, ReconcileError> {
     if observed.set.metadata.is_terminating() {
         return Ok(Plan::default());
     }
@@ -112,7 +112,7 @@ pub(super) fn is_parallel(set: &StatefulSet) -> bool {
 type Members = BTreeMap<i64, Arc<Pod>>;
 
 struct Planning<'a> {
-    observed: &'a Observed<'a>,
+    observed: &'a ObservedStatefulSet<'a>,
     now: Timestamp,
     in_order: bool,
     plan: Plan,
@@ -145,15 +145,15 @@ impl Planning<'_> {
         Ok(goes_on)
     }
 
-    fn missing(&mut self, number: i64, steps: &mut Vec<Step>) -> Result<bool, ReconcileError> {
-        let Observed { set, revisions, .. } = self.observed;
+    fn missing(&mut self, number: i64, steps: &mut Vec<StatefulSetStep>) -> Result<bool, ReconcileError> {
+        let ObservedStatefulSet { set, revisions, .. } = self.observed;
         let Revision { name, template } =
             if self.is_of_current(number) { &revisions.current } else { &revisions.update };
         let pod = member(set, template, name, number)?;
         if self.claims_of(number).any(|claim| belongs_to_earlier(&claim, set, &pod)) {
             self.plan.waits_for = Some(format!("the claims of an earlier {}", pod.name()));
         } else {
-            steps.push(Step::Create { pod: Box::new(pod), claims: self.missing_claims(number) });
+            steps.push(StatefulSetStep::Create { pod: Box::new(pod), claims: self.missing_claims(number) });
         }
         Ok(false)
     }
@@ -172,10 +172,10 @@ impl Planning<'_> {
     }
 
     /// Whether the next ordinal may be processed.
-    fn existing(&mut self, number: i64, pod: &Arc<Pod>, steps: &mut Vec<Step>) -> bool {
+    fn existing(&mut self, number: i64, pod: &Arc<Pod>, steps: &mut Vec<StatefulSetStep>) -> bool {
         if pod.is_finished() {
             if !pod.is_terminating() {
-                steps.push(Step::Delete(pod.clone()));
+                steps.push(StatefulSetStep::Delete(pod.clone()));
             }
             return false;
         }
@@ -183,10 +183,10 @@ impl Planning<'_> {
         if pod.phase() == "Pending" {
             let missing = self.missing_claims(number);
             if !missing.is_empty() {
-                steps.push(Step::Claim { pod: pod.clone(), claims: missing });
+                steps.push(StatefulSetStep::Claim { pod: pod.clone(), claims: missing });
             }
             if !changes.is_empty() {
-                steps.push(Step::Own { claims: changes });
+                steps.push(StatefulSetStep::Own { claims: changes });
             }
             self.plan.waits_for = Some(pod.name().to_owned());
             return false;
@@ -199,7 +199,7 @@ impl Planning<'_> {
         identify(self.observed.set, &mut repaired, number);
         if repaired != **pod || !changes.is_empty() {
             let missing = if repaired == **pod { Vec::new() } else { self.missing_claims(number) };
-            steps.push(Step::Repair { pod: Box::new(repaired), claims: changes, missing });
+            steps.push(StatefulSetStep::Repair { pod: Box::new(repaired), claims: changes, missing });
         }
         true
     }
@@ -211,7 +211,7 @@ impl Planning<'_> {
         let changes: Vec<_> = numbered.flat_map(|(number, pod)| self.owner_changes(number, pod, false)).collect();
         let mut steps = Vec::new();
         if !changes.is_empty() {
-            steps.push(Step::Own { claims: changes });
+            steps.push(StatefulSetStep::Own { claims: changes });
         }
         let first_unavailable = members.values().chain(surplus.iter().rev()).find(|pod| self.is_unavailable(pod));
         let mut goes_on = true;
@@ -223,7 +223,7 @@ impl Planning<'_> {
                 break;
             }
             if !pod.is_terminating() {
-                steps.push(Step::Delete(pod.clone()));
+                steps.push(StatefulSetStep::Delete(pod.clone()));
             }
             if self.in_order {
                 goes_on = false;
@@ -267,7 +267,7 @@ impl Planning<'_> {
         };
         let current = &self.observed.revisions.current.name;
         self.plan.replaced_current = replaced.iter().filter(|pod| revision_of(pod) == current).count();
-        self.plan.phases.push(replaced.into_iter().map(Step::Delete).collect());
+        self.plan.phases.push(replaced.into_iter().map(StatefulSetStep::Delete).collect());
     }
 
     /// Whether the update replaces a pod.
@@ -315,8 +315,8 @@ fn is_available(set: &StatefulSet, pod: &Pod, now: Timestamp) -> bool {
 /// The status for the observed state, before the effects of this pass.
 ///
 /// In Kubernetes: `updateStatus` and `completeRollingUpdate`.
-pub(super) fn status(observed: &Observed<'_>, plan: &Plan, now: Timestamp) -> StatefulSetStatus {
-    let Observed { set, pods, revisions, .. } = observed;
+pub(super) fn status(observed: &ObservedStatefulSet<'_>, plan: &Plan, now: Timestamp) -> StatefulSetStatus {
+    let ObservedStatefulSet { set, pods, revisions, .. } = observed;
     let members: Vec<_> = pods.iter().filter(|pod| ordinal(set, pod).is_some() && !pod.phase().is_empty()).collect();
     let count = |counts: &dyn Fn(&Pod) -> bool| members.iter().filter(|pod| counts(pod)).count() as i32;
     let is_ready = |pod: &Pod| pod.phase() == "Running" && pod.is_ready();
@@ -343,6 +343,6 @@ pub(super) fn status(observed: &Observed<'_>, plan: &Plan, now: Timestamp) -> St
 }
 
 /// How long until the next ready pod becomes available; `None` without one.
-pub(super) fn next_available(observed: &Observed<'_>, now: Timestamp) -> Option<SignedDuration> {
+pub(super) fn next_available(observed: &ObservedStatefulSet<'_>, now: Timestamp) -> Option<SignedDuration> {
     observed.pods.iter().filter_map(|pod| availability(pod, observed.set.spec.min_ready_seconds, now).left()).min()
 }

@@ -25,7 +25,7 @@ use coracle_informer::Lister;
 use coracle_meta::{LabelSelector, ObjectKey, OwnerReference, Resource};
 use futures_util::future::BoxFuture;
 
-use self::decide::{FindClaim, Observed, Step};
+use self::decide::{FindClaim, ObservedStatefulSet, StatefulSetStep};
 use self::members::{ordinal, revision_of};
 use crate::Config;
 use crate::again::again;
@@ -111,22 +111,22 @@ impl StatefulSets {
         set: &'a StatefulSet,
         history: &[Arc<ControllerRevision>],
         claim: &'a FindClaim<'a>,
-    ) -> Result<Observed<'a>, ReconcileError> {
+    ) -> Result<ObservedStatefulSet<'a>, ReconcileError> {
         let is_member = |pod: &Pod| ordinal(set, pod).is_some();
         let terms = Terms { selector: &selector(set), accepts: &is_member, finalizer: None };
         let pods = ownership::claim_by(pass, set, &terms, candidates_of(&self.pods, set)).await?;
         let revisions = history::revisions_of(pass, set, history).await?;
-        Ok(Observed { set, pods, claim, revisions })
+        Ok(ObservedStatefulSet { set, pods, claim, revisions })
     }
 
     /// Deletes the oldest revisions that no pod uses.
     async fn trim(
         &self,
         pass: &Pass,
-        observed: &Observed<'_>,
+        observed: &ObservedStatefulSet<'_>,
         history: &[Arc<ControllerRevision>],
     ) -> Result<(), ReconcileError> {
-        let Observed { set, pods, revisions, .. } = observed;
+        let ObservedStatefulSet { set, pods, revisions, .. } = observed;
         let Ok(keep) = usize::try_from(set.spec.revision_history_limit.unwrap_or(10)) else { return Ok(()) };
         let in_use = [revisions.current.name.as_str(), &revisions.update.name];
         let in_use = pods.iter().map(|pod| revision_of(pod)).chain(in_use).map(str::to_owned).collect();
@@ -144,7 +144,7 @@ struct Effects<'a> {
 
 impl Effects<'_> {
     /// Carries out the actions: one after the other, or in growing batches where the set allows it.
-    async fn carry_out(&self, phases: &[Vec<Step>]) -> Result<(), ReconcileError> {
+    async fn carry_out(&self, phases: &[Vec<StatefulSetStep>]) -> Result<(), ReconcileError> {
         for steps in phases {
             if decide::is_parallel(self.set) {
                 if let (_, Some(error)) = slow_start(steps.len(), |index| self.step(&steps[index])).await {
@@ -159,16 +159,18 @@ impl Effects<'_> {
         Ok(())
     }
 
-    async fn step(&self, step: &Step) -> Result<(), ReconcileError> {
+    async fn step(&self, step: &StatefulSetStep) -> Result<(), ReconcileError> {
         match step {
-            Step::Create { pod, claims } => self.create(pod, claims).await,
-            Step::Claim { pod, claims } => self.make_claims(pod, claims).await,
-            Step::Own { claims } => self.own(claims).await,
-            Step::Repair { pod, claims, missing } => self.repair(pod, claims, missing).await,
-            Step::Delete(pod) => match self.pass.delete_if_there::<Pod>(&pod.key(), &DeleteParams::default()).await {
-                Ok(false) => Ok(()),
-                done => self.told("Delete", pod, done.map(drop)),
-            },
+            StatefulSetStep::Create { pod, claims } => self.create(pod, claims).await,
+            StatefulSetStep::Claim { pod, claims } => self.make_claims(pod, claims).await,
+            StatefulSetStep::Own { claims } => self.own(claims).await,
+            StatefulSetStep::Repair { pod, claims, missing } => self.repair(pod, claims, missing).await,
+            StatefulSetStep::Delete(pod) => {
+                match self.pass.delete_if_there::<Pod>(&pod.key(), &DeleteParams::default()).await {
+                    Ok(false) => Ok(()),
+                    done => self.told("Delete", pod, done.map(drop)),
+                }
+            }
         }
     }
 

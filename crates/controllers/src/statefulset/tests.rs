@@ -9,7 +9,7 @@ use coracle_meta::{IntOrString, ObjectKey, Resource, parse_time};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::decide::{Observed, Plan, Step, plan, status};
+use super::decide::{ObservedStatefulSet, Plan, StatefulSetStep, plan, status};
 use super::history::{Revision, Revisions};
 use super::members::revision_of;
 
@@ -45,7 +45,7 @@ impl World {
         let claim = move |key: &ObjectKey| claims.get(&key.name).cloned().map(Arc::new);
         let revisions = Revisions { current: self.current.clone(), update: revision(&self.set), collision_count: 0 };
         let pods = self.pods.values().cloned().map(Arc::new).collect();
-        let observed = Observed { set: &self.set, pods, claim: &claim, revisions };
+        let observed = ObservedStatefulSet { set: &self.set, pods, claim: &claim, revisions };
         let plan = plan(&observed, now).unwrap();
         let status = status(&observed, &plan, now);
         if status.current_revision == status.update_revision {
@@ -58,9 +58,9 @@ impl World {
         plan
     }
 
-    fn carry_out(&mut self, step: &Step) {
+    fn carry_out(&mut self, step: &StatefulSetStep) {
         match step {
-            Step::Create { pod, claims } => {
+            StatefulSetStep::Create { pod, claims } => {
                 self.claims.extend(claims.iter().map(|claim| (claim.name().to_owned(), claim.clone())));
                 self.made += 1;
                 let mut pod = Pod::clone(pod);
@@ -68,15 +68,15 @@ impl World {
                 pod.status.phase = "Pending".to_owned();
                 assert!(self.pods.insert(pod.name().to_owned(), pod).is_none(), "a name runs once");
             }
-            Step::Claim { claims, .. } => {
+            StatefulSetStep::Claim { claims, .. } => {
                 self.claims.extend(claims.iter().map(|claim| (claim.name().to_owned(), claim.clone())));
             }
-            Step::Own { claims } | Step::Repair { claims, .. } => {
+            StatefulSetStep::Own { claims } | StatefulSetStep::Repair { claims, .. } => {
                 for (claim, owners) in claims {
                     self.claims.get_mut(claim.name()).unwrap().metadata.owner_references.clone_from(owners);
                 }
             }
-            Step::Delete(pod) => {
+            StatefulSetStep::Delete(pod) => {
                 let pod = self.pods.get_mut(pod.name()).unwrap();
                 pod.metadata.deletion_timestamp = Some("2026-01-01T00:10:00Z".to_owned());
             }
@@ -245,8 +245,8 @@ proptest! {
                 _ => world.run(&format!("db-{pod}")),
             }
             let plan = world.step();
-            let makes = plan.phases.iter().flatten().filter(|step| matches!(step, Step::Create { .. })).count();
-            let removes = plan.phases.iter().flatten().filter(|step| matches!(step, Step::Delete(_))).count();
+            let makes = plan.phases.iter().flatten().filter(|step| matches!(step, StatefulSetStep::Create { .. })).count();
+            let removes = plan.phases.iter().flatten().filter(|step| matches!(step, StatefulSetStep::Delete(_))).count();
             prop_assert!(!in_order || makes + removes <= unavailable.map_or(1, |most| most as usize));
         }
         world.settle();

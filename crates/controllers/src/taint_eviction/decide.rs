@@ -18,7 +18,7 @@ pub(super) enum Timer {
 
 /// What to do about a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum TaintDecision {
     /// It may stay; a running timer is cancelled.
     Stay,
     /// It may stay until then; a running timer continues.
@@ -29,7 +29,7 @@ pub(super) enum Decision {
     Done,
 }
 
-impl Decision {
+impl TaintDecision {
     /// The decision as a sentence, for the event log.
     pub(super) fn sentence(&self) -> String {
         match self {
@@ -44,21 +44,26 @@ impl Decision {
 /// What to do about a pod with these tolerations on a node with these `NoExecute` taints.
 ///
 /// In Kubernetes: `processPodOnNode`.
-pub(super) fn decide(tolerations: &[Toleration], taints: &[Taint], timer: Option<Timer>, now: Timestamp) -> Decision {
+pub(super) fn decide(
+    tolerations: &[Toleration],
+    taints: &[Taint],
+    timer: Option<Timer>,
+    now: Timestamp,
+) -> TaintDecision {
     if taints.is_empty() {
-        return Decision::Stay;
+        return TaintDecision::Stay;
     }
     let stay = match matching(tolerations, taints) {
         None => Some(SignedDuration::ZERO),
         Some(used) => shortest(&used),
     };
     match (stay, timer) {
-        (None, _) => Decision::Stay,
-        (Some(_), Some(Timer::Fired)) => Decision::Done,
-        (Some(stay), _) if !stay.is_positive() => Decision::Leave,
-        (Some(_), Some(Timer::Running(at))) if at <= now => Decision::Leave,
-        (Some(_), Some(Timer::Running(at))) => Decision::StayUntil(at),
-        (Some(stay), None) => Decision::StayUntil(now.later(stay)),
+        (None, _) => TaintDecision::Stay,
+        (Some(_), Some(Timer::Fired)) => TaintDecision::Done,
+        (Some(stay), _) if !stay.is_positive() => TaintDecision::Leave,
+        (Some(_), Some(Timer::Running(at))) if at <= now => TaintDecision::Leave,
+        (Some(_), Some(Timer::Running(at))) => TaintDecision::StayUntil(at),
+        (Some(stay), None) => TaintDecision::StayUntil(now.later(stay)),
     }
 }
 
@@ -99,20 +104,20 @@ mod tests {
     #[test]
     fn a_pod_goes_at_once_after_its_time_or_never() {
         let decide = |tolerations: &[Toleration]| decide(tolerations, &[taint()], None, at(0));
-        assert_eq!(decide(&[]), Decision::Leave);
-        assert_eq!(decide(&[toleration("k", "w", None)]), Decision::Leave);
-        assert_eq!(decide(&[toleration("k", "v", None)]), Decision::Stay);
-        assert_eq!(decide(&[toleration("k", "", Some(2))]), Decision::StayUntil(at(2)));
-        assert_eq!(decide(&[toleration("k", "", Some(0))]), Decision::Leave);
+        assert_eq!(decide(&[]), TaintDecision::Leave);
+        assert_eq!(decide(&[toleration("k", "w", None)]), TaintDecision::Leave);
+        assert_eq!(decide(&[toleration("k", "v", None)]), TaintDecision::Stay);
+        assert_eq!(decide(&[toleration("k", "", Some(2))]), TaintDecision::StayUntil(at(2)));
+        assert_eq!(decide(&[toleration("k", "", Some(0))]), TaintDecision::Leave);
     }
 
     #[test]
     fn a_running_timer_continues_and_expires() {
         let tolerations = [toleration("k", "", Some(300))];
         let timer = Some(Timer::Running(at(300)));
-        assert_eq!(decide(&tolerations, &[taint()], timer, at(100)), Decision::StayUntil(at(300)));
-        assert_eq!(decide(&tolerations, &[taint()], timer, at(300)), Decision::Leave);
-        assert_eq!(decide(&tolerations, &[], timer, at(100)), Decision::Stay);
-        assert_eq!(decide(&tolerations, &[taint()], Some(Timer::Fired), at(400)), Decision::Done);
+        assert_eq!(decide(&tolerations, &[taint()], timer, at(100)), TaintDecision::StayUntil(at(300)));
+        assert_eq!(decide(&tolerations, &[taint()], timer, at(300)), TaintDecision::Leave);
+        assert_eq!(decide(&tolerations, &[], timer, at(100)), TaintDecision::Stay);
+        assert_eq!(decide(&tolerations, &[taint()], Some(Timer::Fired), at(400)), TaintDecision::Done);
     }
 }

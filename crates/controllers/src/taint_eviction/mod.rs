@@ -22,7 +22,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use self::decide::{Decision, Timer, decide};
+use self::decide::{TaintDecision, Timer, decide};
 use crate::Config;
 use crate::index::{index_by_node, on_node};
 
@@ -108,16 +108,16 @@ impl Reconciler for TaintEviction {
         let decision = decide(&pod.spec.tolerations, &no_execute(&node), timer, now);
         pass.decided(|| decision.sentence());
         match decision {
-            Decision::Done => Ok(Action::Done),
-            Decision::Stay => {
+            TaintDecision::Done => Ok(Action::Done),
+            TaintDecision::Stay => {
                 self.cancel(pass, key);
                 Ok(Action::Done)
             }
-            Decision::StayUntil(at) => {
+            TaintDecision::StayUntil(at) => {
                 self.timers.lock().insert(key.clone(), Timer::Running(at));
                 Ok(Action::RequeueAfter(Duration::try_from(at.duration_since(now)).unwrap_or_default()))
             }
-            Decision::Leave => {
+            TaintDecision::Leave => {
                 if matches!(timer, Some(Timer::Running(at)) if at > now) {
                     self.cancel(pass, key);
                 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_client::{Client, Error};
-use coracle_expression::{Field, Object, Order, Schema, Shape, escaped};
+use coracle_expression::{Object, Order, Schema, SchemaField, Shape, escaped};
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, GroupVersionKind};
 use serde_json::Value;
@@ -121,8 +121,8 @@ impl<'d> Reader<'d> {
     }
 }
 
-fn field(key: &str, schema: Schema) -> Field {
-    Field { key: key.to_owned(), schema: Arc::new(schema), is_required: false }
+fn field(key: &str, schema: Schema) -> SchemaField {
+    SchemaField { key: key.to_owned(), schema: Arc::new(schema), is_required: false }
 }
 
 /// The name of the schema that a `$ref` refers to, possibly wrapped with a description.

@@ -39,7 +39,7 @@ pub(super) struct Follower {
 }
 
 /// A message of a follower.
-pub(super) enum Told {
+pub(super) enum FollowerMessage {
     /// Events of complete revisions, or a fragment of them.
     Events(pb::WatchResponse),
     /// Progress without events.
@@ -86,7 +86,7 @@ impl Follower {
         Self { fragment_bytes, ..self }
     }
 
-    pub(super) fn follow(self) -> BoxStream<'static, Told> {
+    pub(super) fn follow(self) -> BoxStream<'static, FollowerMessage> {
         stream::unfold(self, |mut follower| async move {
             let told = follower.next().await?;
             Some((told, follower))
@@ -94,10 +94,10 @@ impl Follower {
         .boxed()
     }
 
-    async fn next(&mut self) -> Option<Told> {
+    async fn next(&mut self) -> Option<FollowerMessage> {
         loop {
             if let Some(response) = self.ready.pop_front() {
-                return Some(Told::Events(response));
+                return Some(FollowerMessage::Events(response));
             }
             if self.ended {
                 return None;
@@ -108,7 +108,7 @@ impl Follower {
                 Happened::Command(None) => return Some(self.end(None).await),
                 Happened::Command(Some(round)) => {
                     let revision = self.progress().await;
-                    return Some(Told::Progress { id: self.id, round, revision });
+                    return Some(FollowerMessage::Progress { id: self.id, round, revision });
                 }
                 Happened::Alarm => {
                     let due = self.idle_since + self.progress_interval.unwrap_or_default();
@@ -120,7 +120,11 @@ impl Follower {
                     self.alarm.as_mut().reset(self.idle_since + self.progress_interval.unwrap_or_default());
                     if let Some(revision) = self.progress().await {
                         let header = Some(header(revision));
-                        return Some(Told::Idle(pb::WatchResponse { header, watch_id: self.id, ..Default::default() }));
+                        return Some(FollowerMessage::Idle(pb::WatchResponse {
+                            header,
+                            watch_id: self.id,
+                            ..Default::default()
+                        }));
                     }
                 }
             }
@@ -186,10 +190,10 @@ impl Follower {
         self.watcher.progress().await.ok().filter(|revision| *revision >= self.start - 1)
     }
 
-    async fn end(&mut self, error: Option<&Error>) -> Told {
+    async fn end(&mut self, error: Option<&Error>) -> FollowerMessage {
         self.ended = true;
         let revision = self.watcher.progress().await.unwrap_or(0);
-        Told::Ended(canceled(self.id, revision, error))
+        FollowerMessage::Ended(canceled(self.id, revision, error))
     }
 }
 

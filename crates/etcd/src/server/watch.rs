@@ -16,7 +16,7 @@ use futures_util::stream::{self, BoxStream, SelectAll, StreamExt};
 use tokio::sync::mpsc;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::follower::{Follower, Told};
+use super::follower::{Follower, FollowerMessage};
 use super::{Shared, header};
 use crate::convert::key_range;
 use crate::proto::etcdserverpb::{self as pb, watch_request::RequestUnion, watch_server::Watch};
@@ -54,7 +54,7 @@ impl Watch for Shared {
 struct WatchStream {
     shared: Shared,
     requests: Streaming<pb::WatchRequest>,
-    followers: SelectAll<BoxStream<'static, Told>>,
+    followers: SelectAll<BoxStream<'static, FollowerMessage>>,
     /// Sends progress requests to a follower, with the number of the round; dropping the sender cancels the watch.
     commands: BTreeMap<i64, mpsc::UnboundedSender<u64>>,
     next_id: i64,
@@ -74,7 +74,7 @@ struct Round {
 
 enum Happened {
     Request(Option<pb::WatchRequest>),
-    Told(Told),
+    Told(FollowerMessage),
 }
 
 impl WatchStream {
@@ -109,14 +109,14 @@ impl WatchStream {
         }
     }
 
-    fn told(&mut self, told: Told) -> Option<pb::WatchResponse> {
+    fn told(&mut self, told: FollowerMessage) -> Option<pb::WatchResponse> {
         match told {
-            Told::Events(response) => {
+            FollowerMessage::Events(response) => {
                 self.delivered = self.delivered.max(crate::convert::revision(response.header.as_ref()));
                 Some(response)
             }
-            Told::Idle(response) => Some(response),
-            Told::Ended(response) => {
+            FollowerMessage::Idle(response) => Some(response),
+            FollowerMessage::Ended(response) => {
                 self.commands.remove(&response.watch_id);
                 let id = response.watch_id;
                 if let Some(round) = &mut self.round {
@@ -124,7 +124,7 @@ impl WatchStream {
                 }
                 Some(response)
             }
-            Told::Progress { id, round: number, revision } => {
+            FollowerMessage::Progress { id, round: number, revision } => {
                 let round = self.round.as_mut().filter(|round| round.number == number)?;
                 round.waiting.remove(&id);
                 round.least = round.least.zip(revision).map(|(least, revision)| least.min(revision));

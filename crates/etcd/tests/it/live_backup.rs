@@ -1,7 +1,7 @@
 //! A backup of a store that runs, ours or an etcd, and a folder made out of it.
 
 use coracle_etcd::EtcdStore;
-use coracle_store::disk::{self, Live};
+use coracle_store::disk::{self, LiveData};
 use coracle_store::{Error, KeyRange, Operation, RangeRequest, RangeResponse, Store, Txn, WatchRequest};
 
 use crate::common::{connect, open_disk, real_etcd, serve};
@@ -38,9 +38,9 @@ async fn survives_in_a_folder(store: EtcdStore) {
 
     let folder = tempfile::tempdir().unwrap();
     let (file, data) = (folder.path().join("backup"), folder.path().join("data"));
-    let written = Live::read(&store).await.unwrap().write(&file).unwrap();
+    let written = LiveData::read(&store).await.unwrap().write(&file).unwrap();
     assert_eq!((written.records, written.revision), (1201, before.revision));
-    assert!(Live::default().write(&file).is_err(), "a backup is never overwritten");
+    assert!(LiveData::default().write(&file).is_err(), "a backup is never overwritten");
     let restored = disk::restore(&file, &data, None).unwrap();
     assert_eq!((restored.records, restored.revision, restored.compacted), (1201, before.revision, before.revision));
 
@@ -75,7 +75,7 @@ async fn an_empty_store_makes_an_empty_folder() {
     let served = serve().await;
     let folder = tempfile::tempdir().unwrap();
     let (file, data) = (folder.path().join("backup"), folder.path().join("data"));
-    Live::read(&connect(&served.url).await).await.unwrap().write(&file).unwrap();
+    LiveData::read(&connect(&served.url).await).await.unwrap().write(&file).unwrap();
     disk::restore(&file, &data, None).unwrap();
     let (engine, thread) = open_disk(&data);
     assert_eq!(engine.revision(), 1);

@@ -51,7 +51,7 @@ pub(super) struct Checker<'c> {
 }
 
 /// The meaning of a name.
-pub(super) enum Named {
+pub(super) enum ResolvedName {
     Variable(Type),
     TypeItself(Type),
 }
@@ -105,16 +105,16 @@ impl Checker<'_> {
     }
 
     /// The meaning of a name. A variable from outside is recorded as used.
-    pub(super) fn find(&mut self, name: &str) -> Option<Named> {
+    pub(super) fn find(&mut self, name: &str) -> Option<ResolvedName> {
         let name = name.strip_prefix('.').unwrap_or(name);
         if let Some((_, of)) = self.scopes.iter().rev().find(|(scoped, _)| **scoped == *name) {
-            return Some(Named::Variable(of.clone()));
+            return Some(ResolvedName::Variable(of.clone()));
         }
         if let Some(of) = self.environment.variable(name) {
             self.variables.insert(name.to_owned());
-            return Some(Named::Variable(of));
+            return Some(ResolvedName::Variable(of));
         }
-        Type::named(name).map(Named::TypeItself)
+        Type::named(name).map(ResolvedName::TypeItself)
     }
 
     /// The common type of two items of a list.

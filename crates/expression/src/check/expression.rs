@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::syntax::{Entry, Expr, Fold, Kind, Literal};
 use crate::types::Type;
 
-use super::checker::{Checker, Named, is_function};
+use super::checker::{Checker, ResolvedName, is_function};
 
 /// Types with more parts than this are rejected.
 const LARGEST_TYPE: usize = 500;
@@ -28,8 +28,10 @@ impl Checker<'_> {
             Kind::Map(entries) => Some(self.map(expression, entries)),
             Kind::Struct { name, .. } => {
                 match self.find(name) {
-                    Some(Named::TypeItself(of)) => self.report(expression, format!("'{of}' is not a message type")),
-                    Some(Named::Variable(_)) => self.report(expression, format!("'{name}' is not a type")),
+                    Some(ResolvedName::TypeItself(of)) => {
+                        self.report(expression, format!("'{of}' is not a message type"))
+                    }
+                    Some(ResolvedName::Variable(_)) => self.report(expression, format!("'{name}' is not a type")),
                     None => self.undeclared(expression, name),
                 }
                 Some(Type::Error)
@@ -48,8 +50,8 @@ impl Checker<'_> {
             *name = plain.into();
         }
         match found {
-            Some(Named::Variable(of)) => of,
-            Some(Named::TypeItself(of)) => Type::Type(Some(Arc::new(of))),
+            Some(ResolvedName::Variable(of)) => of,
+            Some(ResolvedName::TypeItself(of)) => Type::Type(Some(Arc::new(of))),
             None => {
                 self.undeclared(expression, name);
                 Type::Error
@@ -63,8 +65,8 @@ impl Checker<'_> {
         {
             *kind = Kind::Ident(name.into());
             return match found {
-                Named::Variable(of) => of,
-                Named::TypeItself(of) => Type::Type(Some(Arc::new(of))),
+                ResolvedName::Variable(of) => of,
+                ResolvedName::TypeItself(of) => Type::Type(Some(Arc::new(of))),
             };
         }
         let Kind::Select { operand, field, is_test } = kind else { return Type::Error };

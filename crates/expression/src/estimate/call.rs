@@ -11,7 +11,7 @@ pub(super) const PATTERN: f64 = 0.25;
 pub(super) type Costed = (Range, Option<Range>);
 
 /// An overload of a function, with what is known about its arguments.
-pub(super) struct Call<'c, 'e> {
+pub(super) struct EstimatedCall<'c, 'e> {
     pub(super) function: &'c str,
     pub(super) overload: &'static str,
     pub(super) target: Option<Argument<'e>>,

@@ -1,12 +1,12 @@
 use crate::syntax::Expr;
 
-use super::call::{Call, Costed, PATTERN, TRAVERSAL};
+use super::call::{Costed, EstimatedCall, PATTERN, TRAVERSAL};
 use super::library;
 use super::range::Range;
 use super::sizes::{Entries, Sizes};
 
 /// In Kubernetes: `coster.functionCost`.
-pub(super) fn cost<'e>(call: &Call<'_, 'e>, sizes: &mut Sizes<'e>, expression: &Expr) -> Costed {
+pub(super) fn cost<'e>(call: &EstimatedCall<'_, 'e>, sizes: &mut Sizes<'e>, expression: &Expr) -> Costed {
     let of_arguments = call.costs.iter().fold(Range::NOTHING, |sum, cost| sum.plus(*cost));
     let known = library::of_lists(call)
         .or_else(|| library::of_kubernetes(call, sizes))
@@ -19,7 +19,7 @@ pub(super) fn cost<'e>(call: &Call<'_, 'e>, sizes: &mut Sizes<'e>, expression: &
 }
 
 /// Calls that traverse strings, bytes and lists.
-fn of_texts(call: &Call<'_, '_>) -> Option<Costed> {
+fn of_texts(call: &EstimatedCall<'_, '_>) -> Option<Costed> {
     let traversed = |size: Range| size.scaled(TRAVERSAL);
     Some(match (call.overload, &call.target, call.arguments) {
         ("string_format", Some(target), _) => (traversed(target.size()), None),
@@ -65,7 +65,7 @@ fn of_texts(call: &Call<'_, '_>) -> Option<Costed> {
 }
 
 /// Concatenations of strings, bytes and lists.
-fn of_sums(call: &Call<'_, '_>, sizes: &mut Sizes<'_>, expression: &Expr) -> Option<Costed> {
+fn of_sums(call: &EstimatedCall<'_, '_>, sizes: &mut Sizes<'_>, expression: &Expr) -> Option<Costed> {
     let ("add_string" | "add_bytes" | "add_list", [one, other]) = (call.overload, call.arguments) else { return None };
     let size = one.size().plus(other.size());
     let entries = Entries::union(sizes.entries(one.expression), sizes.entries(other.expression));
@@ -75,7 +75,7 @@ fn of_sums(call: &Call<'_, '_>, sizes: &mut Sizes<'_>, expression: &Expr) -> Opt
 }
 
 /// Calls that do not evaluate all of their arguments.
-fn of_branches(call: &Call<'_, '_>, sizes: &mut Sizes<'_>, expression: &Expr) -> Option<Costed> {
+fn of_branches(call: &EstimatedCall<'_, '_>, sizes: &mut Sizes<'_>, expression: &Expr) -> Option<Costed> {
     match (call.overload, call.arguments, call.costs) {
         ("logical_and" | "logical_or", _, [left, right]) => {
             Some((Range { least: left.least, most: left.plus(*right).most }, None))

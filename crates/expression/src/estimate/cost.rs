@@ -3,11 +3,11 @@ use crate::schema::Schema;
 use crate::syntax::{Entry, Expr, Fold, Kind, Literal, Tree};
 use crate::types::Type;
 
-use super::call::{Argument, Call};
+use super::call::{Argument, EstimatedCall};
 use super::calls;
 use super::path;
 use super::range::Range;
-use super::sizes::{Entries, Part, Sizes};
+use super::sizes::{Entries, RangePart, Sizes};
 
 const LIST: Range = Range::fixed(10);
 const MAP: Range = Range::fixed(30);
@@ -81,10 +81,10 @@ impl<'e> Estimate<'e> {
         self.sizes.bind(&fold.accumulator, &fold.start);
         match &fold.second {
             Some(second) => {
-                self.sizes.iterate(&fold.variable, &fold.range, Part::Key);
-                self.sizes.iterate(second, &fold.range, Part::Value);
+                self.sizes.iterate(&fold.variable, &fold.range, RangePart::Key);
+                self.sizes.iterate(second, &fold.range, RangePart::Value);
             }
-            None => self.sizes.iterate(&fold.variable, &fold.range, Part::Single),
+            None => self.sizes.iterate(&fold.variable, &fold.range, RangePart::Single),
         }
         let condition = self.cost(&fold.condition);
         let step = self.cost(&fold.step);
@@ -137,7 +137,7 @@ impl<'e> Estimate<'e> {
         let target = target.map(|target| self.argument(target));
         let (mut cost, mut result) = (Range::NONE_YET, None);
         for overload in overloads {
-            let call = Call { function, overload, target, arguments: &given, costs: &costs };
+            let call = EstimatedCall { function, overload, target, arguments: &given, costs: &costs };
             let (one, size) = calls::cost(&call, &mut self.sizes, expression);
             cost = cost.union(one);
             result = match (result, size) {

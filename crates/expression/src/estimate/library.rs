@@ -1,6 +1,6 @@
 use crate::types::Type;
 
-use super::call::{Argument, Call, Costed, PATTERN, TRAVERSAL};
+use super::call::{Argument, Costed, EstimatedCall, PATTERN, TRAVERSAL};
 use super::path::Path;
 use super::range::Range;
 use super::sizes::Sizes;
@@ -56,7 +56,7 @@ const FORMAT: u64 = 64;
 const ADDRESS: Range = Range { least: 4, most: 16 };
 
 /// The libraries of cel-go for lists and sets. In Kubernetes: the estimators of `cel-go/ext`.
-pub(super) fn of_lists(call: &Call<'_, '_>) -> Option<Costed> {
+pub(super) fn of_lists(call: &EstimatedCall<'_, '_>) -> Option<Costed> {
     let whole = |argument: &Argument<'_>, otherwise: u64| {
         argument.whole().map_or(otherwise, |number| u64::try_from(number).unwrap_or(0))
     };
@@ -94,7 +94,7 @@ fn sorting(overload: &str) -> f64 {
 }
 
 /// In Kubernetes: `library.CostEstimator.EstimateCallCost`.
-pub(super) fn of_kubernetes<'e>(call: &Call<'_, 'e>, sizes: &Sizes<'e>) -> Option<Costed> {
+pub(super) fn of_kubernetes<'e>(call: &EstimatedCall<'_, 'e>, sizes: &Sizes<'e>) -> Option<Costed> {
     let first = call.arguments.first().map(Argument::size);
     let target = call.target.as_ref().map(Argument::size);
     let plain = |cost: Range| Some((cost, None));

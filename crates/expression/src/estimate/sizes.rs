@@ -37,7 +37,7 @@ struct Local<'e> {
 
 /// The part of the range that a variable represents.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum RangePart {
     Key,
     Value,
     /// The only variable of a comprehension: the items of a list, the keys of a map.
@@ -143,10 +143,10 @@ impl<'e> Sizes<'e> {
     }
 
     /// Adds a variable that iterates over a list or a map.
-    pub(super) fn iterate(&mut self, name: &Arc<str>, range: &Expr, part: Part) {
+    pub(super) fn iterate(&mut self, name: &Arc<str>, range: &Expr, part: RangePart) {
         let entries = self.entries(range);
         let is_list = entries.map_or(matches!(self.typed.type_of(range), Type::List(_)), |entries| entries.is_list);
-        let is_value = part == Part::Value || (part == Part::Single && is_list);
+        let is_value = part == RangePart::Value || (part == RangePart::Single && is_list);
         let size = entries.map(|entries| if is_value { entries.value } else { entries.key });
         let step = match (is_value, is_list) {
             (true, _) => path::items,

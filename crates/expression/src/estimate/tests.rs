@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::check::check;
 use crate::environment::Environment;
-use crate::schema::{Field, Object, Order, Schema, Shape};
+use crate::schema::{Object, Order, Schema, SchemaField, Shape};
 use crate::syntax::{Bindings, parse};
 
 fn cost(text: &str, schema: Schema) -> (u64, u64) {
@@ -69,7 +69,7 @@ fn the_greatest_costs_are_those_of_kubernetes() {
 #[test]
 fn fields_have_the_limits_that_are_declared_for_them() {
     let field = |key: &str, schema: Schema| {
-        (key.to_owned(), Field { key: key.to_owned(), schema: Arc::new(schema), is_required: false })
+        (key.to_owned(), SchemaField { key: key.to_owned(), schema: Arc::new(schema), is_required: false })
     };
     let object = || {
         let fields =
@@ -111,7 +111,7 @@ fn fields_have_the_limits_that_are_declared_for_them() {
 #[test]
 fn maps_optional_values_and_values_of_any_type_cost_what_they_cost_in_kubernetes() {
     let field = |key: &str, schema: Schema| {
-        (key.to_owned(), Field { key: key.to_owned(), schema: Arc::new(schema), is_required: false })
+        (key.to_owned(), SchemaField { key: key.to_owned(), schema: Arc::new(schema), is_required: false })
     };
     let object = || {
         let inner = [field("a", text(Some(3))), field("t", Schema::new(Shape::Timestamp))];

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use crate::fault::Fault;
 use crate::library::{Patterns, map_insert};
 use crate::meter::{Meter, Use};
-use crate::value::{Key, List, Map, Value};
+use crate::value::{Key, ListValue, Map, Value};
 
-use super::node::{Fold, Node, Operator, Sides};
+use super::node::{Fold, Operator, PlanNode, Sides};
 use super::price::{self, Price};
 
 pub(crate) type Evaluated<'v> = Result<Value<'v>, Fault>;
@@ -17,7 +17,7 @@ pub(crate) struct Machine<'p, 'v> {
     pub(super) variables: Vec<Option<Evaluated<'v>>>,
     /// Their names.
     pub(super) names: Vec<&'p str>,
-    pub(super) source: &'p mut dyn Source<'v>,
+    pub(super) source: &'p mut dyn VariableSource<'v>,
     pub(super) slots: Vec<Slot<'p, 'v>>,
     pub(super) meter: Meter,
     patterns: Patterns,
@@ -27,24 +27,24 @@ pub(crate) struct Machine<'p, 'v> {
 pub(super) enum Slot<'p, 'v> {
     Ready(Evaluated<'v>),
     /// Evaluated when it is first needed.
-    Lazy(&'p Node),
+    Lazy(&'p PlanNode),
 }
 
 /// The source of the variables' values.
-pub(crate) trait Source<'v> {
+pub(crate) trait VariableSource<'v> {
     /// The value of a variable; `None` if it does not exist.
     fn value(&mut self, name: &str) -> Option<Evaluated<'v>>;
 }
 
 /// The result of an expression, and its cost.
-pub(crate) struct Outcome<'v> {
+pub(crate) struct EvaluationOutcome<'v> {
     pub(crate) result: Evaluated<'v>,
     pub(crate) cost: u64,
     pub(crate) used: Use,
 }
 
 impl<'p, 'v> Machine<'p, 'v> {
-    pub(crate) fn new(names: Vec<&'p str>, source: &'p mut dyn Source<'v>, meter: Meter) -> Self {
+    pub(crate) fn new(names: Vec<&'p str>, source: &'p mut dyn VariableSource<'v>, meter: Meter) -> Self {
         let (variables, patterns) = (vec![None; names.len()], Patterns::default());
         Self { variables, names, source, slots: Vec::new(), meter, patterns }
     }
@@ -64,25 +64,25 @@ impl<'p, 'v> Machine<'p, 'v> {
         value
     }
 
-    pub(crate) fn run(mut self, node: &'p Node) -> Outcome<'v> {
+    pub(crate) fn run(mut self, node: &'p PlanNode) -> EvaluationOutcome<'v> {
         let result = self.evaluate(node);
-        Outcome { result, cost: self.meter.cost(), used: self.meter.used() }
+        EvaluationOutcome { result, cost: self.meter.cost(), used: self.meter.used() }
     }
 
-    pub(super) fn evaluate(&mut self, node: &'p Node) -> Evaluated<'v> {
+    pub(super) fn evaluate(&mut self, node: &'p PlanNode) -> Evaluated<'v> {
         self.meter.work(4)?;
         match node {
-            Node::Constant(value) => Ok(value.clone()),
-            Node::Attribute(attribute) => self.attribute(attribute),
-            Node::Logical { stops_at, terms } => self.logical(*stops_at, terms),
-            Node::Equality { is_equal, sides } => self.equality(*is_equal, sides),
-            Node::Operator { operator, arguments, price } => self.operator(*operator, arguments, *price),
-            Node::Call { function, arguments, price, .. } => {
+            PlanNode::Constant(value) => Ok(value.clone()),
+            PlanNode::Attribute(attribute) => self.attribute(attribute),
+            PlanNode::Logical { stops_at, terms } => self.logical(*stops_at, terms),
+            PlanNode::Equality { is_equal, sides } => self.equality(*is_equal, sides),
+            PlanNode::Operator { operator, arguments, price } => self.operator(*operator, arguments, *price),
+            PlanNode::Call { function, arguments, price, .. } => {
                 let arguments = self.arguments(arguments, *price)?;
                 let result = function(&arguments, &mut self.meter);
                 self.charged(*price, &arguments, result)
             }
-            Node::Match { name, ready, arguments, price } => {
+            PlanNode::Match { name, ready, arguments, price } => {
                 let arguments = match ready {
                     Some(_) => arguments.iter().map(|node| self.evaluate(node)).collect::<Result<Vec<_>, _>>()?,
                     None => self.arguments(arguments, *price)?,
@@ -90,7 +90,7 @@ impl<'p, 'v> Machine<'p, 'v> {
                 let result = self.patterns.call(name, &arguments, ready.as_ref(), &mut self.meter);
                 self.charged(*price, &arguments, result)
             }
-            Node::Membership { item, items } => {
+            PlanNode::Membership { item, items } => {
                 let item = self.evaluate(item)?;
                 for candidate in items {
                     if candidate.equals(&item, &mut self.meter)? {
@@ -99,13 +99,13 @@ impl<'p, 'v> Machine<'p, 'v> {
                 }
                 Ok(Value::Bool(false))
             }
-            Node::OrElse { is_value, sides } => match self.evaluate(&sides.left)? {
+            PlanNode::OrElse { is_value, sides } => match self.evaluate(&sides.left)? {
                 Value::Optional(Some(value)) if *is_value => Ok((*value).clone()),
                 Value::Optional(None) => self.evaluate(&sides.right),
                 other => Ok(other),
             },
-            Node::Grow { slot, is_list, more, price } => self.grow(*slot, *is_list, more, *price),
-            Node::NotStrictlyFalse(argument) => {
+            PlanNode::Grow { slot, is_list, more, price } => self.grow(*slot, *is_list, more, *price),
+            PlanNode::NotStrictlyFalse(argument) => {
                 let value = self.evaluate(argument);
                 self.meter.charge(1)?;
                 match value {
@@ -114,20 +114,20 @@ impl<'p, 'v> Machine<'p, 'v> {
                     _ => Ok(Value::Bool(true)),
                 }
             }
-            Node::List { items } => {
+            PlanNode::List { items } => {
                 let list = self.list(items);
                 self.made(10, list)
             }
-            Node::Map { entries } => {
+            PlanNode::Map { entries } => {
                 let map = self.map(entries);
                 self.made(30, map)
             }
-            Node::Fold(fold) => self.fold(fold),
+            PlanNode::Fold(fold) => self.fold(fold),
         }
     }
 
     /// The values of all arguments. The call is charged even if one of two arguments fails.
-    fn arguments(&mut self, nodes: &'p [Node], price: Price) -> Result<Vec<Value<'v>>, Fault> {
+    fn arguments(&mut self, nodes: &'p [PlanNode], price: Price) -> Result<Vec<Value<'v>>, Fault> {
         let mut values = Vec::with_capacity(nodes.len());
         let mut failed = None;
         for node in nodes {
@@ -160,7 +160,7 @@ impl<'p, 'v> Machine<'p, 'v> {
     }
 
     /// `||` and `&&`: an error of one side is ignored if the other side decides.
-    fn logical(&mut self, stops_at: bool, terms: &'p [Node]) -> Evaluated<'v> {
+    fn logical(&mut self, stops_at: bool, terms: &'p [PlanNode]) -> Evaluated<'v> {
         let mut failed = None;
         for term in terms {
             match self.evaluate(term) {
@@ -192,7 +192,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         }
     }
 
-    fn operator(&mut self, operator: Operator, nodes: &'p [Node], price: Price) -> Evaluated<'v> {
+    fn operator(&mut self, operator: Operator, nodes: &'p [PlanNode], price: Price) -> Evaluated<'v> {
         let mut arguments = self.arguments(nodes, price)?;
         let ordered = |arguments: &[Value<'v>]| match arguments {
             [one, other] => one.compare(other),
@@ -223,7 +223,7 @@ impl<'p, 'v> Machine<'p, 'v> {
     }
 
     /// Extends the accumulator of a comprehension. It is not shared, so it grows in place.
-    fn grow(&mut self, slot: usize, is_list: bool, nodes: &'p [Node], price: Price) -> Evaluated<'v> {
+    fn grow(&mut self, slot: usize, is_list: bool, nodes: &'p [PlanNode], price: Price) -> Evaluated<'v> {
         self.meter.charge(1)?;
         let mut more = self.arguments(nodes, price)?;
         if matches!(self.slots[slot], Slot::Lazy(_)) {
@@ -251,7 +251,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         }
     }
 
-    fn list(&mut self, nodes: &'p [(Node, bool)]) -> Evaluated<'v> {
+    fn list(&mut self, nodes: &'p [(PlanNode, bool)]) -> Evaluated<'v> {
         let mut items = Vec::with_capacity(nodes.len());
         for (node, is_optional) in nodes {
             match (self.evaluate(node)?, is_optional) {
@@ -268,7 +268,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         Ok(Value::list(items))
     }
 
-    fn map(&mut self, nodes: &'p [(Node, Node, bool)]) -> Evaluated<'v> {
+    fn map(&mut self, nodes: &'p [(PlanNode, PlanNode, bool)]) -> Evaluated<'v> {
         let mut entries = BTreeMap::new();
         for (key, value, is_optional) in nodes {
             let key = self.evaluate(key)?;
@@ -308,7 +308,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         result
     }
 
-    fn over_list(&mut self, fold: &'p Fold, list: &List<'v>, is_pairs: bool) -> Result<(), Fault> {
+    fn over_list(&mut self, fold: &'p Fold, list: &ListValue<'v>, is_pairs: bool) -> Result<(), Fault> {
         for at in 0..list.len() {
             let item = list.get(at).unwrap_or(Ok(Value::Null));
             let place = is_pairs.then(|| Value::Int(i64::try_from(at).unwrap_or(i64::MAX)));

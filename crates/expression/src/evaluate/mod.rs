@@ -12,6 +12,6 @@ mod node;
 mod planner;
 mod price;
 
-pub(crate) use machine::{Evaluated, Machine, Source};
-pub(crate) use node::Node;
+pub(crate) use machine::{Evaluated, Machine, VariableSource};
+pub(crate) use node::PlanNode;
 pub(crate) use planner::plan;

@@ -8,19 +8,19 @@ use super::price::Price;
 /// Both operands of an operator.
 #[derive(Debug)]
 pub(crate) struct Sides {
-    pub(crate) left: Node,
-    pub(crate) right: Node,
+    pub(crate) left: PlanNode,
+    pub(crate) right: PlanNode,
 }
 
 /// A node of a planned expression.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum PlanNode {
     Constant(Value<'static>),
     Attribute(Attribute),
     /// `||` (stops at true) or `&&` (stops at false).
     Logical {
         stops_at: bool,
-        terms: Vec<Node>,
+        terms: Vec<PlanNode>,
     },
     /// `==` or `!=`.
     Equality {
@@ -29,25 +29,25 @@ pub(crate) enum Node {
     },
     Operator {
         operator: Operator,
-        arguments: Vec<Node>,
+        arguments: Vec<PlanNode>,
         price: Price,
     },
     /// A function.
     Call {
         function: Function,
-        arguments: Vec<Node>,
+        arguments: Vec<PlanNode>,
         price: Price,
     },
     /// `matches`, `find` and `findAll`, with the pattern if it is constant.
     Match {
         name: Arc<str>,
         ready: Option<Pattern>,
-        arguments: Vec<Node>,
+        arguments: Vec<PlanNode>,
         price: Price,
     },
     /// Whether a value is in a constant list.
     Membership {
-        item: Box<Node>,
+        item: Box<PlanNode>,
         items: Vec<Value<'static>>,
     },
     /// `or` (an optional value) or `orValue`.
@@ -59,15 +59,15 @@ pub(crate) enum Node {
     Grow {
         slot: usize,
         is_list: bool,
-        more: Vec<Node>,
+        more: Vec<PlanNode>,
         price: Price,
     },
-    NotStrictlyFalse(Box<Node>),
+    NotStrictlyFalse(Box<PlanNode>),
     List {
-        items: Vec<(Node, bool)>,
+        items: Vec<(PlanNode, bool)>,
     },
     Map {
-        entries: Vec<(Node, Node, bool)>,
+        entries: Vec<(PlanNode, PlanNode, bool)>,
     },
     Fold(Box<Fold>),
 }
@@ -102,8 +102,8 @@ pub(super) enum Base {
     Variable(usize),
     /// A variable of a comprehension.
     Slot(usize),
-    Inner(Box<Node>),
-    Conditional(Box<(Node, Attribute, Attribute)>),
+    Inner(Box<PlanNode>),
+    Conditional(Box<(PlanNode, Attribute, Attribute)>),
 }
 
 /// One step into a value.
@@ -122,13 +122,13 @@ pub(super) enum QualifierKey {
 
 #[derive(Debug)]
 pub(crate) struct Fold {
-    pub(super) range: Node,
+    pub(super) range: PlanNode,
     /// Whether there are two variables: index and item, or key and value.
     pub(super) is_pairs: bool,
-    pub(super) start: Node,
-    pub(super) condition: Node,
-    pub(super) step: Node,
-    pub(super) result: Node,
+    pub(super) start: PlanNode,
+    pub(super) condition: PlanNode,
+    pub(super) step: PlanNode,
+    pub(super) result: PlanNode,
 }
 
 impl Attribute {

@@ -7,13 +7,13 @@ use crate::library::{self, Pattern, PatternError, compile_pattern};
 use crate::meter::Meter;
 use crate::syntax::{self, Expr, Kind, Literal};
 use crate::types::Type;
-use crate::value::{Key, List, Map, Text, Value};
+use crate::value::{Key, ListValue, Map, Text, Value};
 
-use super::node::{Attribute, Base, Fold, Node, Operator, Qualifier, QualifierKey, Sides};
+use super::node::{Attribute, Base, Fold, Operator, PlanNode, Qualifier, QualifierKey, Sides};
 use super::price::Price;
 
 /// Plans an expression for evaluation. Constants are evaluated now; `Err` is the error of a constant.
-pub(crate) fn plan(root: &Expr, typed: &Typed) -> Result<Node, String> {
+pub(crate) fn plan(root: &Expr, typed: &Typed) -> Result<PlanNode, String> {
     Planner { typed, variables: &typed.variables, slots: Vec::new() }.plan(root)
 }
 
@@ -24,20 +24,20 @@ struct Planner<'p> {
     slots: Vec<Arc<str>>,
 }
 
-type Planned = Result<Node, String>;
+type Planned = Result<PlanNode, String>;
 
 impl Planner<'_> {
     fn plan(&mut self, expression: &Expr) -> Planned {
         match &expression.kind {
             Kind::Unknown | Kind::Struct { .. } => Err("unsupported expression".to_owned()),
-            Kind::Literal(literal) => Ok(Node::Constant(constant(literal))),
+            Kind::Literal(literal) => Ok(PlanNode::Constant(constant(literal))),
             Kind::Ident(name) => Ok(self.ident(expression, name)),
             Kind::Select { operand, field, is_test } => {
                 let mut attribute = self.attribute(operand)?;
                 let key = QualifierKey::Constant(Value::String(Text::Shared(Arc::clone(field))));
                 attribute.push(&Arc::new(Qualifier { key, is_optional: false, is_test: *is_test }));
                 attribute.is_test |= *is_test;
-                Ok(Node::Attribute(attribute))
+                Ok(PlanNode::Attribute(attribute))
             }
             Kind::Call { function, target, arguments } => {
                 let arguments: Vec<&Expr> = target.iter().map(|target| &**target).chain(arguments).collect();
@@ -59,25 +59,25 @@ impl Planner<'_> {
         }
     }
 
-    fn ident(&self, expression: &Expr, name: &str) -> Node {
+    fn ident(&self, expression: &Expr, name: &str) -> PlanNode {
         if let Some(slot) = self.slots.iter().rposition(|slot| **slot == *name) {
-            return Node::Attribute(Attribute::of(Base::Slot(slot)));
+            return PlanNode::Attribute(Attribute::of(Base::Slot(slot)));
         }
         match (self.variables.iter().position(|variable| variable == name), self.typed.type_of(expression)) {
-            (None, Type::Type(Some(of))) => Node::Constant(Value::Type(Arc::clone(of))),
-            (place, _) => Node::Attribute(Attribute::of(Base::Variable(place.unwrap_or(usize::MAX)))),
+            (None, Type::Type(Some(of))) => PlanNode::Constant(Value::Type(Arc::clone(of))),
+            (place, _) => PlanNode::Attribute(Attribute::of(Base::Variable(place.unwrap_or(usize::MAX)))),
         }
     }
 
     /// An expression as the start of an attribute.
     fn attribute(&mut self, expression: &Expr) -> Result<Attribute, String> {
         Ok(match self.plan(expression)? {
-            Node::Attribute(attribute) => attribute,
+            PlanNode::Attribute(attribute) => attribute,
             other => Attribute::of(Base::Inner(Box::new(other))),
         })
     }
 
-    fn all(&mut self, arguments: &[&Expr]) -> Result<Vec<Node>, String> {
+    fn all(&mut self, arguments: &[&Expr]) -> Result<Vec<PlanNode>, String> {
         arguments.iter().map(|argument| self.plan(argument)).collect()
     }
 
@@ -91,18 +91,20 @@ impl Planner<'_> {
     fn call(&mut self, expression: &Expr, function: &Arc<str>, arguments: &[&Expr]) -> Planned {
         let overload = self.typed.overload(expression);
         match (&**function, arguments) {
-            ("_&&_" | "_||_", _) => Ok(Node::Logical { stops_at: &**function == "_||_", terms: self.all(arguments)? }),
+            ("_&&_" | "_||_", _) => {
+                Ok(PlanNode::Logical { stops_at: &**function == "_||_", terms: self.all(arguments)? })
+            }
             ("_==_" | "_!=_", _) => {
-                Ok(Node::Equality { is_equal: &**function == "_==_", sides: self.pair(arguments)? })
+                Ok(PlanNode::Equality { is_equal: &**function == "_==_", sides: self.pair(arguments)? })
             }
             ("_?_:_", [condition, then, otherwise]) => {
                 let branches = (self.plan(condition)?, self.attribute(then)?, self.attribute(otherwise)?);
-                Ok(Node::Attribute(Attribute::of(Base::Conditional(Box::new(branches)))))
+                Ok(PlanNode::Attribute(Attribute::of(Base::Conditional(Box::new(branches)))))
             }
             ("_[_]" | "_[?_]" | "_?._", [operand, index]) => self.index(operand, index, &**function != "_[_]"),
-            ("@not_strictly_false", [argument]) => Ok(Node::NotStrictlyFalse(Box::new(self.plan(argument)?))),
+            ("@not_strictly_false", [argument]) => Ok(PlanNode::NotStrictlyFalse(Box::new(self.plan(argument)?))),
             ("or" | "orValue", [_, _]) => {
-                Ok(Node::OrElse { is_value: &**function == "orValue", sides: self.pair(arguments)? })
+                Ok(PlanNode::OrElse { is_value: &**function == "orValue", sides: self.pair(arguments)? })
             }
             _ => {
                 let arguments = self.all(arguments)?;
@@ -114,41 +116,41 @@ impl Planner<'_> {
     fn index(&mut self, operand: &Expr, index: &Expr, is_optional: bool) -> Planned {
         let mut attribute = self.attribute(operand)?;
         let key = match self.plan(index)? {
-            Node::Constant(key) => QualifierKey::Constant(key),
-            Node::Attribute(key) => QualifierKey::Attribute(key),
+            PlanNode::Constant(key) => QualifierKey::Constant(key),
+            PlanNode::Attribute(key) => QualifierKey::Attribute(key),
             other => QualifierKey::Attribute(Attribute::of(Base::Inner(Box::new(other)))),
         };
         attribute.push(&Arc::new(Qualifier { key, is_optional, is_test: false }));
-        Ok(Node::Attribute(attribute))
+        Ok(PlanNode::Attribute(attribute))
     }
 
-    fn plain_call(&mut self, function: &Arc<str>, overload: Option<&str>, mut arguments: Vec<Node>) -> Planned {
+    fn plain_call(&mut self, function: &Arc<str>, overload: Option<&str>, mut arguments: Vec<PlanNode>) -> Planned {
         let price = Price::of(function, overload);
         let collected = match arguments.first() {
-            Some(Node::Attribute(attribute)) => attribute.slot().filter(|slot| self.slots[*slot].starts_with('@')),
+            Some(PlanNode::Attribute(attribute)) => attribute.slot().filter(|slot| self.slots[*slot].starts_with('@')),
             _ => None,
         };
         if let Some(slot) = collected
             && ((&**function == "_+_" && overload == Some("add_list")) || &**function == "cel.@mapInsert")
         {
             arguments.remove(0);
-            return Ok(Node::Grow { slot, is_list: &**function == "_+_", more: arguments, price });
+            return Ok(PlanNode::Grow { slot, is_list: &**function == "_+_", more: arguments, price });
         }
         if let Some(operator) = operator(function) {
-            return Ok(Node::Operator { operator, arguments, price });
+            return Ok(PlanNode::Operator { operator, arguments, price });
         }
         if matches!(&**function, "matches" | "find" | "findAll") {
             let ready = pattern(&arguments)?;
-            return Ok(Node::Match { name: Arc::clone(function), ready, arguments, price });
+            return Ok(PlanNode::Match { name: Arc::clone(function), ready, arguments, price });
         }
         if overload == Some("in_list")
-            && let [_, Node::Constant(Value::List(list))] = &arguments[..]
+            && let [_, PlanNode::Constant(Value::List(list))] = &arguments[..]
             && let Some(items) = members(list)
         {
             if items.is_empty() {
-                return Ok(Node::Constant(Value::Bool(false)));
+                return Ok(PlanNode::Constant(Value::Bool(false)));
             }
-            return Ok(Node::Membership { item: Box::new(arguments.remove(0)), items });
+            return Ok(PlanNode::Membership { item: Box::new(arguments.remove(0)), items });
         }
         let name = Arc::clone(function);
         let function = library::find(&name).ok_or_else(|| format!("no such overload: {name}"))?;
@@ -156,11 +158,11 @@ impl Planner<'_> {
             &*name,
             "bool" | "bytes" | "double" | "duration" | "dyn" | "int" | "string" | "timestamp" | "type" | "uint"
         );
-        if is_conversion && let [Node::Constant(argument)] = &arguments[..] {
+        if is_conversion && let [PlanNode::Constant(argument)] = &arguments[..] {
             let converted = function(std::slice::from_ref(argument), &mut Meter::new(u64::MAX));
-            return converted.map(Node::Constant).map_err(|fault: Fault| fault.to_string());
+            return converted.map(PlanNode::Constant).map_err(|fault: Fault| fault.to_string());
         }
-        Ok(Node::Call { function, arguments, price })
+        Ok(PlanNode::Call { function, arguments, price })
     }
 
     fn fold(&mut self, fold: &syntax::Fold) -> Planned {
@@ -176,7 +178,7 @@ impl Planner<'_> {
         let result = self.plan(&fold.result)?;
         self.slots.truncate(outer);
         let is_pairs = fold.second.is_some();
-        Ok(Node::Fold(Box::new(Fold { range, is_pairs, start, condition, step, result })))
+        Ok(PlanNode::Fold(Box::new(Fold { range, is_pairs, start, condition, step, result })))
     }
 }
 
@@ -210,15 +212,17 @@ fn operator(function: &str) -> Option<Operator> {
 }
 
 /// The constant pattern of a call.
-fn pattern(arguments: &[Node]) -> Result<Option<Pattern>, String> {
+fn pattern(arguments: &[PlanNode]) -> Result<Option<Pattern>, String> {
     match arguments.get(1) {
-        Some(Node::Constant(Value::String(text))) => compile_pattern(text).map(Some).map_err(|PatternError(why)| why),
+        Some(PlanNode::Constant(Value::String(text))) => {
+            compile_pattern(text).map(Some).map_err(|PatternError(why)| why)
+        }
         _ => Ok(None),
     }
 }
 
 /// The items of a constant list, if they are simple enough for a lookup without cost.
-fn members(list: &List<'static>) -> Option<Vec<Value<'static>>> {
+fn members(list: &ListValue<'static>) -> Option<Vec<Value<'static>>> {
     let items = list.items().ok()?;
     let is_simple = |value: &Value<'_>| {
         matches!(value, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_))
@@ -226,30 +230,30 @@ fn members(list: &List<'static>) -> Option<Vec<Value<'static>>> {
     items.iter().all(is_simple).then_some(items)
 }
 
-fn folded_list(items: Vec<(Node, bool)>) -> Node {
+fn folded_list(items: Vec<(PlanNode, bool)>) -> PlanNode {
     let values: Option<Vec<Value<'static>>> = items
         .iter()
         .map(|item| match item {
-            (Node::Constant(value), false) => Some(value.clone()),
+            (PlanNode::Constant(value), false) => Some(value.clone()),
             _ => None,
         })
         .collect();
     match values {
-        Some(values) => Node::Constant(Value::list(values)),
-        None => Node::List { items },
+        Some(values) => PlanNode::Constant(Value::list(values)),
+        None => PlanNode::List { items },
     }
 }
 
-fn folded_map(entries: Vec<(Node, Node, bool)>) -> Node {
+fn folded_map(entries: Vec<(PlanNode, PlanNode, bool)>) -> PlanNode {
     let values: Option<std::collections::BTreeMap<_, _>> = entries
         .iter()
         .map(|entry| match entry {
-            (Node::Constant(key), Node::Constant(value), false) => Some((Key::of(key)?, value.clone())),
+            (PlanNode::Constant(key), PlanNode::Constant(value), false) => Some((Key::of(key)?, value.clone())),
             _ => None,
         })
         .collect();
     match values {
-        Some(values) => Node::Constant(Value::Map(Map::Owned(Arc::new(values)))),
-        None => Node::Map { entries },
+        Some(values) => PlanNode::Constant(Value::Map(Map::Owned(Arc::new(values)))),
+        None => PlanNode::Map { entries },
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::authorizer::{Authorization, Decision, Question};
+use crate::authorizer::{Authorization, AuthorizerAttributes, AuthorizerDecision};
 use crate::fault::Fault;
 use crate::value::{Opaque, Value};
 
@@ -14,27 +14,28 @@ pub(super) fn find(name: &str) -> Option<Function> {
     Some(match name {
         "path" => |arguments, _| match take(arguments)?.parts() {
             (Authorization::Authorizer(authorizer, question), [path]) => {
-                Ok(of(Authorization::Path(authorizer, Question { path: Some(path.clone()), ..question })))
+                Ok(of(Authorization::Path(authorizer, AuthorizerAttributes { path: Some(path.clone()), ..question })))
             }
             _ => Err(Fault::no_overload()),
         },
         "group" => |arguments, _| match take(arguments)?.parts() {
             (Authorization::Authorizer(authorizer, question), [group]) => {
-                Ok(of(Authorization::Group(authorizer, Question { group: group.clone(), ..question })))
+                Ok(of(Authorization::Group(authorizer, AuthorizerAttributes { group: group.clone(), ..question })))
             }
             _ => Err(Fault::no_overload()),
         },
         "serviceAccount" => |arguments, _| match take(arguments)?.parts() {
             (Authorization::Authorizer(authorizer, question), [namespace, name]) => {
                 let service_account = Some((namespace.clone(), name.clone()));
-                Ok(of(Authorization::Authorizer(authorizer, Question { service_account, ..question })))
+                Ok(of(Authorization::Authorizer(authorizer, AuthorizerAttributes { service_account, ..question })))
             }
             _ => Err(Fault::no_overload()),
         },
         "resource" => |arguments, _| match take(arguments)?.parts() {
-            (Authorization::Group(authorizer, question), [resource]) => {
-                Ok(of(Authorization::Resource(authorizer, Question { resource: resource.clone(), ..question })))
-            }
+            (Authorization::Group(authorizer, question), [resource]) => Ok(of(Authorization::Resource(
+                authorizer,
+                AuthorizerAttributes { resource: resource.clone(), ..question },
+            ))),
             _ => Err(Fault::no_overload()),
         },
         "subresource" => |arguments, _| refine(arguments, |question, text| question.subresource = text),
@@ -77,7 +78,7 @@ fn take(arguments: &[Value<'_>]) -> std::result::Result<MethodCall, Fault> {
     Ok(MethodCall { receiver: (**authorization).clone(), texts: texts.collect::<std::result::Result<_, _>>()? })
 }
 
-fn refine<'v>(arguments: &[Value<'v>], change: fn(&mut Question, String)) -> Result<'v> {
+fn refine<'v>(arguments: &[Value<'v>], change: fn(&mut AuthorizerAttributes, String)) -> Result<'v> {
     match take(arguments)?.parts() {
         (Authorization::Resource(authorizer, mut question), [text]) => {
             change(&mut question, text.clone());
@@ -90,14 +91,14 @@ fn refine<'v>(arguments: &[Value<'v>], change: fn(&mut Question, String)) -> Res
 fn check<'v>(arguments: &[Value<'v>], _: &mut crate::meter::Meter) -> Result<'v> {
     match take(arguments)?.parts() {
         (Authorization::Path(authorizer, question) | Authorization::Resource(authorizer, question), [verb]) => {
-            let question = Question { verb: verb.clone(), ..question };
+            let question = AuthorizerAttributes { verb: verb.clone(), ..question };
             Ok(of(Authorization::Decision(authorizer.decide(&question))))
         }
         _ => Err(Fault::no_overload()),
     }
 }
 
-fn decision(arguments: &[Value<'_>]) -> std::result::Result<Decision, Fault> {
+fn decision(arguments: &[Value<'_>]) -> std::result::Result<AuthorizerDecision, Fault> {
     match take(arguments)?.receiver {
         Authorization::Decision(decision) => Ok(decision),
         _ => Err(Fault::no_overload()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::meter::Meter;
-use crate::value::{Key, List, Map, Value};
+use crate::value::{Key, ListValue, Map, Value};
 
 use super::function::Function;
 
@@ -33,14 +33,14 @@ pub(super) fn find(name: &str) -> Option<Function> {
     })
 }
 
-fn lists<'a, 'v>(arguments: &'a [Value<'v>]) -> std::result::Result<(&'a List<'v>, &'a List<'v>), Fault> {
+fn lists<'a, 'v>(arguments: &'a [Value<'v>]) -> std::result::Result<(&'a ListValue<'v>, &'a ListValue<'v>), Fault> {
     match arguments {
         [Value::List(one), Value::List(other)] => Ok((one, other)),
         _ => Err(Fault::no_overload()),
     }
 }
 
-fn holds(list: &List<'_>, item: &Value<'_>, meter: &mut Meter) -> std::result::Result<bool, Fault> {
+fn holds(list: &ListValue<'_>, item: &Value<'_>, meter: &mut Meter) -> std::result::Result<bool, Fault> {
     for candidate in list.iter() {
         if candidate?.equals(item, meter)? {
             return Ok(true);
@@ -49,7 +49,7 @@ fn holds(list: &List<'_>, item: &Value<'_>, meter: &mut Meter) -> std::result::R
     Ok(false)
 }
 
-fn holds_all(list: &List<'_>, items: &List<'_>, meter: &mut Meter) -> std::result::Result<bool, Fault> {
+fn holds_all(list: &ListValue<'_>, items: &ListValue<'_>, meter: &mut Meter) -> std::result::Result<bool, Fault> {
     for item in items.iter() {
         if !holds(list, &item?, meter)? {
             return Ok(false);

@@ -7,7 +7,7 @@ use coracle_meta::go_quote;
 use crate::fault::Fault;
 use crate::meter::Meter;
 use crate::types::Type;
-use crate::value::{List, Value};
+use crate::value::{ListValue, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -168,7 +168,7 @@ fn shown(value: &Value<'_>, meter: &mut Meter) -> Result<String> {
     })
 }
 
-fn list_shown(list: &List<'_>, meter: &mut Meter) -> Result<String> {
+fn list_shown(list: &ListValue<'_>, meter: &mut Meter) -> Result<String> {
     let mut text = "[".to_owned();
     for (at, item) in list.iter().enumerate() {
         let item = nested(&item?, meter)?;

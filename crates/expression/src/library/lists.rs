@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::fault::Fault;
 use crate::meter::Meter;
-use crate::value::{List, Value};
+use crate::value::{ListValue, Value};
 
 use super::function::Function;
 use super::strings;
@@ -33,7 +33,7 @@ pub(super) fn find(name: &str) -> Option<Function> {
     })
 }
 
-fn only<'a, 'v>(arguments: &'a [Value<'v>]) -> std::result::Result<&'a List<'v>, Fault> {
+fn only<'a, 'v>(arguments: &'a [Value<'v>]) -> std::result::Result<&'a ListValue<'v>, Fault> {
     match arguments {
         [Value::List(list)] => Ok(list),
         _ => Err(Fault::no_overload()),
@@ -130,7 +130,7 @@ fn flatten<'v>(arguments: &[Value<'v>], meter: &mut Meter) -> Result<'v> {
 }
 
 fn flatten_into<'v>(
-    list: &List<'v>,
+    list: &ListValue<'v>,
     depth: i64,
     flat: &mut Vec<Value<'v>>,
     meter: &mut Meter,
@@ -148,7 +148,7 @@ fn flatten_into<'v>(
 }
 
 /// Sorts a list by the keys of its items.
-fn sort<'v>(list: &List<'v>, keys: &List<'v>, meter: &mut Meter) -> Result<'v> {
+fn sort<'v>(list: &ListValue<'v>, keys: &ListValue<'v>, meter: &mut Meter) -> Result<'v> {
     if list.len() != keys.len() {
         let what = "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got";
         return Err(Fault::new(format!("{what} {} and {} elements respectively", list.len(), keys.len())));

@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::meter::Meter;
-use crate::value::{List, Value};
+use crate::value::{ListValue, Value};
 
 use super::function::Function;
 
@@ -46,7 +46,7 @@ fn item<'v>(arguments: &[Value<'v>], place: fn(usize) -> usize) -> Result<'v> {
 
 fn unwrap<'v>(arguments: &[Value<'v>], meter: &mut Meter) -> Result<'v> {
     let [Value::List(list)] = arguments else { return Err(Fault::no_overload()) };
-    meter.items(List::len(list))?;
+    meter.items(ListValue::len(list))?;
     let mut items = Vec::new();
     for item in list.iter() {
         match item? {

@@ -4,7 +4,7 @@ use crate::fault::Fault;
 use crate::meter::Meter;
 
 use super::text::Text;
-use super::values::{List, Value};
+use super::values::{ListValue, Value};
 
 const INT: &str = "integer overflow";
 const UINT: &str = "unsigned integer overflow";
@@ -99,10 +99,10 @@ fn concat<'v>(one: &Text<'v>, other: &Text<'v>, meter: &mut Meter) -> Result<Val
 }
 
 /// Concatenates lists. A list that is not shared grows in place.
-fn join<'v>(one: List<'v>, other: List<'v>, meter: &mut Meter) -> Result<Value<'v>, Fault> {
+fn join<'v>(one: ListValue<'v>, other: ListValue<'v>, meter: &mut Meter) -> Result<Value<'v>, Fault> {
     let more = other.items()?;
     let mut items = match one {
-        List::Owned(items) => items,
+        ListValue::Owned(items) => items,
         taken => {
             meter.items(taken.len())?;
             Arc::new(taken.items()?)
@@ -111,5 +111,5 @@ fn join<'v>(one: List<'v>, other: List<'v>, meter: &mut Meter) -> Result<Value<'
     let is_shared = Arc::get_mut(&mut items).is_none();
     meter.items(more.len() + if is_shared { items.len() } else { 0 })?;
     Arc::make_mut(&mut items).extend(more);
-    Ok(Value::List(List::Owned(items)))
+    Ok(Value::List(ListValue::Owned(items)))
 }

@@ -7,7 +7,7 @@ use crate::meter::Meter;
 use crate::schema::Order;
 
 use super::json::to_json;
-use super::values::{List, Map, Value};
+use super::values::{ListValue, Map, Value};
 
 /// The work of comparing one item of an untyped object with another.
 const BESIDE: u64 = 4;
@@ -90,7 +90,7 @@ fn with_double(whole: i128, double: f64) -> Option<Ordering> {
     Some(whole.cmp(&(floor as i128)).then(if floor < double { Ordering::Less } else { Ordering::Equal }))
 }
 
-fn lists(one: &List<'_>, other: &List<'_>, meter: &mut Meter) -> Result<bool, Fault> {
+fn lists(one: &ListValue<'_>, other: &ListValue<'_>, meter: &mut Meter) -> Result<bool, Fault> {
     if one.len() != other.len() {
         return Ok(false);
     }
@@ -125,7 +125,7 @@ fn lists(one: &List<'_>, other: &List<'_>, meter: &mut Meter) -> Result<bool, Fa
 type Match<'m> = &'m dyn Fn(&Value<'_>, &Value<'_>, &mut Meter) -> Result<bool, Fault>;
 
 /// Whether every item of a list has an equal item in another, at any index.
-fn every(items: &List<'_>, within: &List<'_>, meter: &mut Meter, is_match: Match<'_>) -> Result<bool, Fault> {
+fn every(items: &ListValue<'_>, within: &ListValue<'_>, meter: &mut Meter, is_match: Match<'_>) -> Result<bool, Fault> {
     let candidates = within.items()?;
     'items: for item in items.iter() {
         let item = item?;

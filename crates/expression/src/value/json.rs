@@ -13,7 +13,7 @@ use crate::schema::{Schema, Shape};
 use super::opaque::Opaque;
 use super::text::Text;
 use super::time::{Time, duration_text, lenient_duration};
-use super::values::{Key, List, Map, Value};
+use super::values::{Key, ListValue, Map, Value};
 
 /// A JSON value as a value of expressions; large parts are not copied.
 pub(crate) fn from_json<'v>(json: &'v Json, schema: Option<&'v Schema>) -> Result<Value<'v>, Fault> {
@@ -22,7 +22,7 @@ pub(crate) fn from_json<'v>(json: &'v Json, schema: Option<&'v Schema>) -> Resul
         Json::Bool(value) => Value::Bool(*value),
         Json::Number(number) => from_number(number, schema),
         Json::String(text) => return from_text(text, schema),
-        Json::Array(items) => Value::List(List::Json(items, schema)),
+        Json::Array(items) => Value::List(ListValue::Json(items, schema)),
         Json::Object(fields) => Value::Map(Map::Json(fields, schema)),
     })
 }
@@ -74,7 +74,7 @@ pub(crate) fn to_json(value: &Value<'_>) -> Option<Json> {
         Value::Bytes(bytes) => Json::String(BASE64_STANDARD.encode(bytes)),
         Value::Timestamp(time) => Json::String(time.to_string()),
         Value::Duration(nanos) => Json::String(duration_text(*nanos)),
-        Value::List(List::Json(items, _)) => Json::Array(items.to_vec()),
+        Value::List(ListValue::Json(items, _)) => Json::Array(items.to_vec()),
         Value::List(list) => {
             Json::Array((0..list.len()).map(|at| to_json(&list.get(at)?.ok()?)).collect::<Option<_>>()?)
         }
@@ -102,5 +102,5 @@ impl<'v> Key<'v> {
 
 /// A list of values from different places.
 pub(crate) fn references<'v>(items: impl IntoIterator<Item = &'v Json>) -> Value<'v> {
-    Value::List(List::References(Arc::new(items.into_iter().collect())))
+    Value::List(ListValue::References(Arc::new(items.into_iter().collect())))
 }

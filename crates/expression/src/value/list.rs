@@ -2,9 +2,9 @@ use crate::fault::Fault;
 use crate::schema::{Order, Schema, Shape};
 
 use super::json::from_json;
-use super::values::{List, Value};
+use super::values::{ListValue, Value};
 
-impl<'v> List<'v> {
+impl<'v> ListValue<'v> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Json(items, _) => items.len(),

@@ -23,4 +23,4 @@ pub(crate) use json::{from_json, references, to_json};
 pub(crate) use opaque::{Cidr, Ip, Opaque, Semver, Url};
 pub(crate) use text::Text;
 pub(crate) use time::Time;
-pub(crate) use values::{Key, List, Map, Value};
+pub(crate) use values::{Key, ListValue, Map, Value};

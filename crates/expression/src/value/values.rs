@@ -24,7 +24,7 @@ pub(crate) enum Value<'v> {
     /// In nanoseconds.
     Duration(i64),
     Type(Arc<Type>),
-    List(List<'v>),
+    List(ListValue<'v>),
     Map(Map<'v>),
     Optional(Option<Arc<Value<'v>>>),
     Opaque(Arc<Opaque>),
@@ -32,7 +32,7 @@ pub(crate) enum Value<'v> {
 
 /// A list, borrowed or owned.
 #[derive(Clone, Debug)]
-pub(crate) enum List<'v> {
+pub(crate) enum ListValue<'v> {
     /// The items, and the schema of the list.
     Json(&'v [Json], Option<&'v Schema>),
     References(Arc<Vec<&'v Json>>),
@@ -61,7 +61,7 @@ impl<'v> Value<'v> {
     }
 
     pub(crate) fn list(items: Vec<Value<'v>>) -> Self {
-        Self::List(List::Owned(Arc::new(items)))
+        Self::List(ListValue::Owned(Arc::new(items)))
     }
 
     pub(crate) fn some(value: Value<'v>) -> Self {

@@ -16,7 +16,7 @@ use crate::node::addresses::{PodAddresses, node_address};
 use crate::node::exec_context::ExecContext;
 use crate::node::pressure::Shortage;
 use crate::node::shutdown::SHUTDOWN;
-use crate::pod::container::State as ContainerState;
+use crate::pod::container::ContainerPhase as ContainerState;
 use crate::pod::container_place::ContainerPlace;
 use crate::pod::lifecycle::{PodStage, Runtime};
 use crate::pod::refusal::{Share, Taken};

@@ -27,7 +27,7 @@ pub(crate) const KILLED: i32 = 137;
 
 /// The role of a container in its pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ContainerRole {
     /// Has to end before the next container begins.
     Init,
     /// An init container that keeps running.
@@ -39,7 +39,7 @@ pub(crate) enum Part {
 
 /// The state of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum State {
+pub(crate) enum ContainerPhase {
     /// It waits for its turn, or is being created.
     Waiting,
     /// It cannot be created; the node retries.
@@ -70,7 +70,7 @@ pub(crate) struct Exit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ContainerRuntime {
-    pub(crate) state: State,
+    pub(crate) state: ContainerPhase,
     /// When the container entered its state.
     #[serde(with = "save_format::time")]
     pub(crate) since: Timestamp,
@@ -90,7 +90,7 @@ pub(crate) struct ContainerRuntime {
 
 /// The next change of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum ContainerChange {
     /// It starts, for the first time or again.
     Starts,
     /// The node finds that it cannot be created.
@@ -112,9 +112,9 @@ pub(crate) enum Which {
 }
 
 /// The spec and the behaviour of a container.
-pub(crate) struct Wanted<'p> {
+pub(crate) struct DesiredContainer<'p> {
     pub(crate) container: &'p Container,
-    pub(crate) part: Part,
+    pub(crate) part: ContainerRole,
     pub(crate) behaviour: Behaviour,
     /// Whether a ConfigMap, Secret or key that it refers to is missing.
     pub(crate) lacks_config: bool,
@@ -122,7 +122,7 @@ pub(crate) struct Wanted<'p> {
     pub(crate) run: Option<Option<(Duration, i32)>>,
 }
 
-impl Wanted<'_> {
+impl DesiredContainer<'_> {
     /// The next change of the container, and when it happens; `turn` is when it may be started.
     pub(crate) fn next(
         &self,
@@ -130,41 +130,44 @@ impl Wanted<'_> {
         turn: Option<Timestamp>,
         delays: &Delays,
         now: Timestamp,
-    ) -> Option<(Timestamp, Change)> {
+    ) -> Option<(Timestamp, ContainerChange)> {
         match runtime.state {
-            State::Waiting => turn.map(|turn| (turn, self.attempt())),
-            State::Held(hold) => self.again(runtime, hold),
-            State::Running => self.while_running(runtime, delays, now),
-            State::BackingOff => {
+            ContainerPhase::Waiting => turn.map(|turn| (turn, self.attempt())),
+            ContainerPhase::Held(hold) => self.again(runtime, hold),
+            ContainerPhase::Running => self.while_running(runtime, delays, now),
+            ContainerPhase::BackingOff => {
                 let ended = runtime.exit.as_ref().map_or(runtime.since, |exit| exit.at);
-                Some((ended + signed(back_off(runtime.crashes)), Change::Starts))
+                Some((ended + signed(back_off(runtime.crashes)), ContainerChange::Starts))
             }
-            State::Ended => None,
+            ContainerPhase::Ended => None,
         }
     }
 
     /// The result of an attempt to create the container.
-    fn attempt(&self) -> Change {
+    fn attempt(&self) -> ContainerChange {
         let hold = match image::problem(self.container, &self.behaviour) {
             Some(hold) => hold,
             None if self.lacks_config => WaitingReason::CreateContainerConfigError,
-            None => return Change::Starts,
+            None => return ContainerChange::Starts,
         };
-        Change::IsHeld(hold)
+        ContainerChange::IsHeld(hold)
     }
 
     /// The next attempt after one that failed.
-    fn again(&self, runtime: &ContainerRuntime, hold: WaitingReason) -> Option<(Timestamp, Change)> {
+    fn again(&self, runtime: &ContainerRuntime, hold: WaitingReason) -> Option<(Timestamp, ContainerChange)> {
         let attempt = self.attempt();
         let at = match hold {
-            WaitingReason::ErrImagePull if matches!(attempt, Change::IsHeld(WaitingReason::ErrImagePull)) => {
-                return Some((runtime.since.later(LOOKS_AGAIN), Change::IsHeld(WaitingReason::ImagePullBackOff)));
+            WaitingReason::ErrImagePull if matches!(attempt, ContainerChange::IsHeld(WaitingReason::ErrImagePull)) => {
+                return Some((
+                    runtime.since.later(LOOKS_AGAIN),
+                    ContainerChange::IsHeld(WaitingReason::ImagePullBackOff),
+                ));
             }
             WaitingReason::ImagePullBackOff => runtime.since.later(pull_back_off(runtime.crashes)),
             _ => runtime.since.later(LOOKS_AGAIN),
         };
         // An attempt with the same result is skipped; a change of the pod enqueues it again.
-        let is_same = matches!(attempt, Change::IsHeld(found) if found == hold);
+        let is_same = matches!(attempt, ContainerChange::IsHeld(found) if found == hold);
         (!is_same).then_some((at, attempt))
     }
 
@@ -173,13 +176,13 @@ impl Wanted<'_> {
         runtime: &ContainerRuntime,
         delays: &Delays,
         now: Timestamp,
-    ) -> Option<(Timestamp, Change)> {
-        let mut next: Vec<(Timestamp, Change)> = Vec::new();
+    ) -> Option<(Timestamp, ContainerChange)> {
+        let mut next: Vec<(Timestamp, ContainerChange)> = Vec::new();
         if let Some((after, code)) = self.run(delays) {
-            next.push((runtime.since.later(after), Change::Exits(code)));
+            next.push((runtime.since.later(after), ContainerChange::Exits(code)));
         }
         let ask = |probe: &Probe, heard, answer, which| {
-            next_at(probe, heard, answer, runtime.since, now).map(|at| (at, Change::Probed(which, answer)))
+            next_at(probe, heard, answer, runtime.since, now).map(|at| (at, ContainerChange::Probed(which, answer)))
         };
         let startup = self.container.startup_probe.as_deref();
         if let Some(probe) = startup.filter(|_| !runtime.is_started) {
@@ -192,9 +195,11 @@ impl Wanted<'_> {
                 Some(probe) => {
                     next.extend(ask(probe, runtime.readiness, !self.behaviour.not_ready, Which::Readiness));
                 }
-                None if runtime.is_ready && self.behaviour.not_ready => next.push((now, Change::Readiness(false))),
-                None if !runtime.is_ready && !self.behaviour.not_ready && self.part != Part::Init => {
-                    next.push((runtime.since.later(delays.ready), Change::Readiness(true)));
+                None if runtime.is_ready && self.behaviour.not_ready => {
+                    next.push((now, ContainerChange::Readiness(false)))
+                }
+                None if !runtime.is_ready && !self.behaviour.not_ready && self.part != ContainerRole::Init => {
+                    next.push((runtime.since.later(delays.ready), ContainerChange::Readiness(true)));
                 }
                 None => {}
             }
@@ -208,7 +213,7 @@ impl Wanted<'_> {
             (Some(code), _) => Some((self.behaviour.exit_after, code)),
             (None, Some(run)) => run,
             // An init container completes by default.
-            (None, None) if self.part == Part::Init => Some((delays.init, 0)),
+            (None, None) if self.part == ContainerRole::Init => Some((delays.init, 0)),
             (None, None) => None,
         }
     }
@@ -219,9 +224,9 @@ impl Wanted<'_> {
     pub(crate) fn restarts(&self, pod: &Pod, code: i32) -> bool {
         let own = self.container.restart_policy.as_deref();
         match self.part {
-            Part::Ephemeral => return false,
-            Part::Sidecar => return true,
-            Part::Init | Part::Main => {}
+            ContainerRole::Ephemeral => return false,
+            ContainerRole::Sidecar => return true,
+            ContainerRole::Init | ContainerRole::Main => {}
         }
         let is_ruled = self.container.restart_policy_rules.iter().any(|rule| {
             rule.action == "Restart"
@@ -235,7 +240,7 @@ impl Wanted<'_> {
         is_ruled
             || match (policy, self.part) {
                 ("Never", _) => false,
-                ("OnFailure", _) | (_, Part::Init) => code != 0,
+                ("OnFailure", _) | (_, ContainerRole::Init) => code != 0,
                 _ => true,
             }
     }
@@ -244,7 +249,7 @@ impl Wanted<'_> {
 impl ContainerRuntime {
     pub(crate) fn new(now: Timestamp) -> Self {
         Self {
-            state: State::Waiting,
+            state: ContainerPhase::Waiting,
             since: now,
             restarts: 0,
             crashes: 0,
@@ -258,42 +263,48 @@ impl ContainerRuntime {
     }
 
     /// The container after a change.
-    pub(crate) fn after(&self, change: &Change, wanted: &Wanted<'_>, pod: &Pod, now: Timestamp) -> Self {
+    pub(crate) fn after(
+        &self,
+        change: &ContainerChange,
+        wanted: &DesiredContainer<'_>,
+        pod: &Pod,
+        now: Timestamp,
+    ) -> Self {
         match change {
-            Change::Starts => self.started(wanted, now),
-            Change::IsHeld(hold) => {
+            ContainerChange::Starts => self.started(wanted, now),
+            ContainerChange::IsHeld(hold) => {
                 let crashes =
                     if *hold == WaitingReason::ErrImagePull { self.crashes.saturating_add(1) } else { self.crashes };
-                Self { state: State::Held(*hold), since: now, crashes, ..self.clone() }
+                Self { state: ContainerPhase::Held(*hold), since: now, crashes, ..self.clone() }
             }
-            Change::Exits(code) => self.ended(*code, wanted, pod, now),
-            Change::Readiness(is_ready) => Self { is_ready: *is_ready, ..self.clone() },
-            Change::Probed(which, is_well) => self.probed(*which, *is_well, wanted, pod, now),
+            ContainerChange::Exits(code) => self.ended(*code, wanted, pod, now),
+            ContainerChange::Readiness(is_ready) => Self { is_ready: *is_ready, ..self.clone() },
+            ContainerChange::Probed(which, is_well) => self.probed(*which, *is_well, wanted, pod, now),
         }
     }
 
-    fn started(&self, wanted: &Wanted<'_>, now: Timestamp) -> Self {
-        let restarts = self.restarts.saturating_add(i32::from(self.state == State::BackingOff));
-        let crashes = if self.state == State::BackingOff { self.crashes } else { 0 };
+    fn started(&self, wanted: &DesiredContainer<'_>, now: Timestamp) -> Self {
+        let restarts = self.restarts.saturating_add(i32::from(self.state == ContainerPhase::BackingOff));
+        let crashes = if self.state == ContainerPhase::BackingOff { self.crashes } else { 0 };
         let is_started = wanted.container.startup_probe.is_none();
         let exit = self.exit.clone();
-        Self { state: State::Running, restarts, crashes, exit, is_started, ..Self::new(now) }
+        Self { state: ContainerPhase::Running, restarts, crashes, exit, is_started, ..Self::new(now) }
     }
 
     /// The container after a run has ended: ended for good, or waiting for its restart.
-    fn ended(&self, code: i32, wanted: &Wanted<'_>, pod: &Pod, now: Timestamp) -> Self {
+    fn ended(&self, code: i32, wanted: &DesiredContainer<'_>, pod: &Pod, now: Timestamp) -> Self {
         let reason = wanted.behaviour.exit_reason.clone().filter(|_| wanted.behaviour.exits == Some(code));
         let exit = Exit { code, started: Some(self.since), at: now, reason };
         let is_well = now.duration_since(self.since) >= signed(WELL_AFTER);
         let (state, crashes) = if wanted.restarts(pod, code) {
-            (State::BackingOff, if is_well { 1 } else { self.crashes.saturating_add(1) })
+            (ContainerPhase::BackingOff, if is_well { 1 } else { self.crashes.saturating_add(1) })
         } else {
-            (State::Ended, self.crashes)
+            (ContainerPhase::Ended, self.crashes)
         };
         Self { state, since: now, crashes, exit: Some(exit), is_ready: false, is_started: false, ..self.clone() }
     }
 
-    fn probed(&self, which: Which, is_well: bool, wanted: &Wanted<'_>, pod: &Pod, now: Timestamp) -> Self {
+    fn probed(&self, which: Which, is_well: bool, wanted: &DesiredContainer<'_>, pod: &Pod, now: Timestamp) -> Self {
         let mut next = self.clone();
         let (probe, heard) = match which {
             Which::Startup => (wanted.container.startup_probe.as_deref(), &mut next.startup),
@@ -315,10 +326,10 @@ impl ContainerRuntime {
     /// The container after it was stopped or killed together with its pod.
     pub(crate) fn stopped(&self, code: i32, now: Timestamp) -> Self {
         match self.state {
-            State::Running => {
+            ContainerPhase::Running => {
                 let exit = Exit { code, started: Some(self.since), at: now, reason: None };
                 Self {
-                    state: State::Ended,
+                    state: ContainerPhase::Ended,
                     since: now,
                     exit: Some(exit),
                     is_ready: false,
@@ -327,22 +338,22 @@ impl ContainerRuntime {
                 }
             }
             // A container that waits for a restart keeps its last exit.
-            State::BackingOff => Self { state: State::Ended, ..self.clone() },
-            State::Waiting | State::Held(_) => {
+            ContainerPhase::BackingOff => Self { state: ContainerPhase::Ended, ..self.clone() },
+            ContainerPhase::Waiting | ContainerPhase::Held(_) => {
                 let exit = Exit { code: KILLED, started: None, at: now, reason: None };
-                Self { state: State::Ended, since: now, exit: Some(exit), ..self.clone() }
+                Self { state: ContainerPhase::Ended, since: now, exit: Some(exit), ..self.clone() }
             }
-            State::Ended => self.clone(),
+            ContainerPhase::Ended => self.clone(),
         }
     }
 
     pub(crate) fn has_run(&self) -> bool {
-        self.state == State::Running || self.exit.as_ref().is_some_and(|exit| exit.started.is_some())
+        self.state == ContainerPhase::Running || self.exit.as_ref().is_some_and(|exit| exit.started.is_some())
     }
 
     /// Whether its last exit was successful and it is not restarted.
     pub(crate) fn has_ended_well(&self) -> bool {
-        self.state == State::Ended && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
+        self.state == ContainerPhase::Ended && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
     }
 }
 

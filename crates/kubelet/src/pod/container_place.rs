@@ -1,7 +1,7 @@
 use coracle_api::core_v1::Container;
 use serde::{Deserialize, Serialize};
 
-use crate::pod::container::Part;
+use crate::pod::container::ContainerRole;
 
 /// Identifies a container of a pod: the list it is in, and its index in that list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -17,11 +17,11 @@ pub(crate) fn is_sidecar(init: &Container) -> bool {
 }
 
 /// The role of a container in its pod.
-pub(crate) fn part(container: &Container, place: ContainerPlace) -> Part {
+pub(crate) fn part(container: &Container, place: ContainerPlace) -> ContainerRole {
     match place {
-        ContainerPlace::Init(_) if is_sidecar(container) => Part::Sidecar,
-        ContainerPlace::Init(_) => Part::Init,
-        ContainerPlace::Main(_) => Part::Main,
-        ContainerPlace::Ephemeral(_) => Part::Ephemeral,
+        ContainerPlace::Init(_) if is_sidecar(container) => ContainerRole::Sidecar,
+        ContainerPlace::Init(_) => ContainerRole::Init,
+        ContainerPlace::Main(_) => ContainerRole::Main,
+        ContainerPlace::Ephemeral(_) => ContainerRole::Ephemeral,
     }
 }

@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use crate::Delays;
-use crate::pod::container::{Change, ContainerRuntime, Exit, KILLED, Part, State, signed};
+use crate::pod::container::{ContainerChange, ContainerPhase, ContainerRole, ContainerRuntime, Exit, KILLED, signed};
 use crate::pod::container_place::{ContainerPlace, is_sidecar, part};
 use crate::pod::pod_context::PodContext;
 
@@ -66,11 +66,11 @@ pub(crate) struct Runtime {
 
 /// The next step of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum PodStep {
     /// The pod gets this state.
     Become(Box<Runtime>),
     /// One of its containers changes, and the pod gets this state.
-    Changed(ContainerPlace, Change, Box<Runtime>),
+    Changed(ContainerPlace, ContainerChange, Box<Runtime>),
     /// No step before this much time has passed; none if it waits for a change of the pod.
     Wait(Option<SignedDuration>),
     /// The pod has ended, and its object can be deleted.
@@ -84,12 +84,12 @@ pub(crate) fn next(
     context: &PodContext,
     delays: &Delays,
     now: Timestamp,
-) -> Step {
+) -> PodStep {
     let Some(runtime) = runtime else {
         return match (pod.is_finished(), pod.is_terminating()) {
-            (true, true) => Step::Remove,
-            (true, false) => Step::Wait(None),
-            (false, _) => Step::Become(Box::new(Runtime::found(pod).unwrap_or_else(|| Runtime::seen_at(pod, now)))),
+            (true, true) => PodStep::Remove,
+            (true, false) => PodStep::Wait(None),
+            (false, _) => PodStep::Become(Box::new(Runtime::found(pod).unwrap_or_else(|| Runtime::seen_at(pod, now)))),
         };
     };
     match runtime.stage {
@@ -97,20 +97,20 @@ pub(crate) fn next(
         PodStage::Ended
             if pod.metadata.deletion_grace_period_seconds == Some(0) && !pod.metadata.finalizers.is_empty() =>
         {
-            Step::Wait(None)
+            PodStep::Wait(None)
         }
-        PodStage::Ended if pod.is_terminating() => Step::Remove,
-        PodStage::Ended => Step::Wait(None),
+        PodStage::Ended if pod.is_terminating() => PodStep::Remove,
+        PodStage::Ended => PodStep::Wait(None),
         PodStage::Stopping => stop(pod, runtime, context, delays, now),
         _ if pod.is_terminating() && !runtime.has_run() => runtime.ended(now),
-        _ if pod.is_terminating() => Step::Become(Box::new(runtime.at(PodStage::Stopping, now))),
+        _ if pod.is_terminating() => PodStep::Become(Box::new(runtime.at(PodStage::Stopping, now))),
         _ if context.leaves.is_some() => {
             let is_disrupted = context.leaves.as_ref().is_some_and(|leaving| leaving.is_disruption);
             let failure = context.leaves.as_ref().map(|leaving| (leaving.reason.into(), leaving.message.clone()));
             let going = Runtime { failure, is_disrupted, ..runtime.clone() };
             let is_graceful = context.leaves.as_ref().is_some_and(|leaving| leaving.is_graceful);
             if is_graceful && runtime.has_run() {
-                Step::Become(Box::new(going.at(PodStage::Stopping, now)))
+                PodStep::Become(Box::new(going.at(PodStage::Stopping, now)))
             } else {
                 going.ended(now)
             }
@@ -119,14 +119,14 @@ pub(crate) fn next(
             let message = "Pod was active on the node longer than the specified deadline".to_owned();
             Runtime { failure: Some(("DeadlineExceeded".into(), message)), ..runtime.clone() }.ended(now)
         }
-        _ if never_starts(pod, context) && !runtime.has_run() => Step::Wait(deadline(pod, runtime, now)),
-        PodStage::Starting if context.waits_for_volumes => Step::Wait(deadline(pod, runtime, now)),
+        _ if never_starts(pod, context) && !runtime.has_run() => PodStep::Wait(deadline(pod, runtime, now)),
+        PodStage::Starting if context.waits_for_volumes => PodStep::Wait(deadline(pod, runtime, now)),
         PodStage::Starting => {
             let left = signed(delays.sandbox).saturating_sub(now.duration_since(runtime.since));
             if left.is_positive() {
-                Step::Wait(Some(left))
+                PodStep::Wait(Some(left))
             } else {
-                Step::Become(Box::new(runtime.at(PodStage::Active, now)))
+                PodStep::Become(Box::new(runtime.at(PodStage::Active, now)))
             }
         }
         PodStage::Active => act(pod, runtime.with_ephemeral(pod, now), context, delays, now),
@@ -138,15 +138,17 @@ fn never_starts(pod: &Pod, context: &PodContext) -> bool {
 }
 
 /// The next step of a pod that has its sandbox: of one of its containers, or of the pod as a whole.
-fn act(pod: &Pod, runtime: Runtime, context: &PodContext, delays: &Delays, now: Timestamp) -> Step {
+fn act(pod: &Pod, runtime: Runtime, context: &PodContext, delays: &Delays, now: Timestamp) -> PodStep {
     let init = runtime.init_outcome(pod);
     if let InitOutcome::Failed = init {
         return runtime.ended(now);
     }
-    if runtime.main.iter().all(|container| container.state == State::Ended) {
-        let goes_on = |container: &ContainerRuntime| matches!(container.state, State::Running | State::BackingOff);
+    if runtime.main.iter().all(|container| container.state == ContainerPhase::Ended) {
+        let goes_on = |container: &ContainerRuntime| {
+            matches!(container.state, ContainerPhase::Running | ContainerPhase::BackingOff)
+        };
         return if runtime.init.iter().chain(&runtime.ephemeral).any(goes_on) {
-            Step::Become(Box::new(runtime.at(PodStage::Stopping, now)))
+            PodStep::Become(Box::new(runtime.at(PodStage::Stopping, now)))
         } else {
             runtime.ended(now)
         };
@@ -169,13 +171,13 @@ fn act(pod: &Pod, runtime: Runtime, context: &PodContext, delays: &Delays, now: 
     match due.min_by_key(|(at, place, _)| (*at, *place)) {
         Some((at, place, change)) if at <= now => {
             let changed = runtime.changed(pod, place, &change, context, now);
-            Step::Changed(place, change, Box::new(changed))
+            PodStep::Changed(place, change, Box::new(changed))
         }
         Some((at, ..)) => {
             let left = at.duration_since(now);
-            Step::Wait(Some(waits.map_or(left, |deadline| deadline.min(left))))
+            PodStep::Wait(Some(waits.map_or(left, |deadline| deadline.min(left))))
         }
-        None => Step::Wait(waits),
+        None => PodStep::Wait(waits),
     }
 }
 
@@ -190,13 +192,14 @@ enum InitOutcome {
     Failed,
 }
 
-fn stop(pod: &Pod, runtime: &Runtime, context: &PodContext, delays: &Delays, now: Timestamp) -> Step {
+fn stop(pod: &Pod, runtime: &Runtime, context: &PodContext, delays: &Delays, now: Timestamp) -> PodStep {
     let granted = pod.metadata.deletion_grace_period_seconds.or(pod.spec.termination_grace_period_seconds);
     let grace = SignedDuration::from_secs(granted.unwrap_or(DEFAULT_GRACE));
     let mut stopped = runtime.clone();
     let mut last = SignedDuration::ZERO;
-    let goes_on =
-        |place: &ContainerPlace| context.container(pod, *place).is_some_and(|own| part(own, *place) == Part::Sidecar);
+    let goes_on = |place: &ContainerPlace| {
+        context.container(pod, *place).is_some_and(|own| part(own, *place) == ContainerRole::Sidecar)
+    };
     for place in runtime.places().filter(|place| !goes_on(place)) {
         if runtime.is_running(place) {
             let (after, code) = ends(pod, place, context, delays, grace);
@@ -214,7 +217,7 @@ fn stop(pod: &Pod, runtime: &Runtime, context: &PodContext, delays: &Delays, now
         }
     }
     let left = last.saturating_sub(now.duration_since(runtime.since));
-    if left.is_positive() { Step::Wait(Some(left)) } else { stopped.ended(now) }
+    if left.is_positive() { PodStep::Wait(Some(left)) } else { stopped.ended(now) }
 }
 
 /// How long a container takes to end after it was asked to stop, and its exit code.
@@ -310,17 +313,17 @@ impl Runtime {
         runtime
     }
 
-    fn ended(&self, now: Timestamp) -> Step {
+    fn ended(&self, now: Timestamp) -> PodStep {
         let mut ended = self.at(PodStage::Ended, now);
         for place in self.places().collect::<Vec<_>>() {
             // An init container that never started keeps the state `Waiting`.
             let waits = matches!(place, ContainerPlace::Init(_))
-                && self.container(place).is_some_and(|own| own.state == State::Waiting);
+                && self.container(place).is_some_and(|own| own.state == ContainerPhase::Waiting);
             if !waits {
                 ended.stop(place, KILLED, now);
             }
         }
-        Step::Become(Box::new(ended))
+        PodStep::Become(Box::new(ended))
     }
 
     fn stop(&mut self, place: ContainerPlace, code: i32, at: Timestamp) {
@@ -329,7 +332,14 @@ impl Runtime {
         }
     }
 
-    fn changed(&self, pod: &Pod, place: ContainerPlace, change: &Change, context: &PodContext, now: Timestamp) -> Self {
+    fn changed(
+        &self,
+        pod: &Pod,
+        place: ContainerPlace,
+        change: &ContainerChange,
+        context: &PodContext,
+        now: Timestamp,
+    ) -> Self {
         let mut changed = self.clone();
         if let (Some(wanted), Some(container)) = (context.wanted(pod, place), changed.container_mut(place)) {
             *container = container.after(change, &wanted, pod, now);
@@ -374,19 +384,19 @@ impl Runtime {
     }
 
     fn is_running(&self, place: ContainerPlace) -> bool {
-        self.container(place).is_some_and(|container| container.state == State::Running)
+        self.container(place).is_some_and(|container| container.state == ContainerPhase::Running)
     }
 
     fn init_outcome(&self, pod: &Pod) -> InitOutcome {
         let mut since = self.since;
         for (index, (container, runtime)) in pod.spec.init_containers.iter().zip(&self.init).enumerate() {
             let passed = match (is_sidecar(container), &runtime.state) {
-                (true, State::Running) if runtime.is_started => Some(runtime.since),
+                (true, ContainerPhase::Running) if runtime.is_started => Some(runtime.since),
                 // A sidecar that has started once does not block the others when it is restarted.
-                (true, State::BackingOff) => Some(since),
-                (true, State::Running) if runtime.restarts > 0 => Some(since),
-                (false, State::Ended) if runtime.has_ended_well() => Some(runtime.since),
-                (false, State::Ended) => return InitOutcome::Failed,
+                (true, ContainerPhase::BackingOff) => Some(since),
+                (true, ContainerPhase::Running) if runtime.restarts > 0 => Some(since),
+                (false, ContainerPhase::Ended) if runtime.has_ended_well() => Some(runtime.since),
+                (false, ContainerPhase::Ended) => return InitOutcome::Failed,
                 _ => None,
             };
             match passed {
@@ -425,14 +435,14 @@ impl Runtime {
 
     /// The state of the pod in one word, for the event log.
     pub(crate) fn word(&self, pod: &Pod) -> String {
-        let any = |state: State| self.main.iter().any(|container| container.state == state);
+        let any = |state: ContainerPhase| self.main.iter().any(|container| container.state == state);
         match self.stage {
             PodStage::Starting => "Starting".to_owned(),
             PodStage::Stopping => "Stopping".to_owned(),
             PodStage::Ended => "Ended".to_owned(),
-            PodStage::Active if any(State::BackingOff) => "BackingOff".to_owned(),
-            PodStage::Active if !any(State::Running) => {
-                let running = self.init.iter().rposition(|container| container.state == State::Running);
+            PodStage::Active if any(ContainerPhase::BackingOff) => "BackingOff".to_owned(),
+            PodStage::Active if !any(ContainerPhase::Running) => {
+                let running = self.init.iter().rposition(|container| container.state == ContainerPhase::Running);
                 running.map_or_else(|| "Sandbox".to_owned(), |index| format!("Initializing({index})"))
             }
             PodStage::Active if self.unready(pod).is_empty() => "Ready".to_owned(),
@@ -454,14 +464,16 @@ fn found_container(status: &coracle_api::core_v1::ContainerStatus, seen: Timesta
     let base = ContainerRuntime { restarts: status.restart_count, ..ContainerRuntime::new(seen) };
     match (&status.state.running, exit(&status.state)) {
         (Some(running), _) => ContainerRuntime {
-            state: State::Running,
+            state: ContainerPhase::Running,
             since: time(&running.started_at).unwrap_or(seen),
             exit: exit(&status.last_state),
             is_started: status.started.unwrap_or(true),
             is_ready: status.ready,
             ..base
         },
-        (None, Some(exit)) => ContainerRuntime { state: State::Ended, since: exit.at, exit: Some(exit), ..base },
+        (None, Some(exit)) => {
+            ContainerRuntime { state: ContainerPhase::Ended, since: exit.at, exit: Some(exit), ..base }
+        }
         (None, None) => base,
     }
 }

@@ -7,7 +7,7 @@ use coracle_api::core_v1::{Container, EphemeralContainer, Pod};
 use coracle_container_programs::Transcript;
 
 use crate::pod::behaviour::Behaviour;
-use crate::pod::container::{Part, Wanted};
+use crate::pod::container::{ContainerRole, DesiredContainer};
 use crate::pod::container_place::{ContainerPlace, part};
 use crate::pod::out_of_memory::limited;
 use crate::pod::resize::PendingResize;
@@ -74,13 +74,13 @@ impl PodContext {
     }
 
     /// The spec and the behaviour of a container.
-    pub(crate) fn wanted<'p>(&'p self, pod: &'p Pod, place: ContainerPlace) -> Option<Wanted<'p>> {
+    pub(crate) fn wanted<'p>(&'p self, pod: &'p Pod, place: ContainerPlace) -> Option<DesiredContainer<'p>> {
         let container = self.container(pod, place)?;
         let part = part(container, place);
-        Some(Wanted {
+        Some(DesiredContainer {
             container,
             part,
-            behaviour: self.behaviour(pod, container, matches!(part, Part::Init | Part::Sidecar)),
+            behaviour: self.behaviour(pod, container, matches!(part, ContainerRole::Init | ContainerRole::Sidecar)),
             lacks_config: self.lacks.contains_key(&container.name),
             run: self.transcripts.get(&container.name).map(|transcript| transcript.end),
         })

@@ -1,7 +1,7 @@
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Pod;
 
-use crate::pod::container::{Change, State};
+use crate::pod::container::{ContainerChange, ContainerPhase};
 use crate::pod::lifecycle::{PodStage, Runtime};
 use crate::pod::pod_context::PodContext;
 
@@ -21,8 +21,8 @@ pub(crate) fn after_power_cut(
     after.ip = None;
     for place in runtime.places() {
         let (Some(wanted), Some(own)) = (context.wanted(pod, place), runtime.container(place)) else { continue };
-        if own.state == State::Running {
-            let mut ended = own.after(&Change::Exits(LOST.0), &wanted, pod, cut);
+        if own.state == ContainerPhase::Running {
+            let mut ended = own.after(&ContainerChange::Exits(LOST.0), &wanted, pod, cut);
             if let Some(exit) = &mut ended.exit {
                 exit.reason = Some(LOST.1.to_owned());
             }
@@ -52,7 +52,7 @@ mod tests {
         let mut running = Runtime::seen_at(&pod, then);
         running.stage = PodStage::Active;
         running.ip = Some("10.128.0.1".to_owned());
-        running.main[0].state = State::Running;
+        running.main[0].state = ContainerPhase::Running;
         after_power_cut(&running, &pod, &context, now, now)
     }
 
@@ -60,8 +60,8 @@ mod tests {
     fn running_containers_have_ended_and_restart_by_their_policy() {
         let always = lost("Always");
         let exit = always.main[0].exit.as_ref().unwrap();
-        assert_eq!((always.main[0].state, always.ip), (State::BackingOff, None));
+        assert_eq!((always.main[0].state, always.ip), (ContainerPhase::BackingOff, None));
         assert_eq!((exit.code, exit.reason.as_deref()), (255, Some("Unknown")));
-        assert_eq!(lost("Never").main[0].state, State::Ended);
+        assert_eq!(lost("Never").main[0].state, ContainerPhase::Ended);
     }
 }

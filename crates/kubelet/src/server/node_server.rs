@@ -262,7 +262,7 @@ where
 mod tests {
     use super::*;
     use crate::node::machine::Talk;
-    use crate::pod::container::{Change, ContainerRuntime};
+    use crate::pod::container::{ContainerChange, ContainerRuntime};
     use crate::pod::container_place::ContainerPlace;
     use crate::pod::lifecycle::Runtime;
     use crate::pod::pod_context::PodContext;
@@ -274,7 +274,7 @@ mod tests {
         serde_json::from_value(serde_json::json!({"spec": {"containers": [{"name": "c", "image": "i"}]}})).unwrap()
     }
 
-    fn runtime(at: Timestamp, change: &[Change]) -> Runtime {
+    fn runtime(at: Timestamp, change: &[ContainerChange]) -> Runtime {
         let (pod, context) = (pod(), PodContext::default());
         let mut runtime = Runtime::seen_at(&pod, at);
         for change in change {
@@ -302,7 +302,7 @@ mod tests {
         let machine = Arc::new(Machine::new(0));
         let start = ambient.clock.now();
         let lines = vec![line(start, "one"), line(later(start, 5), "two"), line(later(start, 9), "three")];
-        machine.set(&key(), "u", runtime(start, &[Change::Starts]), lines);
+        machine.set(&key(), "u", runtime(start, &[ContainerChange::Starts]), lines);
         machine.name(&key(), "c", ContainerPlace::Main(0));
         tokio::time::sleep(std::time::Duration::from_secs(9)).await;
         (NodeApi::new(machine, ambient.clock), start)
@@ -340,9 +340,9 @@ mod tests {
         let body = api.answer("/containerLogs/default/web/c", "follow=true&tailLines=1").into_body();
         let read = tokio::spawn(async move { body.collect().await.unwrap().to_bytes() });
         tokio::task::yield_now().await;
-        machine.set(&key(), "u", runtime(start, &[Change::Starts]), vec![line(later(start, 9), "four")]);
+        machine.set(&key(), "u", runtime(start, &[ContainerChange::Starts]), vec![line(later(start, 9), "four")]);
         tokio::task::yield_now().await;
-        let ended = runtime(start, &[Change::Starts, Change::Exits(0)]);
+        let ended = runtime(start, &[ContainerChange::Starts, ContainerChange::Exits(0)]);
         machine.set(&key(), "u", ended, vec![line(later(start, 9), "five")]);
         assert_eq!(read.await.unwrap(), "three\nfour\nfive\n");
     }
@@ -352,7 +352,7 @@ mod tests {
         let ambient = Ambient::seeded(1);
         let machine = Arc::new(Machine::new(0));
         let began = ambient.clock.now();
-        machine.set(&key(), "u", runtime(began, &[Change::Starts]), Vec::new());
+        machine.set(&key(), "u", runtime(began, &[ContainerChange::Starts]), Vec::new());
         machine.name(&key(), "c", ContainerPlace::Main(0));
         let script =
             ["sh", "-c", "echo one; sleep 5; echo two; sleep 5; echo three; sleep infinity"].map(str::to_owned);
@@ -365,7 +365,7 @@ mod tests {
         let read = tokio::spawn(async move { body.collect().await.unwrap().to_bytes() });
         tokio::time::sleep(std::time::Duration::from_secs(7)).await;
         machine.silence(&key(), "c", ambient.clock.now());
-        machine.set(&key(), "u", runtime(began, &[Change::Starts, Change::Exits(0)]), Vec::new());
+        machine.set(&key(), "u", runtime(began, &[ContainerChange::Starts, ContainerChange::Exits(0)]), Vec::new());
         assert_eq!(read.await.unwrap(), "one\ntwo\n");
     }
 }

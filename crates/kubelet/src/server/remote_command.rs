@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coracle_ambient::{Clock, Timestamp};
 use coracle_client::Api;
-use coracle_container_programs::{PodFacts, Said, Shell, Stop, World, is_known, is_prompt, references, run};
+use coracle_container_programs::{OutputLine, PodFacts, Shell, Stop, World, is_known, is_prompt, references, run};
 use coracle_meta::ObjectKey;
 use coracle_meta::channels::{CLOSE, ERROR, Pieces, STDERR, STDIN, STDOUT, piece};
 use futures_util::future::select;
@@ -69,7 +69,7 @@ impl Output {
         let _ = self.sender.send(piece(channel, data).into());
     }
 
-    fn line(&self, said: &Said) {
+    fn line(&self, said: &OutputLine) {
         let channel = if said.is_error && !self.is_terminal { STDERR } else { STDOUT };
         let end = match (said.is_open, self.is_terminal) {
             (true, _) => "",
@@ -226,7 +226,7 @@ impl Remote {
     }
 
     /// Sends lines when they are due; none if the client is gone.
-    async fn send_lines(&self, lines: &[Said], input: &mut Input, output: &Output) -> Option<()> {
+    async fn send_lines(&self, lines: &[OutputLine], input: &mut Input, output: &Output) -> Option<()> {
         let mut passed = std::time::Duration::ZERO;
         for line in lines {
             self.wait(line.after.saturating_sub(passed), input).await?;
@@ -284,7 +284,8 @@ impl Remote {
             let now = self.clock.now();
             let (lines, next) = running.said(&self.container, restarts, now);
             for line in lines.iter().skip(told.unwrap_or(lines.len())) {
-                let said = Said { after: Default::default(), text: line.text.clone(), is_error: false, is_open: false };
+                let said =
+                    OutputLine { after: Default::default(), text: line.text.clone(), is_error: false, is_open: false };
                 output.line(&said);
             }
             told = Some(lines.len());

@@ -8,7 +8,7 @@ use coracle_controller_runtime::{EventType, reference_to};
 
 use crate::eviction::EVICTED;
 use crate::node::machine::Line;
-use crate::pod::container::{Change, State, Which};
+use crate::pod::container::{ContainerChange, ContainerPhase, Which};
 use crate::pod::container_place::ContainerPlace;
 use crate::pod::lifecycle::{PodStage, Runtime};
 use crate::pod::pod_context::PodContext;
@@ -36,7 +36,7 @@ impl PodEvent<'_> {
 pub(crate) fn container_events(
     pod: &Pod,
     place: ContainerPlace,
-    change: &Change,
+    change: &ContainerChange,
     after: &Runtime,
     context: &PodContext,
 ) -> Vec<PodEvent<'static>> {
@@ -48,7 +48,7 @@ pub(crate) fn container_events(
     let normal = |reason, message: String| event(EventType::Normal, reason, message);
     let warning = |reason, message: String| event(EventType::Warning, reason, message);
     let mut events = match change {
-        Change::Starts => vec![
+        ContainerChange::Starts => vec![
             normal(
                 "Pulled",
                 format!(
@@ -59,17 +59,17 @@ pub(crate) fn container_events(
             normal("Created", "Container created".to_owned()),
             normal("Started", "Container started".to_owned()),
         ],
-        Change::IsHeld(hold) => {
+        ContainerChange::IsHeld(hold) => {
             let lacks = context.lacks.get(&container.name).map_or("", String::as_str);
             waiting_events(*hold, container, lacks, normal, warning)
         }
-        Change::Probed(which, false) => {
-            let is_killed = after.container(place).is_some_and(|own| own.state != State::Running);
+        ContainerChange::Probed(which, false) => {
+            let is_killed = after.container(place).is_some_and(|own| own.state != ContainerPhase::Running);
             probe_events(which, container, is_killed, normal, warning)
         }
-        Change::Exits(_) | Change::Probed(..) | Change::Readiness(_) => Vec::new(),
+        ContainerChange::Exits(_) | ContainerChange::Probed(..) | ContainerChange::Readiness(_) => Vec::new(),
     };
-    if after.container(place).is_some_and(|own| own.state == State::BackingOff && own.crashes > 1) {
+    if after.container(place).is_some_and(|own| own.state == ContainerPhase::BackingOff && own.crashes > 1) {
         let message = format!("Back-off restarting failed container {} in pod {}", container.name, pod_reference(pod));
         events.push(warning("BackOff", message));
     }
@@ -142,8 +142,9 @@ fn output(probe: &Probe) -> &'static str {
 pub(crate) fn stage_events<'r>(pod: &Pod, after: &'r Runtime, context: &PodContext) -> Vec<PodEvent<'r>> {
     match (after.stage, &after.failure) {
         (PodStage::Stopping, _) => {
-            let running =
-                after.places().filter(|place| after.container(*place).is_some_and(|own| own.state == State::Running));
+            let running = after
+                .places()
+                .filter(|place| after.container(*place).is_some_and(|own| own.state == ContainerPhase::Running));
             let events = running.filter_map(|place| {
                 let message = format!("Stopping container {}", context.container(pod, place)?.name);
                 Some(PodEvent { place: Some(place), event_type: EventType::Normal, reason: "Killing".into(), message })
@@ -177,17 +178,20 @@ pub(crate) fn reference(pod: &Pod, place: Option<ContainerPlace>, context: &PodC
 /// The log line of a container with an unknown program after a change.
 pub(crate) fn container_line(
     container: &Container,
-    change: &Change,
+    change: &ContainerChange,
     before: &Runtime,
     after: &Runtime,
     place: ContainerPlace,
     now: Timestamp,
 ) -> Option<Line> {
     let (before, after) = (before.container(place)?, after.container(place)?);
-    let ended = after.exit.as_ref().filter(|_| before.state == State::Running && after.state != State::Running);
+    let ended = after
+        .exit
+        .as_ref()
+        .filter(|_| before.state == ContainerPhase::Running && after.state != ContainerPhase::Running);
     let text = match (change, ended) {
         (_, Some(exit)) => format!("ended with code {}", exit.code),
-        (Change::Starts, None) => "started".to_owned(),
+        (ContainerChange::Starts, None) => "started".to_owned(),
         _ if before.is_ready != after.is_ready => (if after.is_ready { "ready" } else { "not ready" }).to_owned(),
         _ => return None,
     };
@@ -209,8 +213,8 @@ pub(crate) fn stage_lines(
         }
         let (own, then) = (before.container(place)?, after.container(place)?);
         let text = match (after.stage, own.state, &then.exit) {
-            (PodStage::Stopping, State::Running, _) => "asked to stop".to_owned(),
-            (PodStage::Ended, State::Running, Some(exit)) => format!("ended with code {}", exit.code),
+            (PodStage::Stopping, ContainerPhase::Running, _) => "asked to stop".to_owned(),
+            (PodStage::Ended, ContainerPhase::Running, Some(exit)) => format!("ended with code {}", exit.code),
             _ => return None,
         };
         Some(line(container, own.restarts, &text, now))

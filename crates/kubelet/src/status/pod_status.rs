@@ -8,7 +8,7 @@ use coracle_api::core_v1::{
 use coracle_meta::format_time;
 
 use crate::node::addresses::of_all_families;
-use crate::pod::container::{ContainerRuntime, Exit, State, back_off};
+use crate::pod::container::{ContainerPhase, ContainerRuntime, Exit, back_off};
 use crate::pod::container_place::{ContainerPlace, is_sidecar};
 use crate::pod::lifecycle::{PodStage, Runtime};
 use crate::pod::pod_context::PodContext;
@@ -85,7 +85,8 @@ fn refused(pod: &Pod, runtime: &Runtime) -> PodStatus {
 
 /// In Kubernetes: `getPhase`.
 fn phase(pod: &Pod, runtime: &Runtime) -> &'static str {
-    let waits = |container: &ContainerRuntime| matches!(container.state, State::Waiting | State::Held(_));
+    let waits =
+        |container: &ContainerRuntime| matches!(container.state, ContainerPhase::Waiting | ContainerPhase::Held(_));
     match &runtime.stage {
         PodStage::Ended if runtime.succeeded() => "Succeeded",
         PodStage::Ended => "Failed",
@@ -154,7 +155,7 @@ fn initialized(pod: &Pod, runtime: &Runtime) -> Wanted {
     }
     let is_done = |container: &Container, own: &ContainerRuntime| {
         if is_sidecar(container) {
-            own.is_started || own.restarts > 0 || own.state == State::BackingOff
+            own.is_started || own.restarts > 0 || own.state == ContainerPhase::BackingOff
         } else {
             own.has_ended_well()
         }
@@ -214,14 +215,15 @@ struct StatusBuilder<'p> {
 impl StatusBuilder<'_> {
     fn container(&self, place: ContainerPlace) -> Option<ContainerStatus> {
         let (own, container) = (self.runtime.container(place)?, self.context.container(self.pod, place)?);
-        let is_running = own.state == State::Running;
+        let is_running = own.state == ContainerPhase::Running;
         let state = self.state(place, own, container);
         let id = if own.has_run() { self.id(container, own.restarts) } else { String::new() };
         // A container that has ended for good has no earlier termination.
         let last = own.exit.as_ref().filter(|exit| state.terminated.is_none() && exit.started.is_some());
-        let before = if own.state == State::BackingOff { own.restarts } else { own.restarts.saturating_sub(1) };
+        let before =
+            if own.state == ContainerPhase::BackingOff { own.restarts } else { own.restarts.saturating_sub(1) };
         let is_ready = match (place, own.state) {
-            (ContainerPlace::Init(_), State::Ended) => own.has_ended_well(),
+            (ContainerPlace::Init(_), ContainerPhase::Ended) => own.has_ended_well(),
             _ if self.runtime.stage == PodStage::Stopping && is_running => self.was_ready(container),
             _ => own.is_ready,
         };
@@ -244,15 +246,17 @@ impl StatusBuilder<'_> {
     fn state(&self, place: ContainerPlace, own: &ContainerRuntime, container: &Container) -> ContainerState {
         let has_init = !self.pod.spec.init_containers.is_empty();
         match (own.state, &own.exit) {
-            (State::Running, _) => {
+            (ContainerPhase::Running, _) => {
                 let running = ContainerStateRunning { started_at: Some(format_time(own.since)), unknown: None };
                 ContainerState { running: Some(Box::new(running)), ..ContainerState::default() }
             }
-            (State::BackingOff, _) if own.crashes > 1 => {
+            (ContainerPhase::BackingOff, _) if own.crashes > 1 => {
                 waiting("CrashLoopBackOff", &self.crash_message(container, own.crashes))
             }
-            (State::BackingOff | State::Ended, Some(exit)) => self.terminated(container, exit, own.restarts),
-            (State::Held(hold), _) => self.held(hold, container),
+            (ContainerPhase::BackingOff | ContainerPhase::Ended, Some(exit)) => {
+                self.terminated(container, exit, own.restarts)
+            }
+            (ContainerPhase::Held(hold), _) => self.held(hold, container),
             _ if has_init && !matches!(place, ContainerPlace::Ephemeral(_)) => waiting("PodInitializing", ""),
             _ => waiting("ContainerCreating", ""),
         }
@@ -372,7 +376,7 @@ pub(crate) fn pod_reference(pod: &Pod) -> String {
 mod tests {
     use super::*;
     use crate::Delays;
-    use crate::pod::lifecycle::{Step, next};
+    use crate::pod::lifecycle::{PodStep, next};
     use coracle_meta::parse_time;
 
     fn pod() -> Pod {
@@ -391,7 +395,7 @@ mod tests {
         for _ in 0..40 {
             let context = PodContext::of(&pod);
             match next(&pod, runtime.as_ref(), &context, &Delays::default(), now) {
-                Step::Become(mut next) | Step::Changed(_, _, mut next) => {
+                PodStep::Become(mut next) | PodStep::Changed(_, _, mut next) => {
                     if next.stage == PodStage::Active {
                         next.ip = Some("10.1.2.3".to_owned());
                     }
@@ -399,8 +403,8 @@ mod tests {
                     pods.push(pod.clone());
                     runtime = Some(*next);
                 }
-                Step::Wait(Some(left)) => now += left,
-                Step::Wait(None) | Step::Remove => break,
+                PodStep::Wait(Some(left)) => now += left,
+                PodStep::Wait(None) | PodStep::Remove => break,
             }
         }
         pods

@@ -9,21 +9,21 @@ use coracle_meta::ObjectKey;
 
 use crate::eviction::pressed_out;
 use crate::node::machine::Talk;
-use crate::pod::container::{Change, State};
+use crate::pod::container::{ContainerChange, ContainerPhase};
 use crate::pod::container_place::ContainerPlace;
-use crate::pod::lifecycle::{PodStage, Runtime, Step, next};
+use crate::pod::lifecycle::{PodStage, PodStep, Runtime, next};
 use crate::pod::refusal::{Share, refusal};
 use crate::status::pod_events::{container_events, container_line, stage_events, stage_lines};
 use crate::sync::sync_pass::SyncPass;
 
 impl SyncPass<'_> {
     /// Advances the pod until it has to wait; returns what it waits for.
-    pub(crate) fn run_steps(&mut self) -> Step {
+    pub(crate) fn run_steps(&mut self) -> PodStep {
         loop {
             let now = self.pods.clock.now();
             match next(self.pod, self.runtime.as_ref(), &self.context, &self.pods.delays, now) {
-                Step::Become(changed) => self.change_stage(*changed),
-                Step::Changed(place, change, changed) => self.change_container(place, &change, *changed),
+                PodStep::Become(changed) => self.change_stage(*changed),
+                PodStep::Changed(place, change, changed) => self.change_container(place, &change, *changed),
                 step => return step,
             }
         }
@@ -78,15 +78,15 @@ impl SyncPass<'_> {
     }
 
     /// Applies a change of one container.
-    fn change_container(&mut self, place: ContainerPlace, change: &Change, changed: Runtime) {
+    fn change_container(&mut self, place: ContainerPlace, change: &ContainerChange, changed: Runtime) {
         let pods = self.pods;
         let now = pods.clock.now();
         let Some(container) = self.context.container(self.pod, place).cloned() else { return };
         let before = self.runtime.take();
-        let talk = (*change == Change::Starts).then(|| self.talk(&container, &changed, place)).flatten();
+        let talk = (*change == ContainerChange::Starts).then(|| self.talk(&container, &changed, place)).flatten();
         match &talk {
             Some(talk) => drop(self.context.transcripts.insert(container.name.clone(), talk.transcript.clone())),
-            None if *change == Change::Starts => drop(self.context.transcripts.remove(&container.name)),
+            None if *change == ContainerChange::Starts => drop(self.context.transcripts.remove(&container.name)),
             None => {}
         }
         self.runtime = before;
@@ -97,10 +97,10 @@ impl SyncPass<'_> {
         let is_silent = self.context.transcripts.contains_key(&container.name);
         let before = self.runtime.as_ref().filter(|_| !is_silent);
         let line = before.and_then(|before| container_line(&container, change, before, &changed, place, now));
-        let is_stopped = matches!(change, Change::Probed(..))
-            && changed.container(place).is_some_and(|own| own.state != State::Running);
+        let is_stopped = matches!(change, ContainerChange::Probed(..))
+            && changed.container(place).is_some_and(|own| own.state != ContainerPhase::Running);
         self.node.machine.set(self.key, self.uid(), changed.clone(), line.into_iter().collect());
-        if *change == Change::Starts {
+        if *change == ContainerChange::Starts {
             self.node.machine.name(self.key, &container.name, place);
         }
         if let Some(talk) = talk {

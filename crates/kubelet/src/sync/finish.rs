@@ -7,7 +7,7 @@ use coracle_client::{DeleteParams, Error};
 use coracle_controller_runtime::{Action, ReconcileError};
 
 use crate::pod::container::{LOOKS_AGAIN, signed};
-use crate::pod::lifecycle::Step;
+use crate::pod::lifecycle::PodStep;
 use crate::sync::sync_pass::{Interrupted, SyncPass};
 
 impl SyncPass<'_> {
@@ -16,14 +16,14 @@ impl SyncPass<'_> {
         let (volumes, bound) = (&self.volumes, self.bound);
         let waits = match self.step {
             // In Kubernetes: `SyncTerminatedPod` waits until they are unmounted.
-            Step::Remove if !volumes.is_done => None,
-            Step::Remove if bound.is_static => {
+            PodStep::Remove if !volumes.is_done => None,
+            PodStep::Remove if bound.is_static => {
                 self.pods.static_pod_ended(self.node, self.key);
                 return Ok(self.pass.done(|| "it has ended, and no file asks for it")?);
             }
-            Step::Remove => return Ok(self.delete().await?),
-            Step::Wait(left) => left,
-            Step::Become(_) | Step::Changed(..) => None,
+            PodStep::Remove => return Ok(self.delete().await?),
+            PodStep::Wait(left) => left,
+            PodStep::Become(_) | PodStep::Changed(..) => None,
         };
         let again = volumes.again.into_iter().chain(bound.again).min();
         // A missing ConfigMap or Secret is looked for again: a node does not watch them.

@@ -10,7 +10,7 @@ use coracle_meta::ObjectKey;
 use coracle_volume_manager::{Progress, VolumeGoal};
 
 use crate::node::agent::Agent;
-use crate::pod::lifecycle::{PodStage, Runtime, Step};
+use crate::pod::lifecycle::{PodStage, PodStep, Runtime};
 use crate::pod::pod_context::PodContext;
 use crate::pod::power_cut::after_power_cut;
 use crate::static_pods::Bound;
@@ -32,7 +32,7 @@ pub(crate) struct SyncPass<'p> {
     pub(crate) runtime: Option<Runtime>,
     pub(crate) volumes: Progress,
     /// What the pod waits for.
-    pub(crate) step: Step,
+    pub(crate) step: PodStep,
     /// The events that were not reported yet.
     pub(crate) events: Vec<(ObjectReference, PodEvent<'static>)>,
 }
@@ -72,7 +72,7 @@ impl<'p> SyncPass<'p> {
             sources: Arc::default(),
             runtime: None,
             volumes: Progress { is_done: false, again: None },
-            step: Step::Wait(None),
+            step: PodStep::Wait(None),
             events: Vec::new(),
         }
     }

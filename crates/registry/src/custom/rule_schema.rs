@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use coracle_expression::{Environment, Field, Object, Order, Schema, Shape, Type, escaped};
+use coracle_expression::{Environment, Object, Order, Schema, SchemaField, Shape, Type, escaped};
 use coracle_schema::ListKind;
 use coracle_schema::structural::{Rule, Structural, ValueType};
 use serde_json::Value;
@@ -76,7 +76,7 @@ fn object(schema: &Structural, is_resource: bool, name: &str) -> Object {
         let escaped = escaped(key);
         if let Some(below_schema) = typed(below, below.embedded_resource, &format!("{name}.{escaped}")) {
             let is_required = required.contains(key) && below.default.is_none();
-            fields.insert(escaped, Field { key: key.clone(), schema: Arc::new(below_schema), is_required });
+            fields.insert(escaped, SchemaField { key: key.clone(), schema: Arc::new(below_schema), is_required });
         }
     }
     if is_resource {
@@ -86,10 +86,13 @@ fn object(schema: &Structural, is_resource: bool, name: &str) -> Object {
 }
 
 /// Rules can access the type and the names of a resource, and no other metadata.
-fn of_every_resource(fields: &mut BTreeMap<String, Field>, name: &str) {
-    let plain =
-        |key: &str| Field { key: key.to_owned(), schema: Arc::new(Schema::new(Shape::String)), is_required: false };
-    let has = |fields: &BTreeMap<String, Field>, key: &str| {
+fn of_every_resource(fields: &mut BTreeMap<String, SchemaField>, name: &str) {
+    let plain = |key: &str| SchemaField {
+        key: key.to_owned(),
+        schema: Arc::new(Schema::new(Shape::String)),
+        is_required: false,
+    };
+    let has = |fields: &BTreeMap<String, SchemaField>, key: &str| {
         fields.get("metadata").is_some_and(|field| field.schema.field(key).is_some())
     };
     let is_declared = fields.contains_key("kind") && fields.contains_key("apiVersion");
@@ -102,5 +105,5 @@ fn of_every_resource(fields: &mut BTreeMap<String, Field>, name: &str) {
     let names = ["name", "generateName"].map(|key| (key.to_owned(), plain(key)));
     let metadata = Object { name: format!("{name}.metadata"), fields: BTreeMap::from(names) };
     let schema = Arc::new(Schema::new(Shape::Object(metadata)));
-    fields.insert("metadata".to_owned(), Field { key: "metadata".to_owned(), schema, is_required: false });
+    fields.insert("metadata".to_owned(), SchemaField { key: "metadata".to_owned(), schema, is_required: false });
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coracle_meta::go_quote;
 
-use super::{Answer, Registry};
+use super::{OutgoingResponse, Registry};
 
 /// Knows which components run in the process of the API server.
 pub trait RunningComponents: Send + Sync {
@@ -23,7 +23,7 @@ impl Registry {
     ///
     /// # Errors
     /// Why there is no response, in the words of Go's HTTP client.
-    pub async fn probe(&self, origin: &str, path: &str, patience: Duration) -> Result<Answer, String> {
+    pub async fn probe(&self, origin: &str, path: &str, patience: Duration) -> Result<OutgoingResponse, String> {
         let why = |why: &str| format!("Get {}: {why}", go_quote(&format!("{origin}{path}")));
         let Some(outgoing) = self.outgoing() else { return Err(why("the API server has no way out")) };
         match tokio::time::timeout(patience, outgoing.probe(origin, path)).await {

@@ -24,12 +24,12 @@ pub struct Extension {
     /// The priority of the version in its group: the greater, the earlier.
     pub version_priority: i64,
     /// Its discovery and OpenAPI documents.
-    pub told: Arc<Told>,
+    pub told: Arc<ExtensionDocuments>,
 }
 
 /// The discovery and OpenAPI documents of an extension API server.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct ExtensionDocuments {
     /// Its resources, as in `APIVersionDiscovery`.
     pub resources: Value,
     /// Whether the resources are current: the last request for them succeeded.

@@ -4,7 +4,7 @@ use coracle_meta::{GroupVersionKind, Object};
 use coracle_schema::decode::{decode_stored, has_shape, kind_of_stored, normalize};
 use coracle_storage::Resource;
 
-use crate::{Form, Former, Strategy};
+use crate::{Former, MemoryForm, Strategy};
 
 /// The prefix of a value that kube-apiserver has encrypted; the method follows, with colons after its parts.
 const ENCRYPTED: &[u8] = b"k8s:enc:";
@@ -22,7 +22,7 @@ struct ForeignValues {
 /// kinds.
 pub(super) fn readable(resource: Resource, hub: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Resource {
     let spec = hub.spec();
-    if spec.offers.form == Form::Maps {
+    if spec.offers.form == MemoryForm::Maps {
         let (schema, of_kind) = (spec.schema.clone(), spec.schema.clone());
         let read = move |value: &[u8]| {
             let object = read_map(value)?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::conversion::Conversions;
 use super::verdicts::Verdicts;
-use crate::{Computed, Form, KindSpec, Offers, Planned, Questions, Request, Strategy, Subresource};
+use crate::{Computed, KindSpec, MemoryForm, Offers, Planned, Questions, Request, Strategy, Subresource};
 
 /// A kind in one served version: its strategy, and values that are looked up once.
 #[derive(Clone)]
@@ -128,8 +128,8 @@ impl Kind {
     pub(crate) fn normalize(&self, object: Object) -> Planned<Object> {
         let hub = self.hub().spec();
         match hub.offers.form {
-            Form::Structs => Ok(decode::normalize(object, &hub.schema).map_err(Status::internal)?.object),
-            Form::Maps => self.to_stored(object),
+            MemoryForm::Structs => Ok(decode::normalize(object, &hub.schema).map_err(Status::internal)?.object),
+            MemoryForm::Maps => self.to_stored(object),
         }
     }
 

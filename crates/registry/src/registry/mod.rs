@@ -29,16 +29,17 @@ pub use claims::Claim;
 pub use components::RunningComponents;
 pub use conversion::ConversionWebhook;
 pub use expression_pool::ExpressionPool;
-pub use extensions::{Extension, Extensions, Told};
+pub use extensions::{Extension, ExtensionDocuments, Extensions};
 pub(crate) use hooks::NoHooks;
 pub use hooks::{Hooks, Reservation};
 pub use kind::Kind;
 pub use kind_spec::{Former, Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub(crate) use kinds::ServedVersion;
-pub use offers::{Form, Offers, Rank, Refusals};
+pub use offers::{MemoryForm, Offers, Rank, Refusals};
 pub use outgoing::{
-    Answer, Call, CallError, Callee, Caller, ClientConfig, Outgoing, Question, ServiceAddress, Trust, check_review_kind,
+    CallError, Callee, Caller, ClientConfig, ExtensionRequest, Outgoing, OutgoingCall, OutgoingResponse,
+    ServiceAddress, Trust, check_review_kind,
 };
 pub use questions::{Planned, Questions, Unplanned};
 pub use reinvocation::Reinvocation;

@@ -13,7 +13,7 @@ pub struct Offers {
     /// The supported patch types, in the order in which a refusal lists them.
     pub patches: &'static [PatchKind],
     /// The form of objects in memory.
-    pub form: Form,
+    pub form: MemoryForm,
     /// How an unsupported path or method is refused.
     pub refusals: Refusals,
     /// The position of the kind in discovery.
@@ -22,7 +22,7 @@ pub struct Offers {
 
 /// The form of a kind's objects in Kubernetes' memory. Clients see it in lists and in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum MemoryForm {
     /// Go structs: printed field by field in their order, also in messages; the items of lists have no `kind`.
     Structs,
     /// Maps (`unstructured.Unstructured`): the items of lists have their `kind`, and lists always have `continue`.
@@ -55,7 +55,7 @@ impl Offers {
         Self {
             formats: &[Format::Json, Format::Yaml, Format::Protobuf],
             patches: &[PatchKind::Json, PatchKind::Merge, PatchKind::Strategic, PatchKind::Apply { force: false }],
-            form: Form::Structs,
+            form: MemoryForm::Structs,
             refusals: Refusals::Routes,
             rank: Rank::At(place),
         }
@@ -65,7 +65,7 @@ impl Offers {
     pub const CUSTOM: Self = Self {
         formats: &[Format::Json, Format::Yaml],
         patches: &[PatchKind::Json, PatchKind::Merge, PatchKind::Apply { force: false }],
-        form: Form::Maps,
+        form: MemoryForm::Maps,
         refusals: Refusals::Handler,
         rank: Rank::Last,
     };

@@ -1,5 +1,5 @@
 use coracle_meta::Status;
-use coracle_storage::List;
+use coracle_storage::StoredList;
 
 use super::delete::validate_options;
 use crate::{DeleteOptions, ListOptions, Registry, Request};
@@ -16,13 +16,13 @@ impl Registry {
         request: &Request,
         options: &DeleteOptions,
         selection: &ListOptions,
-    ) -> Result<List, Status> {
+    ) -> Result<StoredList, Status> {
         validate_options(options)?;
         let mut page_options = ListOptions { allow_watch_bookmarks: false, ..selection.clone() };
         if selection.limit == 0 {
             page_options.limit = COLLECTION_PAGE;
         }
-        let mut all: Option<List> = None;
+        let mut all: Option<StoredList> = None;
         loop {
             let page = self.list(request, &page_options).await?;
             for stored in &page.items {

@@ -5,7 +5,7 @@ use coracle_meta::{Object, ObjectKey, Status, json, reason};
 use coracle_storage::{Attempt, Draft, Freshness, Stored, Write};
 use serde_json::Value;
 
-use super::intent::{Asked, Intent, OwnKind, Wanted};
+use super::intent::{AdmissionScope, IntendedObject, Intent, OwnKind};
 use super::plan::Plan;
 use crate::{Kind, Operation, Registry, Request, Reservation, object_meta};
 
@@ -13,13 +13,13 @@ use crate::{Kind, Operation, Registry, Request, Reservation, object_meta};
 pub(super) struct Committed {
     /// The current object, or the last state of a deleted one, in the stored version.
     pub(super) stored: Stored,
-    pub(super) fate: Fate,
+    pub(super) fate: CommitOutcome,
     /// The previous object.
     pub(super) before: Option<Arc<Object>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum CommitOutcome {
     Created,
     Changed,
     Gone,
@@ -36,7 +36,7 @@ enum Outcome<T> {
 /// The effect of a plan.
 struct Effect {
     stored: Stored,
-    fate: Fate,
+    fate: CommitOutcome,
     /// Whether the store has changed: the write was not a dry run, and the object differs from the stored one.
     is_real: bool,
 }
@@ -103,9 +103,11 @@ impl Commit<'_> {
         let live = self.registry.planned(&request, self.kind, live).await?;
         let wanted = || intent.wanted(self.registry, live.as_deref());
         let mut wanted = match self.registry.planned(&request, self.kind, wanted).await? {
-            Wanted::Nothing => None,
-            Wanted::ToMutate(wanted) => Some(self.mutate(&mut request, wanted, live.as_deref(), intent.part()).await?),
-            Wanted::Mutated(wanted) => Some(wanted),
+            IntendedObject::Nothing => None,
+            IntendedObject::ToMutate(wanted) => {
+                Some(self.mutate(&mut request, wanted, live.as_deref(), intent.part()).await?)
+            }
+            IntendedObject::Mutated(wanted) => Some(wanted),
         };
         let mut reservation = None;
         if let Some(wanted) = &mut wanted {
@@ -130,7 +132,7 @@ impl Commit<'_> {
             Outcome::Stale(now) => return Ok(Outcome::Stale(now)),
         };
         if is_real {
-            let now = (fate != Fate::Gone).then(|| stored.object());
+            let now = (fate != CommitOutcome::Gone).then(|| stored.object());
             let hooks = &self.kind.hub().spec().hooks;
             hooks.after(self.registry, &request, now.as_deref(), existing.as_deref()).await?;
         }
@@ -177,7 +179,7 @@ impl Commit<'_> {
     /// Applies the plan, if the plug-ins admit it.
     async fn carry_out(
         &self,
-        asked: Asked<'_>,
+        asked: AdmissionScope<'_>,
         part: Option<&dyn OwnKind>,
         request: &mut Cow<'_, Request>,
         plan: Plan,
@@ -191,17 +193,17 @@ impl Commit<'_> {
     /// Lets the plug-ins refuse the plan.
     async fn admit(
         &self,
-        asked: Asked<'_>,
+        asked: AdmissionScope<'_>,
         part: Option<&dyn OwnKind>,
         request: &mut Cow<'_, Request>,
         plan: &Plan,
         live: Option<&Object>,
     ) -> Result<(), Status> {
         match (plan, asked, live) {
-            (Plan::Put { .. } | Plan::Delete { .. }, Asked::OfDeletions(options), Some(live)) => {
+            (Plan::Put { .. } | Plan::Delete { .. }, AdmissionScope::OfDeletions(options), Some(live)) => {
                 self.registry.admit_delete(request, self.kind, options, live).await
             }
-            (Plan::Put { object, .. } | Plan::Delete { shown: Some(object) }, Asked::OfWrites, live) => {
+            (Plan::Put { object, .. } | Plan::Delete { shown: Some(object) }, AdmissionScope::OfWrites, live) => {
                 name(request, object);
                 let (Some(part), Some(live)) = (part, live) else {
                     return self.registry.admit_stored(request, self.kind, operation(live), object, live).await;
@@ -215,7 +217,12 @@ impl Commit<'_> {
     }
 
     /// Applies the plan.
-    async fn act(&self, asked: Asked<'_>, plan: Plan, current: Option<&Stored>) -> Result<Outcome<Effect>, Status> {
+    async fn act(
+        &self,
+        asked: AdmissionScope<'_>,
+        plan: Plan,
+        current: Option<&Stored>,
+    ) -> Result<Outcome<Effect>, Status> {
         match (plan, current) {
             (Plan::Put { object, then_delete: false }, current) => self.put(asked, object, current).await,
             (Plan::Put { object, then_delete: true }, current) => match self.put(asked, object, current).await? {
@@ -223,20 +230,20 @@ impl Commit<'_> {
                 stale => Ok(stale),
             },
             (Plan::Delete { shown }, Some(current)) => self.delete(current, shown).await,
-            (Plan::Keep, Some(current)) => Ok(Outcome::unchanged(current, Fate::Kept)),
+            (Plan::Keep, Some(current)) => Ok(Outcome::unchanged(current, CommitOutcome::Kept)),
             (Plan::Delete { .. } | Plan::Keep, None) => Err(self.request.not_found()),
         }
     }
 
     async fn put(
         &self,
-        asked: Asked<'_>,
+        asked: AdmissionScope<'_>,
         object: Arc<Object>,
         current: Option<&Stored>,
     ) -> Result<Outcome<Effect>, Status> {
         let (fate, key) = match current {
-            None => (Fate::Created, object.key()),
-            Some(_) => (Fate::Changed, self.key.clone()),
+            None => (CommitOutcome::Created, object.key()),
+            Some(_) => (CommitOutcome::Changed, self.key.clone()),
         };
         check_depth(&object)?;
         let mut draft = Draft::new(object);
@@ -244,7 +251,7 @@ impl Commit<'_> {
             return Ok(Outcome::unchanged(current, fate));
         }
         // An object that waits for finalizers is not deleted automatically.
-        let is_deletion = matches!(asked, Asked::OfDeletions(_));
+        let is_deletion = matches!(asked, AdmissionScope::OfDeletions(_));
         let ttl_seconds = self.kind.hub().spec().time_to_live.filter(|_| !is_deletion);
         let mut outcome = self.store(&key, current, Write::Put { draft: &draft, ttl_seconds }, fate).await;
         if let Some(smaller) = outcome.as_ref().err().and_then(|status| without_owners(status, &draft)) {
@@ -258,7 +265,7 @@ impl Commit<'_> {
     }
 
     async fn delete(&self, current: &Stored, shown: Option<Arc<Object>>) -> Result<Outcome<Effect>, Status> {
-        let outcome = self.store(&self.key, Some(current), Write::Delete, Fate::Gone).await?;
+        let outcome = self.store(&self.key, Some(current), Write::Delete, CommitOutcome::Gone).await?;
         Ok(match (outcome, shown) {
             (Outcome::Done(effect), Some(shown)) => {
                 Outcome::Done(Effect { stored: Stored::from_object(&shown, current.revision()), ..effect })
@@ -266,7 +273,7 @@ impl Commit<'_> {
             // If several clients remove the last finalizer, one request deletes, and all succeed.
             (Outcome::Stale(None), Some(shown)) => {
                 let stored = Stored::from_object(&shown, current.revision());
-                Outcome::Done(Effect { stored, fate: Fate::Gone, is_real: true })
+                Outcome::Done(Effect { stored, fate: CommitOutcome::Gone, is_real: true })
             }
             (outcome, _) => outcome,
         })
@@ -278,7 +285,7 @@ impl Commit<'_> {
         key: &ObjectKey,
         current: Option<&Stored>,
         write: Write<'_>,
-        fate: Fate,
+        fate: CommitOutcome,
     ) -> Result<Outcome<Effect>, Status> {
         let is_real = !self.request.dry_run;
         let attempt = if is_real {
@@ -308,7 +315,7 @@ impl Commit<'_> {
 }
 
 impl Outcome<Effect> {
-    fn unchanged(current: &Stored, fate: Fate) -> Self {
+    fn unchanged(current: &Stored, fate: CommitOutcome) -> Self {
         Self::Done(Effect { stored: current.clone(), fate, is_real: false })
     }
 }

@@ -4,7 +4,7 @@ use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_schema::Trait;
 use coracle_storage::Stored;
 
-use super::intent::{Asked, Intent, Wanted};
+use super::intent::{AdmissionScope, IntendedObject, Intent};
 use super::plan::Plan;
 use crate::{Generation, Kind, Planned, Registry, Request, object_meta};
 
@@ -24,16 +24,16 @@ impl Intent for Create<'_> {
         true
     }
 
-    fn admission(&self) -> Asked<'_> {
-        Asked::OfWrites
+    fn admission(&self) -> AdmissionScope<'_> {
+        AdmissionScope::OfWrites
     }
 
-    fn wanted(&mut self, _registry: &Registry, live: Option<&Object>) -> Planned<Wanted> {
+    fn wanted(&mut self, _registry: &Registry, live: Option<&Object>) -> Planned<IntendedObject> {
         match live {
             Some(live) => Err(already_exists(self.request, live).into()),
-            None if is_named_by_server(&self.object) => Ok(Wanted::Mutated(self.object.clone())),
+            None if is_named_by_server(&self.object) => Ok(IntendedObject::Mutated(self.object.clone())),
             // A name from the client is tried once.
-            None => Ok(Wanted::Mutated(std::mem::take(&mut self.object))),
+            None => Ok(IntendedObject::Mutated(std::mem::take(&mut self.object))),
         }
     }
 

@@ -4,8 +4,8 @@ use coracle_ambient::{TimeShift, Timestamp};
 use coracle_meta::{FieldError, GroupResource, Object, Status, StatusDetails, format_time, parse_time};
 use coracle_storage::Stored;
 
-use super::commit::{Committed, Fate};
-use super::intent::{Asked, Intent};
+use super::commit::{CommitOutcome, Committed};
+use super::intent::{AdmissionScope, Intent};
 use super::plan::Plan;
 use crate::object_meta::{FOREGROUND, ORPHAN};
 use crate::options::invalid_options;
@@ -30,8 +30,8 @@ struct Delete<'a> {
 }
 
 impl Intent for Delete<'_> {
-    fn admission(&self) -> Asked<'_> {
-        if self.is_admitted { Asked::OfDeletions(self.options) } else { Asked::None }
+    fn admission(&self) -> AdmissionScope<'_> {
+        if self.is_admitted { AdmissionScope::OfDeletions(self.options) } else { AdmissionScope::None }
     }
 
     fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan> {
@@ -83,7 +83,7 @@ impl Registry {
 
 async fn answer(registry: &Registry, request: &Request, kind: &Kind, committed: Committed) -> Result<Deleted, Status> {
     let Committed { stored, fate, before } = committed;
-    if fate == Fate::Changed || kind.row().has(coracle_schema::Trait::ReturnsDeleted) {
+    if fate == CommitOutcome::Changed || kind.row().has(coracle_schema::Trait::ReturnsDeleted) {
         return Ok(Deleted::Object(registry.answer(request, kind, stored).await?));
     }
     let resource = request.group_resource();

@@ -13,11 +13,11 @@ pub(super) trait Intent: Send + Sync {
     }
 
     /// Which admission plug-ins are called.
-    fn admission(&self) -> Asked<'_>;
+    fn admission(&self) -> AdmissionScope<'_>;
 
     /// The object that the client wants. `live` is the existing object in the version of the request.
-    fn wanted(&mut self, _registry: &Registry, _live: Option<&Object>) -> Planned<Wanted> {
-        Ok(Wanted::Nothing)
+    fn wanted(&mut self, _registry: &Registry, _live: Option<&Object>) -> Planned<IntendedObject> {
+        Ok(IntendedObject::Nothing)
     }
 
     /// The part with its own kind, if the write is for one.
@@ -40,7 +40,7 @@ pub(super) trait Intent: Send + Sync {
 }
 
 /// The object that a client wants, with its managed fields.
-pub(super) enum Wanted {
+pub(super) enum IntendedObject {
     /// The verb has no requested object.
     Nothing,
     /// The object before mutating plug-ins, in the version of the request; for a part with its own kind, the part.
@@ -51,7 +51,7 @@ pub(super) enum Wanted {
 
 /// Which admission plug-ins are called for a write.
 #[derive(Clone, Copy)]
-pub(super) enum Asked<'a> {
+pub(super) enum AdmissionScope<'a> {
     /// Those for creates and updates.
     OfWrites,
     /// Those for deletions.

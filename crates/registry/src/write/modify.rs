@@ -3,7 +3,7 @@ use std::sync::Arc;
 use coracle_meta::{Object, Status};
 use coracle_storage::Stored;
 
-use super::intent::{Asked, Intent};
+use super::intent::{AdmissionScope, Intent};
 use super::plan::Plan;
 use crate::{Planned, Registry, Request};
 
@@ -14,8 +14,8 @@ struct Modify<'a, F> {
 }
 
 impl<F: Fn(&Arc<Object>) -> Result<Plan, Status> + Send + Sync> Intent for Modify<'_, F> {
-    fn admission(&self) -> Asked<'_> {
-        Asked::None
+    fn admission(&self) -> AdmissionScope<'_> {
+        AdmissionScope::None
     }
 
     fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::decode::{self, MadeBy, Objections, Patched};
 use crate::versions::KindVersions;
-use crate::{Form, Kind, Patch, PatchKind, Planned, Registry, Request, Written, object_meta};
+use crate::{Kind, MemoryForm, Patch, PatchKind, Planned, Registry, Request, Written, object_meta};
 
 use super::ownership::{book, booking};
 use super::update::{Addressee, UpdatedObject};
@@ -127,7 +127,7 @@ impl UpdatedObject for Patching<'_> {
             }
             change => {
                 let value = change.patched(live.to_value(), kind.schema())?;
-                let root = (kind.offers().form == Form::Structs).then(|| kind.schema().root());
+                let root = (kind.offers().form == MemoryForm::Structs).then(|| kind.schema().root());
                 let quote = || change.quoted(live, kind.schema(), root);
                 let patched = Patched { value, quote: &quote, made_by: change.made_by() };
                 let mut object =

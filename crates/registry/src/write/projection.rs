@@ -10,7 +10,7 @@ use super::create::check_kind;
 use super::intent::OwnKind;
 use super::ownership::booking;
 use super::patch::{ParsedPatch, ReadPatch};
-use super::update::{Part, UpdatedObject};
+use super::update::{UpdatedObject, WrittenPart};
 use crate::decode::{self, Patched};
 use crate::versions::OneVersion;
 use crate::{BodyKind, Kind, Patch, Planned, Projection, Registry, Request, Written, object_meta};
@@ -167,7 +167,7 @@ impl Registry {
         wanted: Wanted,
     ) -> Result<Written, Status> {
         let updated = Projected { request, kind, projection, body: projection.body(), wanted };
-        let written = self.write(request, kind, &Part::Object, &updated).await?;
+        let written = self.write(request, kind, &WrittenPart::Object, &updated).await?;
         Ok(Written { object: show(projection, &written.object)?, ..written })
     }
 }

@@ -4,10 +4,10 @@ use coracle_meta::{FieldError, GroupVersionKind, Object, ResourcePath, Status};
 use coracle_schema::apply::managed_fields;
 use coracle_storage::Stored;
 
-use super::commit::Fate;
+use super::commit::CommitOutcome;
 use super::create::{self, check_kind};
 use super::generation::{self, Likeness};
-use super::intent::{Asked, Intent, OwnKind, Wanted};
+use super::intent::{AdmissionScope, IntendedObject, Intent, OwnKind};
 use super::ownership::book;
 use super::plan::Plan;
 use crate::restore::restore;
@@ -27,7 +27,7 @@ pub struct Written {
 }
 
 /// The written part of an object, which determines the rules.
-pub(super) enum Part {
+pub(super) enum WrittenPart {
     Object,
     Status,
     View(Arc<dyn View>),
@@ -35,7 +35,7 @@ pub(super) enum Part {
 
 /// The target of a request: a part of the object, or a projection with its own kind.
 pub(super) enum Addressee {
-    Part(Part),
+    Part(WrittenPart),
     Projection(Arc<dyn Projection>),
 }
 
@@ -85,7 +85,7 @@ impl UpdatedObject for Replace<'_> {
 struct Update<'a> {
     request: &'a Request,
     kind: &'a Kind,
-    part: &'a Part,
+    part: &'a WrittenPart,
     updated: &'a dyn UpdatedObject,
 }
 
@@ -93,7 +93,7 @@ impl Update<'_> {
     /// Checks the uid, and refuses the write if there is no object and the verb does not create one.
     fn check(&self, live: Option<&Object>) -> Result<(), Status> {
         let by_kind = || self.kind.row().has(coracle_schema::Trait::CreateOnUpdate);
-        let is_whole = matches!(self.part, Part::Object) && self.updated.part().is_none();
+        let is_whole = matches!(self.part, WrittenPart::Object) && self.updated.part().is_none();
         let creates = || is_whole && (by_kind() || self.updated.creates());
         if live.is_none() && !creates() {
             return Err(self.request.not_found());
@@ -110,14 +110,14 @@ impl Update<'_> {
 }
 
 impl Intent for Update<'_> {
-    fn admission(&self) -> Asked<'_> {
-        Asked::OfWrites
+    fn admission(&self) -> AdmissionScope<'_> {
+        AdmissionScope::OfWrites
     }
 
-    fn wanted(&mut self, registry: &Registry, live: Option<&Object>) -> Planned<Wanted> {
+    fn wanted(&mut self, registry: &Registry, live: Option<&Object>) -> Planned<IntendedObject> {
         self.check(live)?;
         let nothing = Object::default();
-        self.updated.make(registry, live.unwrap_or(&nothing)).map(Wanted::ToMutate)
+        self.updated.make(registry, live.unwrap_or(&nothing)).map(IntendedObject::ToMutate)
     }
 
     fn part(&self) -> Option<&dyn OwnKind> {
@@ -133,7 +133,7 @@ impl Intent for Update<'_> {
     }
 
     fn reserves(&self) -> bool {
-        matches!(self.part, Part::Object)
+        matches!(self.part, WrittenPart::Object)
     }
 
     fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan> {
@@ -183,11 +183,11 @@ impl Registry {
         &self,
         request: &Request,
         kind: &Kind,
-        part: &Part,
+        part: &WrittenPart,
         updated: &dyn UpdatedObject,
     ) -> Result<Written, Status> {
         let committed = self.commit(request, kind, &mut Update { request, kind, part, updated }).await?;
-        let created = committed.fate == Fate::Created;
+        let created = committed.fate == CommitOutcome::Created;
         Ok(Written { object: self.answer(request, kind, committed.stored).await?, created })
     }
 }
@@ -196,16 +196,16 @@ impl Kind {
     /// The target of a write request.
     pub(super) fn addressee(&self, request: &Request) -> Result<Addressee, Status> {
         match (request.at.subresource.as_str(), self.subresource(&request.at.subresource)) {
-            ("", _) => Ok(Addressee::Part(Part::Object)),
-            ("status", _) if self.has_status() => Ok(Addressee::Part(Part::Status)),
-            (_, Some(Subresource::View(view))) => Ok(Addressee::Part(Part::View(Arc::clone(view)))),
+            ("", _) => Ok(Addressee::Part(WrittenPart::Object)),
+            ("status", _) if self.has_status() => Ok(Addressee::Part(WrittenPart::Status)),
+            (_, Some(Subresource::View(view))) => Ok(Addressee::Part(WrittenPart::View(Arc::clone(view)))),
             (_, Some(Subresource::Projection(projection))) => Ok(Addressee::Projection(Arc::clone(projection))),
             _ => Err(crate::registry::not_served()),
         }
     }
 }
 
-impl Part {
+impl WrittenPart {
     /// The versions of the kind for the managed fields of a write through this part.
     pub(super) fn versions(&self, registry: &Registry, kind: &Kind) -> KindVersions {
         let filter = match self {
@@ -221,7 +221,13 @@ impl Part {
 }
 
 /// The plan for a changed part of `existing`. In Kubernetes: the function that `Store.Update` passes to its storage.
-fn plan(kind: &Kind, request: &Request, part: &Part, mut wanted: Object, existing: &Arc<Object>) -> Planned<Plan> {
+fn plan(
+    kind: &Kind,
+    request: &Request,
+    part: &WrittenPart,
+    mut wanted: Object,
+    existing: &Arc<Object>,
+) -> Planned<Plan> {
     let old = kind.ruled(existing)?;
     prepare(request, kind, part, &mut wanted, &old)?;
     let new = kind.normalize(wanted)?;
@@ -269,23 +275,23 @@ fn check_version(request: &Request, kind: &Kind, new: &mut Object, existing: &Ob
 }
 
 /// Prepares and validates a change. In Kubernetes: `BeforeUpdate`.
-fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &Object) -> Planned<()> {
+fn prepare(request: &Request, kind: &Kind, part: &WrittenPart, new: &mut Object, old: &Object) -> Planned<()> {
     let strategy = kind.ruling();
     let spec = strategy.spec();
     object_meta::ensure_namespace(new, &request.at.namespace, kind.is_namespaced())?;
     restore(new, old, "metadata.generation");
     match part {
-        Part::Object => {
+        WrittenPart::Object => {
             if kind.has_status() {
                 restore(new, old, "status");
             }
             (spec.prepare_update)(new, old, request);
         }
-        Part::Status => strategy.prepare_status_update(new, old, request),
-        Part::View(view) => view.prepare_update(new, old, request),
+        WrittenPart::Status => strategy.prepare_status_update(new, old, request),
+        WrittenPart::View(view) => view.prepare_update(new, old, request),
     }
     // A status update changes nothing desired, even if the kind counts changes of annotations.
-    if !matches!(part, Part::Status) {
+    if !matches!(part, WrittenPart::Status) {
         generation::count(spec.generation, new, old, Likeness::of(kind));
     }
     if new.uid().is_empty() {
@@ -301,20 +307,20 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
     }
     let mut errors = object_meta::validate_update(new, old, kind.is_namespaced());
     errors.extend(match part {
-        Part::Object => kind.with_rules(strategy.validate_update(new, old), new, Some(old))?,
-        Part::Status => kind.with_rules(strategy.validate_status_update(new, old), new, Some(old))?,
-        Part::View(view) => view.validate_update(new, old),
+        WrittenPart::Object => kind.with_rules(strategy.validate_update(new, old), new, Some(old))?,
+        WrittenPart::Status => kind.with_rules(strategy.validate_status_update(new, old), new, Some(old))?,
+        WrittenPart::View(view) => view.validate_update(new, old),
     });
-    if kind.is_converted() && matches!(part, Part::Object) {
+    if kind.is_converted() && matches!(part, WrittenPart::Object) {
         errors = (kind.spec().review)(new, Some(old), errors);
     }
     if !errors.is_empty() {
         return Err(Status::invalid(spec.gvk(), new.name(), &errors).into());
     }
     let warnings = match part {
-        Part::Object => (spec.warnings)(new, Some(old)),
-        Part::Status => Vec::new(),
-        Part::View(view) => view.warnings(new, old),
+        WrittenPart::Object => (spec.warnings)(new, Some(old)),
+        WrittenPart::Status => Vec::new(),
+        WrittenPart::View(view) => view.warnings(new, old),
     };
     warnings.into_iter().for_each(|warning| request.warnings.add(warning));
     (spec.canonicalize)(new);

@@ -11,12 +11,12 @@ use super::condition::Condition;
 #[derive(Clone, Debug)]
 pub(super) struct Checked {
     pub(super) object: Arc<Object>,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: AvailabilityVerdict,
 }
 
 /// What objects determine about a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum AvailabilityVerdict {
     /// The condition is known.
     Is(Condition),
     /// The server must be probed, unless its Service has no endpoints and the configuration names no program for it.
@@ -43,7 +43,7 @@ pub(super) fn checked() -> Derived<Vec<Checked>> {
     Derived::new(reads, |lists, _| {
         let check = |object: Arc<Object>| {
             let verdict = match object.at("spec.service") {
-                Value::Null => Verdict::Is(Condition::local()),
+                Value::Null => AvailabilityVerdict::Is(Condition::local()),
                 reference => remote(lists, reference),
             };
             Checked { object, verdict }
@@ -60,18 +60,21 @@ fn reads(lists: &Lists) -> Vec<GroupVersionResource> {
 
 /// The verdict about an extension API server. In Kubernetes: `sync` of the remote controller, up to the request to the
 /// server.
-fn remote(lists: &Lists, reference: &Value) -> Verdict {
+fn remote(lists: &Lists, reference: &Value) -> AvailabilityVerdict {
     let (namespace, name, port) = (reference.text("namespace"), reference.text("name"), reference.int("port"));
     let at = format!("service/{name} in {namespace:?}");
     let is_it = |service: &Arc<Object>| service.namespace() == namespace && service.name() == name;
     let Some(service) = lists.of(&services()).find(is_it) else {
-        return Verdict::Is(Condition::no("ServiceNotFound", format!("{at} is not present")));
+        return AvailabilityVerdict::Is(Condition::no("ServiceNotFound", format!("{at} is not present")));
     };
     if service.at("spec.type").as_str() != Some("ClusterIP") {
-        return Verdict::Ask { lacks: None };
+        return AvailabilityVerdict::Ask { lacks: None };
     }
     let Some(found) = service.list("spec.ports").iter().find(|candidate| candidate.int("port") == port) else {
-        return Verdict::Is(Condition::no("ServicePortError", format!("{at} is not listening on port {port}")));
+        return AvailabilityVerdict::Is(Condition::no(
+            "ServicePortError",
+            format!("{at} is not listening on port {port}"),
+        ));
     };
     let slices: Vec<_> = lists
         .of(&endpoint_slices())
@@ -86,7 +89,7 @@ fn remote(lists: &Lists, reference: &Value) -> Verdict {
     } else {
         None
     };
-    Verdict::Ask { lacks }
+    AvailabilityVerdict::Ask { lacks }
 }
 
 fn has_ready_endpoint(slice: &Object, port_name: &str) -> bool {

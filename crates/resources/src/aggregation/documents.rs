@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coracle_meta::GroupVersion;
 use coracle_meta::fields::Fields;
-use coracle_registry::{Answer, Registry, ServiceAddress, Told, Trust};
+use coracle_registry::{ExtensionDocuments, OutgoingResponse, Registry, ServiceAddress, Trust};
 use serde_json::{Map, Value, json};
 
 use super::condition::Condition;
@@ -17,29 +17,29 @@ const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroup
 
 /// A probe of the server of an APIService.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct DiscoveryRequest {
     pub(super) name: String,
     pub(super) number: u64,
     pub(super) version: GroupVersion,
     pub(super) service: ServiceAddress,
     pub(super) trust: Trust,
-    pub(super) known: Arc<Told>,
+    pub(super) known: Arc<ExtensionDocuments>,
 }
 
 /// The result of a probe.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct DiscoveryResult {
     pub(super) name: String,
     pub(super) number: u64,
     pub(super) condition: Condition,
-    pub(super) told: Arc<Told>,
+    pub(super) told: Arc<ExtensionDocuments>,
 }
 
 /// Probes whether a server serves its group and version, and downloads its discovery and OpenAPI documents.
 ///
 /// In Kubernetes: the request at the end of `sync` of the remote controller, `fetchFreshDiscoveryForService`, and the
 /// downloaders of OpenAPI. Unlike Kubernetes: one request, not five at once.
-pub(super) async fn ask(registry: &Registry, question: Question) -> Asked {
+pub(super) async fn ask(registry: &Registry, question: DiscoveryRequest) -> DiscoveryResult {
     let condition = match available(registry, &question).await {
         Ok(()) => Condition::passed(),
         Err(why) => Condition::no("FailedDiscoveryCheck", why),
@@ -47,18 +47,19 @@ pub(super) async fn ask(registry: &Registry, question: Question) -> Asked {
     let told = if condition.is_true {
         told(registry, &question).await
     } else {
-        Told { is_current: false, ..Told::clone(&question.known) }
+        ExtensionDocuments { is_current: false, ..ExtensionDocuments::clone(&question.known) }
     };
-    Asked { name: question.name, number: question.number, condition, told: Arc::new(told) }
+    DiscoveryResult { name: question.name, number: question.number, condition, told: Arc::new(told) }
 }
 
 fn path(version: &GroupVersion) -> String {
     format!("/apis/{version}")
 }
 
-async fn available(registry: &Registry, question: &Question) -> Result<(), String> {
+async fn available(registry: &Registry, question: &DiscoveryRequest) -> Result<(), String> {
     // An untrusted certificate prevents forwarding, but does not make the server unavailable.
-    let asked = coracle_registry::Question { trust: Trust::Anybody, ..get(question, path(&question.version), JSON) };
+    let asked =
+        coracle_registry::ExtensionRequest { trust: Trust::Anybody, ..get(question, path(&question.version), JSON) };
     let url = asked.url();
     let failing = |why: String| format!("failing or missing response from {url}: {why}");
     let answer = registry.ask(&asked).await.map_err(failing)?;
@@ -68,8 +69,8 @@ async fn available(registry: &Registry, question: &Question) -> Result<(), Strin
     }
 }
 
-fn get(question: &Question, path: String, accept: &'static str) -> coracle_registry::Question {
-    coracle_registry::Question {
+fn get(question: &DiscoveryRequest, path: String, accept: &'static str) -> coracle_registry::ExtensionRequest {
+    coracle_registry::ExtensionRequest {
         to: question.service.clone(),
         trust: question.trust.clone(),
         path,
@@ -79,7 +80,7 @@ fn get(question: &Question, path: String, accept: &'static str) -> coracle_regis
     }
 }
 
-async fn told(registry: &Registry, question: &Question) -> Told {
+async fn told(registry: &Registry, question: &DiscoveryRequest) -> ExtensionDocuments {
     let version = &question.version;
     let (resources, is_current) = match resources(registry, question).await {
         Some(resources) => (resources, true),
@@ -88,7 +89,7 @@ async fn told(registry: &Registry, question: &Question) -> Told {
     let ask = async |path: &str| json_of(registry.ask(&get(question, path.to_owned(), JSON)).await);
     let openapi_v3 = ask("/openapi/v3").await.map(|index| v3_of(&index, version));
     let openapi_v2 = ask("/openapi/v2").await.map(|document| v2_of(&document, version));
-    Told {
+    ExtensionDocuments {
         resources,
         is_current,
         openapi_v2: openapi_v2.unwrap_or_else(|| question.known.openapi_v2.clone()),
@@ -96,7 +97,7 @@ async fn told(registry: &Registry, question: &Question) -> Told {
     }
 }
 
-async fn resources(registry: &Registry, question: &Question) -> Option<Value> {
+async fn resources(registry: &Registry, question: &DiscoveryRequest) -> Option<Value> {
     let groups = registry.ask(&get(question, "/apis".to_owned(), DISCOVERY)).await.ok()?;
     if groups.code == 200 && groups.media_type.contains("as=APIGroupDiscoveryList") {
         let groups: Value = coracle_meta::json::from_slice(&groups.body).ok()?;
@@ -106,7 +107,7 @@ async fn resources(registry: &Registry, question: &Question) -> Option<Value> {
     Some(from_list(&list))
 }
 
-fn json_of(answer: Result<Answer, String>) -> Option<Value> {
+fn json_of(answer: Result<OutgoingResponse, String>) -> Option<Value> {
     let answer = answer.ok().filter(|answer| answer.code == 200)?;
     coracle_meta::json::from_slice(&answer.body).ok()
 }

@@ -31,7 +31,7 @@ pub use self::local::LocalApiServices;
 
 use self::check::{Checked, api_services, checked};
 use self::condition::Condition;
-use self::documents::Asked;
+use self::documents::DiscoveryResult;
 use self::servers::{RETRY, Servers};
 
 /// The state of extension API servers.
@@ -94,7 +94,7 @@ async fn ask(registry: &Registry, latest: &Mutex<Arc<Vec<Checked>>>, changed: &N
         let answered = async {
             match asked.next().await {
                 Some(answer) => answer,
-                None => pending::<Asked>().await,
+                None => pending::<DiscoveryResult>().await,
             }
         };
         let (changed, sleeping) = (pin!(changed.notified()), pin!(sleeping));

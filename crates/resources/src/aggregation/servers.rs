@@ -7,12 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 use coracle_ambient::TimeShift;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, Object};
-use coracle_registry::{Extension, ServiceAddress, Told, Trust};
+use coracle_registry::{Extension, ExtensionDocuments, ServiceAddress, Trust};
 use tokio::time::Instant;
 
-use super::check::{Checked, Verdict};
+use super::check::{AvailabilityVerdict, Checked};
 use super::condition::Condition;
-use super::documents::{Asked, Question};
+use super::documents::{DiscoveryRequest, DiscoveryResult};
 
 /// The interval of probes of an available server. In Kubernetes: the resync of the remote controller.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -31,10 +31,10 @@ pub(super) struct Servers {
 #[derive(Debug)]
 struct Server {
     object: Arc<Object>,
-    verdict: Verdict,
+    verdict: AvailabilityVerdict,
     /// The desired condition, if it is known.
     condition: Option<Condition>,
-    told: Arc<Told>,
+    told: Arc<ExtensionDocuments>,
     /// The time of the next probe; `None` during a probe, and if there is no server to probe.
     due: Option<Instant>,
     failures: u32,
@@ -49,8 +49,10 @@ impl Servers {
         self.by_name.retain(|name, _| names.contains(name.as_str()));
         for Checked { object, verdict } in checked {
             let verdict = match verdict {
-                Verdict::Ask { lacks: Some(lacks) } if !is_named(&service(object)) => Verdict::Is(lacks.clone()),
-                Verdict::Ask { .. } => Verdict::Ask { lacks: None },
+                AvailabilityVerdict::Ask { lacks: Some(lacks) } if !is_named(&service(object)) => {
+                    AvailabilityVerdict::Is(lacks.clone())
+                }
+                AvailabilityVerdict::Ask { .. } => AvailabilityVerdict::Ask { lacks: None },
                 is => is.clone(),
             };
             match self.by_name.get_mut(object.name()) {
@@ -63,7 +65,7 @@ impl Servers {
     }
 
     /// The probes that are due.
-    pub(super) fn due(&mut self, now: Instant) -> Vec<Question> {
+    pub(super) fn due(&mut self, now: Instant) -> Vec<DiscoveryRequest> {
         let due = self.by_name.values_mut().filter(|server| server.due.is_some_and(|due| due <= now));
         due.map(Server::question).collect()
     }
@@ -74,7 +76,7 @@ impl Servers {
     }
 
     /// Records a result, unless there is a newer probe.
-    pub(super) fn answered(&mut self, asked: Asked, now: Instant) {
+    pub(super) fn answered(&mut self, asked: DiscoveryResult, now: Instant) {
         let Some(server) = self.by_name.get_mut(&asked.name).filter(|server| server.asked == asked.number) else {
             return;
         };
@@ -100,7 +102,7 @@ impl Servers {
 }
 
 impl Server {
-    fn new(object: &Arc<Object>, verdict: Verdict, now: Instant) -> Self {
+    fn new(object: &Arc<Object>, verdict: AvailabilityVerdict, now: Instant) -> Self {
         let mut server = Self {
             object: Arc::clone(object),
             verdict,
@@ -114,7 +116,7 @@ impl Server {
         server
     }
 
-    fn take(&mut self, object: &Arc<Object>, verdict: Verdict, now: Instant) {
+    fn take(&mut self, object: &Arc<Object>, verdict: AvailabilityVerdict, now: Instant) {
         let is_same = self.verdict == verdict && self.object.at("spec") == object.at("spec");
         self.object = Arc::clone(object);
         self.verdict = verdict;
@@ -128,19 +130,19 @@ impl Server {
         self.failures = 0;
         self.asked += 1;
         (self.condition, self.due) = match &self.verdict {
-            Verdict::Is(condition) => (Some(condition.clone()), None),
+            AvailabilityVerdict::Is(condition) => (Some(condition.clone()), None),
             // The condition stays until the probe has a result.
-            Verdict::Ask { .. } => (self.condition.take().filter(|condition| condition.is_true), Some(now)),
+            AvailabilityVerdict::Ask { .. } => (self.condition.take().filter(|condition| condition.is_true), Some(now)),
         };
-        if !matches!(self.verdict, Verdict::Ask { .. }) {
-            self.told = Arc::new(Told { is_current: false, ..Told::clone(&self.told) });
+        if !matches!(self.verdict, AvailabilityVerdict::Ask { .. }) {
+            self.told = Arc::new(ExtensionDocuments { is_current: false, ..ExtensionDocuments::clone(&self.told) });
         }
     }
 
-    fn question(&mut self) -> Question {
+    fn question(&mut self) -> DiscoveryRequest {
         self.due = None;
         self.asked += 1;
-        Question {
+        DiscoveryRequest {
             name: self.object.name().to_owned(),
             number: self.asked,
             version: version(&self.object),
@@ -202,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    fn checked(verdict: Verdict, version: &str) -> Checked {
+    fn checked(verdict: AvailabilityVerdict, version: &str) -> Checked {
         let mut object = Object::default();
         let service = json!({"namespace": "a", "name": "b", "port": 443});
         object.set("metadata.name", "v1.g");
@@ -211,8 +213,8 @@ mod tests {
         Checked { object: Arc::new(object), verdict }
     }
 
-    fn answer(question: &Question, condition: Condition) -> Asked {
-        Asked { name: question.name.clone(), number: question.number, condition, told: Arc::default() }
+    fn answer(question: &DiscoveryRequest, condition: Condition) -> DiscoveryResult {
+        DiscoveryResult { name: question.name.clone(), number: question.number, condition, told: Arc::default() }
     }
 
     fn lacks() -> Condition {
@@ -222,7 +224,7 @@ mod tests {
     #[test]
     fn failing_servers_are_probed_with_backoff_and_available_ones_every_half_minute() {
         let (mut servers, start) = (Servers::default(), Instant::now());
-        servers.take(&[checked(Verdict::Ask { lacks: None }, "1")], |_| false, start);
+        servers.take(&[checked(AvailabilityVerdict::Ask { lacks: None }, "1")], |_| false, start);
         let mut pauses = Vec::new();
         for _ in 0..16 {
             let now = servers.next().unwrap();
@@ -242,11 +244,11 @@ mod tests {
     #[test]
     fn its_own_condition_is_no_reason_to_ask_and_another_spec_outdates_what_was_asked() {
         let (mut servers, now) = (Servers::default(), Instant::now());
-        servers.take(&[checked(Verdict::Ask { lacks: None }, "1")], |_| false, now);
+        servers.take(&[checked(AvailabilityVerdict::Ask { lacks: None }, "1")], |_| false, now);
         let question = servers.due(now).remove(0);
-        servers.take(&[checked(Verdict::Ask { lacks: None }, "2")], |_| false, now);
+        servers.take(&[checked(AvailabilityVerdict::Ask { lacks: None }, "2")], |_| false, now);
         assert!(servers.due(now).is_empty());
-        servers.take(&[checked(Verdict::Is(lacks()), "3")], |_| false, now);
+        servers.take(&[checked(AvailabilityVerdict::Is(lacks()), "3")], |_| false, now);
         servers.answered(answer(&question, Condition::passed()), now);
         assert!(!servers.extensions()[0].is_available);
     }
@@ -254,7 +256,7 @@ mod tests {
     #[test]
     fn a_configured_service_address_needs_no_endpoints() {
         let (mut servers, now) = (Servers::default(), Instant::now());
-        let without = [checked(Verdict::Ask { lacks: Some(lacks()) }, "1")];
+        let without = [checked(AvailabilityVerdict::Ask { lacks: Some(lacks()) }, "1")];
         servers.take(&without, |_| false, now);
         assert!(servers.due(now).is_empty());
         servers.take(&without, |service| service.name == "b", now);

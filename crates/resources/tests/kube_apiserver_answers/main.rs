@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_ambient::Ambient;
-use coracle_apiserver::{Anonymous, ApiServer, Body, Limits, NoExtensions, NoNodes, Shutdown, router};
+use coracle_apiserver::{Anonymous, ApiServerConfig, Body, Limits, NoExtensions, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
@@ -62,7 +62,7 @@ impl Server {
         tokio::spawn(storage.run());
         let registry = Registry::builder(storage, ambient, recorder).kinds(kinds(&Config::default())).build();
         let flows = ServerControllers::new(&registry, AuthenticationTrust::default()).flows();
-        Self(BoxCloneService::new(router(ApiServer {
+        Self(BoxCloneService::new(router(ApiServerConfig {
             extensions: Arc::new(NoExtensions),
             request_headers: None,
             audit: None,

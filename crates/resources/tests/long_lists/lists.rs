@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use coracle_meta::{Quantity, parse_time};
-use coracle_schema::{ListKind, Node, Special, TypeId, TypeRef};
+use coracle_schema::{ListKind, Special, TypeId, TypeNode, TypeRef};
 use serde_json::{Map, Value, json};
 
 /// How deep an element that is made up nests.
@@ -106,7 +106,7 @@ impl Places {
         steps: &mut Vec<Step>,
         inside: &mut Vec<TypeId>,
     ) {
-        let (Some(element_type), is_map) = (ty.element(), matches!(ty.node(), Node::Map)) else {
+        let (Some(element_type), is_map) = (ty.element(), matches!(ty.node(), TypeNode::Map)) else {
             return self.walk(ty, value.unwrap_or(&Value::Null), steps, inside);
         };
         let recorded = match value {
@@ -138,29 +138,29 @@ fn key_of(element: &Value) -> String {
 /// A value of a type with its plain fields, and those others that it has to have.
 fn made_up(name: &str, ty: TypeRef<'_>, values: &[String], depth: usize) -> Value {
     match ty.node() {
-        Node::String => {
+        TypeNode::String => {
             let word = WORDS.iter().find(|(field, _)| *field == name).map_or("a", |(_, word)| *word);
             values.first().map_or(word, String::as_str).into()
         }
-        Node::Bool => false.into(),
-        Node::Int32 | Node::Int64 => 1.into(),
-        Node::Double => 1.0.into(),
-        Node::Bytes => "YQ==".into(),
-        Node::Special(special) => match special {
+        TypeNode::Bool => false.into(),
+        TypeNode::Int32 | TypeNode::Int64 => 1.into(),
+        TypeNode::Double => 1.0.into(),
+        TypeNode::Bytes => "YQ==".into(),
+        TypeNode::Special(special) => match special {
             Special::Quantity => "1".into(),
             Special::IntOrString => 1.into(),
             Special::Time => "2026-01-02T03:04:05Z".into(),
             Special::MicroTime => "2026-01-02T03:04:05.000000Z".into(),
             _ => json!({}),
         },
-        Node::List | Node::Map if depth >= MAX_DEPTH => Value::Null,
-        Node::List => ty.element().map(|element| made_up(name, element, values, depth + 1)).into_iter().collect(),
-        Node::Map => {
+        TypeNode::List | TypeNode::Map if depth >= MAX_DEPTH => Value::Null,
+        TypeNode::List => ty.element().map(|element| made_up(name, element, values, depth + 1)).into_iter().collect(),
+        TypeNode::Map => {
             let entry = |element| ("key-0".to_owned(), made_up(name, element, values, depth + 1));
             Value::Object(ty.element().map(entry).into_iter().collect())
         }
-        Node::Struct(_) => made_up_struct(ty, depth),
-        Node::Any => json!({}),
+        TypeNode::Struct(_) => made_up_struct(ty, depth),
+        TypeNode::Any => json!({}),
     }
 }
 
@@ -169,7 +169,8 @@ fn made_up_struct(ty: TypeRef<'_>, depth: usize) -> Value {
     let make = |field: coracle_schema::FieldRef<'_>| {
         (field.name().to_owned(), made_up(field.name(), field.ty(), &field.field().values, depth + 1))
     };
-    let is_plain = |ty: TypeRef<'_>| !matches!(ty.node(), Node::List | Node::Map | Node::Struct(_) | Node::Any);
+    let is_plain =
+        |ty: TypeRef<'_>| !matches!(ty.node(), TypeNode::List | TypeNode::Map | TypeNode::Struct(_) | TypeNode::Any);
     if depth < MAX_DEPTH {
         out.extend(ty.fields().filter(|field| is_plain(field.ty()) || field.field().required).map(make));
         if out.is_empty() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_ambient::Ambient;
-use coracle_apiserver::{Anonymous, ApiServer, Body, Limits, NoNodes, Shutdown, router};
+use coracle_apiserver::{Anonymous, ApiServerConfig, Body, Limits, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
@@ -46,7 +46,7 @@ impl Server {
         kinds.push(Arc::new(ship::kind()));
         let registry = Registry::builder(storage, ambient, recorder).kinds(kinds).build();
         let flows = ServerControllers::new(&registry, AuthenticationTrust::default()).flows();
-        let server = Self(BoxCloneService::new(router(ApiServer {
+        let server = Self(BoxCloneService::new(router(ApiServerConfig {
             extensions: std::sync::Arc::new(coracle_apiserver::NoExtensions),
             request_headers: None,
             audit: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_ambient::Ambient;
-use coracle_apiserver::{Anonymous, ApiServer, Body, Limits, NoNodes, Shutdown, router};
+use coracle_apiserver::{Anonymous, ApiServerConfig, Body, Limits, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::{Cidr, Status};
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
@@ -34,7 +34,7 @@ pub(crate) fn server() -> Server {
     let config = Config { service_cluster_ip_ranges: vec![Cidr::parse("10.0.0.0/16").unwrap()], ..Config::default() };
     let registry = Registry::builder(storage, ambient, recorder).kinds(kinds(&config)).build();
     let flows = ServerControllers::new(&registry, AuthenticationTrust::default()).flows();
-    BoxCloneService::new(router(ApiServer {
+    BoxCloneService::new(router(ApiServerConfig {
         extensions: Arc::new(coracle_apiserver::NoExtensions),
         request_headers: None,
         audit: None,

@@ -18,7 +18,7 @@ use crate::taint::TaintChange;
 use crate::word::{did_you_mean, unknown_word};
 
 /// Checks operations that could be parsed.
-pub(crate) struct Check<'a> {
+pub(crate) struct Checker<'a> {
     pub(crate) path: &'a Path,
     /// The text of the file.
     pub(crate) text: &'a str,
@@ -26,7 +26,7 @@ pub(crate) struct Check<'a> {
     pub(crate) known: Known,
 }
 
-impl Check<'_> {
+impl Checker<'_> {
     fn problem(&self, place: Location, message: impl Into<String>) -> Problem {
         Problem { file: self.path.to_owned(), line: place.line(), column: place.column(), message: message.into() }
     }

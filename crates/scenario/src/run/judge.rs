@@ -1,13 +1,13 @@
 use coracle_journal::{Detail, Stage};
-use coracle_sim::Verdict;
+use coracle_sim::InvariantVerdict;
 
 use super::stop::{Stop, late};
-use super::{ACTOR, Run};
+use super::{ACTOR, ScenarioRun};
 use crate::disturbance::{Disturbance, Strike};
 use crate::objects::CATCH_UP;
 use crate::report::{Check, Failure, Outcome};
 
-impl Run<'_> {
+impl ScenarioRun<'_> {
     /// Decides the invariants and the request counts after the last write was seen.
     pub(super) async fn judge(&mut self, outcome: &mut Outcome) {
         self.see_all(outcome).await;
@@ -87,8 +87,10 @@ impl Run<'_> {
         let verdicts = self.world.verdicts();
         for verdict in &verdicts {
             let vacuous = match verdict {
-                Verdict { asked: false, .. } => Some("it was asked at no revision: its step was not taken".to_owned()),
-                Verdict { saw: false, .. } => Some("there was nothing to look at, at any revision".to_owned()),
+                InvariantVerdict { asked: false, .. } => {
+                    Some("it was asked at no revision: its step was not taken".to_owned())
+                }
+                InvariantVerdict { saw: false, .. } => Some("there was nothing to look at, at any revision".to_owned()),
                 _ => None,
             };
             let check = match &verdict.broken {

@@ -4,7 +4,7 @@ use coracle_cluster::Component;
 use coracle_sim::Polarity;
 use serde_saphyr::Spanned;
 
-use super::Run;
+use super::ScenarioRun;
 use super::stop::{Stop, late, refused};
 use crate::file::{Assert, Drain, Joins, Operation, Part};
 use crate::maintenance::node_spec;
@@ -12,7 +12,7 @@ use crate::objects::{CATCH_UP, Refusal, owned};
 use crate::question::question;
 use crate::wait;
 
-impl Run<'_> {
+impl ScenarioRun<'_> {
     /// Executes one operation; a check returns the revision at which it held.
     pub(super) async fn operation(&mut self, operation: &Operation) -> Result<Option<i64>, Stop> {
         match operation {

@@ -2,12 +2,12 @@ use coracle_journal::{Entry, EntryId, Stage};
 use coracle_viewer::Requesters;
 use serde_saphyr::Spanned;
 
-use super::Run;
+use super::ScenarioRun;
 use super::judge::failed;
 use crate::file::RequestCount;
 use crate::report::{Check, Outcome};
 
-impl Run<'_> {
+impl ScenarioRun<'_> {
     pub(super) fn count_requests(&mut self, outcome: &mut Outcome) {
         if self.scenario.spec.requests.is_empty() {
             return;

@@ -1,4 +1,4 @@
-use coracle_sim::{Answer, NotInTime};
+use coracle_sim::{InvariantAnswer, NotInTime};
 
 use crate::objects::Refusal;
 
@@ -26,9 +26,11 @@ impl From<Refusal> for Stop {
 pub(super) fn late(late: NotInTime) -> Stop {
     let NotInTime { answer, revision } = late;
     match answer {
-        Answer::Fails { expected, found, .. } => Stop::NotInTime { expected, found, revision },
-        Answer::Unanswerable(why) => Stop::NotInTime { expected: "an answer".to_owned(), found: why, revision },
-        Answer::Holds => Stop::NotInTime {
+        InvariantAnswer::Fails { expected, found, .. } => Stop::NotInTime { expected, found, revision },
+        InvariantAnswer::Unanswerable(why) => {
+            Stop::NotInTime { expected: "an answer".to_owned(), found: why, revision }
+        }
+        InvariantAnswer::Holds => Stop::NotInTime {
             expected: "not to hold any more".to_owned(),
             found: "it still holds".to_owned(),
             revision,

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use coracle_journal::{Entry, EntryId, Events, Recorder, Stage};
 use coracle_scenario::{
-    BuiltIn, Change, Fate, Mode, NotChanged, Options, Outcome, Report, Rerun, Scenario, execute, parse, parse_change,
-    rerun,
+    BuiltIn, Change, ChangeOutcome, Mode, NotChanged, Options, Outcome, Report, Rerun, Scenario, execute, parse,
+    parse_change, rerun,
 };
 use proptest::prelude::*;
 
@@ -65,7 +65,7 @@ proptest! {
         let first = first(DEMO.report.events(), |_| true) - 1;
         let at = first + (share * (last_step_end() - first) as f64) as u64;
         let both = put_in(at, CREATE).unwrap();
-        prop_assert_eq!(&both.new.fate, &Some(Fate::Taken));
+        prop_assert_eq!(&both.new.fate, &Some(ChangeOutcome::Taken));
         let upto = usize::try_from(at).unwrap();
         prop_assert!(lines(&both.was.entries[..upto]) == lines(&both.new.events().entries[..upto]), "#{at}");
         prop_assert!(both.divergence.same >= upto);
@@ -108,10 +108,10 @@ fn a_scale_in_the_middle_changes_how_the_run_ends_and_a_delete_makes_one_more_re
 fn a_step_that_the_api_refuses_leaves_the_run_as_it_was() {
     let begins = first(DEMO.report.events(), |entry| entry.stage == Stage::StoreCommit);
     let refused = put_in(begins, "delete: {ref: {apiVersion: v1, kind: Pod, name: nobody}}").unwrap();
-    let Some(Fate::Refused { why }) = &refused.new.fate else { panic!("{:?}", refused.new.fate) };
+    let Some(ChangeOutcome::Refused { why }) = &refused.new.fate else { panic!("{:?}", refused.new.fate) };
     assert!(why.contains("no Pod nobody"), "{why}");
     let taken = "create: {resource: {apiVersion: v1, kind: Namespace, metadata: {name: default}}}";
-    let Some(Fate::Refused { why }) = put_in(begins, taken).unwrap().new.fate else { panic!("made twice") };
+    let Some(ChangeOutcome::Refused { why }) = put_in(begins, taken).unwrap().new.fate else { panic!("made twice") };
     assert!(why.contains("already exists"), "{why}");
 }
 
@@ -127,7 +127,7 @@ fn an_event_that_is_not_there_and_one_outside_the_steps_are_named_with_the_neare
         assert_eq!(before, nearest);
     }
     for named in [possible, nearest] {
-        assert_eq!(put_in(named.0, CREATE).unwrap().new.fate, Some(Fate::Taken), "#{} is named", named.0);
+        assert_eq!(put_in(named.0, CREATE).unwrap().new.fate, Some(ChangeOutcome::Taken), "#{} is named", named.0);
     }
 }
 
@@ -156,7 +156,7 @@ fn with_a_real_clock_a_new_cluster_continues_from_a_fork_of_the_store() {
     let options = Options { mode: Some(Mode::Scaled(20.0)), ..Options::default() };
     let both = rerun(scenario, path, &options, &change(asked, SCALE), None, |_| Recorder::ring(1_000_000)).unwrap();
     let (revision, new) = (both.fork.unwrap(), &both.new);
-    assert_eq!((&new.fate, &new.outcome), (&Some(Fate::Taken), &Outcome::Passed));
+    assert_eq!((&new.fate, &new.outcome), (&Some(ChangeOutcome::Taken), &Outcome::Passed));
     let place = usize::try_from(asked).unwrap();
     assert_eq!(both.divergence.same, place, "all up to the event is the run as it was");
     let entries = &new.events().entries;

@@ -5,13 +5,13 @@ use super::pools::Pool;
 
 /// A device in its slice.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct FoundDevice<'a> {
     pub(super) pool: &'a Pool,
     pub(super) slice: &'a ResourceSlice,
     pub(super) device: &'a Device,
 }
 
-impl Found<'_> {
+impl FoundDevice<'_> {
     pub(super) fn id(&self) -> DeviceId {
         let (driver, pool) = (self.pool.driver.clone(), self.pool.name.clone());
         DeviceId { driver, pool, device: self.device.name.clone() }
@@ -19,13 +19,13 @@ impl Found<'_> {
 }
 
 /// The devices of a pool that a node can access.
-pub(super) fn devices(pool: &Pool) -> impl Iterator<Item = Found<'_>> {
+pub(super) fn devices(pool: &Pool) -> impl Iterator<Item = FoundDevice<'_>> {
     let slices = pool.slices.iter();
-    slices.flat_map(move |slice| slice.spec.devices.iter().map(move |device| Found { pool, slice, device }))
+    slices.flat_map(move |slice| slice.spec.devices.iter().map(move |device| FoundDevice { pool, slice, device }))
 }
 
 /// In Kubernetes: `lookupAttribute`.
-pub(super) fn attribute<'a>(found: &Found<'a>, name: &str) -> Option<&'a DeviceAttribute> {
+pub(super) fn attribute<'a>(found: &FoundDevice<'a>, name: &str) -> Option<&'a DeviceAttribute> {
     let attributes = &found.device.attributes;
     let of_driver = || {
         let (domain, name) = name.split_once('/')?;

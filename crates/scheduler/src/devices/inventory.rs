@@ -7,7 +7,7 @@ use coracle_meta::{ObjectKey, Resource};
 use super::DeviceId;
 use super::outcome::outcome;
 use super::pools::{self, ByPool, Pool};
-use super::request::Said;
+use super::request::RequestFields;
 use super::search::Search;
 use super::selectors::Selectors;
 use crate::node_info::NodeInfo;
@@ -148,7 +148,7 @@ impl Inventory {
             return Err(format!("resource claim {} is in the process of being allocated", claim.key()));
         }
         for request in &claim.spec.devices.requests {
-            for said in Said::of(claim, request)? {
+            for said in RequestFields::of(claim, request)? {
                 if !self.classes.contains_key(said.class) {
                     return Err(format!("request {}: device class {} does not exist", said.reference, said.class));
                 }

@@ -3,7 +3,7 @@ use coracle_api::resource_v1::{
 };
 use coracle_meta::Resource;
 
-use super::found::Found;
+use super::found::FoundDevice;
 
 /// One alternative of a request.
 #[derive(Debug)]
@@ -17,11 +17,11 @@ pub(super) struct Ask<'a> {
     pub(super) is_admin: bool,
     /// How many devices; with allocation mode `All`, the number of these.
     pub(super) count: usize,
-    pub(super) all: Option<Vec<Found<'a>>>,
+    pub(super) all: Option<Vec<FoundDevice<'a>>>,
 }
 
 /// The fields of a request, or of one of its alternatives.
-pub(super) struct Said<'a> {
+pub(super) struct RequestFields<'a> {
     pub(super) reference: String,
     pub(super) request: &'a str,
     pub(super) name: &'a str,
@@ -32,7 +32,7 @@ pub(super) struct Said<'a> {
     pub(super) count: i64,
 }
 
-impl<'a> Said<'a> {
+impl<'a> RequestFields<'a> {
     /// The alternatives of a request, the preferred ones first.
     ///
     /// # Errors

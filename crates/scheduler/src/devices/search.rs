@@ -5,9 +5,9 @@ use coracle_api::resource_v1::{DeviceSelector, ResourceClaim};
 use coracle_meta::Resource;
 
 use super::DeviceId;
-use super::found::{Found, attribute, devices};
+use super::found::{FoundDevice, attribute, devices};
 use super::pools::Pool;
-use super::request::{Ask, Said};
+use super::request::{Ask, RequestFields};
 use super::selectors::Selectors;
 
 /// The maximum number of devices of a claim. In Kubernetes: `AllocationResultsMaxSize`.
@@ -18,7 +18,7 @@ const MOST_STEPS: usize = 100_000;
 /// A device chosen for an alternative of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Pick<'a> {
-    pub(super) found: Found<'a>,
+    pub(super) found: FoundDevice<'a>,
     pub(super) reference: String,
     pub(super) request: &'a str,
     pub(super) is_admin: bool,
@@ -69,7 +69,7 @@ impl<'a> Search<'a> {
             let mut of_claim = Vec::new();
             let mut least = 0;
             for request in &claim.spec.devices.requests {
-                let said = Said::of(claim, request)?;
+                let said = RequestFields::of(claim, request)?;
                 let asks = said.into_iter().map(|said| self.ask(claim, said)).collect::<Result<Vec<_>, _>>()?;
                 least += asks.iter().map(|ask| ask.count).min().unwrap_or(0);
                 of_claim.push(asks);
@@ -100,12 +100,12 @@ impl<'a> Search<'a> {
     }
 
     /// In Kubernetes: `validateDeviceRequest`.
-    fn ask(&self, claim: &ResourceClaim, said: Said<'a>) -> Result<Ask<'a>, String> {
+    fn ask(&self, claim: &ResourceClaim, said: RequestFields<'a>) -> Result<Ask<'a>, String> {
         let what = || format!("claim {}, request {}", claim.key(), said.name);
         let Some(class) = self.classes.get(said.class) else {
             return Err(format!("{}: could not retrieve device class {}", what(), said.class));
         };
-        let Said { reference, request, selectors, is_admin, mode, count, .. } = said;
+        let RequestFields { reference, request, selectors, is_admin, mode, count, .. } = said;
         let mut ask = Ask { reference, request, class, selectors, is_admin, count: 0, all: None };
         match mode {
             "" | "ExactCount" => ask.count = usize::try_from(count.max(1)).unwrap_or(usize::MAX),
@@ -203,7 +203,7 @@ impl<'a> Search<'a> {
         request: usize,
         ask: &Ask<'a>,
         at: usize,
-        found: Found<'a>,
+        found: FoundDevice<'a>,
     ) -> Result<bool, String> {
         let id = found.id();
         let is_first = self.taken.entry(id.clone()).or_default().insert(claim);
@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
         Ok(done)
     }
 
-    fn is_free(&self, claim: usize, ask: &Ask<'_>, found: &Found<'_>) -> bool {
+    fn is_free(&self, claim: usize, ask: &Ask<'_>, found: &FoundDevice<'_>) -> bool {
         let id = found.id();
         let taken = self.taken.get(&id);
         // Shared counters belong to a feature that is off.
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
         !self.in_use.contains_key(&id) && taken.is_none_or(BTreeSet::is_empty)
     }
 
-    fn is_selectable(&self, claim: &ResourceClaim, ask: &Ask<'_>, found: &Found<'_>) -> Result<bool, String> {
+    fn is_selectable(&self, claim: &ResourceClaim, ask: &Ask<'_>, found: &FoundDevice<'_>) -> Result<bool, String> {
         // Binding conditions belong to a feature that is off.
         if !found.device.binding_conditions.is_empty() {
             return Ok(false);
@@ -247,7 +247,7 @@ impl<'a> Search<'a> {
     fn all_choose(
         &self,
         selectors: &[DeviceSelector],
-        found: &Found<'_>,
+        found: &FoundDevice<'_>,
         whose: impl Fn() -> String,
     ) -> Result<bool, String> {
         for (at, selector) in selectors.iter().enumerate() {
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether the device satisfies the claim's `matchAttribute` constraints together with the devices chosen before.
-    fn meets_constraints(&self, claim: usize, ask: &Ask<'_>, found: &Found<'_>) -> bool {
+    fn meets_constraints(&self, claim: usize, ask: &Ask<'_>, found: &FoundDevice<'_>) -> bool {
         let constraints = &self.claims[claim].spec.devices.constraints;
         constraints.iter().filter(|one| one.match_attribute.is_some()).all(|constraint| {
             let concerns = |request: &str, reference: &str| {

@@ -4,7 +4,7 @@ use coracle_api::resource_v1::ResourceClaim;
 
 use crate::arguments::Arguments;
 use crate::devices::is_available;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
@@ -34,26 +34,26 @@ impl Filter for DynamicResources {
         snapshot.inventory().refusal(pod).filter(|_| pod.claims_devices())
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         if !pod.claims_devices() {
             return None;
         }
         let claims = snapshot.inventory().claims_of(pod).unwrap_or_default();
         let wanting = to_allocate(&claims);
         // In Kubernetes an invalid request fails the attempt; here it makes the node unresolvable.
-        let unresolvable = |why: String| Verdict::Unresolvable([why].into_iter().collect());
+        let unresolvable = |why: String| FilterVerdict::Unresolvable([why].into_iter().collect());
         Some(Box::new(move |node| {
             if !wanting.is_empty() {
                 match snapshot.inventory().allocate(&wanting, node) {
                     Ok(Some(_)) => {}
-                    Ok(None) => return Verdict::unresolvable("cannot allocate all claims"),
+                    Ok(None) => return FilterVerdict::unresolvable("cannot allocate all claims"),
                     Err(why) => return unresolvable(why),
                 }
             }
             if !claims.iter().all(|claim| is_available(claim, node)) {
-                return Verdict::unresolvable("resourceclaim not available on the node");
+                return FilterVerdict::unresolvable("resourceclaim not available on the node");
             }
-            Verdict::Fits
+            FilterVerdict::Fits
         }))
     }
 

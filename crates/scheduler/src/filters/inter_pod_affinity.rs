@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, PodInfo};
 use crate::snapshot::Snapshot;
@@ -37,7 +37,7 @@ impl Filter for InterPodAffinity {
         LooksAt::Pods
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         let shunning = snapshot.shunning(pod);
         if pod.affinity.is_empty() && pod.anti_affinity.is_empty() && shunning.is_empty() {
             return None;
@@ -53,22 +53,22 @@ impl Filter for InterPodAffinity {
             let mut is_alone = false;
             for tally in &near {
                 match tally.around(node, namespaces) {
-                    None => return Verdict::unresolvable(NOT_NEAR),
+                    None => return FilterVerdict::unresolvable(NOT_NEAR),
                     Some(pods) => is_alone |= pods <= 0,
                 }
             }
             // The first pod of a group with affinity to itself has no other pod to be near.
             let is_first = || is_near_itself && near.iter().all(|tally| tally.total(node, namespaces) <= 0);
             if is_alone && !is_first() {
-                return Verdict::unresolvable(NOT_NEAR);
+                return FilterVerdict::unresolvable(NOT_NEAR);
             }
             if away.iter().any(|tally| tally.around(node, namespaces).is_some_and(|pods| pods > 0)) {
-                return Verdict::rejected("node(s) didn't match pod anti-affinity rules");
+                return FilterVerdict::rejected("node(s) didn't match pod anti-affinity rules");
             }
             if shunning.iter().any(|term| snapshot.shunning_around(term, node) > 0) {
-                return Verdict::rejected("node(s) didn't satisfy existing pods anti-affinity rules");
+                return FilterVerdict::rejected("node(s) didn't satisfy existing pods anti-affinity rules");
             }
-            Verdict::Fits
+            FilterVerdict::Fits
         }))
     }
 
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    fn verdicts(pod: &PodInfo, nodes: &[(&str, Vec<PodInfo>)]) -> Vec<Verdict> {
+    fn verdicts(pod: &PodInfo, nodes: &[(&str, Vec<PodInfo>)]) -> Vec<FilterVerdict> {
         let mut snapshot = Snapshot::default();
         for (name, pods) in nodes {
             let mut node = NodeInfo { name: (*name).into(), ..NodeInfo::default() }.with_label("host", name);
@@ -131,18 +131,21 @@ mod tests {
         }
         match InterPodAffinity.prepare(pod, &snapshot) {
             Some(check) => snapshot.nodes().map(|node| check(node)).collect(),
-            None => vec![Verdict::Fits; nodes.len()],
+            None => vec![FilterVerdict::Fits; nodes.len()],
         }
     }
 
     #[test]
     fn affinity_goes_where_the_others_are_and_the_first_of_its_kind_anywhere() {
         let near_db = PodInfo { affinity: vec![term("db")], ..pod("a", "web") };
-        let no = Verdict::unresolvable("node(s) didn't match pod affinity rules");
-        assert_eq!(verdicts(&near_db, &[("a", vec![pod("db", "db")]), ("b", vec![])]), [Verdict::Fits, no.clone()]);
+        let no = FilterVerdict::unresolvable("node(s) didn't match pod affinity rules");
+        assert_eq!(
+            verdicts(&near_db, &[("a", vec![pod("db", "db")]), ("b", vec![])]),
+            [FilterVerdict::Fits, no.clone()]
+        );
         assert_eq!(verdicts(&near_db, &[("a", vec![]), ("b", vec![])]), [no.clone(), no]);
         let near_self = PodInfo { affinity: vec![term("web")], ..pod("a", "web") };
-        assert_eq!(verdicts(&near_self, &[("a", vec![]), ("b", vec![])]), [Verdict::Fits, Verdict::Fits]);
+        assert_eq!(verdicts(&near_self, &[("a", vec![]), ("b", vec![])]), [FilterVerdict::Fits, FilterVerdict::Fits]);
     }
 
     #[test]
@@ -151,11 +154,11 @@ mod tests {
         let taken = vec![pod("b", "web")];
         assert_eq!(
             verdicts(&alone, &[("a", taken), ("b", vec![])]),
-            [Verdict::rejected("node(s) didn't match pod anti-affinity rules"), Verdict::Fits]
+            [FilterVerdict::rejected("node(s) didn't match pod anti-affinity rules"), FilterVerdict::Fits]
         );
         assert_eq!(
             verdicts(&pod("c", "web"), &[("a", vec![alone]), ("b", vec![])]),
-            [Verdict::rejected("node(s) didn't satisfy existing pods anti-affinity rules"), Verdict::Fits]
+            [FilterVerdict::rejected("node(s) didn't satisfy existing pods anti-affinity rules"), FilterVerdict::Fits]
         );
     }
 }

@@ -1,5 +1,5 @@
 use crate::arguments::{AddedAffinity, Arguments};
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::node_affinity::allows;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
@@ -29,17 +29,17 @@ impl Filter for NodeAffinity {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         if pod.node_selector.is_empty() && pod.required_nodes.is_none() && self.0.required.is_none() {
             return None;
         }
         Some(Box::new(|node| {
             if !self.adds(node) {
-                Verdict::unresolvable("node(s) didn't match scheduler-enforced node affinity")
+                FilterVerdict::unresolvable("node(s) didn't match scheduler-enforced node affinity")
             } else if allows(pod, node) {
-                Verdict::Fits
+                FilterVerdict::Fits
             } else {
-                Verdict::unresolvable("node(s) didn't match Pod's node affinity/selector")
+                FilterVerdict::unresolvable("node(s) didn't match Pod's node affinity/selector")
             }
         }))
     }

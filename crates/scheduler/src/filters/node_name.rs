@@ -1,5 +1,5 @@
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
@@ -20,13 +20,13 @@ impl Filter for NodeName {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         let wanted = pod.node_name.as_deref()?;
         Some(Box::new(move |node| {
             if *node.name == *wanted {
-                Verdict::Fits
+                FilterVerdict::Fits
             } else {
-                Verdict::unresolvable("node(s) didn't match the requested node name")
+                FilterVerdict::unresolvable("node(s) didn't match the requested node name")
             }
         }))
     }

@@ -1,5 +1,5 @@
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
@@ -26,15 +26,15 @@ impl Filter for NodePorts {
         LooksAt::Pods
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         if pod.host_ports.is_empty() {
             return None;
         }
         Some(Box::new(|node| {
             if passes(pod, node) {
-                Verdict::Fits
+                FilterVerdict::Fits
             } else {
-                Verdict::rejected("node(s) didn't have free ports for the requested pod ports")
+                FilterVerdict::rejected("node(s) didn't have free ports for the requested pod ports")
             }
         }))
     }

@@ -1,7 +1,7 @@
 use coracle_meta::names::is_extended_resource;
 
 use crate::arguments::{Arguments, FitArguments};
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Reasons, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter, Reasons};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::resources::Resources;
@@ -25,12 +25,18 @@ impl FitArguments {
     }
 }
 
-fn verdict(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo) -> Verdict {
+fn verdict(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo) -> FilterVerdict {
     verdict_beside(arguments, pod, node, &node.requested, node.pods.len() as i64)
 }
 
 /// Whether the pod fits on a node with `pods` pods that request `used` in total.
-fn verdict_beside(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
+fn verdict_beside(
+    arguments: &FitArguments,
+    pod: &PodInfo,
+    node: &NodeInfo,
+    used: &Resources,
+    pods: i64,
+) -> FilterVerdict {
     let mut reasons = Reasons::default();
     let mut resolvable = true;
     if pods.saturating_add(1) > node.allowed_pods {
@@ -60,9 +66,9 @@ fn verdict_beside(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo, used
         }
     }
     match (reasons.is_empty(), resolvable) {
-        (true, _) => Verdict::Fits,
-        (false, true) => Verdict::Rejected(reasons),
-        (false, false) => Verdict::Unresolvable(reasons),
+        (true, _) => FilterVerdict::Fits,
+        (false, true) => FilterVerdict::Rejected(reasons),
+        (false, false) => FilterVerdict::Unresolvable(reasons),
     }
 }
 
@@ -75,11 +81,11 @@ impl Filter for NodeResourcesFit {
         LooksAt::Sums
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         Some(Box::new(|node| verdict(&self.0, pod, node)))
     }
 
-    fn beside(&self, pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Option<Verdict> {
+    fn beside(&self, pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Option<FilterVerdict> {
         Some(verdict_beside(&self.0, pod, node, used, pods))
     }
 
@@ -90,7 +96,7 @@ impl Filter for NodeResourcesFit {
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
         match event {
             ClusterEvent::PodGone(_) => Hint::Queue,
-            event => Hint::if_node_now_passes(event, |node| verdict(&self.0, pod, node) == Verdict::Fits),
+            event => Hint::if_node_now_passes(event, |node| verdict(&self.0, pod, node) == FilterVerdict::Fits),
         }
     }
 }
@@ -106,15 +112,15 @@ mod tests {
         let mut node = NodeInfo { allocatable: cpu(2000), allowed_pods: 1, ..NodeInfo::default() };
         let verdict = |pod: &PodInfo, node: &NodeInfo| verdict(&FitArguments::default(), pod, node);
         let pod = |milli_cpu| PodInfo { requests: cpu(milli_cpu), ..PodInfo::default() };
-        assert_eq!(verdict(&pod(2000), &node), Verdict::Fits);
-        assert_eq!(verdict(&pod(2001), &node), Verdict::unresolvable("Insufficient cpu"));
+        assert_eq!(verdict(&pod(2000), &node), FilterVerdict::Fits);
+        assert_eq!(verdict(&pod(2001), &node), FilterVerdict::unresolvable("Insufficient cpu"));
         node.add(Arc::new(pod(1000)));
         assert_eq!(
             verdict(&pod(1500), &node),
-            Verdict::Rejected(["Too many pods", "Insufficient cpu"].into_iter().collect())
+            FilterVerdict::Rejected(["Too many pods", "Insufficient cpu"].into_iter().collect())
         );
         node.allowed_pods = 2;
-        assert_eq!(verdict(&pod(0), &node), Verdict::Fits);
+        assert_eq!(verdict(&pod(0), &node), FilterVerdict::Fits);
     }
 
     #[test]
@@ -128,8 +134,8 @@ mod tests {
         let group = FitArguments { ignored_groups: ["example.com".to_owned()].into(), ..FitArguments::default() };
         let name = FitArguments { ignored: ["example.com/gpu".to_owned()].into(), ..FitArguments::default() };
         let lacking = verdict(&name, &pod("example.com/fpga"), &node);
-        assert_eq!(lacking, Verdict::Unresolvable(["Insufficient example.com/fpga"].into_iter().collect()));
-        assert_eq!(verdict(&name, &pod("example.com/gpu"), &node), Verdict::Fits);
-        assert_eq!(verdict(&group, &pod("example.com/fpga"), &node), Verdict::Fits);
+        assert_eq!(lacking, FilterVerdict::Unresolvable(["Insufficient example.com/fpga"].into_iter().collect()));
+        assert_eq!(verdict(&name, &pod("example.com/gpu"), &node), FilterVerdict::Fits);
+        assert_eq!(verdict(&group, &pod("example.com/fpga"), &node), FilterVerdict::Fits);
     }
 }

@@ -1,7 +1,7 @@
 use coracle_api::core_v1::Taint;
 
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
@@ -27,9 +27,13 @@ impl Filter for NodeUnschedulable {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         Some(Box::new(|node| {
-            if passes(pod, node) { Verdict::Fits } else { Verdict::unresolvable("node(s) were unschedulable") }
+            if passes(pod, node) {
+                FilterVerdict::Fits
+            } else {
+                FilterVerdict::unresolvable("node(s) were unschedulable")
+            }
         }))
     }
 

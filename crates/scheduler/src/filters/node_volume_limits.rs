@@ -1,5 +1,5 @@
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
@@ -20,18 +20,18 @@ impl Filter for NodeVolumeLimits {
         LooksAt::Pods
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         let attachable = snapshot.attachable();
         if pod.claims.is_empty() || !attachable.limits_something() {
             return None;
         }
         let wanted = attachable.of_claims(&pod.key.namespace, &pod.claims);
-        (!wanted.is_empty()).then(|| -> Check<'a> {
+        (!wanted.is_empty()).then(|| -> PreparedFilter<'a> {
             Box::new(move |node| {
                 if attachable.is_too_much(&wanted, node) {
-                    Verdict::rejected("node(s) exceed max volume count")
+                    FilterVerdict::rejected("node(s) exceed max volume count")
                 } else {
-                    Verdict::Fits
+                    FilterVerdict::Fits
                 }
             })
         })
@@ -92,7 +92,7 @@ mod tests {
             let pod = pod("new", claims);
             let filter = make(&Arguments::default());
             let check = filter.prepare(&pod, snapshot).unwrap();
-            check(snapshot.node("n").unwrap()) == Verdict::Fits
+            check(snapshot.node("n").unwrap()) == FilterVerdict::Fits
         };
         assert!(fits(&snapshot, &["a", "b"]), "one of the two is there already");
         assert!(!fits(&snapshot, &["b", "c"]), "one that is still to be made counts");

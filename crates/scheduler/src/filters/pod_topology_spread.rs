@@ -3,8 +3,8 @@ use std::borrow::Cow;
 use coracle_meta::LabelSelector;
 
 use crate::arguments::{Arguments, SpreadDefaults};
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
-use crate::node_affinity::Wanted;
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
+use crate::node_affinity::RequiredNodeAffinity;
 use crate::pod_info::{PodInfo, SpreadConstraint};
 use crate::snapshot::Snapshot;
 use crate::tally::{CountedNodes, CountedPods, Interest};
@@ -47,7 +47,7 @@ pub(crate) fn interest(constraint: &SpreadConstraint, pod: &PodInfo, labels: &[S
         pods: CountedPods::Chosen { namespace: pod.key.namespace.clone(), selector },
         nodes: CountedNodes {
             labels: labels.to_vec(),
-            wanted: constraint.honors_affinity.then(|| Wanted::of(pod)),
+            wanted: constraint.honors_affinity.then(|| RequiredNodeAffinity::of(pod)),
             tolerations: constraint.honors_taints.then(|| pod.tolerations.clone()),
         },
     }
@@ -62,7 +62,7 @@ impl Filter for PodTopologySpread {
         LooksAt::Pods
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         let constraints = self.required(pod);
         if constraints.is_empty() {
             return None;
@@ -78,17 +78,17 @@ impl Filter for PodTopologySpread {
         Some(Box::new(move |node| {
             for (max_skew, tally, few, itself) in &counted {
                 let Some(here) = tally.around(node, namespaces) else {
-                    return Verdict::unresolvable(
+                    return FilterVerdict::unresolvable(
                         "node(s) didn't match pod topology spread constraints (missing required label)",
                     );
                 };
                 let least = || tally.least(node, namespaces).unwrap_or(i64::from(i32::MAX));
                 let emptiest = if *few { 0 } else { least() };
                 if here + itself - emptiest > *max_skew {
-                    return Verdict::rejected("node(s) didn't match pod topology spread constraints");
+                    return FilterVerdict::rejected("node(s) didn't match pod topology spread constraints");
                 }
             }
-            Verdict::Fits
+            FilterVerdict::Fits
         }))
     }
 
@@ -132,7 +132,7 @@ mod tests {
         node
     }
 
-    fn verdicts(max_skew: i64, min_domains: i64, nodes: Vec<NodeInfo>) -> Vec<Verdict> {
+    fn verdicts(max_skew: i64, min_domains: i64, nodes: Vec<NodeInfo>) -> Vec<FilterVerdict> {
         let pod = PodInfo {
             key: ObjectKey::new("default", "new"),
             labels: labels(),
@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn a_domain_may_be_fuller_than_the_emptiest_by_the_skew_alone() {
-        let rejected = Verdict::rejected("node(s) didn't match pod topology spread constraints");
-        assert_eq!(verdicts(1, 1, vec![node("a", 1), node("b", 0)]), [rejected.clone(), Verdict::Fits]);
-        assert_eq!(verdicts(2, 1, vec![node("a", 1), node("b", 0)]), [Verdict::Fits, Verdict::Fits]);
+        let rejected = FilterVerdict::rejected("node(s) didn't match pod topology spread constraints");
+        assert_eq!(verdicts(1, 1, vec![node("a", 1), node("b", 0)]), [rejected.clone(), FilterVerdict::Fits]);
+        assert_eq!(verdicts(2, 1, vec![node("a", 1), node("b", 0)]), [FilterVerdict::Fits, FilterVerdict::Fits]);
         assert_eq!(verdicts(1, 3, vec![node("a", 1), node("b", 1)]), [rejected.clone(), rejected]);
         let unlabelled = NodeInfo { name: "z".into(), ..NodeInfo::default() };
-        assert!(matches!(verdicts(1, 1, vec![node("a", 0), unlabelled])[1], Verdict::Unresolvable(_)));
+        assert!(matches!(verdicts(1, 1, vec![node("a", 0), unlabelled])[1], FilterVerdict::Unresolvable(_)));
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         assert!(filter.prepare(&pod, &snapshot).is_none(), "nobody is like it");
         let pod = PodInfo { siblings: Some(LabelSelector::of_labels(&labels())), ..pod };
         let check = filter.prepare(&pod, &snapshot).unwrap();
-        let verdicts: Vec<_> = snapshot.nodes().map(|node| check(node) == Verdict::Fits).collect();
+        let verdicts: Vec<_> = snapshot.nodes().map(|node| check(node) == FilterVerdict::Fits).collect();
         assert_eq!(verdicts, [false, true]);
         let pod = PodInfo { names_spread: true, ..pod.clone() };
         assert!(filter.prepare(&pod, &snapshot).is_none(), "it says itself how");

@@ -1,5 +1,5 @@
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
@@ -26,9 +26,13 @@ impl Filter for TaintToleration {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         Some(Box::new(|node| {
-            if passes(pod, node) { Verdict::Fits } else { Verdict::unresolvable("node(s) had untolerated taint(s)") }
+            if passes(pod, node) {
+                FilterVerdict::Fits
+            } else {
+                FilterVerdict::unresolvable("node(s) had untolerated taint(s)")
+            }
         }))
     }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use coracle_meta::LabelSelector;
 
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::node_info::NodeInfo;
 use crate::pod_info::{PodInfo, PodVolumes, Unbound, VolumeInfo};
 use crate::snapshot::Snapshot;
@@ -21,7 +21,7 @@ const NO_VOLUME: &str = "node(s) didn't find available persistent volumes to bin
 const NO_ROOM: &str = "node(s) did not have enough free storage";
 const VOLUME_GONE: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 
-fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> Verdict {
+fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> FilterVerdict {
     let mut reasons = Vec::new();
     // The check of bound claims ends at the first one with a reason.
     let mut bound = volumes.bound.iter().map(|bound| bound.volume.as_ref());
@@ -37,7 +37,7 @@ fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> Verdict {
         });
         reasons.sort_by_key(|reason| *reason == VOLUME_GONE);
     }
-    if reasons.is_empty() { Verdict::Fits } else { Verdict::Unresolvable(reasons.into_iter().collect()) }
+    if reasons.is_empty() { FilterVerdict::Fits } else { FilterVerdict::Unresolvable(reasons.into_iter().collect()) }
 }
 
 /// How an unbound claim gets a volume if the pod gets this node.
@@ -113,8 +113,8 @@ impl Filter for VolumeBinding {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
-        (!pod.claims.is_empty()).then(|| -> Check<'a> { Box::new(|node| verdict(&pod.volumes, node)) })
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<PreparedFilter<'a>> {
+        (!pod.claims.is_empty()).then(|| -> PreparedFilter<'a> { Box::new(|node| verdict(&pod.volumes, node)) })
     }
 
     fn refuse(&self, pod: &PodInfo, _: &Snapshot) -> Option<String> {
@@ -190,9 +190,9 @@ mod tests {
             let bound = vec![Bound { name: "v".to_owned(), volume }];
             PodVolumes { bound, ..PodVolumes::default() }
         };
-        assert_eq!(verdict(&of(Some(volume("v", "a"))), &node("a")), Verdict::Fits);
-        assert_eq!(verdict(&of(Some(volume("v", "b"))), &node("a")), Verdict::unresolvable(NODE_CONFLICT));
-        assert_eq!(verdict(&of(None), &node("a")), Verdict::unresolvable(VOLUME_GONE));
+        assert_eq!(verdict(&of(Some(volume("v", "a"))), &node("a")), FilterVerdict::Fits);
+        assert_eq!(verdict(&of(Some(volume("v", "b"))), &node("a")), FilterVerdict::unresolvable(NODE_CONFLICT));
+        assert_eq!(verdict(&of(None), &node("a")), FilterVerdict::unresolvable(VOLUME_GONE));
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
         let names: Vec<_> = placed.into_iter().map(|(_, how)| how).collect();
         assert_eq!(names, [Placed::Volume("one".to_owned()), Placed::Volume("two".to_owned())]);
         let volumes = PodVolumes { unbound: vec![unbound("1Gi", &all[..1]), unbound("1Gi", &all[..1])], ..volumes };
-        assert_eq!(verdict(&volumes, &node("a")), Verdict::unresolvable(NO_VOLUME));
+        assert_eq!(verdict(&volumes, &node("a")), FilterVerdict::unresolvable(NO_VOLUME));
     }
 
     #[test]
@@ -212,14 +212,14 @@ mod tests {
         let mut one = unbound("1Gi", &[]);
         let with =
             |one: &Unbound| verdict(&PodVolumes { unbound: vec![one.clone()], ..PodVolumes::default() }, &node("a"));
-        assert_eq!(with(&one), Verdict::unresolvable(NO_VOLUME));
+        assert_eq!(with(&one), FilterVerdict::unresolvable(NO_VOLUME));
         one.topologies = Some(Vec::new());
-        assert_eq!(with(&one), Verdict::Fits);
+        assert_eq!(with(&one), FilterVerdict::Fits);
         one.topologies = Some(vec![LabelSelector::parse("zone in (b)").unwrap()]);
-        assert_eq!(with(&one), Verdict::unresolvable(NO_VOLUME));
+        assert_eq!(with(&one), FilterVerdict::unresolvable(NO_VOLUME));
         one.topologies = Some(Vec::new());
         one.selected_node = Some("other".to_owned());
-        assert_eq!(with(&one), Verdict::unresolvable(NO_VOLUME));
+        assert_eq!(with(&one), FilterVerdict::unresolvable(NO_VOLUME));
     }
 
     #[test]
@@ -229,10 +229,10 @@ mod tests {
             verdict(&PodVolumes { unbound: vec![unbound], ..PodVolumes::default() }, &node("a"))
         };
         let there = |zone: &str| LabelSelector::parse(&format!("zone={zone}")).unwrap();
-        assert_eq!(with(None), Verdict::Fits, "nobody counts");
-        assert_eq!(with(Some(vec![(2 << 30, there("a"))])), Verdict::Fits);
+        assert_eq!(with(None), FilterVerdict::Fits, "nobody counts");
+        assert_eq!(with(Some(vec![(2 << 30, there("a"))])), FilterVerdict::Fits);
         for room in [vec![], vec![(1 << 30, there("a"))], vec![(2 << 30, there("b"))]] {
-            assert_eq!(with(Some(room)), Verdict::unresolvable(NO_ROOM));
+            assert_eq!(with(Some(room)), FilterVerdict::unresolvable(NO_ROOM));
         }
     }
 }

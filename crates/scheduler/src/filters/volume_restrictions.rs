@@ -1,7 +1,7 @@
 use coracle_meta::ObjectKey;
 
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
@@ -44,7 +44,7 @@ impl Filter for VolumeRestrictions {
         LooksAt::Pods
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         let exclusive: Vec<_> = pod
             .volumes
             .exclusive
@@ -57,12 +57,12 @@ impl Filter for VolumeRestrictions {
         }
         Some(Box::new(move |node| {
             if !pod.disks.is_empty() && node.pods.iter().any(|other| share_a_disk(pod, other)) {
-                return Verdict::rejected(DISK_CONFLICT);
+                return FilterVerdict::rejected(DISK_CONFLICT);
             }
             if exclusive.iter().any(|claim| users(snapshot, claim, node) > 0) {
-                return Verdict::rejected(IN_USE);
+                return FilterVerdict::rejected(IN_USE);
             }
-            Verdict::Fits
+            FilterVerdict::Fits
         }))
     }
 
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::pod_info::{Disk, PodVolumes};
 
-    fn verdicts(pod: &PodInfo, there: PodInfo) -> [Verdict; 2] {
+    fn verdicts(pod: &PodInfo, there: PodInfo) -> [FilterVerdict; 2] {
         let mut a = NodeInfo { name: "a".into(), ..NodeInfo::default() };
         a.add(Arc::new(there));
         let snapshot: Snapshot = [a, NodeInfo { name: "b".into(), ..NodeInfo::default() }].into_iter().collect();
@@ -103,7 +103,7 @@ mod tests {
         let check = filter.prepare(pod, &snapshot).unwrap();
         let mut without = snapshot.node("a").unwrap().supposed();
         without.remove(&ObjectKey::new("default", "there"));
-        assert_eq!(check(&without), Verdict::Fits, "its going makes room");
+        assert_eq!(check(&without), FilterVerdict::Fits, "its going makes room");
         [check(snapshot.node("a").unwrap()), check(snapshot.node("b").unwrap())]
     }
 
@@ -115,7 +115,10 @@ mod tests {
             volumes: PodVolumes { exclusive: vec!["c".to_owned()], ..PodVolumes::default() },
             ..PodInfo::default()
         };
-        assert_eq!(verdicts(&of("new"), of("there")), [Verdict::rejected(IN_USE), Verdict::rejected(IN_USE)]);
+        assert_eq!(
+            verdicts(&of("new"), of("there")),
+            [FilterVerdict::rejected(IN_USE), FilterVerdict::rejected(IN_USE)]
+        );
     }
 
     #[test]
@@ -126,7 +129,7 @@ mod tests {
             ..PodInfo::default()
         };
         let both = verdicts(&of("new", false), of("there", true));
-        assert_eq!(both, [Verdict::rejected(DISK_CONFLICT), Verdict::Fits]);
-        assert_eq!(verdicts(&of("new", true), of("there", true)), [Verdict::Fits, Verdict::Fits]);
+        assert_eq!(both, [FilterVerdict::rejected(DISK_CONFLICT), FilterVerdict::Fits]);
+        assert_eq!(verdicts(&of("new", true), of("there", true)), [FilterVerdict::Fits, FilterVerdict::Fits]);
     }
 }

@@ -1,5 +1,5 @@
 use crate::arguments::Arguments;
-use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
@@ -42,22 +42,22 @@ impl Filter for VolumeZone {
         Some(format!("persistentvolume {:?} not found", gone.name))
     }
 
-    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<PreparedFilter<'a>> {
         let volumes = pod.volumes.bound.iter().filter_map(|bound| bound.volume.as_ref());
         let zones: Vec<_> = volumes.flat_map(|volume| &volume.zones).collect();
-        (!zones.is_empty()).then(|| -> Check<'a> {
+        (!zones.is_empty()).then(|| -> PreparedFilter<'a> {
             Box::new(move |node| {
                 if !ZONE_LABELS.iter().any(|label| node.labels.contains_key(*label)) {
-                    return Verdict::Fits;
+                    return FilterVerdict::Fits;
                 }
                 let is_in = |label: &str, values: &std::collections::BTreeSet<String>| {
                     let value = node.labels.get(label).or_else(|| node.labels.get(newer(label)));
                     value.is_some_and(|value| values.contains(value))
                 };
                 if zones.iter().all(|(label, values)| is_in(label, values)) {
-                    Verdict::Fits
+                    FilterVerdict::Fits
                 } else {
-                    Verdict::unresolvable("node(s) had no available volume zone")
+                    FilterVerdict::unresolvable("node(s) had no available volume zone")
                 }
             })
         })
@@ -99,9 +99,9 @@ mod tests {
         let (snapshot, filter) = (Snapshot::default(), make(&Arguments::default()));
         let check = filter.prepare(&pod, &snapshot).unwrap();
         let node = |label: &str, value: &str| NodeInfo::default().with_label(label, value);
-        assert_eq!(check(&node(ZONE_LABELS[2], "b")), Verdict::Fits);
-        assert_eq!(check(&node("other", "x")), Verdict::Fits);
-        let conflict = Verdict::unresolvable("node(s) had no available volume zone");
+        assert_eq!(check(&node(ZONE_LABELS[2], "b")), FilterVerdict::Fits);
+        assert_eq!(check(&node("other", "x")), FilterVerdict::Fits);
+        let conflict = FilterVerdict::unresolvable("node(s) had no available volume zone");
         assert_eq!(check(&node(ZONE_LABELS[2], "c")), conflict);
         assert_eq!(check(&node(ZONE_LABELS[3], "b")), conflict);
     }

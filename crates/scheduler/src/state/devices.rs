@@ -4,7 +4,7 @@ use coracle_api::resource_v1::ResourceClaim;
 use coracle_meta::Resource;
 use tokio::time::Instant;
 
-use super::State;
+use super::SchedulerState;
 use crate::devices::{Inventory, is_reserved};
 use crate::filters::to_allocate;
 use crate::framework::ClusterEvent;
@@ -13,7 +13,7 @@ use crate::pod_info::PodInfo;
 use crate::reserved::ReservedClaim;
 use crate::snapshot::Snapshot;
 
-impl State {
+impl SchedulerState {
     /// The devices.
     pub(crate) fn inventory_mut(&mut self) -> &mut Inventory {
         self.cache.inventory_mut()

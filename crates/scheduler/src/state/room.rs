@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use coracle_api::resource_v1::ResourceClaim;
 
-use super::{State, Surroundings};
+use super::{SchedulerState, Surroundings};
 use crate::cycle::Unfit;
 use crate::devices::is_available;
 use crate::pod_info::PodInfo;
@@ -18,7 +18,7 @@ pub struct Room {
     pub deallocated: Option<Arc<ResourceClaim>>,
 }
 
-impl State {
+impl SchedulerState {
     /// Looks for room for a pod that fits nowhere; if preemption finds no victims, the reason is added to the pod's
     /// message. In Kubernetes: `RunPostFilterPlugins`.
     pub(super) fn seek_room(

@@ -32,8 +32,8 @@ fn pod(name: &str, priority: i32, cpu: &str) -> Arc<Pod> {
     Arc::new(serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap())
 }
 
-fn state(now: Instant) -> State {
-    let mut state = State::new(&[Arc::new(Profile::named("s"))], Backoff::default(), &Random::from_seed(1));
+fn state(now: Instant) -> SchedulerState {
+    let mut state = SchedulerState::new(&[Arc::new(Profile::named("s"))], Backoff::default(), &Random::from_seed(1));
     state.node(&node("a"), now);
     state
 }
@@ -46,13 +46,13 @@ async fn a_pod_counts_where_it_goes_until_its_binding_fails() {
         state.pod(None, &pod(name, 0, "600m"), &[], now);
     }
     let first = state.next(now, &Alone).unwrap();
-    assert!(matches!(first.decision, Decision::Bind(Choice { ref node, .. }, _) if node == "a"));
-    assert!(matches!(state.next(now, &Alone).unwrap().decision, Decision::Unfit(..)));
+    assert!(matches!(first.decision, SchedulingDecision::Bind(Choice { ref node, .. }, _) if node == "a"));
+    assert!(matches!(state.next(now, &Alone).unwrap().decision, SchedulingDecision::Unfit(..)));
     assert!(state.gave_up(&first.info.key, now), "the pod still waits");
     state.pod(None, &pod("third", 0, "600m"), &[], now);
     let third = state.next(now, &Alone).unwrap();
     assert_eq!(third.info.key.name, "third");
-    assert!(matches!(third.decision, Decision::Bind(..)), "the node is free again");
+    assert!(matches!(third.decision, SchedulingDecision::Bind(..)), "the node is free again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -64,14 +64,14 @@ async fn freed_resources_are_reserved_for_the_waiting_pod() {
     state.pod(None, &Arc::new(low), &[], now);
     state.pod(None, &pod("high", 10, "600m"), &[], now);
     let high = state.next(now, &Alone).unwrap();
-    let Decision::Unfit(_, Room { victims: Some(victims), .. }) = high.decision else { panic!("no victims") };
+    let SchedulingDecision::Unfit(_, Room { victims: Some(victims), .. }) = high.decision else { panic!("no victims") };
     assert_eq!((victims.node.as_str(), victims.pods[0].key.name.as_str()), ("a", "low"));
     state.pod_gone(&victims.pods[0].key, now);
     state.pod(None, &pod("other", 5, "600m"), &[], now);
     let other = state.next(now, &Alone).unwrap();
     assert_eq!(other.info.key.name, "other");
-    assert!(matches!(other.decision, Decision::Unfit(..)));
+    assert!(matches!(other.decision, SchedulingDecision::Unfit(..)));
     let again = state.next(now + Duration::from_secs(1), &Alone).unwrap();
     assert_eq!(again.info.key.name, "high");
-    assert!(matches!(again.decision, Decision::Bind(..)));
+    assert!(matches!(again.decision, SchedulingDecision::Bind(..)));
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::path::{PathElement, values_equal};
-use super::place::{Form, ListForm, MapForm, Place};
+use super::place::{ListForm, MapForm, Place, ValueForm};
 use super::set::Set;
 use super::typed::{as_list, as_map, element_of, forms_of_both, place_below, place_of_items, value_below};
 
@@ -42,13 +42,16 @@ impl Change {
     }
 
     /// Compares in one form; returns whether the value was a leaf.
-    fn treat<P: Place>(&mut self, form: Form, place: P, old: Option<&Value>, new: Option<&Value>) -> bool {
+    fn treat<P: Place>(&mut self, form: ValueForm, place: P, old: Option<&Value>, new: Option<&Value>) -> bool {
         let is_empty = match form {
-            Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => true,
-            Form::Map(_) | Form::Any => {
+            ValueForm::Scalar(_)
+            | ValueForm::Opaque
+            | ValueForm::Map(MapForm::Atomic)
+            | ValueForm::List(ListForm::Atomic) => true,
+            ValueForm::Map(_) | ValueForm::Any => {
                 as_map(old).is_none_or(|map| map.is_empty()) && as_map(new).is_none_or(|map| map.is_empty())
             }
-            Form::List(_) => as_list(old).is_none_or(<[_]>::is_empty) && as_list(new).is_none_or(<[_]>::is_empty),
+            ValueForm::List(_) => as_list(old).is_none_or(<[_]>::is_empty) && as_list(new).is_none_or(<[_]>::is_empty),
         };
         if is_empty {
             match (old, new) {
@@ -58,7 +61,7 @@ impl Change {
             return true;
         }
         match form {
-            Form::List(form) => self.below.items(place, form, as_list(old), as_list(new)),
+            ValueForm::List(form) => self.below.items(place, form, as_list(old), as_list(new)),
             _ => self.below.fields(place, as_map(old), as_map(new)),
         }
         false

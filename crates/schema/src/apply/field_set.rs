@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::path::PathElement;
-use super::place::{Form, ListForm, MapForm, Place};
+use super::place::{ListForm, MapForm, Place, ValueForm};
 use super::set::Set;
 use super::typed::{as_list, element_of, form_of, is_declared, place_below, place_of_items};
 
@@ -22,10 +22,11 @@ struct Named {
 
 fn named<P: Place>(place: P, value: &Value) -> Named {
     match form_of(place, Some(value)) {
-        Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => {
-            Named { itself: true, below: Set::new() }
-        }
-        Form::Map(MapForm::Granular) | Form::Any => {
+        ValueForm::Scalar(_)
+        | ValueForm::Opaque
+        | ValueForm::Map(MapForm::Atomic)
+        | ValueForm::List(ListForm::Atomic) => Named { itself: true, below: Set::new() },
+        ValueForm::Map(MapForm::Granular) | ValueForm::Any => {
             let mut set = Set::new();
             for (name, value) in value.as_object().into_iter().flatten() {
                 let Some(place_below) = place_below(place, name) else { continue };
@@ -36,7 +37,7 @@ fn named<P: Place>(place: P, value: &Value) -> Named {
             }
             Named { itself: false, below: set }
         }
-        Form::List(form) => {
+        ValueForm::List(form) => {
             let items = as_list(Some(value)).unwrap_or(&[]);
             Named { itself: false, below: named_items(place, form, items) }
         }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
-use super::set::{Set, Step};
+use super::set::{Set, SetChild};
 
 /// Decodes a field set. Unknown types of elements are skipped.
 pub fn from_json(fields: &Value) -> Result<Set, String> {
@@ -47,7 +47,7 @@ pub fn to_json(set: &Set) -> Value {
 }
 
 fn write(set: &Set) -> Map<String, Value> {
-    let field = |step: &Step| {
+    let field = |step: &SetChild| {
         let mut below = write(&step.below);
         if step.is_member && !below.is_empty() {
             below.insert(".".to_owned(), Value::Object(Map::new()));

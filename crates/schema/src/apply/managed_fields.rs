@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::conflict::Conflicts;
 use super::last_applied;
-use super::managers::{Manager, Managers, Operation, Owned, cap_updaters, decode, encode};
+use super::managers::{ManagedFieldsOperation, Manager, Managers, Owned, cap_updaters, decode, encode};
 use super::path::values_equal;
 use super::place::Place;
 use super::set::Set;
@@ -115,7 +115,7 @@ fn book_update<V: Versions>(
     let set = updater::update(&booking.versions, live, new, booking.api_version, &mut managers);
     let set = set.difference(&NEVER_OWNED);
     if !set.is_empty() {
-        let manager = Manager::new(name, Operation::Update, booking.api_version, booking.subresource);
+        let manager = Manager::new(name, ManagedFieldsOperation::Update, booking.api_version, booking.subresource);
         let previous = managers.remove(&manager).map(|owned| owned.set).unwrap_or_default();
         let time = Some(booking.time.clone());
         let owned = Owned { set: set.union(&previous), api_version: booking.api_version.to_owned(), time };
@@ -185,7 +185,8 @@ fn book_apply<V: Versions>(
 ) -> Result<(Value, Managers), ApplyError> {
     let place = checked_place(booking, live, config)?;
     let mut managers = managers.clone();
-    let manager = Manager::new(booking.manager, Operation::Apply, booking.api_version, booking.subresource);
+    let manager =
+        Manager::new(booking.manager, ManagedFieldsOperation::Apply, booking.api_version, booking.subresource);
     let applier = Applier { writer: &manager, version: booking.api_version, place };
     let merged = updater::apply(&booking.versions, live, config, &applier, &mut managers, force);
     let merged = merged.map_err(ApplyError::Conflicts)?;
@@ -295,7 +296,7 @@ fn same_but_time(old: &Value, new: &Value) -> bool {
 /// The part of the object that a manager owns by its last apply. In Kubernetes: `ExtractInto` of Go clients.
 pub fn extract<P: Place>(place: P, object: &Value, manager: &str, subresource: &str) -> Option<Value> {
     let managers = decode(entries(object)).ok()?;
-    let owned = managers.get(&Manager::new(manager, Operation::Apply, "", subresource))?;
+    let owned = managers.get(&Manager::new(manager, ManagedFieldsOperation::Apply, "", subresource))?;
     Some(super::remove::extract(place, &cleared(object), &owned.set.leaves()))
 }
 

@@ -8,14 +8,14 @@ use super::set::Set;
 
 /// How a manager came to own fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Operation {
+pub enum ManagedFieldsOperation {
     /// By server-side apply: it owns the fields of its last apply.
     Apply,
     /// By any other write: it owns the fields that it changed.
     Update,
 }
 
-impl Operation {
+impl ManagedFieldsOperation {
     /// `Apply` or `Update`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -31,8 +31,8 @@ pub struct Manager {
     /// The field manager's name.
     pub name: String,
     /// How it came to own fields.
-    pub operation: Operation,
-    /// The version of its writes; empty for [`Operation::Apply`], which has one entry for all versions.
+    pub operation: ManagedFieldsOperation,
+    /// The version of its writes; empty for [`ManagedFieldsOperation::Apply`], which has one entry for all versions.
     pub api_version: String,
     /// The subresource through which it wrote; empty for the object itself.
     pub subresource: String,
@@ -40,11 +40,11 @@ pub struct Manager {
 
 impl Manager {
     /// The manager of one write. An empty name becomes `unknown`.
-    pub fn new(name: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
+    pub fn new(name: &str, operation: ManagedFieldsOperation, api_version: &str, subresource: &str) -> Self {
         let name = if name.is_empty() { "unknown" } else { name };
         let api_version = match operation {
-            Operation::Apply => "",
-            Operation::Update => api_version,
+            ManagedFieldsOperation::Apply => "",
+            ManagedFieldsOperation::Update => api_version,
         };
         Self {
             name: name.to_owned(),
@@ -60,7 +60,7 @@ impl Manager {
         if !self.subresource.is_empty() {
             text.push_str(&format!(" with subresource {:?}", self.subresource));
         }
-        if self.operation == Operation::Update {
+        if self.operation == ManagedFieldsOperation::Update {
             text.push_str(&format!(" using {}", self.api_version));
         }
         text
@@ -88,8 +88,8 @@ pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
     for (index, entry) in entries.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or("");
         let operation = match text("operation") {
-            "Apply" => Operation::Apply,
-            "Update" => Operation::Update,
+            "Apply" => ManagedFieldsOperation::Apply,
+            "Update" => ManagedFieldsOperation::Update,
             _ => return Err("operation must be `Apply` or `Update`".to_owned()),
         };
         if text("apiVersion").is_empty() {
@@ -149,7 +149,7 @@ const MAX_UPDATE_MANAGERS: usize = 10;
 /// Merges the oldest updaters into `ancient-changes` until the limit is met.
 pub(super) fn cap_updaters(managers: &mut Managers) {
     let mut updaters: Vec<_> =
-        managers.keys().filter(|manager| manager.operation == Operation::Update).cloned().collect();
+        managers.keys().filter(|manager| manager.operation == ManagedFieldsOperation::Update).cloned().collect();
     let mut count = updaters.len();
     if count <= MAX_UPDATE_MANAGERS {
         return;
@@ -167,7 +167,7 @@ pub(super) fn cap_updaters(managers: &mut Managers) {
             first_of_version.insert(version, updater);
             continue;
         };
-        let bucket = Manager::new("ancient-changes", Operation::Update, &version, "");
+        let bucket = Manager::new("ancient-changes", ManagedFieldsOperation::Update, &version, "");
         if !managers.contains_key(&bucket)
             && let Some(owned) = managers.remove(first)
         {

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
-use super::place::{Form, ListForm, MapForm, Place};
+use super::place::{ListForm, MapForm, Place, ValueForm};
 use super::typed::{as_list, as_map, element_of, form_of, place_below, place_of_items};
 
 /// Merges an applied configuration into an object: leaves are the configuration's, nothing is removed, and items of
@@ -18,15 +18,16 @@ fn merged<P: Place>(place: P, live: Option<&Value>, config: Option<&Value>) -> O
         Some(_) => form_of(place, config),
     };
     match form {
-        Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => {
-            leaf(live, config)
-        }
-        Form::Map(MapForm::Granular) | Form::Any => {
+        ValueForm::Scalar(_)
+        | ValueForm::Opaque
+        | ValueForm::Map(MapForm::Atomic)
+        | ValueForm::List(ListForm::Atomic) => leaf(live, config),
+        ValueForm::Map(MapForm::Granular) | ValueForm::Any => {
             let (live_map, config_map) = (as_map(live), as_map(config));
             let is_empty = live_map.is_none_or(Map::is_empty) && config_map.is_none_or(Map::is_empty);
             if is_empty { leaf(live, config) } else { merged_fields(place, live_map, config_map) }
         }
-        Form::List(form) => {
+        ValueForm::List(form) => {
             let (live_items, config_items) = (as_list(live).unwrap_or(&[]), as_list(config).unwrap_or(&[]));
             if live_items.is_empty() && config_items.is_empty() {
                 leaf(live, config)

@@ -9,7 +9,7 @@ use crate::table::PatchStrategy;
 /// `patchStrategy` and `patchMergeKey` for strategic merge patches.
 pub trait Place: Copy {
     /// The declared form of values.
-    fn form(self) -> Form;
+    fn form(self) -> ValueForm;
 
     /// The declared field `name` of a struct.
     fn field(self, name: &str) -> Option<Self>;
@@ -38,7 +38,7 @@ pub trait Place: Copy {
 
 /// The forms of value that a schema can declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ValueForm {
     /// A string, a number or a boolean.
     Scalar(ScalarForm),
     /// A struct, or a map from names to values of one type.

@@ -1,5 +1,5 @@
 use super::path::PathElement;
-use super::place::{Form, ListForm, MapForm, Place};
+use super::place::{ListForm, MapForm, Place, ValueForm};
 use super::set::Set;
 
 /// Adapts a field set to a changed schema: fields below a place that became atomic are replaced by the place.
@@ -23,11 +23,11 @@ struct Atomics {
 fn atomics<P: Place>(place: P, set: &Set) -> Atomics {
     let mut found = Atomics::default();
     match place.form() {
-        Form::Scalar(_) | Form::Any => return found,
-        Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => {
+        ValueForm::Scalar(_) | ValueForm::Any => return found,
+        ValueForm::Opaque | ValueForm::Map(MapForm::Atomic) | ValueForm::List(ListForm::Atomic) => {
             return Atomics { is_one: true, ..found };
         }
-        Form::Map(MapForm::Granular) | Form::List(_) => {}
+        ValueForm::Map(MapForm::Granular) | ValueForm::List(_) => {}
     }
     for step in set.steps().iter().filter(|step| !step.below.is_empty()) {
         let place_below = match &step.element {

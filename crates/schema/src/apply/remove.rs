@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
-use super::place::{Form, ListForm, MapForm, Place};
+use super::place::{ListForm, MapForm, Place, ValueForm};
 use super::set::Set;
 use super::typed::{element_of, form_of, place_below, place_of_items};
 
@@ -18,7 +18,7 @@ pub fn remove<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
 /// Null if nothing is left.
 fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
     match (form_of(place, Some(value)), value) {
-        (Form::Map(MapForm::Granular) | Form::Any, Value::Object(map)) if !map.is_empty() => {
+        (ValueForm::Map(MapForm::Granular) | ValueForm::Any, Value::Object(map)) if !map.is_empty() => {
             let mut out = Map::new();
             for (name, below) in map {
                 let element = PathElement::field(name);
@@ -33,7 +33,7 @@ fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
             }
             if out.is_empty() { Value::Null } else { Value::Object(out) }
         }
-        (Form::List(form @ (ListForm::Map | ListForm::Set)), Value::Array(items)) if !items.is_empty() => {
+        (ValueForm::List(form @ (ListForm::Map | ListForm::Set)), Value::Array(items)) if !items.is_empty() => {
             let mut out = Vec::new();
             for item in items {
                 let Ok(element) = element_of(place, form, item) else { continue };
@@ -47,7 +47,7 @@ fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
             }
             if out.is_empty() { Value::Null } else { Value::Array(out) }
         }
-        (Form::Scalar(_), value) => value.clone(),
+        (ValueForm::Scalar(_), value) => value.clone(),
         // A value that is owned as a whole is removed as a whole when a part of it is removed.
         _ => Value::Null,
     }
@@ -60,7 +60,7 @@ pub fn extract<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
 
 fn extracted<P: Place>(place: P, value: &Value, fields: &Set) -> Option<Value> {
     match (form_of(place, Some(value)), value) {
-        (Form::Map(MapForm::Granular) | Form::Any, Value::Object(map)) if !map.is_empty() => {
+        (ValueForm::Map(MapForm::Granular) | ValueForm::Any, Value::Object(map)) if !map.is_empty() => {
             let mut out = Map::new();
             for (name, below) in map {
                 let element = PathElement::field(name);
@@ -75,7 +75,7 @@ fn extracted<P: Place>(place: P, value: &Value, fields: &Set) -> Option<Value> {
             }
             (!out.is_empty()).then_some(Value::Object(out))
         }
-        (Form::List(form @ (ListForm::Map | ListForm::Set)), Value::Array(items)) if !items.is_empty() => {
+        (ValueForm::List(form @ (ListForm::Map | ListForm::Set)), Value::Array(items)) if !items.is_empty() => {
             let mut out = Vec::new();
             for item in items {
                 let Ok(element) = element_of(place, form, item) else { continue };

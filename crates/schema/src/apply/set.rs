@@ -5,14 +5,14 @@ use super::place::Place;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
     /// Sorted by their elements, without duplicates.
-    steps: Vec<Step>,
+    steps: Vec<SetChild>,
 }
 
 /// One step down from a place of a [`Set`].
 ///
 /// Invariant: the field or a field below it is in the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct SetChild {
     pub(super) element: PathElement,
     /// Whether the field itself is in the set.
     pub(super) is_member: bool,
@@ -54,7 +54,7 @@ impl Set {
         if !is_member && below.is_empty() {
             return;
         }
-        let step = Step { element: element(), is_member, below };
+        let step = SetChild { element: element(), is_member, below };
         // Most sets are built in order.
         match self.steps.last() {
             Some(last) if last.element >= step.element => self.add_step(step),
@@ -62,7 +62,7 @@ impl Set {
         }
     }
 
-    fn add_step(&mut self, step: Step) {
+    fn add_step(&mut self, step: SetChild) {
         match self.find(&step.element) {
             Ok(at) => {
                 let own = &mut self.steps[at];
@@ -77,12 +77,12 @@ impl Set {
         self.steps.binary_search_by(|step| step.element.cmp(element))
     }
 
-    fn step(&self, element: &PathElement) -> Option<&Step> {
+    fn step(&self, element: &PathElement) -> Option<&SetChild> {
         Some(&self.steps[self.find(element).ok()?])
     }
 
     /// The steps down from here, sorted by their elements.
-    pub(super) fn steps(&self) -> &[Step] {
+    pub(super) fn steps(&self) -> &[SetChild] {
         &self.steps
     }
 
@@ -144,7 +144,7 @@ impl Set {
         )
     }
 
-    fn without(mut self, other: &Self, below: fn(Self, &Step) -> Self) -> Self {
+    fn without(mut self, other: &Self, below: fn(Self, &SetChild) -> Self) -> Self {
         if other.is_empty() {
             return self;
         }
@@ -159,7 +159,7 @@ impl Set {
 
     /// The fields without fields below them in the set.
     pub fn leaves(&self) -> Self {
-        let leaf = |step: &Step| Step {
+        let leaf = |step: &SetChild| SetChild {
             element: step.element.clone(),
             is_member: step.below.is_empty(),
             below: step.below.leaves(),
@@ -169,7 +169,7 @@ impl Set {
 
     /// The set with the declared struct fields on the paths of its fields, which are not tracked otherwise.
     pub fn with_declared_parents<P: Place>(&self, place: Option<P>) -> Self {
-        let with_parent = |step: &Step| {
+        let with_parent = |step: &SetChild| {
             let declared = match &step.element {
                 PathElement::Field(name) => place.and_then(|place| place.field(name)),
                 _ => None,
@@ -178,7 +178,7 @@ impl Set {
                 PathElement::Field(_) => declared.or_else(|| place.and_then(Place::entry)),
                 _ => place.and_then(Place::item),
             };
-            Step {
+            SetChild {
                 element: step.element.clone(),
                 is_member: step.is_member || declared.is_some(),
                 below: step.below.with_declared_parents(below),

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::filter::Filter;
-use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
+use super::place::{ListForm, MapForm, Place, ScalarForm, ValueForm};
 use super::updater::Versions;
 use crate::kind_schema::KindSchema;
-use crate::table::{Field, ListKind, Node, PatchStrategy, Presence, Special, TypeRef};
+use crate::table::{Field, ListKind, PatchStrategy, Presence, Special, TypeNode, TypeRef};
 
 /// A place in the schema of a built-in or custom kind, for merging.
 #[derive(Clone, Copy, Debug)]
@@ -57,28 +57,28 @@ static ZEROS: LazyLock<Zeros> = LazyLock::new(|| Zeros {
     boolean: Value::from(false),
 });
 
-fn map_form(place: TypeRef<'_>) -> Form {
-    if place.is_atomic() { Form::Map(MapForm::Atomic) } else { Form::Map(MapForm::Granular) }
+fn map_form(place: TypeRef<'_>) -> ValueForm {
+    if place.is_atomic() { ValueForm::Map(MapForm::Atomic) } else { ValueForm::Map(MapForm::Granular) }
 }
 
 impl Place for TablePlace<'_> {
-    fn form(self) -> Form {
-        let Some(place) = self.typed() else { return Form::Any };
+    fn form(self) -> ValueForm {
+        let Some(place) = self.typed() else { return ValueForm::Any };
         match place.node() {
-            Node::String | Node::Bytes => Form::Scalar(ScalarForm::Text),
-            Node::Bool => Form::Scalar(ScalarForm::Boolean),
-            Node::Int32 | Node::Int64 | Node::Double => Form::Scalar(ScalarForm::Number),
-            Node::Struct(fields) if fields.fields.is_empty() && !place.is_atomic() => Form::Any,
-            Node::Struct(_) | Node::Map => map_form(place),
-            Node::List => Form::List(match place.list_kind() {
+            TypeNode::String | TypeNode::Bytes => ValueForm::Scalar(ScalarForm::Text),
+            TypeNode::Bool => ValueForm::Scalar(ScalarForm::Boolean),
+            TypeNode::Int32 | TypeNode::Int64 | TypeNode::Double => ValueForm::Scalar(ScalarForm::Number),
+            TypeNode::Struct(fields) if fields.fields.is_empty() && !place.is_atomic() => ValueForm::Any,
+            TypeNode::Struct(_) | TypeNode::Map => map_form(place),
+            TypeNode::List => ValueForm::List(match place.list_kind() {
                 Some(ListKind::Set) => ListForm::Set,
                 Some(ListKind::Map { .. }) => ListForm::Map,
                 Some(ListKind::Atomic { .. }) | None => ListForm::Atomic,
             }),
-            Node::Any => Form::Any,
-            Node::Special(special) => match special {
-                Special::Quantity | Special::Time | Special::MicroTime => Form::Scalar(ScalarForm::Any),
-                Special::RawExtension => Form::Opaque,
+            TypeNode::Any => ValueForm::Any,
+            TypeNode::Special(special) => match special {
+                Special::Quantity | Special::Time | Special::MicroTime => ValueForm::Scalar(ScalarForm::Any),
+                Special::RawExtension => ValueForm::Opaque,
                 // The decoder checks that it is an int or a string.
                 Special::IntOrString
                 | Special::FieldsV1
@@ -86,7 +86,7 @@ impl Place for TablePlace<'_> {
                 | Special::Patch
                 | Special::SchemaOrArray
                 | Special::SchemaOrBool
-                | Special::SchemaOrStrings => Form::Any,
+                | Special::SchemaOrStrings => ValueForm::Any,
             },
         }
     }
@@ -99,8 +99,8 @@ impl Place for TablePlace<'_> {
     fn entry(self) -> Option<Self> {
         let place = self.typed()?;
         match place.node() {
-            Node::Map => place.element().map(Self::of),
-            Node::Struct(fields) if fields.preserves_unknown => Some(Self { at: At::Undeclared, field: None }),
+            TypeNode::Map => place.element().map(Self::of),
+            TypeNode::Struct(fields) if fields.preserves_unknown => Some(Self { at: At::Undeclared, field: None }),
             _ => None,
         }
     }
@@ -131,13 +131,13 @@ impl Place for TablePlace<'_> {
             Presence::NonZero | Presence::Given => return None,
         }
         match self.typed()?.node() {
-            Node::Struct(_) => Some(&ZEROS.object),
-            Node::String => Some(&ZEROS.text),
-            Node::Int32 | Node::Int64 | Node::Double => Some(&ZEROS.number),
-            Node::Bool => Some(&ZEROS.boolean),
-            Node::Bytes | Node::List | Node::Map => Some(&Value::Null),
-            Node::Special(Special::Time | Special::MicroTime) => Some(&Value::Null),
-            Node::Special(_) | Node::Any => None,
+            TypeNode::Struct(_) => Some(&ZEROS.object),
+            TypeNode::String => Some(&ZEROS.text),
+            TypeNode::Int32 | TypeNode::Int64 | TypeNode::Double => Some(&ZEROS.number),
+            TypeNode::Bool => Some(&ZEROS.boolean),
+            TypeNode::Bytes | TypeNode::List | TypeNode::Map => Some(&Value::Null),
+            TypeNode::Special(Special::Time | Special::MicroTime) => Some(&Value::Null),
+            TypeNode::Special(_) | TypeNode::Any => None,
         }
     }
 

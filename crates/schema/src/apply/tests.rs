@@ -506,8 +506,8 @@ impl Versions for Renamed {
 struct Loose;
 
 impl Place for Loose {
-    fn form(self) -> Form {
-        Form::Any
+    fn form(self) -> ValueForm {
+        ValueForm::Any
     }
     fn field(self, _name: &str) -> Option<Self> {
         None

@@ -7,22 +7,28 @@ use coracle_meta::Status;
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
-use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
+use super::place::{ListForm, MapForm, Place, ScalarForm, ValueForm};
 use crate::go_text::{go_syntax, go_text, go_type};
 
 /// The form of one value; a place declared as any value takes the form of its value.
 /// In Kubernetes: `deduceAtom`.
-pub(super) fn form_of<P: Place>(place: P, value: Option<&Value>) -> Form {
+pub(super) fn form_of<P: Place>(place: P, value: Option<&Value>) -> ValueForm {
     match (place.form(), value) {
-        (Form::Any, Some(Value::Array(_))) => Form::List(ListForm::Atomic),
-        (Form::Any, Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) => Form::Scalar(ScalarForm::Any),
-        (Form::Any, _) => Form::Map(MapForm::Granular),
+        (ValueForm::Any, Some(Value::Array(_))) => ValueForm::List(ListForm::Atomic),
+        (ValueForm::Any, Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
+            ValueForm::Scalar(ScalarForm::Any)
+        }
+        (ValueForm::Any, _) => ValueForm::Map(MapForm::Granular),
         (form, _) => form,
     }
 }
 
 /// The forms of two versions of a value, one after the other if they differ.
-pub(super) fn forms_of_both<P: Place>(place: P, left: Option<&Value>, right: Option<&Value>) -> (Option<Form>, Form) {
+pub(super) fn forms_of_both<P: Place>(
+    place: P,
+    left: Option<&Value>,
+    right: Option<&Value>,
+) -> (Option<ValueForm>, ValueForm) {
     let (left_form, right_form) = (form_of(place, left), form_of(place, right));
     match (left, right) {
         (_, None) => (None, left_form),
@@ -35,20 +41,20 @@ pub(super) fn forms_of_both<P: Place>(place: P, left: Option<&Value>, right: Opt
 /// The place of a field or of a map's entry.
 pub(super) fn place_below<P: Place>(place: P, name: &str) -> Option<P> {
     match place.form() {
-        Form::Any => Some(place),
+        ValueForm::Any => Some(place),
         _ => place.field(name).or_else(|| place.entry()),
     }
 }
 
 /// Whether `name` is a field of a struct, rather than an entry of a map.
 pub(super) fn is_declared<P: Place>(place: P, name: &str) -> bool {
-    place.form() != Form::Any && place.field(name).is_some()
+    place.form() != ValueForm::Any && place.field(name).is_some()
 }
 
 /// The place of a list's items.
 pub(super) fn place_of_items<P: Place>(place: P) -> Option<P> {
     match place.form() {
-        Form::Any => Some(place),
+        ValueForm::Any => Some(place),
         _ => place.item(),
     }
 }
@@ -178,13 +184,13 @@ pub(super) fn fits<P: Place>(place: P, value: &Value, fitting: Option<&Value>) -
         return true;
     }
     match (form_of(place, Some(value)), value) {
-        (Form::Opaque, _) | (_, Value::Null) => true,
-        (Form::Scalar(form), value) => fits_scalar(form, value),
-        (Form::Map(_) | Form::Any, Value::Object(fields)) => fields.iter().all(|(name, below)| {
+        (ValueForm::Opaque, _) | (_, Value::Null) => true,
+        (ValueForm::Scalar(form), value) => fits_scalar(form, value),
+        (ValueForm::Map(_) | ValueForm::Any, Value::Object(fields)) => fields.iter().all(|(name, below)| {
             let fitting = fitting.and_then(|fitting| fitting.get(name));
             place_below(place, name).is_some_and(|place| fits(place, below, fitting))
         }),
-        (Form::List(form), Value::Array(items)) => items.iter().enumerate().all(|(index, item)| {
+        (ValueForm::List(form), Value::Array(items)) => items.iter().enumerate().all(|(index, item)| {
             let fitting = fitting.and_then(|fitting| fitting.get(index));
             let is_named = form == ListForm::Atomic || has_name(place, form, item);
             is_named && place_of_items(place).is_none_or(|place| fits(place, item, fitting))
@@ -195,13 +201,13 @@ pub(super) fn fits<P: Place>(place: P, value: &Value, fitting: Option<&Value>) -
 
 fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut String, misfits: &mut Misfits) {
     match form_of(place, Some(value)) {
-        Form::Scalar(form) => {
+        ValueForm::Scalar(form) => {
             if !fits_scalar(form, value) {
                 misfits.add(path, || scalar_misfit(form, value));
             }
         }
-        Form::Opaque => {}
-        Form::Map(_) | Form::Any => match value {
+        ValueForm::Opaque => {}
+        ValueForm::Map(_) | ValueForm::Any => match value {
             Value::Null => {}
             Value::Object(fields) => {
                 for (name, below) in fields {
@@ -217,7 +223,7 @@ fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut S
             }
             other => misfits.add(path, || format!("expected map, got {}", go_any(other))),
         },
-        Form::List(form) => match value {
+        ValueForm::List(form) => match value {
             Value::Null => {}
             Value::Array(items) => visit_items(place, form, items, duplicates, path, misfits),
             other => misfits.add(path, || format!("expected list, got {}", go_any(other))),

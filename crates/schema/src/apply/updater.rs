@@ -7,7 +7,7 @@ use super::compare::{Comparison, compare};
 use super::conflict::Conflicts;
 use super::field_set::field_set;
 use super::filter::Filter;
-use super::managers::{Manager, Managers, Operation, Owned};
+use super::managers::{ManagedFieldsOperation, Manager, Managers, Owned};
 use super::merge::merge;
 use super::path::values_equal;
 use super::place::Place;
@@ -107,7 +107,7 @@ pub(super) fn update<V: Versions>(
 ) -> Set {
     reconcile_all(versions, managers);
     // No manager has this name, so every manager loses the changed fields, including earlier entries of the writer.
-    let nobody = Manager::new("", Operation::Apply, "", "");
+    let nobody = Manager::new("", ManagedFieldsOperation::Apply, "", "");
     let comparison = disown(versions, live, new, &nobody, version, managers, true).unwrap_or_default();
     versions.filter(version).apply(comparison.added.union(&comparison.modified))
 }

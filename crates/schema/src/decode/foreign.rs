@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::kind_schema::KindSchema;
-use crate::table::{Node, Special, TypeRef};
+use crate::table::{Special, TypeNode, TypeRef};
 
 /// The texts of the foreign objects in a JSON body. Most kinds have none; then the body is not read.
 pub(super) fn texts(body: &[u8], schema: &KindSchema) -> Verbatim {
@@ -28,8 +28,8 @@ struct Fields<'a>(#[serde(borrow)] BTreeMap<Cow<'a, str>, &'a RawValue>);
 fn collect(text: &str, place: TypeRef<'_>, pointer: &str, found: &mut Verbatim) {
     match place.node() {
         _ if !place.holds_foreign() => {}
-        Node::Special(Special::RawExtension) => found.note(pointer, text),
-        Node::Struct(_) | Node::Map => {
+        TypeNode::Special(Special::RawExtension) => found.note(pointer, text),
+        TypeNode::Struct(_) | TypeNode::Map => {
             let fields = coracle_meta::json::from_str::<Fields<'_>>(text).map(|fields| fields.0).unwrap_or_default();
             for (name, value) in fields {
                 if let Some(place) = place.step(&name) {
@@ -38,7 +38,7 @@ fn collect(text: &str, place: TypeRef<'_>, pointer: &str, found: &mut Verbatim) 
                 }
             }
         }
-        Node::List => {
+        TypeNode::List => {
             let Some(element) = place.element() else { return };
             let values = coracle_meta::json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
             for (index, value) in values.into_iter().enumerate() {

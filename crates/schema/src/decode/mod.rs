@@ -34,7 +34,7 @@ pub use retired::is_accepted;
 pub use shape::has_shape;
 pub use stored::{decode_stored, kind_of_stored};
 pub use typed::decode_base64;
-pub(crate) use typed::{Form, Pass};
+pub(crate) use typed::{DecodedForm, Pass};
 pub use unstructured::from_unstructured;
 
 /// How a body is written.
@@ -170,7 +170,7 @@ pub fn read_document(body: &[u8]) -> Result<Value, String> {
     let raw = if is_json { json::parse(body).map_err(syntax)? } else { yaml::parse(body)? };
     match type_meta_error(&raw) {
         Some(error) => Err(syntax(error)),
-        None => Ok(Pass::new(Form::Received).free(raw)),
+        None => Ok(Pass::new(DecodedForm::Received).free(raw)),
     }
 }
 
@@ -238,7 +238,7 @@ fn decode_raw(
     if raw == Raw::Null {
         raw = Raw::Object(Vec::new());
     }
-    let mut pass = Pass::new(Form::Received);
+    let mut pass = Pass::new(DecodedForm::Received);
     let value = pass.resource(raw, schema);
     if let Some(error) = pass.error {
         return Err(cannot_be_handled(&found, expected, &error));
@@ -336,14 +336,14 @@ pub fn decode_patched(document: Value, expected: &GroupVersionKind, schema: &Kin
     let found = version.kind(if kind.is_empty() { expected.kind.as_str() } else { kind });
     if let Some(error) = conversion_error(&found, expected) {
         if let Some(other) = Table::v1_35().kind(&found) {
-            typed(document, &other, Form::Received)?;
+            typed(document, &other, DecodedForm::Received)?;
         }
         return Err(error);
     }
     if retired::is_former_version(&found, expected) {
         former_scale_error(&found, &document).map_or(Ok(()), Err)?;
     }
-    let mut decoded = typed(document, schema, Form::Received)?;
+    let mut decoded = typed(document, schema, DecodedForm::Received)?;
     decoded.object.set_kind(expected);
     Ok(decoded)
 }
@@ -383,7 +383,7 @@ fn nothing_known(document: &Value, expected: &GroupVersionKind) -> Decoded {
 /// A document that a strategic merge patch has made and [`from_unstructured`] has read, as an object of a kind. What it
 /// says of its kind counts for nothing.
 pub fn decode_merged(document: Value, expected: &GroupVersionKind, schema: &KindSchema) -> Result<Decoded, String> {
-    let mut decoded = typed(document, schema, Form::Received)?;
+    let mut decoded = typed(document, schema, DecodedForm::Received)?;
     decoded.object.set_kind(expected);
     Ok(decoded)
 }
@@ -392,7 +392,7 @@ pub fn decode_merged(document: Value, expected: &GroupVersionKind, schema: &Kind
 ///
 /// `apiVersion` and `kind` stay as they are.
 pub fn decode_value(document: Value, schema: &KindSchema) -> Result<Decoded, String> {
-    typed(document, schema, Form::Received)
+    typed(document, schema, DecodedForm::Received)
 }
 
 /// An object in the form in which Kubernetes stores and prints it, before it is written: what defaults and admission
@@ -402,12 +402,12 @@ pub fn normalize(object: Object, schema: &KindSchema) -> Result<Decoded, String>
         return Ok(Decoded { object, strict: Vec::new() });
     }
     let verbatim = object.verbatim().clone();
-    let mut normal = typed(object.into_value(), schema, Form::Stored)?;
+    let mut normal = typed(object.into_value(), schema, DecodedForm::Stored)?;
     normal.object = normal.object.with_verbatim(verbatim);
     Ok(normal)
 }
 
-fn typed(document: Value, schema: &KindSchema, form: Form) -> Result<Decoded, String> {
+fn typed(document: Value, schema: &KindSchema, form: DecodedForm) -> Result<Decoded, String> {
     let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let mut pass = Pass::new(form);
@@ -430,7 +430,7 @@ pub fn parse(body: &[u8], format: Format) -> Result<(Value, Vec<String>), String
         Format::Yaml => yaml::parse(body).map_err(|error| format!("error converting YAML to JSON: {error}"))?,
         Format::Protobuf => return Err("protobuf is no format for patches".to_owned()),
     };
-    let mut pass = Pass::new(Form::Received);
+    let mut pass = Pass::new(DecodedForm::Received);
     let value = pass.free(raw);
     Ok(match format {
         Format::Yaml => (value, as_go_yaml_tells(body, "error converting YAML to JSON: ", pass.strict)),

@@ -9,20 +9,20 @@ use serde_json::{Map, Value};
 
 use super::typed::{is_zero, zero};
 use crate::go_time::{GoTime, Layout};
-use crate::table::{Node, Presence, Special, Struct, TypeRef};
+use crate::table::{Presence, Special, Struct, TypeNode, TypeRef};
 
 /// Whether a value that is not `null` is normal.
 pub(crate) fn is_normal(value: &Value, ty: TypeRef<'_>) -> bool {
     match (ty.node(), value) {
         (_, Value::Null) => false,
-        (Node::String, Value::String(_)) | (Node::Bool, Value::Bool(_)) | (Node::Any, _) => true,
-        (Node::Int32, value) => is_int32(value),
-        (Node::Int64, value) => value.is_i64(),
-        (Node::Bytes, Value::String(text)) => STANDARD.decode(text).is_ok(),
-        (Node::Struct(body), Value::Object(fields)) => is_normal_struct(fields, body, ty),
-        (Node::List, Value::Array(elements)) => ty.element().is_some_and(|ty| all_normal(elements.iter(), ty)),
-        (Node::Map, Value::Object(fields)) => ty.element().is_some_and(|ty| all_normal(fields.values(), ty)),
-        (Node::Special(special), value) => is_normal_special(value, special),
+        (TypeNode::String, Value::String(_)) | (TypeNode::Bool, Value::Bool(_)) | (TypeNode::Any, _) => true,
+        (TypeNode::Int32, value) => is_int32(value),
+        (TypeNode::Int64, value) => value.is_i64(),
+        (TypeNode::Bytes, Value::String(text)) => STANDARD.decode(text).is_ok(),
+        (TypeNode::Struct(body), Value::Object(fields)) => is_normal_struct(fields, body, ty),
+        (TypeNode::List, Value::Array(elements)) => ty.element().is_some_and(|ty| all_normal(elements.iter(), ty)),
+        (TypeNode::Map, Value::Object(fields)) => ty.element().is_some_and(|ty| all_normal(fields.values(), ty)),
+        (TypeNode::Special(special), value) => is_normal_special(value, special),
         _ => false,
     }
 }
@@ -45,7 +45,7 @@ fn is_normal_struct(fields: &Map<String, Value>, body: &Struct, ty: TypeRef<'_>)
         let is_normal = match field.presence {
             Presence::Always | Presence::OrNull => {
                 printed_always += 1;
-                let is_collection = matches!(field_type.node(), Node::List | Node::Map);
+                let is_collection = matches!(field_type.node(), TypeNode::List | TypeNode::Map);
                 match value {
                     Value::Null => field.presence == Presence::OrNull || zero(field_type).is_null(),
                     _ if is_collection && is_empty() => false,
@@ -87,7 +87,7 @@ fn is_time(text: &str, layout: Layout) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::typed::{Form, Pass};
+    use super::super::typed::{DecodedForm, Pass};
     use super::*;
     use crate::Table;
     use coracle_meta::GroupVersionKind;
@@ -109,7 +109,7 @@ mod tests {
 
     fn stored(value: Value) -> Option<Value> {
         let schema = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
-        let mut pass = Pass::new(Form::Stored);
+        let mut pass = Pass::new(DecodedForm::Stored);
         let stored = pass.resource(value, &schema);
         stored.filter(|_| pass.error.is_none())
     }

@@ -4,7 +4,7 @@ use coracle_meta::{Object, Quantity};
 use serde_json::Value;
 
 use crate::kind_schema::KindSchema;
-use crate::table::{Node, Special, TypeRef};
+use crate::table::{Special, TypeNode, TypeRef};
 
 /// Whether every value of an object has the type that its kind declares; for a custom object, whether its metadata has.
 /// Unknown fields are ignored.
@@ -20,21 +20,21 @@ pub fn has_shape(object: &Object, schema: &KindSchema) -> bool {
 
 fn fits(value: &Value, ty: TypeRef<'_>) -> bool {
     match (ty.node(), value) {
-        (Node::Any, _) | (_, Value::Null) => true,
-        (Node::String | Node::Bytes, Value::String(_)) | (Node::Bool, Value::Bool(_)) => true,
-        (Node::Double, Value::Number(_)) => true,
-        (Node::Int32, Value::Number(number)) => number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()),
-        (Node::Int64, Value::Number(number)) => number.as_i64().is_some(),
-        (Node::Struct(body), Value::Object(fields)) => {
+        (TypeNode::Any, _) | (_, Value::Null) => true,
+        (TypeNode::String | TypeNode::Bytes, Value::String(_)) | (TypeNode::Bool, Value::Bool(_)) => true,
+        (TypeNode::Double, Value::Number(_)) => true,
+        (TypeNode::Int32, Value::Number(number)) => number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()),
+        (TypeNode::Int64, Value::Number(number)) => number.as_i64().is_some(),
+        (TypeNode::Struct(body), Value::Object(fields)) => {
             fields.iter().all(|(name, value)| body.field(name).is_none_or(|field| fits(value, ty.of(field))))
         }
-        (Node::List, Value::Array(elements)) => {
+        (TypeNode::List, Value::Array(elements)) => {
             ty.element().is_none_or(|element| elements.iter().all(|value| fits(value, element)))
         }
-        (Node::Map, Value::Object(fields)) => {
+        (TypeNode::Map, Value::Object(fields)) => {
             ty.element().is_none_or(|element| fields.values().all(|value| fits(value, element)))
         }
-        (Node::Special(special), value) => fits_special(value, special, ty),
+        (TypeNode::Special(special), value) => fits_special(value, special, ty),
         _ => false,
     }
 }

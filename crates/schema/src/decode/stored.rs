@@ -4,7 +4,7 @@ use coracle_meta::{GroupVersion, GroupVersionKind, Object};
 use serde::Deserialize;
 
 use super::foreign;
-use super::typed::{Form, Pass};
+use super::typed::{DecodedForm, Pass};
 use crate::kind_schema::KindSchema;
 use crate::protobuf;
 use crate::text::json;
@@ -47,7 +47,7 @@ pub fn decode_stored(value: &[u8], schema: &KindSchema) -> Result<Object, String
         _ => String::new(),
     };
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let mut pass = Pass::new(Form::Stored);
+    let mut pass = Pass::new(DecodedForm::Stored);
     let tree = pass.resource(raw, schema);
     if let Some(error) = pass.error {
         return Err(error);

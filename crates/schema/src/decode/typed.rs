@@ -1,4 +1,4 @@
-//! Decodes a [`Source`] by a type, with the effect of decoding into a Go struct and encoding it again.
+//! Decodes a [`DecodeSource`] by a type, with the effect of decoding into a Go struct and encoding it again.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ use super::go;
 use crate::go_time::{GoTime, Layout};
 use crate::kind_schema::KindSchema;
 use crate::structural::Structural;
-use crate::table::{Node, Presence, Special, Struct, TypeRef};
-use crate::text::raw::{Digits, Opened, Source};
+use crate::table::{Presence, Special, Struct, TypeNode, TypeRef};
+use crate::text::raw::{DecodeSource, Digits, Opened};
 
 /// The maximum number of reported strict errors. In Kubernetes: 100.
 const MAX_STRICT: usize = 100;
@@ -35,7 +35,7 @@ pub fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
 
 /// The form of an object after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum DecodedForm {
     /// As received: an empty list that is always printed stays empty.
     Received,
     /// As stored: such a list is `null`, because Kubernetes stores protobuf, which does not distinguish them.
@@ -44,7 +44,7 @@ pub(crate) enum Form {
 
 /// The state of a decode.
 pub(crate) struct Pass<'t> {
-    form: Form,
+    form: DecodedForm,
     /// The first error of a value that does not match its type; decoding continues, as in Go.
     pub(crate) error: Option<String>,
     /// Unknown and duplicate fields, in the order of the text.
@@ -59,7 +59,7 @@ pub(crate) struct Pass<'t> {
 }
 
 impl<'t> Pass<'t> {
-    pub(crate) fn new(form: Form) -> Self {
+    pub(crate) fn new(form: DecodedForm) -> Self {
         Self {
             form,
             error: None,
@@ -72,14 +72,14 @@ impl<'t> Pass<'t> {
     }
 
     /// A whole object: typed for a built-in kind; pruned by its schema and with typed metadata for a custom kind.
-    pub(crate) fn resource<S: Source>(&mut self, source: S, schema: &'t KindSchema) -> Option<Value> {
+    pub(crate) fn resource<S: DecodeSource>(&mut self, source: S, schema: &'t KindSchema) -> Option<Value> {
         match (schema.structural(), source.open()) {
             (Some(structural), Opened::Object(fields)) => Some(self.custom::<S>(fields, structural, schema)),
             (_, opened) => self.opened(opened, schema.root()),
         }
     }
 
-    fn custom<S: Source>(&mut self, fields: S::Fields, structural: &Structural, schema: &'t KindSchema) -> Value {
+    fn custom<S: DecodeSource>(&mut self, fields: S::Fields, structural: &Structural, schema: &'t KindSchema) -> Value {
         let metadata = schema.root().step("metadata");
         let mut out = Map::new();
         for (name, source) in fields {
@@ -108,7 +108,7 @@ impl<'t> Pass<'t> {
         let Some(slot) = resource.get_mut("metadata") else { return };
         let outer = std::mem::replace(&mut self.path, format!("{path}.metadata"));
         // Kubernetes decodes and encodes it again, which omits empty values.
-        let form = std::mem::replace(&mut self.form, Form::Stored);
+        let form = std::mem::replace(&mut self.form, DecodedForm::Stored);
         let read = self.value(slot.take(), ty);
         (self.path, self.form) = (outer, form);
         match read {
@@ -118,26 +118,30 @@ impl<'t> Pass<'t> {
     }
 
     /// The value as Kubernetes prints it; `None` for an absent value (`null`, or of another type).
-    pub(crate) fn value<S: Source>(&mut self, source: S, ty: TypeRef<'t>) -> Option<Value> {
+    pub(crate) fn value<S: DecodeSource>(&mut self, source: S, ty: TypeRef<'t>) -> Option<Value> {
         self.opened(source.open(), ty)
     }
 
-    fn opened<S: Source>(&mut self, opened: Opened<S>, ty: TypeRef<'t>) -> Option<Value> {
+    fn opened<S: DecodeSource>(&mut self, opened: Opened<S>, ty: TypeRef<'t>) -> Option<Value> {
         match (ty.node(), opened) {
             (_, Opened::Null) => None,
-            (Node::String, Opened::String(text)) => Some(Value::String(text)),
-            (Node::Bool, Opened::Bool(value)) => Some(Value::Bool(value)),
-            (Node::Int32, Opened::Number(digits)) if is_int32(&digits) => Some(Value::Number(digits.number())),
-            (Node::Int64, Opened::Number(digits)) if digits.whole().is_some() => Some(Value::Number(digits.number())),
-            (Node::Double, Opened::Number(digits)) => Some(Value::Number(digits.double())),
-            (Node::Int32 | Node::Int64, Opened::Number(digits)) => self.wrong_type(&format!("number {digits}"), ty),
-            (Node::Bytes, Opened::String(text)) => self.bytes(&text),
-            (Node::Bytes, Opened::List(elements)) => Some(self.listed_bytes::<S>(elements)),
-            (Node::Struct(body), Opened::Object(fields)) => Some(self.object::<S>(fields, body, ty)),
-            (Node::List, Opened::List(elements)) => self.list::<S>(elements, ty),
-            (Node::Map, Opened::Object(fields)) => self.map::<S>(fields, ty),
-            (Node::Special(special), opened) => self.special(opened, special, ty),
-            (Node::Any, opened) => Some(self.free_opened(opened)),
+            (TypeNode::String, Opened::String(text)) => Some(Value::String(text)),
+            (TypeNode::Bool, Opened::Bool(value)) => Some(Value::Bool(value)),
+            (TypeNode::Int32, Opened::Number(digits)) if is_int32(&digits) => Some(Value::Number(digits.number())),
+            (TypeNode::Int64, Opened::Number(digits)) if digits.whole().is_some() => {
+                Some(Value::Number(digits.number()))
+            }
+            (TypeNode::Double, Opened::Number(digits)) => Some(Value::Number(digits.double())),
+            (TypeNode::Int32 | TypeNode::Int64, Opened::Number(digits)) => {
+                self.wrong_type(&format!("number {digits}"), ty)
+            }
+            (TypeNode::Bytes, Opened::String(text)) => self.bytes(&text),
+            (TypeNode::Bytes, Opened::List(elements)) => Some(self.listed_bytes::<S>(elements)),
+            (TypeNode::Struct(body), Opened::Object(fields)) => Some(self.object::<S>(fields, body, ty)),
+            (TypeNode::List, Opened::List(elements)) => self.list::<S>(elements, ty),
+            (TypeNode::Map, Opened::Object(fields)) => self.map::<S>(fields, ty),
+            (TypeNode::Special(special), opened) => self.special(opened, special, ty),
+            (TypeNode::Any, opened) => Some(self.free_opened(opened)),
             (_, opened) => self.wrong_type(opened.kind_name(), ty),
         }
     }
@@ -192,7 +196,7 @@ impl<'t> Pass<'t> {
         result
     }
 
-    fn object<S: Source>(&mut self, fields: S::Fields, body: &'t Struct, ty: TypeRef<'t>) -> Value {
+    fn object<S: DecodeSource>(&mut self, fields: S::Fields, body: &'t Struct, ty: TypeRef<'t>) -> Value {
         let mut out = Map::new();
         let mut seen: Vec<&str> = Vec::new();
         let outer = std::mem::replace(&mut self.go_struct, go::struct_name(ty));
@@ -227,7 +231,7 @@ impl<'t> Pass<'t> {
         Value::Object(out)
     }
 
-    fn unknown<S: Source>(&mut self, name: String, source: S, body: &Struct, out: &mut Map<String, Value>) {
+    fn unknown<S: DecodeSource>(&mut self, name: String, source: S, body: &Struct, out: &mut Map<String, Value>) {
         if body.preserves_unknown {
             let value = self.within(&name, |pass| pass.free(source));
             self.insert(out, name, value);
@@ -236,7 +240,7 @@ impl<'t> Pass<'t> {
         }
     }
 
-    fn list<S: Source>(&mut self, elements: S::Elements, ty: TypeRef<'t>) -> Option<Value> {
+    fn list<S: DecodeSource>(&mut self, elements: S::Elements, ty: TypeRef<'t>) -> Option<Value> {
         let element = ty.element()?;
         let mut out = Vec::with_capacity(elements.len());
         for (at, source) in elements.enumerate() {
@@ -246,7 +250,7 @@ impl<'t> Pass<'t> {
         Some(Value::Array(out))
     }
 
-    fn map<S: Source>(&mut self, fields: S::Fields, ty: TypeRef<'t>) -> Option<Value> {
+    fn map<S: DecodeSource>(&mut self, fields: S::Fields, ty: TypeRef<'t>) -> Option<Value> {
         let element = ty.element()?;
         let mut out = Map::new();
         for (name, source) in fields {
@@ -257,14 +261,14 @@ impl<'t> Pass<'t> {
     }
 
     /// A value without a type; duplicate fields are still reported.
-    pub(crate) fn free<S: Source>(&mut self, source: S) -> Value {
+    pub(crate) fn free<S: DecodeSource>(&mut self, source: S) -> Value {
         match source.into_tree() {
             Ok(value) => value,
             Err(source) => self.free_opened(source.open()),
         }
     }
 
-    fn free_opened<S: Source>(&mut self, opened: Opened<S>) -> Value {
+    fn free_opened<S: DecodeSource>(&mut self, opened: Opened<S>) -> Value {
         match opened {
             Opened::Null => Value::Null,
             Opened::Bool(value) => Value::Bool(value),
@@ -306,12 +310,12 @@ impl<'t> Pass<'t> {
 
     /// Bytes as a list of numbers, which some clients send. In Go: `encoding/json` decodes a `[]byte` from both forms,
     /// and `null` is zero.
-    fn listed_bytes<S: Source>(&mut self, elements: S::Elements) -> Value {
+    fn listed_bytes<S: DecodeSource>(&mut self, elements: S::Elements) -> Value {
         let bytes: Vec<u8> = elements.map(|source| self.byte(source.open())).collect();
         Value::String(STANDARD.encode(bytes))
     }
 
-    fn byte<S: Source>(&mut self, opened: Opened<S>) -> u8 {
+    fn byte<S: DecodeSource>(&mut self, opened: Opened<S>) -> u8 {
         let what = match opened {
             Opened::Null => return 0,
             Opened::Number(digits) => {
@@ -327,7 +331,7 @@ impl<'t> Pass<'t> {
         0
     }
 
-    fn special<S: Source>(&mut self, opened: Opened<S>, special: Special, ty: TypeRef<'t>) -> Option<Value> {
+    fn special<S: DecodeSource>(&mut self, opened: Opened<S>, special: Special, ty: TypeRef<'t>) -> Option<Value> {
         match (special, opened) {
             (Special::Quantity, Opened::String(text)) => self.quantity(text),
             (Special::Quantity, Opened::Number(digits)) => self.quantity(digits.to_string()),
@@ -358,7 +362,7 @@ impl<'t> Pass<'t> {
     }
 
     /// An element of a list of strings that is decoded separately.
-    fn text<S: Source>(&mut self, source: S) -> Option<Value> {
+    fn text<S: DecodeSource>(&mut self, source: S) -> Option<Value> {
         match source.open() {
             Opened::Null => Some(Value::String(String::new())),
             Opened::String(text) => Some(Value::String(text)),
@@ -379,8 +383,8 @@ impl<'t> Pass<'t> {
     /// A time as Go prints it; Go's zero time counts as absent.
     fn time(&mut self, text: &str, layout: Layout) -> Option<Value> {
         let read = match self.form {
-            Form::Received => GoTime::parse(text, layout),
-            Form::Stored => GoTime::read_printed(text, layout).map_or_else(|| GoTime::parse(text, layout), Ok),
+            DecodedForm::Received => GoTime::parse(text, layout),
+            DecodedForm::Stored => GoTime::read_printed(text, layout).map_or_else(|| GoTime::parse(text, layout), Ok),
         };
         match read {
             Ok(time) => time.print(layout).map(Value::String),
@@ -401,7 +405,7 @@ fn list_or_nothing(list: Vec<Value>) -> Option<Value> {
 /// The value of a duplicate field: Go decodes the second value into the first.
 fn overlaid(first: Value, second: Value, ty: TypeRef<'_>) -> Value {
     match (ty.node(), first, second) {
-        (Node::Struct(_), Value::Object(mut first), Value::Object(second)) => {
+        (TypeNode::Struct(_), Value::Object(mut first), Value::Object(second)) => {
             for (name, value) in second {
                 let value = match (first.remove(&name), ty.step(&name)) {
                     (Some(own), Some(ty)) => overlaid(own, value, ty),
@@ -411,7 +415,7 @@ fn overlaid(first: Value, second: Value, ty: TypeRef<'_>) -> Value {
             }
             Value::Object(first)
         }
-        (Node::Map, Value::Object(mut first), Value::Object(second)) => {
+        (TypeNode::Map, Value::Object(mut first), Value::Object(second)) => {
             first.extend(second);
             Value::Object(first)
         }
@@ -423,38 +427,40 @@ fn overlaid(first: Value, second: Value, ty: TypeRef<'_>) -> Value {
 /// never omitted.
 pub(crate) fn is_zero(value: &Value, ty: TypeRef<'_>) -> bool {
     match ty.node() {
-        Node::Bool => value == false,
-        Node::Int32 | Node::Int64 | Node::Double => value.as_f64() == Some(0.0),
-        Node::String | Node::Bytes => value == "",
-        Node::List => value.as_array().is_some_and(Vec::is_empty),
-        Node::Map => value.as_object().is_some_and(Map::is_empty),
-        Node::Struct(_) | Node::Special(_) | Node::Any => false,
+        TypeNode::Bool => value == false,
+        TypeNode::Int32 | TypeNode::Int64 | TypeNode::Double => value.as_f64() == Some(0.0),
+        TypeNode::String | TypeNode::Bytes => value == "",
+        TypeNode::List => value.as_array().is_some_and(Vec::is_empty),
+        TypeNode::Map => value.as_object().is_some_and(Map::is_empty),
+        TypeNode::Struct(_) | TypeNode::Special(_) | TypeNode::Any => false,
     }
 }
 
 /// What Go prints for the zero value of the type.
 pub(crate) fn zero(ty: TypeRef<'_>) -> Value {
     match ty.node() {
-        Node::String | Node::Bytes => Value::String(String::new()),
-        Node::Bool => Value::Bool(false),
-        Node::Int32 | Node::Int64 | Node::Double => Value::from(0),
-        Node::Special(Special::IntOrString) => Value::from(0),
-        Node::Special(Special::Quantity) => Value::from("0"),
-        Node::Struct(body) => {
+        TypeNode::String | TypeNode::Bytes => Value::String(String::new()),
+        TypeNode::Bool => Value::Bool(false),
+        TypeNode::Int32 | TypeNode::Int64 | TypeNode::Double => Value::from(0),
+        TypeNode::Special(Special::IntOrString) => Value::from(0),
+        TypeNode::Special(Special::Quantity) => Value::from("0"),
+        TypeNode::Struct(body) => {
             let mut out = Map::new();
-            print_always(body, ty, &mut out, Form::Stored);
+            print_always(body, ty, &mut out, DecodedForm::Stored);
             Value::Object(out)
         }
-        Node::List | Node::Map | Node::Any | Node::Special(_) => Value::Null,
+        TypeNode::List | TypeNode::Map | TypeNode::Any | TypeNode::Special(_) => Value::Null,
     }
 }
 
 /// Adds the fields that Go always prints.
-fn print_always(body: &Struct, ty: TypeRef<'_>, out: &mut Map<String, Value>, form: Form) {
+fn print_always(body: &Struct, ty: TypeRef<'_>, out: &mut Map<String, Value>, form: DecodedForm) {
     for field in body.fields.iter().filter(|field| matches!(field.presence, Presence::Always | Presence::OrNull)) {
         let field_type = TypeRef::new(ty.table(), &field.shape);
         let is_empty = |value: &Value| {
-            form == Form::Stored && matches!(field_type.node(), Node::List | Node::Map) && is_zero(value, field_type)
+            form == DecodedForm::Stored
+                && matches!(field_type.node(), TypeNode::List | TypeNode::Map)
+                && is_zero(value, field_type)
         };
         if out.get(&field.name).is_none_or(is_empty) {
             let unset = match field.presence {

@@ -3,9 +3,9 @@
 use serde_json::{Number, Value};
 
 use super::go;
-use super::typed::{Form, Pass};
+use super::typed::{DecodedForm, Pass};
 use crate::kind_schema::KindSchema;
-use crate::table::{Node, Special, TypeRef};
+use crate::table::{Special, TypeNode, TypeRef};
 
 /// Converts a document of a built-in kind that is not decoded from JSON: integers may have a decimal point, integers
 /// that are too large for their field wrap around, and bytes may be a list. Custom kinds are unchanged.
@@ -22,18 +22,18 @@ fn convert(value: Value, ty: TypeRef<'_>, scalar: Option<&str>) -> Result<Value,
     let given = kind_name(&value);
     match (ty.node(), value) {
         (_, Value::Null) => Ok(Value::Null),
-        (Node::String, value @ Value::String(_)) | (Node::Bool, value @ Value::Bool(_)) => Ok(value),
+        (TypeNode::String, value @ Value::String(_)) | (TypeNode::Bool, value @ Value::Bool(_)) => Ok(value),
         // Go would convert the number to a character.
-        (Node::String, Value::Number(number)) if !number.is_f64() => {
+        (TypeNode::String, Value::Number(number)) if !number.is_f64() => {
             Err(format!("cannot convert int64 to {}", go::type_name(ty, scalar)))
         }
-        (Node::Int32 | Node::Int64, Value::Number(number)) => whole(&number, ty),
-        (Node::Double, value @ Value::Number(_)) => Ok(value),
-        (Node::Bytes, Value::Array(items)) => bytes(items),
-        (Node::Bytes, Value::String(text)) => {
+        (TypeNode::Int32 | TypeNode::Int64, Value::Number(number)) => whole(&number, ty),
+        (TypeNode::Double, value @ Value::Number(_)) => Ok(value),
+        (TypeNode::Bytes, Value::Array(items)) => bytes(items),
+        (TypeNode::Bytes, Value::String(text)) => {
             read_as_json(Value::String(text), ty).map_err(|why| format!("error decoding from json: {why}"))
         }
-        (Node::Struct(body), Value::Object(mut fields)) => {
+        (TypeNode::Struct(body), Value::Object(mut fields)) => {
             let mut known: Vec<_> = body.fields.iter().filter(|field| fields.contains_key(&field.name)).collect();
             known.sort_by_key(|field| field.place);
             for field in known {
@@ -42,7 +42,7 @@ fn convert(value: Value, ty: TypeRef<'_>, scalar: Option<&str>) -> Result<Value,
             }
             Ok(Value::Object(fields))
         }
-        (Node::Map, Value::Object(mut fields)) => {
+        (TypeNode::Map, Value::Object(mut fields)) => {
             for value in fields.values_mut() {
                 if let Some(element) = ty.element() {
                     *value = convert(value.take(), element, scalar)?;
@@ -50,17 +50,19 @@ fn convert(value: Value, ty: TypeRef<'_>, scalar: Option<&str>) -> Result<Value,
             }
             Ok(Value::Object(fields))
         }
-        (Node::List, Value::Array(items)) => match ty.element() {
+        (TypeNode::List, Value::Array(items)) => match ty.element() {
             Some(element) => items.into_iter().map(|item| convert(item, element, scalar)).collect(),
             None => Ok(Value::Array(items)),
         },
-        (Node::Any | Node::Special(Special::RawExtension | Special::FieldsV1 | Special::Json), value) => Ok(value),
-        (Node::Special(_), value) => read_as_json(value.clone(), ty).map(|_| value),
-        (Node::Struct(_), _) => Err(format!("cannot restore struct from: {given}")),
-        (Node::Map, _) => Err(format!("cannot restore map from {given}")),
-        (Node::List | Node::Bytes, _) => Err(format!("cannot restore slice from {given}")),
-        (Node::String, _) => Err("unrecognized type: string".to_owned()),
-        (Node::Bool | Node::Int32 | Node::Int64 | Node::Double, _) => {
+        (TypeNode::Any | TypeNode::Special(Special::RawExtension | Special::FieldsV1 | Special::Json), value) => {
+            Ok(value)
+        }
+        (TypeNode::Special(_), value) => read_as_json(value.clone(), ty).map(|_| value),
+        (TypeNode::Struct(_), _) => Err(format!("cannot restore struct from: {given}")),
+        (TypeNode::Map, _) => Err(format!("cannot restore map from {given}")),
+        (TypeNode::List | TypeNode::Bytes, _) => Err(format!("cannot restore slice from {given}")),
+        (TypeNode::String, _) => Err("unrecognized type: string".to_owned()),
+        (TypeNode::Bool | TypeNode::Int32 | TypeNode::Int64 | TypeNode::Double, _) => {
             Err(format!("unrecognized type: {}", go::type_name(ty, None)))
         }
     }
@@ -86,7 +88,7 @@ fn whole(number: &Number, ty: TypeRef<'_>) -> Result<Value, String> {
         _ => return Err(format!("cannot convert float64 to {}", go::type_name(ty, None))),
     };
     match ty.node() {
-        Node::Int32 => Ok(Value::from(whole as i32)),
+        TypeNode::Int32 => Ok(Value::from(whole as i32)),
         _ => Ok(Value::from(whole)),
     }
 }
@@ -108,7 +110,7 @@ fn bytes(items: Vec<Value>) -> Result<Value, String> {
 
 /// Types with their own decoder get the value as JSON.
 fn read_as_json(value: Value, ty: TypeRef<'_>) -> Result<Value, String> {
-    let mut pass = Pass::new(Form::Received);
+    let mut pass = Pass::new(DecodedForm::Received);
     let read = pass.value(value, ty);
     pass.error.map_or(Ok(read.unwrap_or_default()), Err)
 }

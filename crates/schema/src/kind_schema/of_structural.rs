@@ -6,7 +6,7 @@ use coracle_meta::GroupVersionKind;
 use super::KindSchema;
 use crate::structural::{Additional, Structural, ValueType};
 use crate::table::{
-    Field, List, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Table, Type, TypeBody, TypeId,
+    Field, ListShape, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Table, Type, TypeBody, TypeId,
 };
 
 /// The name of the type of metadata in the table.
@@ -85,7 +85,7 @@ impl Build {
                     Some(items) => self.shape(items, &format!("{name}[]")),
                     None => Shape::Any,
                 };
-                Shape::List(Box::new(List { element, kind: schema.list_kind() }))
+                Shape::List(Box::new(ListShape { element, kind: schema.list_kind() }))
             }
             Some(ValueType::Object) => self.object(schema, name),
         }

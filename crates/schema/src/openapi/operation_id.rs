@@ -3,7 +3,7 @@ const VERBS: [&str; 9] = ["connect", "create", "delete", "get", "list", "patch",
 
 /// The id and the tag of an operation.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct OperationName {
     pub id: String,
     pub tag: String,
 }
@@ -11,7 +11,7 @@ pub(super) struct Named {
 /// The operation id of a route, with group and version after the verb, because ids are unique.
 ///
 /// In Kubernetes: `GetOperationIDAndTags`.
-pub(super) fn of_path(path: &str, route: &str) -> Named {
+pub(super) fn of_path(path: &str, route: &str) -> OperationName {
     let verb = VERBS.into_iter().find(|verb| route.starts_with(verb)).unwrap_or_default();
     let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     if parts.first() == Some(&"api") {
@@ -33,7 +33,7 @@ pub(super) fn of_path(path: &str, route: &str) -> Named {
         [] => String::new(),
     };
     id += &joined(&route[verb.len()..], true);
-    Named { id, tag }
+    OperationName { id, tag }
 }
 
 /// Joins the words of a text in camel case. In Kubernetes: `ToValidOperationID`.

@@ -1,7 +1,7 @@
 use coracle_meta::GroupVersionKind;
 
 use super::{Descriptions, META};
-use crate::table::{Node, Table};
+use crate::table::{Table, TypeNode};
 
 /// A parameter in a path or a query. Parameters are ordered by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,9 +106,9 @@ impl Parameter {
         let parameters = schema.root().fields().filter_map(|field| {
             let ty = field.ty().element().unwrap_or(field.ty());
             let ty = match ty.node() {
-                Node::String => "string",
-                Node::Bool => "boolean",
-                Node::Int32 | Node::Int64 => "integer",
+                TypeNode::String => "string",
+                TypeNode::Bool => "boolean",
+                TypeNode::Int32 | TypeNode::Int64 => "integer",
                 _ => return None,
             };
             let of = table.type_of_kind(options).map_or("", |ty| ty.name.as_str());

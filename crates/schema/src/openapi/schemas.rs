@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Descriptions;
 use crate::table::{
-    Field, ListKind, MapKind, Node, PatchStrategy, Presence, Shape, Special, Struct, Table, Type, TypeBody, TypeRef,
+    Field, ListKind, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Table, Type, TypeBody, TypeNode, TypeRef,
 };
 
 const REFERENCE: &str = "#/components/schemas/";
@@ -100,7 +100,7 @@ fn of_field(table: &Table, field: &Field) -> Value {
     let always = field.presence == Presence::Always;
     if let Some(default) = &field.default {
         out["default"] = default.clone();
-    } else if always && !matches!(ty.node(), Node::List | Node::Map) {
+    } else if always && !matches!(ty.node(), TypeNode::List | TypeNode::Map) {
         zero(ty).into_iter().for_each(|zero| out["default"] = zero);
     }
     if !field.values.is_empty() {
@@ -154,19 +154,19 @@ fn strategy(patch: &PatchStrategy) -> Option<&'static str> {
 
 fn of_shape(ty: TypeRef<'_>) -> Value {
     match ty.node() {
-        Node::String => json!({"type": "string"}),
-        Node::Bytes => json!({"type": "string", "format": "byte"}),
-        Node::Bool => json!({"type": "boolean"}),
-        Node::Int32 => json!({"type": "integer", "format": "int32"}),
-        Node::Int64 => json!({"type": "integer", "format": "int64"}),
-        Node::Double => json!({"type": "number", "format": "double"}),
-        Node::Struct(_) | Node::Special(_) => {
+        TypeNode::String => json!({"type": "string"}),
+        TypeNode::Bytes => json!({"type": "string", "format": "byte"}),
+        TypeNode::Bool => json!({"type": "boolean"}),
+        TypeNode::Int32 => json!({"type": "integer", "format": "int32"}),
+        TypeNode::Int64 => json!({"type": "integer", "format": "int64"}),
+        TypeNode::Double => json!({"type": "number", "format": "double"}),
+        TypeNode::Struct(_) | TypeNode::Special(_) => {
             let name = ty.named().map_or("", |named| named.name.as_str());
             json!({"$ref": format!("{REFERENCE}{name}")})
         }
-        Node::List => json!({"type": "array", "items": ty.element().map(of_element)}),
-        Node::Map => json!({"type": "object", "additionalProperties": ty.element().map(of_element)}),
-        Node::Any => json!({}),
+        TypeNode::List => json!({"type": "array", "items": ty.element().map(of_element)}),
+        TypeNode::Map => json!({"type": "object", "additionalProperties": ty.element().map(of_element)}),
+        TypeNode::Any => json!({}),
     }
 }
 
@@ -182,11 +182,11 @@ fn of_element(ty: TypeRef<'_>) -> Value {
 /// The published zero value of a type that Go does not hold by a pointer.
 fn zero(ty: TypeRef<'_>) -> Option<Value> {
     Some(match ty.node() {
-        Node::String => "".into(),
-        Node::Bool => false.into(),
-        Node::Int32 | Node::Int64 | Node::Double => 0.into(),
-        Node::Struct(_) => json!({}),
-        Node::Bytes | Node::Special(_) | Node::List | Node::Map | Node::Any => return None,
+        TypeNode::String => "".into(),
+        TypeNode::Bool => false.into(),
+        TypeNode::Int32 | TypeNode::Int64 | TypeNode::Double => 0.into(),
+        TypeNode::Struct(_) => json!({}),
+        TypeNode::Bytes | TypeNode::Special(_) | TypeNode::List | TypeNode::Map | TypeNode::Any => return None,
     })
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use coracle_meta::go_json;
 use serde_json::Value;
 
-use crate::table::{Node, TypeRef};
+use crate::table::{TypeNode, TypeRef};
 
 /// The parts of a document that a patch has opened, by the steps from the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ fn print(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Touched>, text
         Value::Object(fields) => {
             // Parts that a patch has added have lost their order.
             let structure = match (touched, ty.map(TypeRef::node)) {
-                (None, Some(Node::Struct(structure))) => Some(structure),
+                (None, Some(TypeNode::Struct(structure))) => Some(structure),
                 _ => None,
             };
             let place =

@@ -121,7 +121,7 @@ fn merge_field<P: Place>(
 /// The place of a field; a patch cannot merge a field that the kind does not have.
 fn place_of_field<P: Place>(place: P, name: &str) -> Result<P, Error> {
     let below = match place.form() {
-        crate::apply::Form::Any | crate::apply::Form::Opaque => Some(place),
+        crate::apply::ValueForm::Any | crate::apply::ValueForm::Opaque => Some(place),
         _ => place.field(name).or_else(|| place.entry()),
     };
     below.ok_or_else(|| Error::Contradictory(format!("unable to find api field in struct for the json field {name:?}")))

@@ -6,7 +6,7 @@ use coracle_meta::GroupVersion;
 
 use super::wire::{Reader, Wire, WireError};
 use crate::go_time::{GoTime, Layout};
-use crate::table::{Field, Node, Special, Struct, Table, TypeRef};
+use crate::table::{Field, Special, Struct, Table, TypeNode, TypeRef};
 use crate::text::json;
 use crate::text::raw::Raw;
 
@@ -26,13 +26,13 @@ fn read_message(bytes: &[u8], ty: TypeRef<'_>, depth: usize) -> Read<Raw> {
     }
     let mut fields = Vec::new();
     match ty.node() {
-        Node::Struct(body) => {
+        TypeNode::Struct(body) => {
             read_struct(bytes, body, ty, &mut Vec::new(), &mut fields, depth)?;
             Ok(Raw::Object(fields))
         }
-        Node::Special(special) => read_special(bytes, special, ty, depth),
+        TypeNode::Special(special) => read_special(bytes, special, ty, depth),
         // A list as the value of a map is a message, with the elements in field 1.
-        Node::List => {
+        TypeNode::List => {
             let element = ty.element().ok_or(WireError::Depth)?;
             let mut elements = Vec::new();
             let mut reader = Reader::new(bytes);
@@ -79,14 +79,14 @@ fn read_field(
 ) -> Read<()> {
     let slot = out.iter().position(|(name, _)| *name == field.name);
     match (ty.node(), ty.element()) {
-        (Node::List, Some(element)) => {
+        (TypeNode::List, Some(element)) => {
             let value = read_value(wire, tag, element, depth + 1)?;
             match slot.map(|slot| &mut out[slot].1) {
                 Some(Raw::List(elements)) => elements.push(value),
                 _ => out.push((field.name.clone(), Raw::List(vec![value]))),
             }
         }
-        (Node::Map, Some(element)) => {
+        (TypeNode::Map, Some(element)) => {
             let entry = read_entry(wire.bytes(tag)?, element, depth + 1)?;
             match slot.map(|slot| &mut out[slot].1) {
                 // The last value of a duplicate key counts.
@@ -120,17 +120,17 @@ fn read_entry(bytes: &[u8], ty: TypeRef<'_>, depth: usize) -> Read<(String, Raw)
 
 fn read_value(wire: Wire<'_>, tag: u32, ty: TypeRef<'_>, depth: usize) -> Read<Raw> {
     Ok(match ty.node() {
-        Node::String => Raw::String(wire.text(tag)?.to_owned()),
-        Node::Bytes => Raw::String(STANDARD.encode(wire.bytes(tag)?)),
-        Node::Bool => Raw::Bool(wire.varint(tag)? != 0),
-        Node::Int32 => Raw::Number((wire.varint(tag)? as i32).to_string()),
-        Node::Int64 => Raw::Number((wire.varint(tag)? as i64).to_string()),
-        Node::Double => match wire {
+        TypeNode::String => Raw::String(wire.text(tag)?.to_owned()),
+        TypeNode::Bytes => Raw::String(STANDARD.encode(wire.bytes(tag)?)),
+        TypeNode::Bool => Raw::Bool(wire.varint(tag)? != 0),
+        TypeNode::Int32 => Raw::Number((wire.varint(tag)? as i32).to_string()),
+        TypeNode::Int64 => Raw::Number((wire.varint(tag)? as i64).to_string()),
+        TypeNode::Double => match wire {
             Wire::Fixed64(bits) => Raw::Number(f64::from_bits(bits).to_string()),
             _ => return Err(WireError::WrongType(tag)),
         },
-        Node::Struct(_) | Node::Special(_) | Node::List => read_message(wire.bytes(tag)?, ty, depth)?,
-        Node::Map | Node::Any => return Err(WireError::WrongType(tag)),
+        TypeNode::Struct(_) | TypeNode::Special(_) | TypeNode::List => read_message(wire.bytes(tag)?, ty, depth)?,
+        TypeNode::Map | TypeNode::Any => return Err(WireError::WrongType(tag)),
     })
 }
 

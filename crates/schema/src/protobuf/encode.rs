@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::wire::{put_bytes, put_double, put_int};
 use crate::go_time::{GoTime, Layout};
-use crate::table::{Field, Node, Special, TypeRef};
+use crate::table::{Field, Special, TypeNode, TypeRef};
 
 /// Encodes an object as a message of its type. Values of another type are left out.
 pub(crate) fn object(tree: &Map<String, Value>, ty: TypeRef<'_>, out: &mut Vec<u8>) {
@@ -20,9 +20,9 @@ pub(crate) fn object(tree: &Map<String, Value>, ty: TypeRef<'_>, out: &mut Vec<u
 
 pub(crate) fn message(value: &Value, ty: TypeRef<'_>, out: &mut Vec<u8>) {
     match (ty.node(), value) {
-        (Node::Struct(_), Value::Object(tree)) => object(tree, ty, out),
-        (Node::Special(special), value) => put_special(value, special, ty, out),
-        (Node::List, Value::Array(elements)) => {
+        (TypeNode::Struct(_), Value::Object(tree)) => object(tree, ty, out),
+        (TypeNode::Special(special), value) => put_special(value, special, ty, out),
+        (TypeNode::List, Value::Array(elements)) => {
             let Some(element) = ty.element() else { return };
             elements.iter().for_each(|value| put_value(value, 1, element, out));
         }
@@ -48,10 +48,10 @@ fn put_struct(fields: &[&Field], depth: usize, tree: &Map<String, Value>, ty: Ty
 
 fn put_field(value: &Value, tag: u32, ty: TypeRef<'_>, out: &mut Vec<u8>) {
     match (ty.node(), ty.element(), value) {
-        (Node::List, Some(element), Value::Array(elements)) => {
+        (TypeNode::List, Some(element), Value::Array(elements)) => {
             elements.iter().for_each(|value| put_value(value, tag, element, out));
         }
-        (Node::Map, Some(element), Value::Object(entries)) => {
+        (TypeNode::Map, Some(element), Value::Object(entries)) => {
             for (key, value) in entries {
                 let mut entry = Vec::new();
                 put_bytes(&mut entry, 1, key.as_bytes());
@@ -65,12 +65,14 @@ fn put_field(value: &Value, tag: u32, ty: TypeRef<'_>, out: &mut Vec<u8>) {
 
 fn put_value(value: &Value, tag: u32, ty: TypeRef<'_>, out: &mut Vec<u8>) {
     match (ty.node(), value) {
-        (Node::String, Value::String(text)) => put_bytes(out, tag, text.as_bytes()),
-        (Node::Bytes, Value::String(text)) => put_bytes(out, tag, &STANDARD.decode(text).unwrap_or_default()),
-        (Node::Bool, Value::Bool(value)) => put_int(out, tag, i64::from(*value)),
-        (Node::Int32 | Node::Int64, Value::Number(number)) => put_int(out, tag, number.as_i64().unwrap_or_default()),
-        (Node::Double, Value::Number(number)) => put_double(out, tag, number.as_f64().unwrap_or_default()),
-        (Node::Struct(_) | Node::Special(_) | Node::List, value) => {
+        (TypeNode::String, Value::String(text)) => put_bytes(out, tag, text.as_bytes()),
+        (TypeNode::Bytes, Value::String(text)) => put_bytes(out, tag, &STANDARD.decode(text).unwrap_or_default()),
+        (TypeNode::Bool, Value::Bool(value)) => put_int(out, tag, i64::from(*value)),
+        (TypeNode::Int32 | TypeNode::Int64, Value::Number(number)) => {
+            put_int(out, tag, number.as_i64().unwrap_or_default())
+        }
+        (TypeNode::Double, Value::Number(number)) => put_double(out, tag, number.as_f64().unwrap_or_default()),
+        (TypeNode::Struct(_) | TypeNode::Special(_) | TypeNode::List, value) => {
             let mut inner = Vec::new();
             message(value, ty, &mut inner);
             put_bytes(out, tag, &inner);

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::encode;
 use super::wire::{put_bytes, put_double, put_int, put_message};
-use crate::table::{Field, Node, Special, TypeRef};
+use crate::table::{Field, Special, TypeNode, TypeRef};
 
 /// Encodes the object in `json` as a message of its type. The server itself has written `json`.
 pub(crate) fn object(json: &[u8], ty: TypeRef<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
@@ -138,7 +138,7 @@ impl<'de> DeserializeSeed<'de> for Put<'_, '_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         match self.ty.node() {
-            Node::Special(Special::RawExtension | Special::FieldsV1 | Special::Json) => {
+            TypeNode::Special(Special::RawExtension | Special::FieldsV1 | Special::Json) => {
                 let text = <&RawValue as serde::Deserialize>::deserialize(deserializer)?.get();
                 if !(self.is_field && text == "null") {
                     put_message(self.out, self.tag, |out| {
@@ -149,8 +149,8 @@ impl<'de> DeserializeSeed<'de> for Put<'_, '_> {
                 }
                 Ok(())
             }
-            Node::Special(Special::Quantity) => deserializer.deserialize_any(self),
-            Node::Special(_) => {
+            TypeNode::Special(Special::Quantity) => deserializer.deserialize_any(self),
+            TypeNode::Special(_) => {
                 let value = <Value as serde::Deserialize>::deserialize(deserializer)?;
                 if !(self.is_field && value.is_null()) {
                     put_message(self.out, self.tag, |out| encode::message(&value, self.ty, out));
@@ -165,9 +165,9 @@ impl<'de> DeserializeSeed<'de> for Put<'_, '_> {
 impl Put<'_, '_> {
     fn text(self, text: &str) {
         match self.ty.node() {
-            Node::String => put_bytes(self.out, self.tag, text.as_bytes()),
-            Node::Bytes => put_bytes(self.out, self.tag, &STANDARD.decode(text).unwrap_or_default()),
-            Node::Special(Special::Quantity) => {
+            TypeNode::String => put_bytes(self.out, self.tag, text.as_bytes()),
+            TypeNode::Bytes => put_bytes(self.out, self.tag, &STANDARD.decode(text).unwrap_or_default()),
+            TypeNode::Special(Special::Quantity) => {
                 put_message(self.out, self.tag, |out| put_bytes(out, 1, text.as_bytes()));
             }
             _ => {}
@@ -176,15 +176,15 @@ impl Put<'_, '_> {
 
     fn whole(self, number: i64) {
         match self.ty.node() {
-            Node::Int32 | Node::Int64 => put_int(self.out, self.tag, number),
+            TypeNode::Int32 | TypeNode::Int64 => put_int(self.out, self.tag, number),
             _ => self.real(number as f64),
         }
     }
 
     fn real(self, number: f64) {
         match self.ty.node() {
-            Node::Double => put_double(self.out, self.tag, number),
-            Node::Special(Special::Quantity) => {
+            TypeNode::Double => put_double(self.out, self.tag, number),
+            TypeNode::Special(Special::Quantity) => {
                 let text = Value::from(number).to_string();
                 put_message(self.out, self.tag, |out| put_bytes(out, 1, text.as_bytes()));
             }
@@ -201,14 +201,14 @@ impl<'de> Visitor<'de> for Put<'_, '_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        if !self.is_field && matches!(self.ty.node(), Node::Struct(_) | Node::Special(_) | Node::List) {
+        if !self.is_field && matches!(self.ty.node(), TypeNode::Struct(_) | TypeNode::Special(_) | TypeNode::List) {
             put_bytes(self.out, self.tag, b"");
         }
         Ok(())
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        if matches!(self.ty.node(), Node::Bool) {
+        if matches!(self.ty.node(), TypeNode::Bool) {
             put_int(self.out, self.tag, i64::from(value));
         }
         Ok(())
@@ -237,8 +237,8 @@ impl<'de> Visitor<'de> for Put<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let Put { tag, ty, out, .. } = self;
         match (ty.node(), ty.element()) {
-            (Node::Struct(_), _) => put_message(out, tag, |out| Content { ty, out }.visit_map(map)),
-            (Node::Map, Some(element)) => {
+            (TypeNode::Struct(_), _) => put_message(out, tag, |out| Content { ty, out }.visit_map(map)),
+            (TypeNode::Map, Some(element)) => {
                 while let Some(key) = map.next_key::<coracle_meta::lean::FieldName<'de>>()? {
                     put_message(out, tag, |out| {
                         put_bytes(out, 1, key.as_str().as_bytes());
@@ -257,8 +257,8 @@ impl<'de> Visitor<'de> for Put<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
         let Put { tag, ty, is_field, out } = self;
         match (ty.node(), ty.element()) {
-            (Node::List, Some(element)) if is_field => put_elements(seq, tag, element, out),
-            (Node::List, Some(element)) => put_message(out, tag, |out| put_elements(seq, 1, element, out)),
+            (TypeNode::List, Some(element)) if is_field => put_elements(seq, tag, element, out),
+            (TypeNode::List, Some(element)) => put_message(out, tag, |out| put_elements(seq, 1, element, out)),
             _ => ignore(seq),
         }
     }

@@ -18,10 +18,10 @@ use coracle_meta::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionRe
 
 pub use resource_row::{ResourceRow, SubresourceRow, Trait};
 pub use shape::{
-    Field, List, ListKind, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Type, TypeBody, TypeId,
+    Field, ListKind, ListShape, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Type, TypeBody, TypeId,
 };
 pub use text::TextError;
-pub use type_ref::{FieldRef, Node, TypeRef};
+pub use type_ref::{FieldRef, TypeNode, TypeRef};
 
 /// Types by name, and resources.
 ///

@@ -154,7 +154,7 @@ pub enum Shape {
     /// A value of a named type.
     Named(TypeId),
     /// A list.
-    List(Box<List>),
+    List(Box<ListShape>),
     /// An object with free keys.
     Map(Box<Map>),
     /// Any JSON value (custom resources only).
@@ -163,7 +163,7 @@ pub enum Shape {
 
 /// A list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct List {
+pub struct ListShape {
     /// The shape of its elements.
     pub element: Shape,
     /// How server-side apply merges it.

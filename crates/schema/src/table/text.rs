@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use coracle_meta::{GroupVersion, GroupVersionKind, GroupVersionResource, Scope};
 
 use super::{
-    Field, List, ListKind, Map, MapKind, PatchStrategy, Presence, ResourceRow, Shape, Special, Struct, SubresourceRow,
-    Table, Trait, Type, TypeBody, TypeId,
+    Field, ListKind, ListShape, Map, MapKind, PatchStrategy, Presence, ResourceRow, Shape, Special, Struct,
+    SubresourceRow, Table, Trait, Type, TypeBody, TypeId,
 };
 
 /// An invalid line of a table's text.
@@ -200,7 +200,7 @@ fn read_shape(text: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Pa
         _ => {
             if let Some(element) = text.strip_prefix("[]") {
                 let element = read_shape(element, package, names)?;
-                return Ok(Shape::List(Box::new(List { element, kind: ListKind::Atomic { stated: false } })));
+                return Ok(Shape::List(Box::new(ListShape { element, kind: ListKind::Atomic { stated: false } })));
             }
             if let Some(value) = text.strip_prefix("{}") {
                 return Ok(Shape::Map(Box::new(Map { value: read_shape(value, package, names)?, kind: None })));

@@ -14,7 +14,7 @@ pub struct TypeRef<'t> {
 
 /// A resolved type.
 #[derive(Clone, Copy, Debug)]
-pub enum Node<'t> {
+pub enum TypeNode<'t> {
     /// A string.
     String,
     /// A bool.
@@ -85,21 +85,21 @@ impl<'t> TypeRef<'t> {
     }
 
     /// The resolved type.
-    pub fn node(self) -> Node<'t> {
+    pub fn node(self) -> TypeNode<'t> {
         match self.shape {
-            Shape::String => Node::String,
-            Shape::Bool => Node::Bool,
-            Shape::Int32 => Node::Int32,
-            Shape::Int64 => Node::Int64,
-            Shape::Double => Node::Double,
-            Shape::Bytes => Node::Bytes,
+            Shape::String => TypeNode::String,
+            Shape::Bool => TypeNode::Bool,
+            Shape::Int32 => TypeNode::Int32,
+            Shape::Int64 => TypeNode::Int64,
+            Shape::Double => TypeNode::Double,
+            Shape::Bytes => TypeNode::Bytes,
             Shape::Named(id) => match &self.table.type_of(*id).body {
-                TypeBody::Struct(fields) => Node::Struct(fields),
-                TypeBody::Special(special) => Node::Special(*special),
+                TypeBody::Struct(fields) => TypeNode::Struct(fields),
+                TypeBody::Special(special) => TypeNode::Special(*special),
             },
-            Shape::List(_) => Node::List,
-            Shape::Map(_) => Node::Map,
-            Shape::Any => Node::Any,
+            Shape::List(_) => TypeNode::List,
+            Shape::Map(_) => TypeNode::Map,
+            Shape::Any => TypeNode::Any,
         }
     }
 
@@ -111,7 +111,7 @@ impl<'t> TypeRef<'t> {
     /// The struct, if the place has one.
     pub fn as_struct(self) -> Option<&'t Struct> {
         match self.node() {
-            Node::Struct(fields) => Some(fields),
+            TypeNode::Struct(fields) => Some(fields),
             _ => None,
         }
     }
@@ -145,8 +145,8 @@ impl<'t> TypeRef<'t> {
     /// The type below a name: a field of a struct, or the value of a map.
     pub fn step(self, name: &str) -> Option<TypeRef<'t>> {
         match self.node() {
-            Node::Struct(_) => self.field(name).map(FieldRef::ty),
-            Node::Map => self.element(),
+            TypeNode::Struct(_) => self.field(name).map(FieldRef::ty),
+            TypeNode::Map => self.element(),
             _ => None,
         }
     }

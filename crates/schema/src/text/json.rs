@@ -252,7 +252,7 @@ impl Parser<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::{Form, Pass};
+    use crate::decode::{DecodedForm, Pass};
     use proptest::prelude::*;
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         fn json_written_by_serde_is_read_back(text in "\\PC*", number in any::<i64>(), float in any::<f64>()) {
             let value = serde_json::json!({"s": text, "n": number, "f": float, "l": [null, true, {}], &text: 1});
             let read = parse(&serde_json::to_vec(&value).unwrap()).unwrap();
-            prop_assert_eq!(Pass::new(Form::Received).free(read), value);
+            prop_assert_eq!(Pass::new(DecodedForm::Received).free(read), value);
         }
 
         #[test]

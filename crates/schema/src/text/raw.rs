@@ -42,7 +42,7 @@ pub(crate) fn number(text: &str) -> Number {
 }
 
 /// An input of a pass: a parsed value ([`Raw`]), or an existing tree ([`Value`]).
-pub(crate) trait Source: Sized {
+pub(crate) trait DecodeSource: Sized {
     /// The elements of a list.
     type Elements: ExactSizeIterator<Item = Self>;
     /// The fields of an object, including duplicate ones.
@@ -55,7 +55,7 @@ pub(crate) trait Source: Sized {
 }
 
 /// A value, opened by one level.
-pub(crate) enum Opened<S: Source> {
+pub(crate) enum Opened<S: DecodeSource> {
     Null,
     Bool(bool),
     Number(Digits),
@@ -70,7 +70,7 @@ pub(crate) enum Digits {
     Read(Number),
 }
 
-impl<S: Source> Opened<S> {
+impl<S: DecodeSource> Opened<S> {
     /// Go's name of the type of value in messages.
     pub(crate) fn kind_name(&self) -> &'static str {
         match self {
@@ -120,7 +120,7 @@ impl std::fmt::Display for Digits {
     }
 }
 
-impl Source for Raw {
+impl DecodeSource for Raw {
     type Elements = std::vec::IntoIter<Raw>;
     type Fields = std::vec::IntoIter<(String, Raw)>;
 
@@ -140,7 +140,7 @@ impl Source for Raw {
     }
 }
 
-impl Source for Value {
+impl DecodeSource for Value {
     type Elements = std::vec::IntoIter<Value>;
     type Fields = serde_json::map::IntoIter;
 

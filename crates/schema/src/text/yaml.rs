@@ -130,14 +130,14 @@ impl<'de> Visitor<'de> for Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::{Form, Pass};
+    use crate::decode::{DecodedForm, Pass};
     use serde_json::json;
 
     #[test]
     fn yaml_is_read_as_kubernetes_reads_it() {
         let text = "a: yes\nb: '1'\nc: 0644\nd: 1.5\ne:\nf: [x, {g: 1}]\n1: one\n";
         let want = json!({"a": true, "b": "1", "c": 420, "d": 1.5, "e": null, "f": ["x", {"g": 1}], "1": "one"});
-        assert_eq!(Pass::new(Form::Received).free(parse(text.as_bytes()).unwrap()), want);
+        assert_eq!(Pass::new(DecodedForm::Received).free(parse(text.as_bytes()).unwrap()), want);
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn of_several_documents_the_first_is_read() {
         let text = "# a list\n---\na: |\n  ---\n  b\n---\nc: 1\n";
-        let read = |text: &str| Pass::new(Form::Received).free(parse(text.as_bytes()).unwrap());
+        let read = |text: &str| Pass::new(DecodedForm::Received).free(parse(text.as_bytes()).unwrap());
         assert_eq!(read(text), json!({"a": "---\nb\n"}));
         assert_eq!(read("a: 1\n---\n"), json!({"a": 1}));
     }

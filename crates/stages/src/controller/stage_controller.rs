@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::controller::object_cache::ObjectCache;
 use crate::controller::pools::Pools;
 use crate::controller::rest_mapper::RestMapper;
-use crate::effect::{Change, Effect, Event, Form, effects};
+use crate::effect::{Effect, PatchType, StageEvent, StagePatch, effects};
 use crate::expressions::functions::Functions;
 use crate::stage::Stage;
 use crate::stage_set::StageSet;
@@ -49,12 +49,12 @@ pub(crate) struct StageController {
     pub(crate) resource: GroupVersionResource,
     pub(crate) cache: Arc<ObjectCache>,
     pub(crate) context: Arc<StageContext>,
-    pub(crate) calls: Mutex<BTreeMap<ObjectKey, Call>>,
+    pub(crate) calls: Mutex<BTreeMap<ObjectKey, StageJob>>,
 }
 
 /// The stage of an object that is scheduled or was run.
 #[derive(Clone)]
-pub(crate) struct Call {
+pub(crate) struct StageJob {
     /// The version of the object, and below the edition of the stage set.
     version: String,
     edition: u64,
@@ -104,7 +104,7 @@ impl StageController {
         pass: &Pass,
         key: &ObjectKey,
         mut object: Json,
-        mut known: Option<Call>,
+        mut known: Option<StageJob>,
     ) -> Result<Action, ReconcileError> {
         for _ in 0..MOST_AT_ONCE {
             let call = known.take().unwrap_or_else(|| self.choose(key, &object));
@@ -118,7 +118,7 @@ impl StageController {
             }
             pass.decided(|| format!("play {}", stage.name()));
             let changed = self.perform(pass, key, &object, &call, &stage).await?;
-            self.calls.lock().insert(key.clone(), Call { stage: None, ..call });
+            self.calls.lock().insert(key.clone(), StageJob { stage: None, ..call });
             match changed.filter(|_| stage.is_immediate) {
                 Some(changed) => object = changed,
                 None => return Ok(Action::Done),
@@ -127,7 +127,7 @@ impl StageController {
         Ok(Action::Requeue)
     }
 
-    fn choose(&self, key: &ObjectKey, object: &Json) -> Call {
+    fn choose(&self, key: &ObjectKey, object: &Json) -> StageJob {
         let (edition, lifecycle) = self.context.stage_set.of_kind(&self.kind);
         let (now, random) = (self.context.ambient.clock.now(), &self.context.ambient.random);
         let chosen = lifecycle.choose(object, random).and_then(|stage| {
@@ -141,7 +141,7 @@ impl StageController {
         });
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
         let due = Instant::now().checked_add(delay).unwrap_or_else(Instant::now);
-        Call { version, edition, stage, due, done: 0 }
+        StageJob { version, edition, stage, due, done: 0 }
     }
 
     /// Applies the effects of a stage; returns the object as the last patch left it.
@@ -150,7 +150,7 @@ impl StageController {
         pass: &Pass,
         key: &ObjectKey,
         object: &Json,
-        call: &Call,
+        call: &StageJob,
         stage: &Stage,
     ) -> Result<Option<Json>, ReconcileError> {
         let effects = match self.effects(key, object, stage) {
@@ -179,7 +179,7 @@ impl StageController {
                 Err(Failure::Call(error))
                     if error.status().is_none_or(|status| status.code >= 500 || status.code == 429) =>
                 {
-                    self.calls.lock().insert(key.clone(), Call { done: at, ..call.clone() });
+                    self.calls.lock().insert(key.clone(), StageJob { done: at, ..call.clone() });
                     return Err(error.into());
                 }
                 Err(failure) => {
@@ -199,8 +199,8 @@ impl StageController {
             addresses: &self.context.pools,
         };
         let otherwise = match *self.cache {
-            ObjectCache::Pods(_) | ObjectCache::Nodes(_) => Form::Strategic,
-            ObjectCache::Others(_) => Form::Merge,
+            ObjectCache::Pods(_) | ObjectCache::Nodes(_) => PatchType::Strategic,
+            ObjectCache::Others(_) => PatchType::Merge,
         };
         effects(&stage.steps, object, otherwise, &functions)
     }
@@ -215,7 +215,7 @@ impl StageController {
         &self,
         client: &Client,
         key: &ObjectKey,
-        change: &Change,
+        change: &StagePatch,
         is_read: bool,
     ) -> Result<Option<Json>, Failure> {
         let client = speaking(client, change);
@@ -237,7 +237,7 @@ impl StageController {
     }
 
     /// Creates or patches the object that a template describes. In KWOK: `lifecycle.ApplyResource`.
-    async fn apply(&self, client: &Client, key: &ObjectKey, change: &Change) -> Result<(), Failure> {
+    async fn apply(&self, client: &Client, key: &ObjectKey, change: &StagePatch) -> Result<(), Failure> {
         let body = change.patch.body().clone();
         let mut object = Object::from_value(body).map_err(|error| Failure::Body(error.to_string()))?;
         let kind = object.group_version_kind().filter(|kind| !kind.kind.is_empty());
@@ -277,7 +277,7 @@ impl StageController {
         .map_err(Failure::Call)
     }
 
-    fn say(&self, pass: &Pass, key: &ObjectKey, object: &Json, event: &Event) {
+    fn say(&self, pass: &Pass, key: &ObjectKey, object: &Json, event: &StageEvent) {
         let event_type = if event.event_type == "Warning" { EventType::Warning } else { EventType::Normal };
         let events = self.context.events.in_pass(pass);
         events.event_on(self.reference(key, object), event_type, &event.reason, event.message.as_str());
@@ -325,7 +325,7 @@ impl fmt::Display for Failure {
     }
 }
 
-fn speaking(client: &Client, change: &Change) -> Client {
+fn speaking(client: &Client, change: &StagePatch) -> Client {
     match &change.user {
         Some(user) => client.impersonating(user),
         None => client.clone(),

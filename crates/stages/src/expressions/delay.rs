@@ -4,7 +4,7 @@ use coracle_ambient::{Random, SignedDuration, Timestamp};
 use coracle_yaml::{At, UnreadFields, YamlError};
 use serde_json::Value as Json;
 
-use crate::expressions::value_from::{Said, ValueFrom};
+use crate::expressions::value_from::{ExpressionResult, ValueFrom};
 
 /// A time to wait, and an upper bound for its jitter.
 #[derive(Clone, Debug)]
@@ -63,10 +63,10 @@ impl Length {
     }
 
     fn of(&self, object: &Json, now: Timestamp) -> Result<Option<SignedDuration>, String> {
-        Ok(match self.from.as_ref().map_or(Ok(Said::Nothing), |from| from.duration(object, now))? {
-            Said::Value(duration) => Some(duration),
-            Said::None => None,
-            Said::Nothing => self.value,
+        Ok(match self.from.as_ref().map_or(Ok(ExpressionResult::Nothing), |from| from.duration(object, now))? {
+            ExpressionResult::Value(duration) => Some(duration),
+            ExpressionResult::None => None,
+            ExpressionResult::Nothing => self.value,
         })
     }
 }

@@ -19,7 +19,7 @@ pub(crate) enum ValueFrom {
 
 /// The result of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said<T> {
+pub(crate) enum ExpressionResult<T> {
     Value(T),
     /// There is no value, and the configured default does not apply.
     None,
@@ -46,38 +46,40 @@ impl ValueFrom {
     }
 
     /// A duration in Go's format, or the time until a timestamp.
-    pub(crate) fn duration(&self, object: &Json, now: Timestamp) -> Result<Said<SignedDuration>, String> {
+    pub(crate) fn duration(&self, object: &Json, now: Timestamp) -> Result<ExpressionResult<SignedDuration>, String> {
         match self {
             Self::Cel(expression) => match evaluate(expression, object)? {
                 Json::String(text) => match duration_of(&text, now) {
-                    Some(duration) => Ok(Said::Value(duration)),
+                    Some(duration) => Ok(ExpressionResult::Value(duration)),
                     None => Err(format!("{text:?} is no duration")),
                 },
                 Json::Number(number) => {
-                    Ok(Said::Value(SignedDuration::from_nanos(number.as_i64().unwrap_or_default())))
+                    Ok(ExpressionResult::Value(SignedDuration::from_nanos(number.as_i64().unwrap_or_default())))
                 }
                 other => Err(format!("gave {other}, which is no duration")),
             },
             Self::Jq(query) => Ok(match first(query, object) {
-                Some(Json::String(text)) if text.is_empty() => Said::None,
-                Some(Json::String(text)) => duration_of(&text, now).map_or(Said::Nothing, Said::Value),
-                _ => Said::Nothing,
+                Some(Json::String(text)) if text.is_empty() => ExpressionResult::None,
+                Some(Json::String(text)) => {
+                    duration_of(&text, now).map_or(ExpressionResult::Nothing, ExpressionResult::Value)
+                }
+                _ => ExpressionResult::Nothing,
             }),
         }
     }
 
     /// An integer.
-    pub(crate) fn number(&self, object: &Json) -> Result<Said<i64>, String> {
+    pub(crate) fn number(&self, object: &Json) -> Result<ExpressionResult<i64>, String> {
         match self {
             Self::Cel(expression) => match evaluate(expression, object)? {
-                Json::Number(number) => Ok(Said::Value(whole(&number))),
-                Json::Bool(value) => Ok(Said::Value(i64::from(value))),
+                Json::Number(number) => Ok(ExpressionResult::Value(whole(&number))),
+                Json::Bool(value) => Ok(ExpressionResult::Value(i64::from(value))),
                 other => Err(format!("gave {other}, which is no number")),
             },
             Self::Jq(query) => Ok(match first(query, object) {
-                Some(Json::String(text)) => text.parse().map_or(Said::None, Said::Value),
-                Some(Json::Number(number)) => Said::Value(whole(&number)),
-                _ => Said::Nothing,
+                Some(Json::String(text)) => text.parse().map_or(ExpressionResult::None, ExpressionResult::Value),
+                Some(Json::Number(number)) => ExpressionResult::Value(whole(&number)),
+                _ => ExpressionResult::Nothing,
             }),
         }
     }

@@ -113,7 +113,7 @@ pub(crate) async fn unless_away<T>(outcome: Result<T, Status>) -> Option<T> {
     }
 }
 
-pub(crate) async fn list(storage: &Storage, query: ListQuery) -> Result<coracle_storage::List, Status> {
+pub(crate) async fn list(storage: &Storage, query: ListQuery) -> Result<coracle_storage::StoredList, Status> {
     storage.list(&things(), &query).await
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn text(event: &WatchEvent<Stored>) -> String {
     }
 }
 
-pub(crate) fn names(list: &coracle_storage::List) -> Vec<String> {
+pub(crate) fn names(list: &coracle_storage::StoredList) -> Vec<String> {
     list.items.iter().map(|stored| stored.object().name().to_owned()).collect()
 }
 

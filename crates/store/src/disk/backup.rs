@@ -9,7 +9,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use crate::disk::chain::{Chain, Floor, Verdict};
+use crate::disk::chain::{Chain, Floor, LogVerdict};
 use crate::disk::file_system::io_error;
 use crate::disk::folder::Folder;
 use crate::disk::frame;
@@ -280,7 +280,7 @@ fn judge(
             }
         });
     }
-    if let Verdict::Damaged(sequence, why) = chain.finish() {
+    if let LogVerdict::Damaged(sequence, why) = chain.finish() {
         return Err(damaged(&format!("record {sequence} is damaged: {why}")));
     }
     match revision {

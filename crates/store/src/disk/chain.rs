@@ -82,7 +82,7 @@ struct Break {
 
 /// How to handle a log.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum LogVerdict {
     /// It ends with this record; later ones, if any, were never acknowledged and must be removed.
     Ends(Link),
     /// Something acknowledged is missing or damaged: which record, and the problem.
@@ -139,23 +139,23 @@ impl Chain {
     }
 
     /// Decides, after all records were taken.
-    pub(crate) fn finish(self) -> Verdict {
+    pub(crate) fn finish(self) -> LogVerdict {
         let end = self.complete.sequence;
         if let Some(Break { sequence, why }) = self.broken
             && sequence <= self.acknowledged.max(self.floor.base.sequence)
         {
-            return Verdict::Damaged(sequence, why);
+            return LogVerdict::Damaged(sequence, why);
         }
         if self.found.count != self.floor.count || self.found.sum != self.floor.sum {
-            return Verdict::Damaged(self.floor.base.sequence, "records before it are missing");
+            return LogVerdict::Damaged(self.floor.base.sequence, "records before it are missing");
         }
         if self.acknowledged > end {
-            return Verdict::Damaged(end + 1, "it was acknowledged and is missing");
+            return LogVerdict::Damaged(end + 1, "it was acknowledged and is missing");
         }
         if self.head_crc.is_some_and(|crc| crc != self.head.crc) {
-            return Verdict::Damaged(self.head.sequence, "it is not the record that the head names");
+            return LogVerdict::Damaged(self.head.sequence, "it is not the record that the head names");
         }
-        Verdict::Ends(self.complete)
+        LogVerdict::Ends(self.complete)
     }
 
     fn break_at(&mut self, sequence: u64, why: &'static str) {
@@ -185,7 +185,7 @@ mod tests {
             .collect()
     }
 
-    fn judge(records: &[(u64, Bytes, u32)], floor: Floor, head: Head) -> (Vec<u64>, Verdict) {
+    fn judge(records: &[(u64, Bytes, u32)], floor: Floor, head: Head) -> (Vec<u64>, LogVerdict) {
         let mut chain = Chain::new(floor, head);
         let mut visited = Vec::new();
         for (sequence, bytes, _) in records {
@@ -204,14 +204,14 @@ mod tests {
         let records = log(8);
         let (visited, verdict) = judge(&records[..7], Floor::NONE, head(&records, 6));
         assert_eq!(visited, [1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(verdict, Verdict::Ends(Link { sequence: 7, crc: records[6].2 }));
+        assert_eq!(verdict, LogVerdict::Ends(Link { sequence: 7, crc: records[6].2 }));
     }
 
     #[test]
     fn a_log_that_ends_before_its_head_is_damaged() {
         let records = log(8);
         let (_, verdict) = judge(&records[..5], Floor::NONE, head(&records, 6));
-        assert_eq!(verdict, Verdict::Damaged(6, "it was acknowledged and is missing"));
+        assert_eq!(verdict, LogVerdict::Damaged(6, "it was acknowledged and is missing"));
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         let mut records = log(8);
         records.remove(4);
         let (_, verdict) = judge(&records, Floor::NONE, Head::default());
-        assert_eq!(verdict, Verdict::Damaged(5, "it is missing"));
+        assert_eq!(verdict, LogVerdict::Damaged(5, "it is missing"));
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         let mut records = log(9);
         let end = Link { sequence: 7, crc: records[6].2 };
         records.remove(7);
-        assert_eq!(judge(&records, Floor::NONE, head(&records, 6)), ((1..=7).collect(), Verdict::Ends(end)));
+        assert_eq!(judge(&records, Floor::NONE, head(&records, 6)), ((1..=7).collect(), LogVerdict::Ends(end)));
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
         for lost in [0, 1, 2] {
             records = whole.clone();
             records.remove(lost);
-            assert!(matches!(judge(&records, floor, head).1, Verdict::Damaged(..)));
+            assert!(matches!(judge(&records, floor, head).1, LogVerdict::Damaged(..)));
         }
     }
 
@@ -260,8 +260,8 @@ mod tests {
             records.retain(|(sequence, ..)| !lost.contains(sequence));
             let (visited, verdict) = judge(&records, Floor::NONE, head(&whole, headed));
             if lost.iter().any(|sequence| *sequence <= headed) {
-                prop_assert!(matches!(verdict, Verdict::Damaged(..)));
-            } else if let Verdict::Ends(link) = verdict {
+                prop_assert!(matches!(verdict, LogVerdict::Damaged(..)));
+            } else if let LogVerdict::Ends(link) = verdict {
                 prop_assert_eq!(visited, (1..=link.sequence).collect::<Vec<_>>());
                 prop_assert!(link.sequence >= headed);
             }

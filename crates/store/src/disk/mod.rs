@@ -5,7 +5,7 @@
 //! open:  sled --frame--> Chain (is anything acknowledged missing?) --> Record --> the engine's maps
 //! ```
 //! Start at [`Disk`]; [`check`], [`backup`], [`restore`] and [`defragment`] work on a folder that is not in use.
-//! [`check_backup`] reads only a backup; [`Live`] makes a backup of a running store.
+//! [`check_backup`] reads only a backup; [`LiveData`] makes a backup of a running store.
 
 mod backup;
 mod chain;
@@ -13,14 +13,14 @@ mod file_system;
 mod folder;
 mod frame;
 mod head;
-mod live;
+mod live_data;
 mod sled_log;
 
 use std::path::Path;
 
 pub use backup::{Report, backup, check, check_backup, defragment, restore};
 pub use folder::private_folder;
-pub use live::Live;
+pub use live_data::LiveData;
 
 use crate::disk::chain::Link;
 use crate::disk::file_system::io_error;

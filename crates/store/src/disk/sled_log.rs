@@ -21,7 +21,7 @@ use bytes::{Buf, BufMut, Bytes};
 use sled::{Batch, Db, IVec, Tree};
 
 use crate::Error;
-use crate::disk::chain::{Chain, Floor, Link, Verdict};
+use crate::disk::chain::{Chain, Floor, Link, LogVerdict};
 use crate::disk::file_system::{io_error, sync_folder};
 use crate::disk::frame;
 use crate::disk::head::Head;
@@ -168,8 +168,8 @@ impl SledLog {
         let mut chain = Chain::new(self.floor, head);
         self.each_frame(&mut |sequence, bytes| chain.take(sequence, frame::decode(bytes), visit))?;
         match chain.finish() {
-            Verdict::Ends(link) => Ok(link),
-            Verdict::Damaged(sequence, why) => Err(Error::Corrupt(format!(
+            LogVerdict::Ends(link) => Ok(link),
+            LogVerdict::Damaged(sequence, why) => Err(Error::Corrupt(format!(
                 "{}: record {sequence} is damaged: {why}. The store is not opened, because data that was acknowledged \
                  would be lost silently. Restore a backup into another folder (`coracle store restore`)",
                 self.path.display()

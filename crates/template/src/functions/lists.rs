@@ -1,6 +1,6 @@
 //! Lists. In sprig: `list.go`.
 
-use super::{Call, Function, items};
+use super::{CallArguments, Function, items};
 use crate::compare::equal;
 use crate::number::whole;
 use crate::show::shown;
@@ -82,7 +82,7 @@ fn same(one: &Value<'_>, other: &Value<'_>) -> bool {
     equal(one, other).unwrap_or_else(|_| one.to_json() == other.to_json())
 }
 
-fn part<'d>(call: Call<'d>, make: impl Fn(Vec<Value<'d>>) -> Value<'d>) -> Result<Value<'d>, String> {
+fn part<'d>(call: CallArguments<'d>, make: impl Fn(Vec<Value<'d>>) -> Value<'d>) -> Result<Value<'d>, String> {
     let [list] = call.exactly()?;
     items(&list).map(make)
 }

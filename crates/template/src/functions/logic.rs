@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Call, Function, count, text};
+use super::{CallArguments, Function, count, text};
 use crate::compare::{equal, order};
 use crate::format::printf;
 use crate::show::shown;
@@ -50,7 +50,7 @@ pub(super) fn is_empty(value: &Value<'_>) -> bool {
     !value.is_true()
 }
 
-fn is_one_of<'d>(call: Call<'d>, wanted: bool) -> Result<Value<'d>, String> {
+fn is_one_of<'d>(call: CallArguments<'d>, wanted: bool) -> Result<Value<'d>, String> {
     let ([one], others) = call.at_least()?;
     if others.is_empty() {
         return Err("missing argument for comparison".to_owned());
@@ -63,19 +63,19 @@ fn is_one_of<'d>(call: Call<'d>, wanted: bool) -> Result<Value<'d>, String> {
     Ok(Value::Bool(!wanted))
 }
 
-fn ordered<'d>(call: Call<'d>, wanted: &[Ordering]) -> Result<Value<'d>, String> {
+fn ordered<'d>(call: CallArguments<'d>, wanted: &[Ordering]) -> Result<Value<'d>, String> {
     let [one, other] = call.exactly()?;
     order(&one, &other).map(|ordering| Value::Bool(wanted.contains(&ordering)))
 }
 
 #[expect(clippy::cast_possible_wrap, reason = "no length is so large")]
-fn len(call: Call<'_>) -> Result<Value<'_>, String> {
+fn len(call: CallArguments<'_>) -> Result<Value<'_>, String> {
     let [value] = call.exactly()?;
     let length = value.len().ok_or_else(|| format!("len of type {}", value.type_name()))?;
     Ok(Value::Int(length as i64))
 }
 
-fn index(call: Call<'_>) -> Result<Value<'_>, String> {
+fn index(call: CallArguments<'_>) -> Result<Value<'_>, String> {
     let ([mut value], places) = call.at_least()?;
     if value.is_nil() {
         return Err("index of untyped nil".to_owned());
@@ -106,7 +106,7 @@ fn index(call: Call<'_>) -> Result<Value<'_>, String> {
     Ok(if let Value::Null = value { Value::Missing } else { value })
 }
 
-fn slice(call: Call<'_>) -> Result<Value<'_>, String> {
+fn slice(call: CallArguments<'_>) -> Result<Value<'_>, String> {
     let ([value], places) = call.at_least()?;
     let length = value.len().ok_or_else(|| format!("can't slice item of type {}", value.type_name()))?;
     let from = places.first().map_or(Ok(0), count)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Call, Function, text};
+use super::{CallArguments, Function, text};
 use crate::show::shown;
 use crate::value::{DEEPEST, MOST_PARTS, Value};
 
@@ -114,14 +114,14 @@ fn holds<'d>(value: &Value<'d>, map: &Value<'d>) -> bool {
     false
 }
 
-fn chosen<'d>(call: Call<'d>, wanted: bool) -> Result<Value<'d>, String> {
+fn chosen<'d>(call: CallArguments<'d>, wanted: bool) -> Result<Value<'d>, String> {
     let ([map], keys) = call.at_least()?;
     let keys: Vec<String> = keys.iter().map(shown).collect();
     let fields = fields(&map)?.into_iter().filter(|(key, _)| keys.contains(key) == wanted);
     Ok(Value::map(fields.collect()))
 }
 
-fn merge<'d>(call: Call<'d>, overwrites: bool) -> Result<Value<'d>, String> {
+fn merge<'d>(call: CallArguments<'d>, overwrites: bool) -> Result<Value<'d>, String> {
     let ([into], others) = call.at_least()?;
     let mut merged = fields(&into)?;
     for other in &others {

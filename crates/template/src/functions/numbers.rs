@@ -1,6 +1,6 @@
 //! Numbers. In sprig: `numeric.go`.
 
-use super::{Call, Function, text};
+use super::{CallArguments, Function, text};
 use crate::number::{real, whole, whole_of};
 use crate::value::Value;
 
@@ -43,17 +43,17 @@ fn by_zero() -> Result<i64, String> {
     Err("integer divide by zero".to_owned())
 }
 
-fn two<'d>(call: Call<'d>, make: impl Fn(i64, i64) -> Result<i64, String>) -> Result<Value<'d>, String> {
+fn two<'d>(call: CallArguments<'d>, make: impl Fn(i64, i64) -> Result<i64, String>) -> Result<Value<'d>, String> {
     let [one, other] = call.exactly()?;
     make(whole(&one), whole(&other)).map(Value::Int)
 }
 
-fn fold<'d>(call: Call<'d>, make: impl Fn(i64, i64) -> Result<i64, String>) -> Result<Value<'d>, String> {
+fn fold<'d>(call: CallArguments<'d>, make: impl Fn(i64, i64) -> Result<i64, String>) -> Result<Value<'d>, String> {
     let ([first], others) = call.at_least()?;
     others.iter().try_fold(whole(&first), |one, other| make(one, whole(other))).map(Value::Int)
 }
 
-fn real_fold<'d>(call: Call<'d>, make: impl Fn(f64, f64) -> f64) -> Result<Value<'d>, String> {
+fn real_fold<'d>(call: CallArguments<'d>, make: impl Fn(f64, f64) -> f64) -> Result<Value<'d>, String> {
     let ([first], others) = call.at_least()?;
     Ok(Value::Float(others.iter().fold(real(&first), |one, other| make(one, real(other)))))
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use coracle_meta::go_quote;
 use regex::Regex;
 
-use super::{Call, Function, count, items, text};
+use super::{CallArguments, Function, count, items, text};
 use crate::number::whole;
 use crate::show::{LONGEST, shown};
 use crate::value::Value;
@@ -111,17 +111,17 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("kebabcase", |call| one(call, |text| divided(text, '-'))),
 ];
 
-fn one<'d>(call: Call<'d>, make: impl Fn(&str) -> String) -> Result<Value<'d>, String> {
+fn one<'d>(call: CallArguments<'d>, make: impl Fn(&str) -> String) -> Result<Value<'d>, String> {
     let [of] = call.exactly()?;
     Ok(Value::text(make(&text(&of)?)))
 }
 
-fn two<'d>(call: Call<'d>, make: impl Fn(&str, &str) -> String) -> Result<Value<'d>, String> {
+fn two<'d>(call: CallArguments<'d>, make: impl Fn(&str, &str) -> String) -> Result<Value<'d>, String> {
     let [by, of] = call.exactly()?;
     Ok(Value::text(make(&text(&by)?, &text(&of)?)))
 }
 
-fn test<'d>(call: Call<'d>, holds: impl Fn(&str, &str) -> bool) -> Result<Value<'d>, String> {
+fn test<'d>(call: CallArguments<'d>, holds: impl Fn(&str, &str) -> bool) -> Result<Value<'d>, String> {
     let [by, of] = call.exactly()?;
     Ok(Value::Bool(holds(&text(&by)?, &text(&of)?)))
 }
@@ -137,7 +137,7 @@ fn starts(text: &str, make: impl Fn(&char) -> char) -> String {
     changed.collect()
 }
 
-fn indent<'d>(call: Call<'d>, before: &str) -> Result<Value<'d>, String> {
+fn indent<'d>(call: CallArguments<'d>, before: &str) -> Result<Value<'d>, String> {
     let [spaces, of] = call.exactly()?;
     let (pad, of) = (" ".repeat(count(&spaces)?), text(&of)?);
     limited(pad.len().saturating_mul(of.matches('\n').count() + 1) + of.len())?;

@@ -42,18 +42,18 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// A page to be served.
 #[derive(Clone)]
-pub struct Site {
+pub struct ServedPage {
     page: String,
     live: Option<Followed>,
 }
 
-impl fmt::Debug for Site {
+impl fmt::Debug for ServedPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Site").field("live", &self.live).finish_non_exhaustive()
+        f.debug_struct("ServedPage").field("live", &self.live).finish_non_exhaustive()
     }
 }
 
-impl Site {
+impl ServedPage {
     /// The page of a completed run; `cut` says where its file was truncated.
     pub fn of_run(events: &Events, cut: Option<&str>) -> Self {
         Self { page: html::render(events, cut), live: None }
@@ -109,7 +109,7 @@ impl Site {
     }
 }
 
-fn answer(site: &Site, guard: &Guard, request: &Request) -> Response {
+fn answer(site: &ServedPage, guard: &Guard, request: &Request) -> Response {
     let Some(path) = guard.admitted(request.uri(), request.headers()) else {
         return StatusCode::FORBIDDEN.into_response();
     };

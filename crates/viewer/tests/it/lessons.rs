@@ -5,7 +5,7 @@ use std::io::Read;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use coracle_journal::{Detail, EntryId, Events, Header, Recorder, Stage};
-use coracle_viewer::{Answer, Caption, Contrast, Lesson, Refuted, data, lesson_page};
+use coracle_viewer::{Caption, Contrast, Lesson, LessonAnswer, Refuted, data, lesson_page};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn the_page_of_a_lesson_holds_what_it_says_and_both_of_its_runs() {
         name: "a".to_owned(),
         title: text.clone(),
         question: "Why?".to_owned(),
-        answers: vec![Answer { text: text.clone(), right: true, why: "so".to_owned() }],
+        answers: vec![LessonAnswer { text: text.clone(), right: true, why: "so".to_owned() }],
         note: String::new(),
         captions: vec![caption.clone()],
         contrast: Contrast {

@@ -3,22 +3,22 @@
 use std::net::SocketAddr;
 
 use coracle_journal::{Detail, Entry, EntryId, Events, Header, Recorder, Stage};
-use coracle_viewer::serve::{Secret, Site};
+use coracle_viewer::serve::{Secret, ServedPage};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 const SECRET: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75e";
 
-async fn served(site: Site) -> SocketAddr {
+async fn served(site: ServedPage) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(site.serve(listener, Secret::new(SECRET.to_owned())));
     address
 }
 
-fn cluster(recorder: &Recorder) -> Site {
-    Site::of_cluster(recorder.clone(), header(), EntryId(1))
+fn cluster(recorder: &Recorder) -> ServedPage {
+    ServedPage::of_cluster(recorder.clone(), header(), EntryId(1))
 }
 
 fn header() -> Header {
@@ -218,7 +218,7 @@ async fn the_page_of_a_run_that_is_over_holds_it_and_asks_for_nothing() {
     let recorder = Recorder::ring(10);
     say(&recorder, "web-1");
     let events = Events { header: header(), entries: recorder.entries(EntryId(0)) };
-    let address = served(Site::of_run(&events, None)).await;
+    let address = served(ServedPage::of_run(&events, None)).await;
     let own = [format!("host: {address}")];
     let page = ask(address, &format!("GET /{SECRET}/"), &own).await;
     assert!(!page.contains("connect-src") && !page.contains("data-events"));

@@ -7,7 +7,7 @@ use coracle_kubelet_api::{DriversStore, NodeService, VolumeContext};
 use coracle_meta::{ObjectKey, Quantity, Resource};
 
 use crate::lookup::plugins::{Plugin, absent, persistent};
-use crate::world::spec::{CsiVolume, Driver, PodUid, Source, UniqueName, VolumeSpec};
+use crate::world::spec::{CsiVolume, Driver, PodUid, UniqueName, VolumeSource, VolumeSpec};
 
 const PROTECTION: &str = "kubernetes.io/pvc-protection";
 const STORAGE: &str = "storage";
@@ -119,7 +119,7 @@ fn spec(
             }
             Plugin::Host(plugin) => {
                 let unique_name = unique(format!("{plugin}/{uid}-{name}"));
-                Ok(VolumeSpec { name, unique_name, source: Source::Host })
+                Ok(VolumeSpec { name, unique_name, source: VolumeSource::Host })
             }
             Plugin::Absent(sort) => Err(absent(sort)),
             _ => Err(absent("unknown")),
@@ -140,7 +140,7 @@ fn spec(
         growth: growth(claim, volume),
     };
     let unique_name = unique(format!("kubernetes.io/csi/{}^{}", source.driver, source.volume_handle));
-    Ok(VolumeSpec { name, unique_name, source: Source::Csi(Box::new(csi)) })
+    Ok(VolumeSpec { name, unique_name, source: VolumeSource::Csi(Box::new(csi)) })
 }
 
 /// The annotations that set the driver's behaviour: those of the claim take precedence.

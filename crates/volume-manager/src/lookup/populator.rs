@@ -7,12 +7,12 @@ use coracle_kubelet_api::DriversStore;
 
 use crate::lookup::claimed::claimed;
 use crate::lookup::plugins::{Plugin, absent, plugin};
-use crate::world::spec::{Driver, PodUid, Source, UniqueName, VolumeSpec};
+use crate::world::spec::{Driver, PodUid, UniqueName, VolumeSource, VolumeSpec};
 
 /// The volumes of a pod: the specs that were found by their names in the pod, and the names whose spec could not be
 /// found, with the reason.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct PodVolumes {
     pub(crate) volumes: Vec<(String, Arc<VolumeSpec>)>,
     pub(crate) failures: Vec<(String, String)>,
 }
@@ -44,9 +44,9 @@ pub(crate) async fn populate(
     node: Option<&Node>,
     pod: &Pod,
     uid: &PodUid,
-) -> Found {
+) -> PodVolumes {
     let expected = expected(pod);
-    let mut found = Found::default();
+    let mut found = PodVolumes::default();
     for volume in pod.spec.volumes.iter().filter(|volume| expected.contains(volume.name.as_str())) {
         let spec = match plugin(volume) {
             Plugin::Claim => claimed(client, drivers, node, pod, uid, volume).await,
@@ -65,14 +65,14 @@ fn own(plugin: Plugin, drivers: &DriversStore, pod: &Pod, uid: &PodUid, volume: 
     let name = volume.name.clone();
     let unique_name = |plugin: &str| UniqueName(format!("{plugin}/{uid}-{name}").into());
     match plugin {
-        Plugin::Local(plugin) => Ok(VolumeSpec { unique_name: unique_name(plugin), name, source: Source::Local }),
-        Plugin::Host(plugin) => Ok(VolumeSpec { unique_name: unique_name(plugin), name, source: Source::Host }),
+        Plugin::Local(plugin) => Ok(VolumeSpec { unique_name: unique_name(plugin), name, source: VolumeSource::Local }),
+        Plugin::Host(plugin) => Ok(VolumeSpec { unique_name: unique_name(plugin), name, source: VolumeSource::Host }),
         Plugin::Inline => {
             let driver = volume.csi.as_ref().map(|source| source.driver.clone()).unwrap_or_default();
             let service = drivers.get(&driver);
             let annotations = service.map(|service| service.volume_context(&pod.metadata.annotations));
             let driver = Driver { name: driver, annotations: annotations.unwrap_or_default() };
-            Ok(VolumeSpec { unique_name: unique_name("kubernetes.io/csi"), name, source: Source::Inline(driver) })
+            Ok(VolumeSpec { unique_name: unique_name("kubernetes.io/csi"), name, source: VolumeSource::Inline(driver) })
         }
         Plugin::Absent(sort) => Err(format!("failed to mount volume {name:?}: {}", absent(sort))),
         Plugin::Claim => Err(format!("volume {name:?} has no claim")),

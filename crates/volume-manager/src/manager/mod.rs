@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::in_use::{in_use, report};
-use crate::lookup::populator::{Found, has_claims, populate};
+use crate::lookup::populator::{PodVolumes, has_claims, populate};
 use crate::node_context::{NodeContext, Progress, VolumeGoal};
 use crate::operation::executor::Turn;
 use crate::operation::operations::perform;
-use crate::reconciler::{Operation, Work, reconcile};
-use crate::state::{State, uid_of};
+use crate::reconciler::{VolumeOperation, Work, reconcile};
+use crate::state::{VolumeManagerState, uid_of};
 use crate::world::disk::Disk;
 
 /// How often the claims of a running pod are read: a node does not watch claims. In Kubernetes: `SyncFrequency`.
@@ -29,14 +29,18 @@ const BUSY: Duration = Duration::from_millis(10);
 pub struct VolumeManager {
     pub(crate) disk: Arc<Disk>,
     pub(crate) term: u64,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<VolumeManagerState>,
 }
 
 impl VolumeManager {
     /// Reads what is mounted on the machine when a kubelet starts. In Kubernetes: reconstruction.
     pub fn begin(disk: &Arc<Disk>) -> Self {
         let (term, actual) = disk.reconstruct();
-        Self { disk: disk.clone(), term, state: Mutex::new(State { actual, ..State::default() }) }
+        Self {
+            disk: disk.clone(),
+            term,
+            state: Mutex::new(VolumeManagerState { actual, ..VolumeManagerState::default() }),
+        }
     }
 
     /// Ends it with its kubelet: results of running operations are ignored.
@@ -157,7 +161,7 @@ impl VolumeManager {
         }
         let Some((pod, uid)) = wanted else { return false };
         let node = context.nodes.get(&ObjectKey::cluster(context.node));
-        let Found { mut volumes, mut failures } =
+        let PodVolumes { mut volumes, mut failures } =
             populate(context.client(), context.drivers, node.as_deref(), pod, &uid).await;
         let state = &mut *self.state.lock();
         // A volume that was found before stays known while it cannot be read.
@@ -211,7 +215,7 @@ impl VolumeManager {
             Turn::Ended(work, outcome) => (work, outcome),
             Turn::Begin => {
                 let begun = Begun { manager: self, work: &work };
-                if work.operation == Operation::VerifyControllerAttachedVolume {
+                if work.operation == VolumeOperation::VerifyControllerAttachedVolume {
                     // Registered before the node's status is read, so that no later change is missed.
                     self.state.lock().waiting.insert(key.clone());
                 }

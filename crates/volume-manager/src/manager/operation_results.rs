@@ -13,9 +13,9 @@ use crate::lookup::populator::has_claims;
 use crate::manager::VolumeManager;
 use crate::node_context::NodeContext;
 use crate::operation::expansion;
-use crate::operation::outcome::Outcome;
-use crate::reconciler::{Operation, Work};
-use crate::state::{State, uid_of};
+use crate::operation::outcome::OperationOutcome;
+use crate::reconciler::{VolumeOperation, Work};
+use crate::state::{VolumeManagerState, uid_of};
 use crate::world::actual_state::Mount;
 use crate::world::spec::VolumeSpec;
 
@@ -27,16 +27,16 @@ impl VolumeManager {
         key: &ObjectKey,
         pod: Option<&Pod>,
         work: &Work,
-        outcome: Outcome,
+        outcome: OperationOutcome,
     ) -> Result<bool, ReconcileError> {
         let now = Instant::now();
         if !self.disk.is_at(self.term) {
             return Ok(false);
         }
         let why = match outcome {
-            Outcome::Waits => return Ok(false),
-            Outcome::Done => None,
-            Outcome::Failed { why, has_event } => Some((why, has_event)),
+            OperationOutcome::Waits => return Ok(false),
+            OperationOutcome::Done => None,
+            OperationOutcome::Failed { why, has_event } => Some((why, has_event)),
         };
         let word = work.operation.word();
         self.note(context, key, word, &work.spec, why.as_ref().map(|(why, _)| why.as_str()));
@@ -45,19 +45,19 @@ impl VolumeManager {
             self.fail(context, pod, work, why, has_event);
             return Ok(true);
         }
-        if work.operation == Operation::ExpandVolume {
+        if work.operation == VolumeOperation::ExpandVolume {
             self.expanded(context, pod, &work.spec).await?;
         }
         let uid = work.pod.clone();
         let state = &mut *self.state.lock();
         let actual = &mut state.actual;
         match (work.operation, &uid) {
-            (Operation::VerifyControllerAttachedVolume, _) => actual.mark_attached(&work.spec),
-            (Operation::MountDevice, _) => actual.mark_device(&work.spec, Some(Mount::Mounted)),
-            (Operation::UnmountDevice, _) => actual.mark_device(&work.spec, None),
-            (Operation::MountVolume, Some(uid)) => actual.mark_mounted(&work.spec, uid, key, Mount::Mounted),
-            (Operation::UnmountVolume, Some(uid)) => actual.mark_unmounted(&work.spec.unique_name, uid),
-            (Operation::MarkVolumeAsDetached, _) => actual.mark_detached(&work.spec.unique_name),
+            (VolumeOperation::VerifyControllerAttachedVolume, _) => actual.mark_attached(&work.spec),
+            (VolumeOperation::MountDevice, _) => actual.mark_device(&work.spec, Some(Mount::Mounted)),
+            (VolumeOperation::UnmountDevice, _) => actual.mark_device(&work.spec, None),
+            (VolumeOperation::MountVolume, Some(uid)) => actual.mark_mounted(&work.spec, uid, key, Mount::Mounted),
+            (VolumeOperation::UnmountVolume, Some(uid)) => actual.mark_unmounted(&work.spec.unique_name, uid),
+            (VolumeOperation::MarkVolumeAsDetached, _) => actual.mark_detached(&work.spec.unique_name),
             _ => {}
         }
         self.write(state, &work.spec);
@@ -68,8 +68,8 @@ impl VolumeManager {
         let state = &mut *self.state.lock();
         // A failed call may have had its effect.
         match (work.operation, &work.pod, pod) {
-            (Operation::MountDevice, ..) => state.actual.mark_device(&work.spec, Some(Mount::Uncertain)),
-            (Operation::MountVolume, Some(uid), Some(pod)) if work.spec.driver().is_some() => {
+            (VolumeOperation::MountDevice, ..) => state.actual.mark_device(&work.spec, Some(Mount::Uncertain)),
+            (VolumeOperation::MountVolume, Some(uid), Some(pod)) if work.spec.driver().is_some() => {
                 let key = coracle_meta::Resource::key(pod);
                 state.actual.mark_mounted(&work.spec, uid, &key, Mount::Uncertain);
             }
@@ -81,12 +81,12 @@ impl VolumeManager {
                 state.looks.insert(uid_of(pod), Instant::now());
             }
             let reason = match work.operation {
-                Operation::ExpandVolume => "VolumeResizeFailed",
+                VolumeOperation::ExpandVolume => "VolumeResizeFailed",
                 _ if work.spec.csi().is_some_and(|volume| volume.is_block) => "FailedMapVolume",
                 _ => "FailedMount",
             };
             // A failed unmount has no event; Kubernetes only logs it, too.
-            let is_undone = matches!(work.operation, Operation::UnmountVolume | Operation::UnmountDevice);
+            let is_undone = matches!(work.operation, VolumeOperation::UnmountVolume | VolumeOperation::UnmountDevice);
             if has_event && !is_undone {
                 context.events.in_pass(context.pass).event(pod, EventType::Warning, reason, why);
             }
@@ -112,14 +112,14 @@ impl VolumeManager {
             events.event(&claim, EventType::Normal, "FileSystemResizeSuccessful", message);
         }
         let mut grown = VolumeSpec::clone(spec);
-        if let crate::world::spec::Source::Csi(volume) = &mut grown.source {
+        if let crate::world::spec::VolumeSource::Csi(volume) = &mut grown.source {
             volume.growth = None;
         }
         self.state.lock().desired.learn(&Arc::new(grown));
         Ok(())
     }
 
-    fn write(&self, state: &State, spec: &Arc<VolumeSpec>) {
+    fn write(&self, state: &VolumeManagerState, spec: &Arc<VolumeSpec>) {
         let volume = state.actual.volume(&spec.unique_name);
         let is_staged = volume.is_some_and(|volume| volume.device.is_some());
         let pods = volume.map(|volume| volume.pods.iter().map(|(uid, (key, _))| (uid.clone(), key.clone())).collect());

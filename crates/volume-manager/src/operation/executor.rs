@@ -4,7 +4,7 @@ use coracle_ambient::TimeShift;
 use tokio::time::Instant;
 
 use crate::operation::backoff::Backoff;
-use crate::operation::outcome::{Outcome, Performed};
+use crate::operation::outcome::{OperationOutcome, Performed};
 use crate::reconciler::Work;
 use crate::world::spec::{PodUid, UniqueName};
 
@@ -26,7 +26,7 @@ enum Running {
     /// Its result is being determined.
     Begun,
     /// It takes until then.
-    Until(Instant, Box<Work>, Outcome),
+    Until(Instant, Box<Work>, OperationOutcome),
 }
 
 /// What to do about a piece of work now.
@@ -35,7 +35,7 @@ pub(crate) enum Turn {
     /// Start it.
     Begin,
     /// It has ended with this outcome. It may be other work on the same volume.
-    Ended(Work, Outcome),
+    Ended(Work, OperationOutcome),
     /// Wait until then.
     NotBefore(Instant),
     /// Another worker starts an operation on the volume at this moment.
@@ -66,7 +66,7 @@ impl OperationExecutor {
     }
 
     /// Records what started work does; returns the outcome if it takes no time.
-    pub(crate) fn performs(&mut self, work: &Work, performed: Performed, now: Instant) -> Option<Outcome> {
+    pub(crate) fn performs(&mut self, work: &Work, performed: Performed, now: Instant) -> Option<OperationOutcome> {
         let key = key(work);
         self.running.remove(&key);
         if performed.takes.is_zero() {

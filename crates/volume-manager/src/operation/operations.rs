@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 
 use crate::node_context::NodeContext;
 use crate::operation::expansion;
-use crate::operation::outcome::{Outcome, Performed};
-use crate::reconciler::{Operation, Work};
+use crate::operation::outcome::{OperationOutcome, Performed};
+use crate::reconciler::{VolumeOperation, Work};
 use crate::world::spec::{CsiVolume, Driver, VolumeSpec};
 
 /// How long a call on the node may take. In Kubernetes: `csiTimeout`.
@@ -30,26 +30,26 @@ pub(crate) async fn perform(
 ) -> Result<Performed, ReconcileError> {
     let spec = work.spec.as_ref();
     Ok(match work.operation {
-        Operation::VerifyControllerAttachedVolume => Performed::at_once(verify(context, spec).await?),
-        Operation::MountDevice => mount_device(context, spec).await,
-        Operation::MountVolume => mount(context, pod, spec).await,
-        Operation::ExpandVolume => expand(context, spec).await?,
-        Operation::UnmountVolume => {
+        VolumeOperation::VerifyControllerAttachedVolume => Performed::at_once(verify(context, spec).await?),
+        VolumeOperation::MountDevice => mount_device(context, spec).await,
+        VolumeOperation::MountVolume => mount(context, pod, spec).await,
+        VolumeOperation::ExpandVolume => expand(context, spec).await?,
+        VolumeOperation::UnmountVolume => {
             let failed = |why: &str| format!("UnmountVolume.TearDown failed for volume {:?} : {why}", spec.name);
             called(context, spec, NodeCall::NodeUnpublishVolume, &failed).await
         }
-        Operation::UnmountDevice => {
+        VolumeOperation::UnmountDevice => {
             let failed = |why: &str| format!("UnmountDevice failed for volume {:?} : {why}", spec.name);
             called(context, spec, NodeCall::NodeUnstageVolume, &failed).await
         }
-        Operation::MarkVolumeAsDetached => Performed::at_once(Outcome::Done),
+        VolumeOperation::MarkVolumeAsDetached => Performed::at_once(OperationOutcome::Done),
     })
 }
 
 /// Whether the volume is attached to this node. The node's status must show it as attached and as in use.
-async fn verify(context: &NodeContext<'_>, spec: &VolumeSpec) -> Result<Outcome, ReconcileError> {
+async fn verify(context: &NodeContext<'_>, spec: &VolumeSpec) -> Result<OperationOutcome, ReconcileError> {
     if !spec.is_attachable() {
-        return Ok(Outcome::Done);
+        return Ok(OperationOutcome::Done);
     }
     let key = ObjectKey::cluster(context.node);
     let is_attached = |node: &Node| {
@@ -59,14 +59,14 @@ async fn verify(context: &NodeContext<'_>, spec: &VolumeSpec) -> Result<Outcome,
     };
     // A request is only needed if the cache shows the volume as attached; the cache may be stale.
     if context.nodes.get(&key).is_none_or(|node| !is_attached(&node)) {
-        return Ok(Outcome::Waits);
+        return Ok(OperationOutcome::Waits);
     }
     let node = Api::<Node>::of(context.client()).get(&key).await?;
-    Ok(if is_attached(&node) { Outcome::Done } else { Outcome::Waits })
+    Ok(if is_attached(&node) { OperationOutcome::Done } else { OperationOutcome::Waits })
 }
 
 async fn mount_device(context: &NodeContext<'_>, spec: &VolumeSpec) -> Performed {
-    let Some(volume) = spec.csi() else { return Performed::at_once(Outcome::Done) };
+    let Some(volume) = spec.csi() else { return Performed::at_once(OperationOutcome::Done) };
     let name = &spec.name;
     if !volume.is_reachable {
         let why = "no matching NodeSelectorTerms";
@@ -122,7 +122,7 @@ async fn mount(context: &NodeContext<'_>, pod: Option<&Pod>, spec: &VolumeSpec) 
     if let Some(why) = volume.and_then(context.lacks) {
         return Performed::failed(failed(&why));
     }
-    let Some(driver) = spec.driver() else { return Performed::at_once(Outcome::Done) };
+    let Some(driver) = spec.driver() else { return Performed::at_once(OperationOutcome::Done) };
     if let Some(why) = unregistered(context, driver, "mounter.SetUpAt failed to get CSI client") {
         return Performed::failed(failed(&why));
     }
@@ -130,9 +130,9 @@ async fn mount(context: &NodeContext<'_>, pod: Option<&Pod>, spec: &VolumeSpec) 
 }
 
 async fn expand(context: &NodeContext<'_>, spec: &VolumeSpec) -> Result<Performed, ReconcileError> {
-    let Some(volume) = spec.csi() else { return Ok(Performed::at_once(Outcome::Done)) };
+    let Some(volume) = spec.csi() else { return Ok(Performed::at_once(OperationOutcome::Done)) };
     if expansion::begin(context.pass, &volume.claim).await?.is_none() {
-        return Ok(Performed::at_once(Outcome::Done));
+        return Ok(Performed::at_once(OperationOutcome::Done));
     }
     let failed = |why: &str| format!("NodeExpandVolume.NodeExpandVolume failed for volume {:?} : {why}", spec.name);
     Ok(called(context, spec, NodeCall::NodeExpandVolume, failed).await)
@@ -154,8 +154,8 @@ async fn called(
     call: NodeCall,
     failed: impl Fn(&str) -> String + Sync,
 ) -> Performed {
-    let Some(driver) = spec.driver() else { return Performed::at_once(Outcome::Done) };
-    let Some(service) = context.drivers.get(&driver.name) else { return Performed::at_once(Outcome::Done) };
+    let Some(driver) = spec.driver() else { return Performed::at_once(OperationOutcome::Done) };
+    let Some(service) = context.drivers.get(&driver.name) else { return Performed::at_once(OperationOutcome::Done) };
     // The spec of a volume that is being unmounted is not refreshed, and its annotations may have changed since.
     let leaves = matches!(call, NodeCall::NodeUnpublishVolume | NodeCall::NodeUnstageVolume);
     let annotations = match spec.csi().filter(|_| leaves && !driver.annotations.is_empty()) {
@@ -165,14 +165,14 @@ async fn called(
         None => driver.annotations.clone(),
     };
     let result = service.call(call, &annotations);
-    let ends = |why: &str| Outcome::Failed { why: failed(why), has_event: true };
+    let ends = |why: &str| OperationOutcome::Failed { why: failed(why), has_event: true };
     match result.end {
         CallEnd::Hangs => Performed {
             takes: CALL_TIMEOUT,
             ends: ends("rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
         },
         CallEnd::Fails(why) => Performed { takes: result.takes, ends: ends(&why) },
-        CallEnd::Succeeds => Performed { takes: result.takes, ends: Outcome::Done },
+        CallEnd::Succeeds => Performed { takes: result.takes, ends: OperationOutcome::Done },
     }
 }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 /// The outcome of an operation, known when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum OperationOutcome {
     /// It succeeded.
     Done,
     /// It waits for another component, whose change enqueues the pod.
@@ -15,15 +15,15 @@ pub(crate) enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Performed {
     pub(crate) takes: Duration,
-    pub(crate) ends: Outcome,
+    pub(crate) ends: OperationOutcome,
 }
 
 impl Performed {
-    pub(crate) fn at_once(ends: Outcome) -> Self {
+    pub(crate) fn at_once(ends: OperationOutcome) -> Self {
         Self { takes: Duration::ZERO, ends }
     }
 
     pub(crate) fn failed(why: String) -> Self {
-        Self::at_once(Outcome::Failed { why, has_event: true })
+        Self::at_once(OperationOutcome::Failed { why, has_event: true })
     }
 }

@@ -27,12 +27,12 @@ pub(crate) struct VolumeSpec {
     /// Its name in messages: that of the PersistentVolume, or of the volume in the pod.
     pub(crate) name: String,
     pub(crate) unique_name: UniqueName,
-    pub(crate) source: Source,
+    pub(crate) source: VolumeSource,
 }
 
 /// The source of a volume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Source {
+pub(crate) enum VolumeSource {
     /// The node creates it from the pod and the objects that the pod refers to.
     Local,
     /// It is on the node's image store or disk, which are empty.
@@ -76,26 +76,26 @@ pub(crate) struct CsiVolume {
 impl VolumeSpec {
     /// Whether a driver has to attach it before a node can mount it. In Kubernetes: `PluginIsAttachable`.
     pub(crate) fn is_attachable(&self) -> bool {
-        matches!(&self.source, Source::Csi(volume) if volume.is_attachable)
+        matches!(&self.source, VolumeSource::Csi(volume) if volume.is_attachable)
     }
 
     /// Whether it is mounted on the node first, for all pods. In Kubernetes: `PluginIsDeviceMountable`.
     pub(crate) fn is_device_mountable(&self) -> bool {
-        matches!(&self.source, Source::Csi(_))
+        matches!(&self.source, VolumeSource::Csi(_))
     }
 
     /// Its driver, if it has one.
     pub(crate) fn driver(&self) -> Option<&Driver> {
         match &self.source {
-            Source::Csi(volume) => Some(&volume.driver),
-            Source::Inline(driver) => Some(driver),
-            Source::Local | Source::Host => None,
+            VolumeSource::Csi(volume) => Some(&volume.driver),
+            VolumeSource::Inline(driver) => Some(driver),
+            VolumeSource::Local | VolumeSource::Host => None,
         }
     }
 
     pub(crate) fn csi(&self) -> Option<&CsiVolume> {
         match &self.source {
-            Source::Csi(volume) => Some(volume),
+            VolumeSource::Csi(volume) => Some(volume),
             _ => None,
         }
     }

@@ -24,7 +24,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use crate::front::upgrade::{Opened, Upgrade};
 use crate::node_transport::NodeFailure;
 use crate::query::Query;
-use crate::server::Server;
+use crate::server::ApiServer;
 
 /// The maximum length of a node's error in the response.
 const REFUSAL: usize = 4096;
@@ -37,7 +37,7 @@ struct Remote {
 
 /// Connects a client with a command at a node: here, or at the node if it upgrades connections itself.
 pub(super) async fn serve(
-    server: &Server,
+    server: &ApiServer,
     upgrade: Option<Upgrade>,
     headers: &HeaderMap,
     query: &Query,

@@ -48,7 +48,7 @@ impl Maintenance {
             Self::Check { dir } => tell(&format!("{}: whole", dir.display()), disk::check(&dir)),
             Self::Backup { paths, endpoints } => match (&paths[..], endpoints.are_named()) {
                 ([file], true) => {
-                    let live = disk::Live::read(&endpoints.servers()?.connect().await?).await;
+                    let live = disk::LiveData::read(&endpoints.servers()?.connect().await?).await;
                     tell(&written(file), live.and_then(|live| live.write(file)))
                 }
                 ([dir, file], false) => tell(&written(file), disk::backup(dir, file)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
-use coracle_cluster::{ApiServerSpec, ControlPlane, NoNodes, StoreSpec};
+use coracle_cluster::{ApiServer, ApiServerOptions, NoNodes, StoreSpec};
 use coracle_journal::Recorder;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object};
@@ -12,17 +12,17 @@ use serde_json::json;
 
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
-fn request(server: &ControlPlane, verb: Verb, plural: &str, name: &str) -> Request {
+fn request(server: &ApiServer, verb: Verb, plural: &str, name: &str) -> Request {
     let resource = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", plural);
     Request::new(verb, resource, server.registry().ambient().clock.now()).object("", name)
 }
 
-async fn get(server: &ControlPlane, plural: &str, name: &str) -> Object {
+async fn get(server: &ApiServer, plural: &str, name: &str) -> Object {
     let request = request(server, Verb::Get, plural, name);
     Object::clone(&server.registry().get(&request, &GetOptions::default()).await.unwrap().object())
 }
 
-async fn update(server: &ControlPlane, plural: &str, object: Object) {
+async fn update(server: &ApiServer, plural: &str, object: Object) {
     let request = request(server, Verb::Update, plural, object.name());
     server.registry().update(&request, object).await.unwrap();
 }
@@ -32,8 +32,8 @@ async fn roles_get_back_what_they_lack_and_keep_what_was_added_unless_they_are_t
     let (ambient, recorder) = (Ambient::seeded(1), Recorder::off());
     let open = StoreSpec::Memory.open(&ambient, &recorder).await.unwrap();
     let start = async || {
-        let spec = ApiServerSpec::default();
-        ControlPlane::start(&spec, Arc::clone(&open.store), Arc::new(NoNodes), &ambient, &recorder).await.unwrap()
+        let spec = ApiServerOptions::default();
+        ApiServer::start(&spec, Arc::clone(&open.store), Arc::new(NoNodes), &ambient, &recorder).await.unwrap()
     };
     let server = start().await;
     let whole = get(&server, "clusterroles", "system:kube-scheduler").await;

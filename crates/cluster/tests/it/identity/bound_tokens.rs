@@ -1,12 +1,12 @@
 //! Tokens that are bound to an object end with it.
 
-use coracle_cluster::{ApiServerSpec, Cluster};
+use coracle_cluster::{ApiServerOptions, Cluster};
 use serde_json::{Value, json};
 
 use super::front::{core, create, delete, done, review, server, token, token_request, who_am_i};
 
 async fn with_robot() -> Cluster {
-    let cluster = server(ApiServerSpec::default()).await;
+    let cluster = server(ApiServerOptions::default()).await;
     create(&cluster, "serviceaccounts", json!({"metadata": {"name": "robot"}})).await;
     cluster
 }

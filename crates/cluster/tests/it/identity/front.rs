@@ -1,13 +1,13 @@
 //! A way to ask a server in this process, with credentials and without.
 
-use coracle_cluster::{ApiServerSpec, Cluster};
+use coracle_cluster::{ApiServerOptions, Cluster};
 use http::{HeaderMap, Method, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 /// An API server with nothing beside it.
-pub(crate) async fn server(spec: ApiServerSpec) -> Cluster {
+pub(crate) async fn server(spec: ApiServerOptions) -> Cluster {
     Cluster::builder().api_server(spec).api_server_only().start().await.unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_cluster::{
-    AccessWebhookSpec, ApiServerSpec, Callee, Caller, Cluster, ReviewVersion, ReviewWebhook, ServiceRoutes,
+    AccessWebhookSpec, ApiServerOptions, Callee, Caller, Cluster, ReviewVersion, ReviewWebhook, ServiceRoutes,
     TokenWebhookSpec, Transport, Trust,
 };
 use coracle_journal::{EntryId, Recorder};
@@ -71,7 +71,8 @@ async fn asks_of_tokens(
     answer: impl Fn(&Value) -> Said + Clone + Send + Sync + 'static,
 ) -> Cluster {
     let token_webhook = Some(TokenWebhookSpec { webhook: webhook(version), cache_ttl: 2 * MINUTE });
-    server(ApiServerSpec { token_webhook, service_routes: program(asked, answer), ..ApiServerSpec::default() }).await
+    server(ApiServerOptions { token_webhook, service_routes: program(asked, answer), ..ApiServerOptions::default() })
+        .await
 }
 
 /// A server that asks who may do what, after RBAC or before.
@@ -85,12 +86,12 @@ async fn asks_of_access(
         authorized_ttl: 5 * MINUTE,
         unauthorized_ttl: MINUTE / 2,
     };
-    server(ApiServerSpec {
+    server(ApiServerOptions {
         authorization_mode: modes.to_owned(),
         authorization_webhook: Some(spec),
         tokens: Some("ann-token,ann,u1,devs\n".to_owned()),
         service_routes: program(asked, answer),
-        ..ApiServerSpec::default()
+        ..ApiServerOptions::default()
     })
     .await
 }
@@ -249,10 +250,10 @@ async fn tokens_and_credentials_are_not_in_the_event_log_even_if_the_webhook_ret
     };
     let asked = Asked::default();
     let log = Recorder::ring(10_000);
-    let spec = ApiServerSpec {
+    let spec = ApiServerOptions {
         token_webhook: Some(TokenWebhookSpec { webhook: webhook(ReviewVersion::V1), cache_ttl: MINUTE }),
         service_routes: program(&asked, echo),
-        ..ApiServerSpec::default()
+        ..ApiServerOptions::default()
     };
     let builder = Cluster::builder().api_server(spec.clone()).recorder(log.clone());
     let cluster = builder.api_server_only().start().await.unwrap();
@@ -367,10 +368,10 @@ async fn a_hostile_authorization_webhook_allows_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_webhook_requires_its_mode_and_the_mode_its_webhook() {
     let start = |modes: &str, webhook: Option<AccessWebhookSpec>| {
-        let spec = ApiServerSpec {
+        let spec = ApiServerOptions {
             authorization_mode: modes.to_owned(),
             authorization_webhook: webhook,
-            ..ApiServerSpec::default()
+            ..ApiServerOptions::default()
         };
         async { Cluster::builder().api_server(spec).api_server_only().start().await.unwrap_err().to_string() }
     };

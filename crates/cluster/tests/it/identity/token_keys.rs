@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use coracle_auth::Issuer;
-use coracle_cluster::{ApiServerSpec, Cluster, IssuerSpec, ServiceAccountSpec, TokenLifetimes};
+use coracle_cluster::{ApiServerOptions, Cluster, IssuerSpec, ServiceAccountSpec, TokenLifetimes};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -26,9 +26,9 @@ fn issuer(signing_key: &str, keys: &[String]) -> IssuerSpec {
     }
 }
 
-fn spec(issuer: IssuerSpec) -> ApiServerSpec {
+fn spec(issuer: IssuerSpec) -> ApiServerOptions {
     let service_accounts = ServiceAccountSpec { issuer, ..ServiceAccountSpec::default() };
-    ApiServerSpec { service_accounts, ..ApiServerSpec::default() }
+    ApiServerOptions { service_accounts, ..ApiServerOptions::default() }
 }
 
 /// Claims for the account `robot` that count at this moment, for whoever issued them.
@@ -199,7 +199,7 @@ async fn tokens_are_for_the_audiences_of_the_api_and_last_no_longer_than_is_allo
     let issuer = IssuerSpec { audiences: vec!["api".to_owned(), "kube".to_owned()], ..issuer(P256, &[]) };
     let lifetimes = TokenLifetimes { most: Some(3600), extend: true };
     let service_accounts = ServiceAccountSpec { issuer, lifetimes, ..ServiceAccountSpec::default() };
-    let cluster = server(ApiServerSpec { service_accounts, ..ApiServerSpec::default() }).await;
+    let cluster = server(ApiServerOptions { service_accounts, ..ApiServerOptions::default() }).await;
     create(&cluster, "serviceaccounts", json!({"metadata": {"name": "robot"}})).await;
     let answer = token_request(&cluster, "robot", json!({"expirationSeconds": 7200})).await;
     assert_eq!(answer.body["spec"]["audiences"], json!(["api", "kube"]));

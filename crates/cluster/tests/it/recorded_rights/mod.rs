@@ -11,7 +11,7 @@
 
 use std::io::Read;
 
-use coracle_cluster::{ApiServerSpec, Cluster};
+use coracle_cluster::{ApiServerOptions, Cluster};
 use coracle_schema::patch::merge_patch;
 use flate2::read::GzDecoder;
 use http::Request;
@@ -34,7 +34,7 @@ async fn cluster() -> Cluster {
     for (number, user) in USERS.iter().enumerate() {
         tokens += &format!("{user},{user},uid-{user},\"team-{}\"\n", number % 2);
     }
-    let spec = ApiServerSpec { tokens: Some(tokens), ..ApiServerSpec::default() };
+    let spec = ApiServerOptions { tokens: Some(tokens), ..ApiServerOptions::default() };
     Cluster::builder().api_server(spec).api_server_only().start().await.unwrap()
 }
 

@@ -18,13 +18,13 @@ pub(crate) struct Pressed {
 }
 
 /// A condition of a Node: its type, status, reason and message.
-pub(crate) type Said = (&'static str, &'static str, &'static str, &'static str);
+pub(crate) type PressureCondition = (&'static str, &'static str, &'static str, &'static str);
 
 /// The condition of a node with and without a pressure, each with the reason of its event.
 struct Words {
     scarce: Scarce,
-    short: Said,
-    well: Said,
+    short: PressureCondition,
+    well: PressureCondition,
     events: [&'static str; 2],
 }
 
@@ -51,7 +51,7 @@ const WORDS: [Words; 3] = [
 
 impl Pressed {
     /// The pressure conditions of the Node.
-    pub(crate) fn said(&self) -> [Said; 3] {
+    pub(crate) fn said(&self) -> [PressureCondition; 3] {
         WORDS.map(|words| if self.by.contains(&words.scarce) { words.short } else { words.well })
     }
 

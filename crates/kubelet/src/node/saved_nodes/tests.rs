@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::Delays;
 use crate::node::machine::{Line, Machine, Talk};
-use crate::pod::container::{Exit, State};
+use crate::pod::container::{ContainerPhase, Exit};
 use crate::pod::container_place::ContainerPlace;
-use crate::pod::lifecycle::{PodStage, Runtime, Step, next};
+use crate::pod::lifecycle::{PodStage, PodStep, Runtime, next};
 use crate::pod::pod_context::PodContext;
 use crate::pod::refusal::Share;
 use crate::status::pod_status::pod_status;
-use coracle_container_programs::{Said, Transcript};
+use coracle_container_programs::{OutputLine, Transcript};
 
 fn at(second: i64) -> Timestamp {
     parse_time("2026-01-01T00:00:00.25Z").unwrap() + jiff::SignedDuration::from_secs(second)
@@ -46,16 +46,18 @@ fn saved() -> SavedNodes {
     runtime.stage = PodStage::Active;
     runtime.ip = machine.new_address(&[]);
     let exit = |code, second| Some(Exit { code, started: Some(at(1)), at: at(second), reason: Some("Why".to_owned()) });
-    (runtime.init[0].state, runtime.init[0].exit) = (State::Ended, exit(0, 2));
-    (runtime.main[0].state, runtime.main[0].restarts, runtime.main[0].crashes) = (State::BackingOff, 4, 4);
+    (runtime.init[0].state, runtime.init[0].exit) = (ContainerPhase::Ended, exit(0, 2));
+    (runtime.main[0].state, runtime.main[0].restarts, runtime.main[0].crashes) = (ContainerPhase::BackingOff, 4, 4);
     (runtime.main[0].exit, runtime.main[0].readiness.at) = (exit(1, 9), Some(at(8)));
-    (runtime.main[1].state, runtime.main[1].is_started, runtime.main[1].is_ready) = (State::Running, true, true);
+    (runtime.main[1].state, runtime.main[1].is_started, runtime.main[1].is_ready) =
+        (ContainerPhase::Running, true, true);
     runtime.failure = Some(("Evicted".into(), "of no use".to_owned()));
     let line = Line { at: at(3), container: "c".to_owned(), restarts: 0, text: "said".to_owned() };
     machine.set(&key, "u", runtime, vec![line]);
     machine.take(&key, Share::of(&pod));
     machine.name(&key, "d", ContainerPlace::Main(1));
-    let said = Said { after: Duration::from_millis(1500), text: "hello".to_owned(), is_error: false, is_open: false };
+    let said =
+        OutputLine { after: Duration::from_millis(1500), text: "hello".to_owned(), is_error: false, is_open: false };
     let transcript = Arc::new(Transcript { lines: vec![said], end: Some((Duration::from_secs(60), 3)) });
     machine.talk(&key, "d", Talk { restarts: 0, began: at(4), stopped: None, transcript });
     machine.cut_off(true);
@@ -194,9 +196,11 @@ fn goes_on(saved: &SavedNodes) {
             for _ in 0..20 {
                 let _ = pod_status(&pod, &runtime, &context, &machine.address, now);
                 match next(&pod, Some(&runtime), &context, &Delays::default(), now) {
-                    Step::Become(next) | Step::Changed(_, _, next) => runtime = *next,
-                    Step::Wait(Some(left)) => now = now.saturating_add(left).unwrap_or(Timestamp::MAX).min(at(1 << 30)),
-                    Step::Wait(None) | Step::Remove => break,
+                    PodStep::Become(next) | PodStep::Changed(_, _, next) => runtime = *next,
+                    PodStep::Wait(Some(left)) => {
+                        now = now.saturating_add(left).unwrap_or(Timestamp::MAX).min(at(1 << 30))
+                    }
+                    PodStep::Wait(None) | PodStep::Remove => break,
                 }
             }
         }

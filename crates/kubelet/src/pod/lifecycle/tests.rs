@@ -39,15 +39,15 @@ fn live(pod: &Pod, runtime: &mut Option<Runtime>, until: i64) -> Vec<(i64, Strin
     for _ in 0..400 {
         let context = PodContext::of(pod);
         match next(pod, runtime.as_ref(), &context, &delays(), now) {
-            Step::Become(next) | Step::Changed(_, _, next) => {
+            PodStep::Become(next) | PodStep::Changed(_, _, next) => {
                 let word = next.word(pod);
                 if words.last().is_none_or(|(_, last)| *last != word) {
                     words.push((now.duration_since(start()).as_secs(), word));
                 }
                 *runtime = Some(*next);
             }
-            Step::Wait(Some(left)) if now.duration_since(start()).as_secs() < until => now += left,
-            Step::Wait(_) | Step::Remove => break,
+            PodStep::Wait(Some(left)) if now.duration_since(start()).as_secs() < until => now += left,
+            PodStep::Wait(_) | PodStep::Remove => break,
         }
     }
     words
@@ -90,7 +90,7 @@ fn a_deleted_pod_stops_and_then_its_object_goes() {
     let pod = deleted(pod(&[]));
     assert_eq!(told(&live(&pod, &mut runtime, 100)), [(2, "Stopping"), (3, "Ended")]);
     assert!(runtime.as_ref().unwrap().succeeded());
-    assert_eq!(next(&pod, runtime.as_ref(), &PodContext::of(&pod), &delays(), start()), Step::Remove);
+    assert_eq!(next(&pod, runtime.as_ref(), &PodContext::of(&pod), &delays(), start()), PodStep::Remove);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn one_container_is_started_again_while_the_others_run() {
     let mut runtime = None;
     live(&pod_with(spec, &[("b.exit-code", "1"), ("b.exit-after", "5s")]), &mut runtime, 30);
     let runtime = runtime.unwrap();
-    assert_eq!((runtime.main[0].restarts, runtime.main[0].state), (0, State::Running));
+    assert_eq!((runtime.main[0].restarts, runtime.main[0].state), (0, ContainerPhase::Running));
     assert!(runtime.main[1].restarts >= 2, "{runtime:?}");
 }
 
@@ -184,7 +184,7 @@ fn an_init_container_that_fails_is_tried_again_or_fails_the_pod() {
     let tried = runtime.as_ref().unwrap();
     assert!(tried.init[0].restarts >= 2 && !tried.main[0].has_run());
     live(&pod_with(spec("Always"), &[]), &mut runtime, 200);
-    assert_eq!(runtime.unwrap().main[0].state, State::Running);
+    assert_eq!(runtime.unwrap().main[0].state, ContainerPhase::Running);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_sidecar_starts_before_the_others_outlives_them_and_stops_last() {
     let mut runtime = None;
     live(&pod, &mut runtime, 4);
     let begun = runtime.clone().unwrap();
-    assert!(begun.init[0].since < begun.main[0].since && begun.init[0].state == State::Running);
+    assert!(begun.init[0].since < begun.main[0].since && begun.init[0].state == ContainerPhase::Running);
     live(&pod, &mut runtime, 100);
     let ended = runtime.unwrap();
     assert!(ended.succeeded(), "{ended:?}");
@@ -246,9 +246,9 @@ fn an_object_that_finalizers_hold_is_removed_once() {
     pod.metadata.finalizers = vec!["example.com/hold".to_owned()];
     let ended = Runtime { stage: PodStage::Ended, ..Runtime::seen_at(&pod, start()) };
     let step = |pod: &Pod| next(pod, Some(&ended), &PodContext::of(pod), &delays(), start());
-    assert_eq!(step(&pod), Step::Remove);
+    assert_eq!(step(&pod), PodStep::Remove);
     pod.metadata.deletion_grace_period_seconds = Some(0);
-    assert_eq!(step(&pod), Step::Wait(None));
+    assert_eq!(step(&pod), PodStep::Wait(None));
 }
 
 #[test]
@@ -256,9 +256,9 @@ fn an_image_that_is_nowhere_is_asked_for_again_after_pauses_and_found_when_it_is
     let mut runtime = None;
     live(&pod(&[("image", "missing")]), &mut runtime, 100);
     let held = runtime.as_ref().unwrap();
-    assert!(matches!(held.main[0].state, State::Held(_)) && held.main[0].crashes >= 3, "{held:?}");
+    assert!(matches!(held.main[0].state, ContainerPhase::Held(_)) && held.main[0].crashes >= 3, "{held:?}");
     live(&pod(&[]), &mut runtime, 500);
-    assert_eq!(runtime.unwrap().main[0].state, State::Running);
+    assert_eq!(runtime.unwrap().main[0].state, ContainerPhase::Running);
 }
 
 #[test]
@@ -270,9 +270,9 @@ fn what_a_program_ends_with_is_what_its_container_ends_with() {
     let (mut runtime, mut now) = (None, start());
     loop {
         match next(&pod, runtime.as_ref(), &context, &delays(), now) {
-            Step::Become(next) | Step::Changed(_, _, next) => runtime = Some(*next),
-            Step::Wait(Some(left)) => now += left,
-            Step::Wait(None) | Step::Remove => break,
+            PodStep::Become(next) | PodStep::Changed(_, _, next) => runtime = Some(*next),
+            PodStep::Wait(Some(left)) => now += left,
+            PodStep::Wait(None) | PodStep::Remove => break,
         }
     }
     let exit = runtime.unwrap().main[0].exit.clone().unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::metadata;
 use crate::check_review_kind;
-use crate::{Call, ClientConfig, Registry, Request};
+use crate::{ClientConfig, OutgoingCall, Registry, Request};
 
 const GROUP: &str = "apiextensions.k8s.io";
 /// The timeout of a conversion. In Kubernetes: the remaining time of the request.
@@ -59,7 +59,7 @@ impl ConversionWebhook {
             }
         });
         let body = Bytes::from(review.to_string());
-        let call = Call::to(config, body, TIMEOUT);
+        let call = OutgoingCall::to(config, body, TIMEOUT);
         let answer = registry.call(request, &call).await.map_err(|why| failed(&format!("failed: {why}")))?;
         let converted = read(version, &uid, answer).map_err(|why| failed(&format!("failed: {why}")))?;
         if converted.len() != objects.len() {

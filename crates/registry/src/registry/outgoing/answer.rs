@@ -8,7 +8,7 @@ const QUOTED_BYTES: usize = 2048;
 
 /// The response to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct OutgoingResponse {
     /// The status code.
     pub code: u16,
     /// The whole body.
@@ -21,7 +21,7 @@ pub struct Answer {
     pub etag: String,
 }
 
-impl Answer {
+impl OutgoingResponse {
     /// The body as JSON, or the error in client-go's words.
     /// In Kubernetes: `Request.transformResponse`.
     pub(super) fn into_json(self) -> Result<Value, Status> {

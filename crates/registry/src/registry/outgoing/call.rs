@@ -7,12 +7,12 @@ use coracle_journal::{Detail, Stage};
 use coracle_meta::{Status, go_quote};
 use serde_json::Value;
 
-use super::{Answer, Callee, Caller, ClientConfig, Question, ServiceAddress, Trust};
+use super::{Callee, Caller, ClientConfig, ExtensionRequest, OutgoingResponse, ServiceAddress, Trust};
 use crate::{Registry, Request};
 
 /// One POST of JSON to a webhook.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct OutgoingCall {
     /// The callee.
     pub to: Arc<Callee>,
     /// How the callee's certificate is verified.
@@ -25,7 +25,7 @@ pub struct Call {
     pub timeout: Duration,
 }
 
-impl Call {
+impl OutgoingCall {
     /// A call without credentials to the address in a webhook configuration.
     pub fn to(config: ClientConfig, body: Bytes, timeout: Duration) -> Self {
         let ClientConfig { to, authorities } = config;
@@ -68,21 +68,21 @@ pub trait Outgoing: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why there is no response, in the words of Go's HTTP client after the URL.
-    async fn post(&self, registry: &Registry, call: &Call) -> Result<Answer, String>;
+    async fn post(&self, registry: &Registry, call: &OutgoingCall) -> Result<OutgoingResponse, String>;
 
     /// Requests a document from an extension API server and reads the whole response. The caller drops the future after
     /// the timeout.
     ///
     /// # Errors
     /// Why there is no response, in the words of Go's HTTP client.
-    async fn get(&self, registry: &Registry, question: &Question) -> Result<Answer, String>;
+    async fn get(&self, registry: &Registry, question: &ExtensionRequest) -> Result<OutgoingResponse, String>;
 
     /// Probes the health of a component on this machine, without verification of its certificate. The caller drops the
     /// future after the timeout.
     ///
     /// # Errors
     /// Why there is no response, in the words of Go's HTTP client after the URL.
-    async fn probe(&self, origin: &str, path: &str) -> Result<Answer, String>;
+    async fn probe(&self, origin: &str, path: &str) -> Result<OutgoingResponse, String>;
 
     /// Whether the configuration names a program that serves a Service, independently of the Service's endpoints.
     fn is_named(&self, service: &ServiceAddress) -> bool;
@@ -96,7 +96,7 @@ impl Registry {
     ///
     /// # Errors
     /// Why there is no document.
-    pub async fn call(&self, request: &Request, call: &Call) -> Result<Value, CallError> {
+    pub async fn call(&self, request: &Request, call: &OutgoingCall) -> Result<Value, CallError> {
         let note = |detail: Detail| detail.caused_by(request.cause).with("audit", request.audit_id.as_str());
         self.noted_call(call, "", note).await
     }
@@ -106,13 +106,13 @@ impl Registry {
     ///
     /// # Errors
     /// Why there is no document.
-    pub async fn call_for_itself(&self, call: &Call, secret: &str) -> Result<Value, CallError> {
+    pub async fn call_for_itself(&self, call: &OutgoingCall, secret: &str) -> Result<Value, CallError> {
         self.noted_call(call, secret, |detail| detail).await
     }
 
     async fn noted_call(
         &self,
-        call: &Call,
+        call: &OutgoingCall,
         secret: &str,
         note: impl FnOnce(Detail) -> Detail,
     ) -> Result<Value, CallError> {
@@ -130,7 +130,7 @@ impl Registry {
     ///
     /// # Errors
     /// Why there is no response.
-    pub async fn ask(&self, question: &Question) -> Result<Answer, String> {
+    pub async fn ask(&self, question: &ExtensionRequest) -> Result<OutgoingResponse, String> {
         let url = question.url();
         let entry = self.recorder().record(ACTOR, Stage::WebhookCall, || Detail::about(url.as_str()));
         let answer = self.answer_to(&url, question).await;
@@ -141,7 +141,7 @@ impl Registry {
         answer
     }
 
-    async fn answer_to(&self, url: &str, question: &Question) -> Result<Answer, String> {
+    async fn answer_to(&self, url: &str, question: &ExtensionRequest) -> Result<OutgoingResponse, String> {
         let no_answer = |why: &str| format!("Get {}: {why}", go_quote(url));
         let Some(outgoing) = self.outgoing() else { return Err(no_answer("webhook calls are disabled")) };
         let answer = tokio::time::timeout(question.timeout, outgoing.get(self, question)).await;
@@ -154,7 +154,7 @@ impl Registry {
         self.outgoing().is_some_and(|outgoing| outgoing.is_named(service))
     }
 
-    async fn document(&self, url: &str, call: &Call) -> Result<Value, CallError> {
+    async fn document(&self, url: &str, call: &OutgoingCall) -> Result<Value, CallError> {
         let timed = format!("{url}?timeout={}s", call.timeout.as_secs_f64().ceil());
         let no_answer = |why: &str| CallError::NoAnswer(format!("Post {}: {why}", go_quote(&timed)));
         let Some(outgoing) = self.outgoing() else {

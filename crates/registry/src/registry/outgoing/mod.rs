@@ -12,9 +12,9 @@ mod caller;
 mod question;
 mod review_kind;
 
-pub use answer::Answer;
-pub use call::{Call, CallError, Outgoing};
+pub use answer::OutgoingResponse;
+pub use call::{CallError, Outgoing, OutgoingCall};
 pub use callee::{Callee, ClientConfig, ServiceAddress};
 pub use caller::Caller;
-pub use question::{Question, Trust};
+pub use question::{ExtensionRequest, Trust};
 pub use review_kind::check_review_kind;

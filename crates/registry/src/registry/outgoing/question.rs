@@ -14,7 +14,7 @@ pub enum Trust {
 
 /// A GET request of the API server itself to an extension API server.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct ExtensionRequest {
     /// The extension API server.
     pub to: ServiceAddress,
     /// How its certificate is verified.
@@ -29,7 +29,7 @@ pub struct Question {
     pub timeout: Duration,
 }
 
-impl Question {
+impl ExtensionRequest {
     /// The URL, as messages quote it.
     pub fn url(&self) -> String {
         format!("https://{}:{}{}", self.to.server_name(), self.to.port, self.path)

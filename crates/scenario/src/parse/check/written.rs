@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
-use super::Check;
+use super::Checker;
 use crate::file::{Reference, Wait, WaitFor};
 use crate::misfit::Misfit;
 use crate::object_file::{read_objects, take_apart};
@@ -21,7 +21,7 @@ pub(super) enum NeedsName {
     NameOrLabels,
 }
 
-impl Check<'_> {
+impl Checker<'_> {
     pub(super) fn resource(
         &self,
         place: Location,

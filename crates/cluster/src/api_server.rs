@@ -2,7 +2,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
-use coracle_apiserver::{Anonymous, ApiServer, Document, NodeTransport, Shutdown};
+use coracle_apiserver::{Anonymous, ApiServerConfig, Document, NodeTransport, Shutdown};
 use coracle_auth::{
     AccessWebhook, Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, ServiceAccountTokens,
     StaticTokens, TokenRequests, TokenWebhook,
@@ -18,61 +18,61 @@ use coracle_store::Store;
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 
-use crate::api_server_tasks::ApiServerTasks;
+use crate::background_tasks::BackgroundTasks;
 use crate::component::Running;
 use crate::expression_threads::ExpressionThreads;
 use crate::outgoing::OutgoingCalls;
 use crate::tasks::Tasks;
 use crate::token_file::TokenFile;
-use crate::{AccessWebhookSpec, ApiServerSpec, Error, TokenWebhookSpec, Transport, bootstrap};
+use crate::{AccessWebhookSpec, ApiServerOptions, Error, TokenWebhookSpec, Transport, bootstrap};
 
 /// An API server over a store: registry, authentication, authorization and router. No sockets.
-pub struct ControlPlane {
+pub struct ApiServer {
     registry: Registry,
     front: Transport,
     shutdown: Shutdown,
     limits: Vec<String>,
     issuer: Issuer,
-    tasks: Arc<ApiServerTasks>,
+    tasks: Arc<BackgroundTasks>,
     advertising: Mutex<Option<Running>>,
 }
 
-impl std::fmt::Debug for ControlPlane {
+impl std::fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ControlPlane")
+        f.write_str("ApiServer")
     }
 }
 
-impl ControlPlane {
+impl ApiServer {
     /// Assembles an API server and creates missing default objects.
     ///
     /// # Errors
     /// If an option is not valid, or the store refuses.
     pub async fn start(
-        spec: &ApiServerSpec,
+        options: &ApiServerOptions,
         store: Arc<dyn Store>,
         nodes: Arc<dyn NodeTransport>,
         ambient: &Ambient,
         recorder: &Recorder,
     ) -> Result<Self, Error> {
-        Self::start_among(Tasks::new(ambient.panics.clone()), spec, store, nodes, ambient, recorder).await
+        Self::start_among(Tasks::new(ambient.panics.clone()), options, store, nodes, ambient, recorder).await
     }
 
     /// Starts an API server whose tasks belong to `tasks`.
     pub(crate) async fn start_among(
         tasks: Tasks,
-        spec: &ApiServerSpec,
+        options: &ApiServerOptions,
         store: Arc<dyn Store>,
         nodes: Arc<dyn NodeTransport>,
         ambient: &Ambient,
         recorder: &Recorder,
     ) -> Result<Self, Error> {
         let ambient = ambient.split("apiserver");
-        let issuer = issuer(spec)?;
-        let authenticator = authenticator(spec, &issuer)?;
-        let authorizer = authorizer(spec)?;
-        let limits = limits(spec, &issuer);
-        let anonymous = anonymous(spec, &authorizer);
+        let issuer = issuer(options)?;
+        let authenticator = authenticator(options, &issuer)?;
+        let authorizer = authorizer(options)?;
+        let limits = limits(options, &issuer);
+        let anonymous = anonymous(options, &authorizer);
 
         let storage = Storage::new(store);
         storage.report_unreadable(|key, why| {
@@ -82,32 +82,32 @@ impl ControlPlane {
             let storage = storage.clone();
             Running::start(&tasks, "watch caches", move |_| storage.run().map(|never| match never {}))
         };
-        let config = config(spec)?;
-        let outgoing_calls = Arc::new(OutgoingCalls::new(spec)?);
+        let config = config(options)?;
+        let outgoing_calls = Arc::new(OutgoingCalls::new(options)?);
         let builder = Registry::builder(storage, ambient.clone(), recorder.clone())
             .authorizer(Arc::new(authorizer))
             .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
-        let registry = registry(builder, spec, &config, &authenticator, &issuer)?;
-        let controllers = fill(&registry, spec, &config).await?;
+        let registry = registry(builder, options, &config, &authenticator, &issuer)?;
+        let controllers = fill(&registry, options, &config).await?;
 
         let shutdown = Shutdown::default();
-        let router = coracle_apiserver::router(ApiServer {
+        let router = coracle_apiserver::router(ApiServerConfig {
             registry: registry.clone(),
             authenticator,
-            request_headers: spec.request_headers.as_ref().map(|(_, headers)| headers.clone()),
+            request_headers: options.request_headers.as_ref().map(|(_, headers)| headers.clone()),
             anonymous,
             nodes,
             extensions: outgoing_calls,
-            documents: documents(spec, &issuer),
-            descriptions: Arc::clone(&spec.descriptions),
-            limits: spec.limits,
+            documents: documents(options, &issuer),
+            descriptions: Arc::clone(&options.descriptions),
+            limits: options.limits,
             flows: controllers.flows(),
-            audit: spec.audit.clone(),
+            audit: options.audit.clone(),
             shutdown: shutdown.clone(),
         });
         let controllers = controllers.tasks().map(|(name, begin)| Running::start(&tasks, name, move |_| begin()));
         let running: Vec<_> = controllers.chain([caches]).collect();
-        let tasks = Arc::new(ApiServerTasks::new(tasks, running));
+        let tasks = Arc::new(BackgroundTasks::new(tasks, running));
         let front = Transport::to(router).kept_by(Arc::clone(&tasks));
         Ok(Self { registry, front, shutdown, limits, issuer, tasks, advertising: Mutex::default() })
     }
@@ -148,9 +148,9 @@ impl ControlPlane {
     ///
     /// # Errors
     /// If an option is not valid.
-    pub async fn advertise(&self, spec: &ApiServerSpec, shared: bool) -> Result<(), Error> {
-        let Some(public) = spec.public() else { return Ok(()) };
-        let service = bootstrap::kubernetes_service(spec, &config(spec)?);
+    pub async fn advertise(&self, options: &ApiServerOptions, shared: bool) -> Result<(), Error> {
+        let Some(public) = options.public() else { return Ok(()) };
+        let service = bootstrap::kubernetes_service(options, &config(options)?);
         let service = Arc::new(KubernetesService::new(&self.registry, service, public, shared));
         service.begin().await;
         let advertising = self.tasks.running("service kubernetes", move |stop| {
@@ -181,37 +181,38 @@ impl ControlPlane {
     }
 }
 
-fn issuer(spec: &ApiServerSpec) -> Result<Issuer, Error> {
-    Issuer::new(&spec.service_accounts.issuer).map_err(Error::options)
+fn issuer(options: &ApiServerOptions) -> Result<Issuer, Error> {
+    Issuer::new(&options.service_accounts.issuer).map_err(Error::options)
 }
 
-fn authenticator(spec: &ApiServerSpec, issuer: &Issuer) -> Result<Arc<dyn Authenticator>, Error> {
+fn authenticator(options: &ApiServerOptions, issuer: &Issuer) -> Result<Arc<dyn Authenticator>, Error> {
     let mut all: Vec<Arc<dyn Authenticator>> = vec![Arc::new(ClientCertificates)];
-    if let Some(tokens) = &spec.tokens {
+    if let Some(tokens) = &options.tokens {
         all.push(Arc::new(StaticTokens::parse(tokens).map_err(Error::options)?));
     }
-    if let Some(path) = &spec.token_auth_file {
+    if let Some(path) = &options.token_auth_file {
         all.push(Arc::new(TokenFile::open(path)?));
     }
     all.push(Arc::new(ServiceAccountTokens::new(issuer.clone())));
-    if let Some(TokenWebhookSpec { webhook, cache_ttl }) = &spec.token_webhook {
+    if let Some(TokenWebhookSpec { webhook, cache_ttl }) = &options.token_webhook {
         all.push(Arc::new(TokenWebhook::new(webhook.clone(), issuer.audiences(), *cache_ttl)));
     }
     Ok(Arc::new(Authenticators::new(all)))
 }
 
-fn authorizer(spec: &ApiServerSpec) -> Result<Authorizers, Error> {
-    let webhook =
-        spec.authorization_webhook.as_ref().map(|AccessWebhookSpec { webhook, authorized_ttl, unauthorized_ttl }| {
+fn authorizer(options: &ApiServerOptions) -> Result<Authorizers, Error> {
+    let webhook = options.authorization_webhook.as_ref().map(
+        |AccessWebhookSpec { webhook, authorized_ttl, unauthorized_ttl }| {
             AccessWebhook::new(webhook.clone(), *authorized_ttl, *unauthorized_ttl)
-        });
-    Authorizers::parse(&spec.authorization_mode, webhook).map_err(Error::options)
+        },
+    );
+    Authorizers::parse(&options.authorization_mode, webhook).map_err(Error::options)
 }
 
 /// Which requests without credentials are accepted. If the authorizer allows everything, only those for health and
 /// version are.
-fn anonymous(spec: &ApiServerSpec, authorizer: &Authorizers) -> Anonymous {
-    match (spec.anonymous_auth, authorizer.allows_everything()) {
+fn anonymous(options: &ApiServerOptions, authorizer: &Authorizers) -> Anonymous {
+    match (options.anonymous_auth, authorizer.allows_everything()) {
         (false, _) => Anonymous::Nowhere,
         (true, true) => Anonymous::HealthAndVersion,
         (true, false) => Anonymous::Everywhere,
@@ -219,27 +220,27 @@ fn anonymous(spec: &ApiServerSpec, authorizer: &Authorizers) -> Anonymous {
 }
 
 /// The enabled admission plug-ins.
-fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
+fn plugins(options: &ApiServerOptions) -> Result<Vec<Arc<dyn Admission>>, Error> {
     // An explicitly enabled default plug-in changes nothing; if it is not implemented, it is a limit.
     let not_built = coracle_admission::not_built();
-    let named = spec.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
+    let named = options.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
     let named: Vec<&str> = named.map(String::as_str).collect();
-    let disabled: Vec<&str> = spec.disable_admission_plugins.iter().map(String::as_str).collect();
+    let disabled: Vec<&str> = options.disable_admission_plugins.iter().map(String::as_str).collect();
     let mut plugins =
-        coracle_admission::plugins(&named, &disabled, &spec.admission_configurations).map_err(Error::options)?;
-    let tolerations = Arc::new(spec.default_tolerations);
+        coracle_admission::plugins(&named, &disabled, &options.admission_configurations).map_err(Error::options)?;
+    let tolerations = Arc::new(options.default_tolerations);
     let own = plugins.iter_mut().filter(|plugin| plugin.name() == tolerations.name());
     own.for_each(|plugin| *plugin = Arc::clone(&tolerations) as Arc<dyn Admission>);
     Ok(plugins)
 }
 
 /// The unsupported settings, one sentence each.
-fn limits(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<String> {
+fn limits(options: &ApiServerOptions, issuer: &Issuer) -> Vec<String> {
     let mut limits = Vec::new();
-    if let (Some(address), None) = (spec.advertise_address, spec.public()) {
+    if let (Some(address), None) = (options.advertise_address, options.public()) {
         limits.push(format!("the service kubernetes has no endpoints: from other machines, {address} is not this one"));
     }
-    if documents(spec, issuer).is_empty() {
+    if documents(options, issuer).is_empty() {
         limits.push(format!(
             "the keys of service accounts are not published: issuer {:?} is no https URL",
             issuer.name()
@@ -249,57 +250,57 @@ fn limits(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<String> {
     limits
 }
 
-fn config(spec: &ApiServerSpec) -> Result<Config, Error> {
+fn config(options: &ApiServerOptions) -> Result<Config, Error> {
     Ok(Config {
-        service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?,
-        service_node_ports: spec.service_node_port_range,
-        event_seconds: spec.event_seconds,
+        service_cluster_ip_ranges: ranges(&options.service_cluster_ip_range)?,
+        service_node_ports: options.service_node_port_range,
+        event_seconds: options.event_seconds,
     })
 }
 
 /// The registry with kinds, plug-ins and authorizer.
 fn registry(
     builder: RegistryBuilder,
-    spec: &ApiServerSpec,
+    options: &ApiServerOptions,
     config: &Config,
     authenticator: &Arc<dyn Authenticator>,
     issuer: &Issuer,
 ) -> Result<Registry, Error> {
     let (service_accounts, token) =
-        TokenRequests::new(issuer.clone(), spec.service_accounts.lifetimes).into_subresource();
+        TokenRequests::new(issuer.clone(), options.service_accounts.lifetimes).into_subresource();
     let mut kinds = coracle_resources::kinds(config);
-    kinds.retain(|kind| spec.runtime_config.serves(&kind.spec().row.resource()));
-    let builder = spec.etcd_prefix.iter().fold(builder, |builder, root| builder.store_root(root));
+    kinds.retain(|kind| options.runtime_config.serves(&kind.spec().row.resource()));
+    let builder = options.etcd_prefix.iter().fold(builder, |builder, root| builder.store_root(root));
     let mut builder = builder
         .kinds(kinds)
-        .admission(plugins(spec)?)
+        .admission(plugins(options)?)
         .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>, Arc::new(LocalApiServices)])
         .subresource(service_accounts, token);
     for (resource, computed) in coracle_auth::reviews(Arc::clone(authenticator), issuer.audiences()) {
         builder = builder.computed(resource, computed);
     }
-    if let Some(components) = &spec.running_components {
+    if let Some(components) = &options.running_components {
         builder = builder.components(Arc::clone(components));
     }
     let threads = || ExpressionThreads::of_this_runtime().map(|threads| Arc::new(threads) as Arc<dyn ExpressionPool>);
-    if let Some(pool) = spec.expression_pool.clone().or_else(threads) {
+    if let Some(pool) = options.expression_pool.clone().or_else(threads) {
         builder = builder.expression_pool(pool);
     }
     Ok(builder.build())
 }
 
 /// Creates the default objects, and updates everything that is computed from stored objects.
-async fn fill(registry: &Registry, spec: &ApiServerSpec, config: &Config) -> Result<ServerControllers, Error> {
-    bootstrap::write(registry, spec, config).await?;
+async fn fill(registry: &Registry, options: &ApiServerOptions, config: &Config) -> Result<ServerControllers, Error> {
+    bootstrap::write(registry, options, config).await?;
     registry.load_custom_kinds().await?;
-    let controllers = ServerControllers::new(registry, trust(spec));
+    let controllers = ServerControllers::new(registry, trust(options));
     controllers.sync().await?;
     Ok(controllers)
 }
 
 /// The certificate authorities and headers that this API server trusts, as published for extension API servers.
-fn trust(spec: &ApiServerSpec) -> AuthenticationTrust {
-    let proxies = spec.request_headers.as_ref().map(|(authority, headers)| TrustedProxies {
+fn trust(options: &ApiServerOptions) -> AuthenticationTrust {
+    let proxies = options.request_headers.as_ref().map(|(authority, headers)| TrustedProxies {
         authority,
         allowed_names: &headers.allowed_names,
         username_headers: &headers.username_headers,
@@ -307,12 +308,12 @@ fn trust(spec: &ApiServerSpec) -> AuthenticationTrust {
         group_headers: &headers.group_headers,
         extra_headers_prefix: &headers.extra_headers_prefix,
     });
-    AuthenticationTrust::new(spec.client_ca.as_deref(), proxies)
+    AuthenticationTrust::new(options.client_ca.as_deref(), proxies)
 }
 
 /// The documents with which other programs verify the issuer's tokens.
-fn documents(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<Document> {
-    let documents = issuer.documents(&spec.url(), spec.service_accounts.jwks_uri.as_deref()).into_iter();
+fn documents(options: &ApiServerOptions, issuer: &Issuer) -> Vec<Document> {
+    let documents = issuer.documents(&options.url(), options.service_accounts.jwks_uri.as_deref()).into_iter();
     documents.map(|(path, media_type, body)| Document { path, media_type, body }).collect()
 }
 
@@ -333,32 +334,32 @@ mod tests {
     use super::*;
     use crate::StoreSpec;
 
-    async fn at(address: [u8; 4], store: &Arc<dyn Store>, shared: bool) -> ControlPlane {
+    async fn at(address: [u8; 4], store: &Arc<dyn Store>, shared: bool) -> ApiServer {
         let address = IpAddr::from(address);
-        let spec = ApiServerSpec {
+        let options = ApiServerOptions {
             advertised: Some((address, 6443).into()),
             advertise_address: Some(address),
-            ..ApiServerSpec::default()
+            ..ApiServerOptions::default()
         };
         let (ambient, recorder) = (Ambient::seeded(1), Recorder::off());
         let server =
-            ControlPlane::start(&spec, Arc::clone(store), Arc::new(NoNodes), &ambient, &recorder).await.unwrap();
-        server.advertise(&spec, shared).await.unwrap();
+            ApiServer::start(&options, Arc::clone(store), Arc::new(NoNodes), &ambient, &recorder).await.unwrap();
+        server.advertise(&options, shared).await.unwrap();
         server
     }
 
-    fn request(server: &ControlPlane, verb: Verb, group: &str, plural: &str) -> Request {
+    fn request(server: &ApiServer, verb: Verb, group: &str, plural: &str) -> Request {
         let resource = GroupVersionResource::new(group, "v1", plural);
         Request::new(verb, resource, server.registry.ambient().clock.now()).object("default", "kubernetes")
     }
 
-    async fn get(server: &ControlPlane, group: &str, plural: &str) -> Object {
+    async fn get(server: &ApiServer, group: &str, plural: &str) -> Object {
         let request = request(server, Verb::Get, group, plural);
         Object::clone(&server.registry.get(&request, &GetOptions::default()).await.unwrap().object())
     }
 
     /// What the endpoints say, after the slice was seen to say the same.
-    async fn addresses(server: &ControlPlane) -> Vec<String> {
+    async fn addresses(server: &ApiServer) -> Vec<String> {
         let endpoints = get(server, "", "endpoints").await;
         let subsets = endpoints.list("subsets").iter();
         let said = subsets.flat_map(|subset| subset.list("addresses")).map(|address| address.text("ip").to_owned());

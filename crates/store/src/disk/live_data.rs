@@ -23,7 +23,7 @@ const UNKNOWN_TTL_SECONDS: i64 = 60;
 
 /// The content of a store at one revision: every key with its revisions, version and lease. Without history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Live {
+pub struct LiveData {
     /// The revision.
     pub revision: Revision,
     /// The keys, in the order of their last put.
@@ -32,7 +32,7 @@ pub struct Live {
     pub leases: BTreeMap<LeaseId, i64>,
 }
 
-impl Live {
+impl LiveData {
     /// Reads a running store: this crate's engine, or any server with etcd's protocol.
     ///
     /// # Errors

@@ -7,12 +7,12 @@ use crate::tasks::Tasks;
 /// The tasks of one API server: the feeds of its watch caches, and its own controllers. Every transport to the server
 /// shares them, so the server works as long as a client holds a transport.
 #[derive(Debug)]
-pub(crate) struct ApiServerTasks {
+pub(crate) struct BackgroundTasks {
     tasks: Tasks,
     running: Mutex<Vec<Running>>,
 }
 
-impl ApiServerTasks {
+impl BackgroundTasks {
     pub(crate) fn new(tasks: Tasks, running: impl IntoIterator<Item = Running>) -> Self {
         Self { tasks, running: Mutex::new(running.into_iter().collect()) }
     }

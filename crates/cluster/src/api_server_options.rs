@@ -12,7 +12,7 @@ use crate::{AccessWebhookSpec, KubeletClient, ProxyClient, ServiceAccountSpec, S
 
 /// The configuration of an API server. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
-pub struct ApiServerSpec {
+pub struct ApiServerOptions {
     /// `--authorization-mode`
     pub authorization_mode: String,
     /// `--anonymous-auth`: whether requests without credentials are accepted, as `system:anonymous`. Not with
@@ -79,13 +79,13 @@ pub struct ApiServerSpec {
     pub descriptions: Arc<dyn Descriptions + Send + Sync>,
 }
 
-impl std::fmt::Debug for ApiServerSpec {
+impl std::fmt::Debug for ApiServerOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ApiServerSpec").field("advertised", &self.advertised).finish_non_exhaustive()
+        f.debug_struct("ApiServerOptions").field("advertised", &self.advertised).finish_non_exhaustive()
     }
 }
 
-impl Default for ApiServerSpec {
+impl Default for ApiServerOptions {
     fn default() -> Self {
         Self {
             authorization_mode: "Node,RBAC".to_owned(),
@@ -121,7 +121,7 @@ impl Default for ApiServerSpec {
     }
 }
 
-impl ApiServerSpec {
+impl ApiServerOptions {
     /// The external URL of the API server; inside the process, the name of the Service.
     pub(crate) fn url(&self) -> String {
         let inside = || "https://kubernetes.default.svc".to_owned();
