@@ -108,7 +108,7 @@ pub enum NotChanged {
 ///
 /// ```
 /// use coracle::journal::{EntryId, Recorder};
-/// use coracle::scenario::{BuiltIn, Fate, Options, parse, parse_change, rerun};
+/// use coracle::scenario::{BuiltIn, ChangeOutcome, Options, parse, parse_change, rerun};
 /// use std::path::Path;
 ///
 /// let (path, words) = (Path::new("time-passes.yaml"), BuiltIn::default());
@@ -118,7 +118,7 @@ pub enum NotChanged {
 /// let step = "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}";
 /// let change = parse_change(Path::new("step.yaml"), step, EntryId(1500), &scenario, &words).unwrap();
 /// let both = rerun(&scenario, path, &Options::default(), &change, None, |_| Recorder::ring(100_000)).unwrap();
-/// assert_eq!(both.new.fate, Some(Fate::Taken));
+/// assert_eq!(both.new.fate, Some(ChangeOutcome::Taken));
 /// assert!(both.divergence.same >= 1500);
 /// ```
 pub fn rerun(

@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// ```
 /// use coracle::meta::{Object, Resource};
 /// use coracle::runtime::{Api, DeleteParams};
-/// use coracle::simulation::{Invariant, Polarity, Question, World};
+/// use coracle::simulation::{Invariant, Polarity, InvariantQuestion, World};
 /// use serde_json::json;
 /// use std::sync::Arc;
 /// use std::time::Duration;
@@ -37,7 +37,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// coracle::run_virtual(1, async |cluster| {
 ///     let named = |name: &str| {
 ///         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
-///         Question::Partial(map)
+///         InvariantQuestion::Partial(map)
 ///     };
 ///     let name = "no map is called b".to_owned();
 ///     let never = Invariant { name, polarity: Polarity::Never, question: named("b"), since: None };
