@@ -206,9 +206,9 @@ impl Attacher {
         let reference = volume.spec.claim_ref.as_deref();
         let key = reference.map(|claim| ObjectKey::new(claim.namespace.as_str(), claim.name.as_str()));
         let claim = key.and_then(|key| self.claims.get(&key)).filter(|claim| volume.is_for(claim));
-        let told_by: Vec<_> =
+        let sources: Vec<_> =
             claim.iter().map(|claim| &claim.metadata.annotations).chain([&volume.metadata.annotations]).collect();
-        Behaviour::of(call, &told_by).map_err(|why| why.to_string())
+        Behaviour::of(call, &sources).map_err(|why| why.to_string())
     }
 
     fn unreadable(&self, pass: &Pass, volume: &PersistentVolume, why: String) -> Action {

@@ -115,31 +115,31 @@ impl Behaviour {
     ///
     /// # Errors
     /// If an annotation cannot be parsed.
-    pub fn of(call: CsiCall, told_by: &[&Annotations]) -> Result<Self, Unreadable> {
-        let told = |name: &str| {
+    pub fn of(call: CsiCall, sources: &[&Annotations]) -> Result<Self, Unreadable> {
+        let annotation = |name: &str| {
             let name = format!("{PREFIX}{name}");
-            told_by.iter().find_map(|annotations| annotations.get_key_value(&name))
+            sources.iter().find_map(|annotations| annotations.get_key_value(&name))
         };
         let wrong = |(annotation, value): (&String, &String), expected| Unreadable {
             annotation: annotation.clone(),
             value: value.clone(),
             expected,
         };
-        let outcome = match told(call.word()) {
+        let outcome = match annotation(call.word()) {
             None => CsiOutcome::Succeeds,
-            Some(told) => match (told.1.as_str(), call) {
+            Some(annotation) => match (annotation.1.as_str(), call) {
                 ("ok", _) => CsiOutcome::Succeeds,
                 ("fail", _) => CsiOutcome::Fails,
                 ("hang", _) => CsiOutcome::Hangs,
                 ("exhausted", CsiCall::Provision) => CsiOutcome::Exhausted,
-                (_, CsiCall::Provision) => return Err(wrong(told, "ok, fail, hang or exhausted")),
-                _ => return Err(wrong(told, "ok, fail or hang")),
+                (_, CsiCall::Provision) => return Err(wrong(annotation, "ok, fail, hang or exhausted")),
+                _ => return Err(wrong(annotation, "ok, fail or hang")),
             },
         };
-        let takes = match told(&format!("{}-delay", call.word())) {
+        let takes = match annotation(&format!("{}-delay", call.word())) {
             None => Duration::ZERO,
-            Some(told) => coracle_meta::parse_duration(told.1)
-                .ok_or_else(|| wrong(told, "a duration such as 1500ms, 5s or 1m30s"))?,
+            Some(annotation) => coracle_meta::parse_duration(annotation.1)
+                .ok_or_else(|| wrong(annotation, "a duration such as 1500ms, 5s or 1m30s"))?,
         };
         Ok(Self { outcome, takes })
     }
@@ -162,8 +162,8 @@ pub(crate) fn failure(call: CsiCall) -> String {
 mod tests {
     use super::*;
 
-    fn annotations(told: &[(&str, &str)]) -> Annotations {
-        told.iter().map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned())).collect()
+    fn annotations(annotation: &[(&str, &str)]) -> Annotations {
+        annotation.iter().map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned())).collect()
     }
 
     #[test]
@@ -179,7 +179,9 @@ mod tests {
 
     #[test]
     fn an_invalid_annotation_is_reported_with_the_valid_values() {
-        let why = |told: &[(&str, &str)], call| Behaviour::of(call, &[&annotations(told)]).unwrap_err().to_string();
+        let why = |annotation: &[(&str, &str)], call| {
+            Behaviour::of(call, &[&annotations(annotation)]).unwrap_err().to_string()
+        };
         assert_eq!(
             why(&[("attach", "exhausted")], CsiCall::Attach),
             "annotation coracle.dev/attach: \"exhausted\" is not ok, fail or hang"
@@ -200,8 +202,8 @@ mod tests {
         #[test]
         fn any_annotation_is_read_or_refused_by_its_name(value in ".{0,12}", index in 0..10_usize) {
             let call = CsiCall::ALL[index];
-            let told = annotations(&[(call.word(), &value), (&format!("{}-delay", call.word()), &value)]);
-            if let Err(why) = Behaviour::of(call, &[&told]) {
+            let annotation = annotations(&[(call.word(), &value), (&format!("{}-delay", call.word()), &value)]);
+            if let Err(why) = Behaviour::of(call, &[&annotation]) {
                 proptest::prop_assert!(why.annotation.contains(call.word()) && why.value == value);
             }
         }

@@ -29,8 +29,8 @@ impl NodeService for CsiNodeService {
     }
 
     fn node_info(&self, node: &Node) -> CSINodeDriver {
-        let told = node.metadata.annotations.get(LIMIT_ANNOTATION).and_then(|limit| limit.parse().ok());
-        let limit = told.filter(|limit| *limit > 0).unwrap_or(LIMIT);
+        let annotated = node.metadata.annotations.get(LIMIT_ANNOTATION).and_then(|limit| limit.parse().ok());
+        let limit = annotated.filter(|limit| *limit > 0).unwrap_or(LIMIT);
         let labels = [HOSTNAME, ZONE].into_iter().filter(|label| node.metadata.labels.contains_key(*label));
         CSINodeDriver {
             name: DRIVER.to_owned(),
@@ -82,9 +82,9 @@ mod tests {
         );
         let count = |node: &Node| CsiNodeService.node_info(node).allocatable.and_then(|resources| resources.count);
         assert_eq!(count(&node), Some(LIMIT));
-        for (told, limit) in [("3", 3), ("0", LIMIT), ("many", LIMIT)] {
-            node.metadata.annotations.insert(LIMIT_ANNOTATION.to_owned(), told.to_owned());
-            assert_eq!(count(&node), Some(limit), "{told}");
+        for (annotated, limit) in [("3", 3), ("0", LIMIT), ("many", LIMIT)] {
+            node.metadata.annotations.insert(LIMIT_ANNOTATION.to_owned(), annotated.to_owned());
+            assert_eq!(count(&node), Some(limit), "{annotated}");
         }
     }
 

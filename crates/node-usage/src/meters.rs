@@ -114,7 +114,7 @@ impl Meters {
     }
 
     /// Whether annotations of the Node set the usage of the system, now or before.
-    pub fn is_system_told(&self) -> bool {
+    pub fn is_system_usage_set(&self) -> bool {
         let counted = self.counted.lock();
         let default = Usage::of_system(&Node::default(), &mut Vec::new());
         counted.system.as_ref().is_some_and(|system| *system.usage() != default) || !counted.faults.is_empty()

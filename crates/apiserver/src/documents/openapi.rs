@@ -83,7 +83,7 @@ impl OpenApi {
         let name = if protobuf { "v2 in protobuf" } else { "v2" };
         let make = |resources: &[Published<'_>]| {
             let mut document = openapi::v2(resources, &*self.descriptions);
-            served.extensions.iter().for_each(|extension| merge(&mut document, &extension.told.openapi_v2));
+            served.extensions.iter().for_each(|extension| merge(&mut document, &extension.documents.openapi_v2));
             Some(if protobuf { openapi_protobuf::document(&document) } else { document.to_string().into_bytes() })
         };
         let missing = || Status::internal("there is no OpenAPI document");
@@ -158,8 +158,8 @@ fn index(served: Served<'_>) -> Response<Body> {
             (name, json!({"serverRelativeURL": url}))
         })
         .collect();
-    for extension in served.extensions.iter().filter(|extension| !extension.told.openapi_v3.is_empty()) {
-        let there = json!({"serverRelativeURL": extension.told.openapi_v3});
+    for extension in served.extensions.iter().filter(|extension| !extension.documents.openapi_v3.is_empty()) {
+        let there = json!({"serverRelativeURL": extension.documents.openapi_v3});
         paths.insert(format!("apis/{}", extension.version), there);
     }
     text(StatusCode::OK, json!({"paths": paths}).to_string())
@@ -185,7 +185,7 @@ fn hash(Served { kinds, extensions }: Served<'_>, name: &str) -> String {
         }
     }
     if name.starts_with("v2") {
-        extensions.iter().for_each(|extension| digest.update(extension.told.openapi_v2.to_string()));
+        extensions.iter().for_each(|extension| digest.update(extension.documents.openapi_v2.to_string()));
     }
     digest.finalize().iter().map(|byte| format!("{byte:02X}")).collect()
 }

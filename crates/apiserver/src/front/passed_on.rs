@@ -43,7 +43,7 @@ fn answers_for(registry: &Registry, info: &RequestInfo) -> Option<Arc<Extension>
     match info.path.trim_matches('/').split('/').collect::<Vec<_>>().as_slice() {
         ["apis", group, version, ..] => extensions.of(group, version).cloned(),
         ["openapi", "v3", "apis", group, version] => {
-            extensions.of(group, version).filter(|extension| !extension.told.openapi_v3.is_empty()).cloned()
+            extensions.of(group, version).filter(|extension| !extension.documents.openapi_v3.is_empty()).cloned()
         }
         _ => None,
     }

@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 /// Somebody who is known and was given nothing.
-const NOBODYS_TOKEN: &str = "a-token-of-nobody";
+const UNPRIVILEGED_TOKEN: &str = "a-token-of-nobody";
 
 async fn cluster() -> Cluster {
-    let spec = ApiServerOptions { tokens: Some(format!("{NOBODYS_TOKEN},nobody,uid")), ..ApiServerOptions::default() };
+    let spec =
+        ApiServerOptions { tokens: Some(format!("{UNPRIVILEGED_TOKEN},nobody,uid")), ..ApiServerOptions::default() };
     Cluster::builder().api_server(spec).api_server_only().start().await.unwrap()
 }
 
@@ -95,7 +96,7 @@ async fn no_verb_runs_or_reveals_an_object_without_credentials_or_permission() {
         assert_eq!(code(&cluster, None, method, path).await, 403, "nobody known: {deed} at {path}");
         assert_eq!(code(&cluster, Some("another"), method, path).await, 401, "a wrong token: {deed} at {path}");
         if !is_about_oneself(deed) {
-            assert_eq!(code(&cluster, Some(NOBODYS_TOKEN), method, path).await, 403, "no right: {deed} at {path}");
+            assert_eq!(code(&cluster, Some(UNPRIVILEGED_TOKEN), method, path).await, 403, "no right: {deed} at {path}");
         }
     }
 }
@@ -110,7 +111,7 @@ async fn few_paths_are_public() {
     }
     for path in known {
         assert_eq!(code(&cluster, None, &Method::GET, path).await, 403, "{path}");
-        assert_eq!(code(&cluster, Some(NOBODYS_TOKEN), &Method::GET, path).await, 200, "{path}");
+        assert_eq!(code(&cluster, Some(UNPRIVILEGED_TOKEN), &Method::GET, path).await, 200, "{path}");
     }
     for path in
         ["/", "/metrics", "/logs", "/debug/pprof", "/openid/v1/jwks", "/healthz/../metrics", "//metrics", "/version/x"]
@@ -118,7 +119,7 @@ async fn few_paths_are_public() {
         assert_eq!(code(&cluster, None, &Method::GET, path).await, 403, "{path}");
     }
     for path in ["/metrics", "/logs", "/debug/pprof"] {
-        assert_eq!(code(&cluster, Some(NOBODYS_TOKEN), &Method::GET, path).await, 403, "{path}");
+        assert_eq!(code(&cluster, Some(UNPRIVILEGED_TOKEN), &Method::GET, path).await, 403, "{path}");
     }
 }
 
@@ -131,7 +132,7 @@ async fn impersonation_without_permission_is_refused() {
         ("impersonate-user", "system:node:node-1"),
     ] {
         let request = Request::get("/api/v1/secrets")
-            .header("authorization", format!("Bearer {NOBODYS_TOKEN}"))
+            .header("authorization", format!("Bearer {UNPRIVILEGED_TOKEN}"))
             .header(header, value)
             .header("impersonate-group", "system:masters");
         let answer = cluster.front_door().oneshot(request.body(Full::<Bytes>::default()).unwrap()).await.unwrap();
@@ -252,7 +253,7 @@ async fn users_cannot_grant_permissions_that_they_do_not_have() {
         let media_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request =
             Request::builder().method(method).uri(format!("{rbac}/{path}")).header("content-type", media_type);
-        let request = request.header("authorization", format!("Bearer {NOBODYS_TOKEN}"));
+        let request = request.header("authorization", format!("Bearer {UNPRIVILEGED_TOKEN}"));
         let body = Full::<Bytes>::from(body.to_string());
         cluster.front_door().oneshot(request.body(body).unwrap()).await.unwrap().status().as_u16()
     };
@@ -290,7 +291,7 @@ fn binding(name: &str, kind: &str, role: &str) -> Value {
 /// What the user `nobody` is answered: the code, and the message of a refusal.
 async fn tried(cluster: &Cluster, method: Method, path: &str, media_type: &str, body: &Value) -> (u16, String) {
     let request = Request::builder().method(method).uri(path).header("content-type", media_type);
-    let request = request.header("authorization", format!("Bearer {NOBODYS_TOKEN}"));
+    let request = request.header("authorization", format!("Bearer {UNPRIVILEGED_TOKEN}"));
     let body = Full::<Bytes>::from(body.to_string());
     let answer = cluster.front_door().oneshot(request.body(body).unwrap()).await.unwrap();
     let code = answer.status().as_u16();
@@ -437,7 +438,8 @@ async fn an_identity_in_a_header_that_is_not_ascii_is_taken_or_refused_and_never
         "verbs": ["impersonate"]});
     give(&cluster, json!([users, extras, {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]}])).await;
     let asked = async |headers: &[(&str, &[u8])]| {
-        let mut request = Request::get("/api/v1/secrets").header("authorization", format!("Bearer {NOBODYS_TOKEN}"));
+        let mut request =
+            Request::get("/api/v1/secrets").header("authorization", format!("Bearer {UNPRIVILEGED_TOKEN}"));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -471,9 +473,9 @@ async fn a_web_socket_that_cannot_set_headers_shows_its_token_as_a_subprotocol()
         let request = request.header("sec-websocket-protocol", offered).body(Full::<Bytes>::default()).unwrap();
         cluster.front_door().oneshot(request).await.unwrap().status().as_u16()
     };
-    assert_eq!(asked(NOBODYS_TOKEN, "websocket").await, 200);
+    assert_eq!(asked(UNPRIVILEGED_TOKEN, "websocket").await, 200);
     assert_eq!(asked("another", "websocket").await, 401);
-    assert_eq!(asked(NOBODYS_TOKEN, "h2c").await, 403, "no WebSocket shows a token so");
+    assert_eq!(asked(UNPRIVILEGED_TOKEN, "h2c").await, 403, "no WebSocket shows a token so");
 }
 
 #[tokio::test(start_paused = true)]
@@ -525,7 +527,7 @@ async fn paths_outside_the_api_are_authenticated_authorized_and_audited() {
     let lines = Arc::new(Lines::default());
     let policy = Arc::new(AuditPolicy::parse(policy).unwrap());
     let audit = Audit { policy, sink: Arc::clone(&lines) as Arc<dyn AuditSink> };
-    let tokens = Some(format!("{NOBODYS_TOKEN},nobody,uid"));
+    let tokens = Some(format!("{UNPRIVILEGED_TOKEN},nobody,uid"));
     let spec = ApiServerOptions { tokens, audit: Some(audit), ..ApiServerOptions::default() };
     let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
     let service = PathService::new(async |asked: PathRequest| match asked.user.name.as_str() {
@@ -544,12 +546,12 @@ async fn paths_outside_the_api_are_authenticated_authorized_and_audited() {
     for method in [Method::GET, Method::HEAD, Method::POST] {
         assert_eq!(asked(None, method.clone()).await.0, 403, "{method}");
         assert_eq!(asked(Some("another"), method.clone()).await.0, 401, "{method}");
-        assert_eq!(asked(Some(NOBODYS_TOKEN), method.clone()).await.0, 403, "{method}");
+        assert_eq!(asked(Some(UNPRIVILEGED_TOKEN), method.clone()).await.0, 403, "{method}");
     }
     give(&cluster, json!([{"nonResourceURLs": ["/beside/*"], "verbs": ["get", "post"]}])).await;
     lines.0.lock().clear();
-    assert_eq!(asked(Some(NOBODYS_TOKEN), Method::GET).await, (200, Bytes::from_static(b"secret")));
-    assert_eq!(asked(Some(NOBODYS_TOKEN), Method::POST).await.0, 405);
+    assert_eq!(asked(Some(UNPRIVILEGED_TOKEN), Method::GET).await, (200, Bytes::from_static(b"secret")));
+    assert_eq!(asked(Some(UNPRIVILEGED_TOKEN), Method::POST).await.0, 405);
     let events: Vec<String> = lines
         .0
         .lock()
@@ -665,5 +667,5 @@ async fn a_definition_takes_no_built_in_kind_over_and_takes_none_of_its_objects_
             assert_eq!(listed(at, plural).await, before, "after the definition of {version}");
         }
     }
-    assert_eq!(asked_with(&cluster, NOBODYS_TOKEN).await, 403, "roles still count");
+    assert_eq!(asked_with(&cluster, UNPRIVILEGED_TOKEN).await, 403, "roles still count");
 }

@@ -264,7 +264,7 @@ impl Round<'_> {
             let message = format!("the HPA was unable to compute the replica count: {}", first.why);
             draft.set(ACTIVE, "False", first.reason, &message);
             let (invalid, all) = (failures.len(), metrics.len());
-            return Err(format!("invalid metrics ({invalid} invalid out of {all}), first error is: {}", first.told));
+            return Err(format!("invalid metrics ({invalid} invalid out of {all}), first error is: {}", first.message));
         }
         let message = format!("the HPA was able to successfully calculate a replica count from {name}");
         draft.set(ACTIVE, "True", "ValidMetricFound", &message);

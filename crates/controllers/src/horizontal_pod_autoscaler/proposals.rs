@@ -30,7 +30,7 @@ pub(super) struct MetricFailure {
     pub(super) reason: &'static str,
     pub(super) why: String,
     /// The message if there are several metrics.
-    pub(super) told: String,
+    pub(super) message: String,
 }
 
 /// Reads metrics for one autoscaler.
@@ -47,7 +47,7 @@ impl MetricsReader<'_> {
     /// The recommendation of a metric for a target.
     pub(super) async fn ask(&self, target: &Target, spec: &MetricSpec) -> Result<Recommendation, MetricFailure> {
         let failure = |reason, what: String| {
-            move |why: String| MetricFailure { reason, told: format!("failed to get {what}: {why}"), why }
+            move |why: String| MetricFailure { reason, message: format!("failed to get {what}: {why}"), why }
         };
         match spec.type_.as_str() {
             "Resource" => {
@@ -75,7 +75,7 @@ impl MetricsReader<'_> {
             }
             other => {
                 let why = format!("unknown metric source type {other:?}");
-                Err(MetricFailure { reason: "InvalidMetricSourceType", told: why.clone(), why })
+                Err(MetricFailure { reason: "InvalidMetricSourceType", message: why.clone(), why })
             }
         }
     }

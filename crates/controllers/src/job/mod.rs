@@ -135,7 +135,7 @@ impl Reconciler for Jobs {
         pass.decided(|| plan.sentence(&view));
         let (done, failure) = self.carry_out(pass, &view, &plan).await;
         let (tracking, events) = Tracking::begin(&view, &plan, &done);
-        self.tell(pass, &job, &events);
+        self.record_events(pass, &job, &events);
         self.track(pass, &view, tracking).await?;
         match (failure, plan.again) {
             (Some(error), _) => Err(error),
@@ -221,11 +221,11 @@ impl Jobs {
         let failure = released.into_iter().find_map(Result::err);
         let events = if failure.is_none() { tracking.finish(view) } else { Vec::new() };
         write(pass, &job, &tracking).await?;
-        self.tell(pass, &view.job, &events);
+        self.record_events(pass, &view.job, &events);
         failure.map_or(Ok(()), Err)
     }
 
-    fn tell(&self, pass: &Pass, job: &Job, events: &[JobEvent]) {
+    fn record_events(&self, pass: &Pass, job: &Job, events: &[JobEvent]) {
         for (event_type, reason, message) in events {
             self.events.in_pass(pass).event(job, *event_type, reason, message.as_str());
         }

@@ -84,12 +84,12 @@ fn requested(claim: &PersistentVolumeClaim, volume: Option<&Arc<PersistentVolume
     if volume.is_for(claim) {
         return ClaimStep::Bind(volume.clone());
     }
-    let told = (EventType::Warning, "FailedBinding", format!("volume {name:?} already bound to a different claim."));
+    let event = (EventType::Warning, "FailedBinding", format!("volume {name:?} already bound to a different claim."));
     // A claim that the controller itself has bound should never get here, so it is left unchanged.
     if claim.metadata.annotations.contains_key(BOUND_BY_CONTROLLER) {
-        ClaimStep::Refuse(told)
+        ClaimStep::Refuse(event)
     } else {
-        ClaimStep::Wait(Some(told))
+        ClaimStep::Wait(Some(event))
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
         step(&ObservedClaim { claim, volumes: &volumes, classes: &classes, waiting_pods: &waiting_pods }).unwrap()
     }
 
-    fn told(step: ClaimStep) -> String {
+    fn event_text(step: ClaimStep) -> String {
         match step {
             ClaimStep::Wait(Some((_, reason, message))) | ClaimStep::Refuse((_, reason, message)) => {
                 format!("{reason}: {message}")
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn without_a_volume_the_class_decides() {
         assert_eq!(decided(&claim(Some("fast")), &[], &[]), ClaimStep::Provision("csi.example.com".to_owned()));
-        let text = |class, pods: &[&str]| told(decided(&claim(Some(class)), &[], pods));
+        let text = |class, pods: &[&str]| event_text(decided(&claim(Some(class)), &[], pods));
         assert_eq!(text("later", &[]), "WaitForFirstConsumer: waiting for first consumer to be created before binding");
         assert_eq!(text("later", &["p"]), "WaitForPodScheduled: waiting for pod p to be scheduled");
         assert_eq!(text("later", &["p", "q"]), "WaitForPodScheduled: waiting for pods p,q to be scheduled");
@@ -245,13 +245,13 @@ mod tests {
         let mut other = volume("v");
         other.spec.storage_class_name = "fast".to_owned();
         assert_eq!(
-            told(decided(&claim, &[other], &[])),
+            event_text(decided(&claim, &[other], &[])),
             "VolumeMismatch: Cannot bind to requested volume \"v\": storageClassName does not match"
         );
         let mut taken = volume("v");
         taken.spec.claim_ref = Some(Box::new(ObjectReference { name: "d".to_owned(), ..ObjectReference::default() }));
         assert_eq!(
-            told(decided(&claim, &[taken], &[])),
+            event_text(decided(&claim, &[taken], &[])),
             "FailedBinding: volume \"v\" already bound to a different claim."
         );
     }

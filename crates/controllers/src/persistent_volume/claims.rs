@@ -70,8 +70,8 @@ impl Reconciler for Claims {
                 );
                 tell(EventType::Normal, "ExternalProvisioning", message);
             }
-            ClaimStep::Wait(told) => {
-                if let Some((event_type, reason, message)) = told {
+            ClaimStep::Wait(event) => {
+                if let Some((event_type, reason, message)) = event {
                     tell(event_type, reason, message);
                 }
                 set_claim_status(pass, &claim, "Pending", None).await?;

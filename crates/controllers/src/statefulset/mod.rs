@@ -168,7 +168,7 @@ impl Effects<'_> {
             StatefulSetStep::Delete(pod) => {
                 match self.pass.delete_if_there::<Pod>(&pod.key(), &DeleteParams::default()).await {
                     Ok(false) => Ok(()),
-                    done => self.told("Delete", pod, done.map(drop)),
+                    done => self.record_result("Delete", pod, done.map(drop)),
                 }
             }
         }
@@ -176,11 +176,11 @@ impl Effects<'_> {
 
     async fn create(&self, pod: &Pod, claims: &[PersistentVolumeClaim]) -> Result<(), ReconcileError> {
         if let Err(error) = self.make_claims(pod, claims).await {
-            return self.told("Create", pod, Err(error));
+            return self.record_result("Create", pod, Err(error));
         }
         match self.pass.api::<Pod>().create(pod).await {
             Err(error) if error.is_already_exists() || error.is_namespace_terminating() => Err(error.into()),
-            created => self.told("Create", pod, created.map(drop).map_err(ReconcileError::from)),
+            created => self.record_result("Create", pod, created.map(drop).map_err(ReconcileError::from)),
         }
     }
 
@@ -238,11 +238,11 @@ impl Effects<'_> {
             self.pass.update(&found, |pod| members::identify(self.set, pod, number)).await.map(drop)
         };
         let repaired = repair.await;
-        self.told("Update", pod, repaired)
+        self.record_result("Update", pod, repaired)
     }
 
     /// Records an event about the result of an action on a pod.
-    fn told(&self, verb: &str, pod: &Pod, done: Result<(), ReconcileError>) -> Result<(), ReconcileError> {
+    fn record_result(&self, verb: &str, pod: &Pod, done: Result<(), ReconcileError>) -> Result<(), ReconcileError> {
         let (pod, set) = (pod.name(), self.set.name());
         let (event_type, reason, message) = match &done {
             Ok(()) => (EventType::Normal, "Successful", format!("{verb} Pod {pod} in StatefulSet {set} successful")),

@@ -74,7 +74,7 @@ struct Round {
 
 enum Happened {
     Request(Option<pb::WatchRequest>),
-    Told(FollowerMessage),
+    Message(FollowerMessage),
 }
 
 impl WatchStream {
@@ -92,7 +92,7 @@ impl WatchStream {
                     Some(RequestUnion::ProgressRequest(_)) => self.ask_progress().await?,
                     None => None,
                 },
-                Happened::Told(told) => self.told(told),
+                Happened::Message(message) => self.message(message),
             };
             if response.is_some() {
                 return Ok(response);
@@ -104,13 +104,13 @@ impl WatchStream {
         // The client's messages first, so that a watch can be cancelled however many events it has.
         match select(pin!(self.requests.message()), self.followers.next()).await {
             Either::Left((request, _)) => Ok(Happened::Request(request?)),
-            Either::Right((Some(told), _)) => Ok(Happened::Told(told)),
+            Either::Right((Some(message), _)) => Ok(Happened::Message(message)),
             Either::Right((None, request)) => Ok(Happened::Request(request.await?)),
         }
     }
 
-    fn told(&mut self, told: FollowerMessage) -> Option<pb::WatchResponse> {
-        match told {
+    fn message(&mut self, message: FollowerMessage) -> Option<pb::WatchResponse> {
+        match message {
             FollowerMessage::Events(response) => {
                 self.delivered = self.delivered.max(crate::convert::revision(response.header.as_ref()));
                 Some(response)

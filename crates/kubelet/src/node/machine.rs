@@ -209,7 +209,7 @@ impl Machine {
     pub(crate) fn may_be_short(&self, node: &Node) -> bool {
         has_usage_annotations(node)
             || node.metadata.annotations.contains_key(SHUTDOWN)
-            || self.meters.is_system_told()
+            || self.meters.is_system_usage_set()
             || !self.shortage.is_at_rest()
     }
 

@@ -13,7 +13,7 @@ use crate::pod::resize::{PENDING, PendingResize, is_wanted, pending_resize, resi
 use crate::sync::pod_workers::PodWorkers;
 
 impl PodWorkers {
-    /// Gives a pod the resources that its spec asks for now, or records why the node does not.
+    /// Gives a pod the resources that its spec currently requests, or records why the node refuses them.
     pub(crate) fn resized(
         &self,
         agent: &Agent,

@@ -24,7 +24,7 @@ pub struct Extension {
     /// The priority of the version in its group: the greater, the earlier.
     pub version_priority: i64,
     /// Its discovery and OpenAPI documents.
-    pub told: Arc<ExtensionDocuments>,
+    pub documents: Arc<ExtensionDocuments>,
 }
 
 /// The discovery and OpenAPI documents of an extension API server.

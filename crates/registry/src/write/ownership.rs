@@ -2,7 +2,7 @@ use coracle_meta::{Object, Status, format_time};
 use coracle_schema::apply::{Booking, Versions, managed_fields};
 
 use crate::versions::{KindVersions, OneVersion, all_but};
-use crate::{BodyKind, Kind, Registry, Request};
+use crate::{BodyKind, Kind, Planned, Registry, Request};
 
 impl Registry {
     /// Sets the managed fields of a new object.
@@ -15,7 +15,7 @@ impl Registry {
     ) -> Result<Object, Status> {
         let versions = KindVersions::of(&self.kinds(), kind, all_but(reset));
         let (api_version, nothing) = (kind.gvk().api_version(), Object::default());
-        let booked = || versions.settled(Ok(book(request, &api_version, &nothing, kind.for_run(&mut new), &versions)));
+        let booked = || book_write(request, &api_version, &nothing, kind.for_run(&mut new), &versions);
         self.planned(request, kind, booked).await
     }
 }
@@ -31,14 +31,22 @@ pub(super) fn booking<'a, V>(request: &'a Request, api_version: &'a str, version
     }
 }
 
-/// Updates the managed fields of `new`. In Kubernetes: `FieldManager.Update`.
-pub(super) fn book<V: Versions>(
+/// Updates the managed fields of `new`, if all versions that this takes are known.
+///
+/// # Errors
+/// The conversions to ask for first.
+pub(super) fn book_write(
     request: &Request,
     api_version: &str,
     live: &Object,
     new: Object,
-    versions: V,
-) -> Object {
+    versions: &KindVersions,
+) -> Planned<Object> {
+    versions.settled(Ok(book(request, api_version, live, new, versions)))
+}
+
+/// Updates the managed fields of `new`. In Kubernetes: `FieldManager.Update`.
+fn book<V: Versions>(request: &Request, api_version: &str, live: &Object, new: Object, versions: V) -> Object {
     let verbatim = new.verbatim().clone();
     let booked = managed_fields::update(&booking(request, api_version, versions), live.as_value(), new.into_value());
     Object::from_value(booked).expect("booking keeps an object an object").with_verbatim(verbatim)

@@ -9,7 +9,7 @@ use crate::decode::{self, MadeBy, Objections, Patched};
 use crate::versions::KindVersions;
 use crate::{Kind, MemoryForm, Patch, PatchKind, Planned, Registry, Request, Written, object_meta};
 
-use super::ownership::{book, booking};
+use super::ownership::{book_write, booking};
 use super::update::{Addressee, UpdatedObject};
 
 /// The parsed patch of a PATCH, which is applied to the object of each attempt.
@@ -134,8 +134,7 @@ impl UpdatedObject for Patching<'_> {
                     decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
                 kind.strategy().drop_nulls(&mut object);
                 kind.strategy().set_defaults(&mut object);
-                let booked = book(request, &kind.gvk().api_version(), live, object, &self.versions);
-                self.versions.settled(Ok(booked))?
+                book_write(request, &kind.gvk().api_version(), live, object, &self.versions)?
             }
         };
         if live.uid().is_empty() && !object.uid().is_empty() {

@@ -8,7 +8,7 @@ use super::commit::CommitOutcome;
 use super::create::{self, check_kind};
 use super::generation::{self, Likeness};
 use super::intent::{AdmissionScope, IntendedObject, Intent, OwnKind};
-use super::ownership::book;
+use super::ownership::book_write;
 use super::plan::Plan;
 use crate::restore::restore;
 use crate::versions::{KindVersions, all_but};
@@ -72,8 +72,7 @@ struct Replace<'a> {
 impl UpdatedObject for Replace<'_> {
     fn make(&self, _registry: &Registry, live: &Object) -> Planned<Object> {
         let api_version = self.kind.gvk().api_version();
-        let booked = book(self.request, &api_version, live, self.body.clone(), &self.versions);
-        self.versions.settled(Ok(booked))
+        book_write(self.request, &api_version, live, self.body.clone(), &self.versions)
     }
 
     fn uid(&self) -> Option<&str> {

@@ -32,7 +32,7 @@ pub(super) struct DiscoveryResult {
     pub(super) name: String,
     pub(super) number: u64,
     pub(super) condition: Condition,
-    pub(super) told: Arc<ExtensionDocuments>,
+    pub(super) documents: Arc<ExtensionDocuments>,
 }
 
 /// Probes whether a server serves its group and version, and downloads its discovery and OpenAPI documents.
@@ -44,12 +44,12 @@ pub(super) async fn ask(registry: &Registry, question: DiscoveryRequest) -> Disc
         Ok(()) => Condition::passed(),
         Err(why) => Condition::no("FailedDiscoveryCheck", why),
     };
-    let told = if condition.is_true {
-        told(registry, &question).await
+    let documents = if condition.is_true {
+        fetch(registry, &question).await
     } else {
         ExtensionDocuments { is_current: false, ..ExtensionDocuments::clone(&question.known) }
     };
-    DiscoveryResult { name: question.name, number: question.number, condition, told: Arc::new(told) }
+    DiscoveryResult { name: question.name, number: question.number, condition, documents: Arc::new(documents) }
 }
 
 fn path(version: &GroupVersion) -> String {
@@ -80,7 +80,7 @@ fn get(question: &DiscoveryRequest, path: String, accept: &'static str) -> corac
     }
 }
 
-async fn told(registry: &Registry, question: &DiscoveryRequest) -> ExtensionDocuments {
+async fn fetch(registry: &Registry, question: &DiscoveryRequest) -> ExtensionDocuments {
     let version = &question.version;
     let (resources, is_current) = match resources(registry, question).await {
         Some(resources) => (resources, true),
@@ -154,8 +154,8 @@ fn from_list(list: &Value) -> Value {
         match subresource {
             Some(subresource) => {
                 let subresources = resource.entry("subresources").or_insert_with(|| json!([]));
-                let told = json!({"subresource": subresource, "responseKind": kind, "verbs": listed.at("verbs")});
-                subresources.as_array_mut().into_iter().for_each(|all| all.push(told.clone()));
+                let described = json!({"subresource": subresource, "responseKind": kind, "verbs": listed.at("verbs")});
+                subresources.as_array_mut().into_iter().for_each(|all| all.push(described.clone()));
             }
             None => {
                 resource.insert("responseKind".to_owned(), kind);

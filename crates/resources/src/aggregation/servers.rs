@@ -34,7 +34,7 @@ struct Server {
     verdict: AvailabilityVerdict,
     /// The desired condition, if it is known.
     condition: Option<Condition>,
-    told: Arc<ExtensionDocuments>,
+    documents: Arc<ExtensionDocuments>,
     /// The time of the next probe; `None` during a probe, and if there is no server to probe.
     due: Option<Instant>,
     failures: u32,
@@ -83,7 +83,7 @@ impl Servers {
         server.failures = if asked.condition.is_true { 0 } else { server.failures + 1 };
         server.due = Some(now.later(if asked.condition.is_true { AGAIN } else { pause(server.failures) }));
         server.condition = Some(asked.condition);
-        server.told = asked.told;
+        server.documents = asked.documents;
     }
 
     /// The known conditions.
@@ -107,7 +107,7 @@ impl Server {
             object: Arc::clone(object),
             verdict,
             condition: None,
-            told: Arc::default(),
+            documents: Arc::default(),
             due: None,
             failures: 0,
             asked: 0,
@@ -135,7 +135,8 @@ impl Server {
             AvailabilityVerdict::Ask { .. } => (self.condition.take().filter(|condition| condition.is_true), Some(now)),
         };
         if !matches!(self.verdict, AvailabilityVerdict::Ask { .. }) {
-            self.told = Arc::new(ExtensionDocuments { is_current: false, ..ExtensionDocuments::clone(&self.told) });
+            self.documents =
+                Arc::new(ExtensionDocuments { is_current: false, ..ExtensionDocuments::clone(&self.documents) });
         }
     }
 
@@ -148,7 +149,7 @@ impl Server {
             version: version(&self.object),
             service: service(&self.object),
             trust: trust(&self.object),
-            known: Arc::clone(&self.told),
+            known: Arc::clone(&self.documents),
         }
     }
 
@@ -165,7 +166,7 @@ impl Server {
             is_available: self.condition.as_ref().map_or_else(said, |condition| condition.is_true),
             group_priority: self.object.int("spec.groupPriorityMinimum"),
             version_priority: self.object.int("spec.versionPriority"),
-            told: Arc::clone(&self.told),
+            documents: Arc::clone(&self.documents),
         }
     }
 }
@@ -214,7 +215,7 @@ mod tests {
     }
 
     fn answer(question: &DiscoveryRequest, condition: Condition) -> DiscoveryResult {
-        DiscoveryResult { name: question.name.clone(), number: question.number, condition, told: Arc::default() }
+        DiscoveryResult { name: question.name.clone(), number: question.number, condition, documents: Arc::default() }
     }
 
     fn lacks() -> Condition {

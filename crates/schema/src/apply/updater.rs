@@ -107,8 +107,8 @@ pub(super) fn update<V: Versions>(
 ) -> Set {
     reconcile_all(versions, managers);
     // No manager has this name, so every manager loses the changed fields, including earlier entries of the writer.
-    let nobody = Manager::new("", ManagedFieldsOperation::Apply, "", "");
-    let comparison = disown(versions, live, new, &nobody, version, managers, true).unwrap_or_default();
+    let no_manager = Manager::new("", ManagedFieldsOperation::Apply, "", "");
+    let comparison = disown(versions, live, new, &no_manager, version, managers, true).unwrap_or_default();
     versions.filter(version).apply(comparison.added.union(&comparison.modified))
 }
 

@@ -108,10 +108,11 @@ impl Allocations {
 impl Addresses for Pools {
     fn of_node(&self, node: &str) -> Vec<String> {
         let found = self.nodes.get(&ObjectKey::cluster(node));
-        let told = found.iter().flat_map(|node| &node.status.addresses).filter(|address| address.type_ == "InternalIP");
-        let told: Vec<String> = told.map(|address| address.address.clone()).collect();
-        if !told.is_empty() {
-            return told;
+        let internal =
+            found.iter().flat_map(|node| &node.status.addresses).filter(|address| address.type_ == "InternalIP");
+        let internal: Vec<String> = internal.map(|address| address.address.clone()).collect();
+        if !internal.is_empty() {
+            return internal;
         }
         let number = self.allocations.lock().number(node);
         vec![Ipv4Addr::from(FIRST_NODE.wrapping_add(number)).to_string()]

@@ -44,7 +44,7 @@ struct VersionDiscovery<'a> {
 #[serde(untagged)]
 enum Resources<'a> {
     Own(Vec<ResourceDiscovery<'a>>),
-    Told(&'a [Value]),
+    OfExtension(&'a [Value]),
 }
 
 /// `apidiscovery.APIResourceDiscovery`
@@ -112,11 +112,11 @@ impl<'a> GroupDiscovery<'a> {
 impl<'a> VersionDiscovery<'a> {
     /// A version of an extension API server, from its discovery document.
     fn of_extension(extension: &'a Extension) -> Self {
-        let told = &extension.told;
+        let documents = &extension.documents;
         Self {
             version: &extension.version.version,
-            resources: Resources::Told(told.resources.as_array().map(Vec::as_slice).unwrap_or_default()),
-            freshness: if told.is_current { "Current" } else { "Stale" },
+            resources: Resources::OfExtension(documents.resources.as_array().map(Vec::as_slice).unwrap_or_default()),
+            freshness: if documents.is_current { "Current" } else { "Stale" },
         }
     }
 }
