@@ -82,14 +82,12 @@ impl SyncPass<'_> {
         let pods = self.pods;
         let now = pods.clock.now();
         let Some(container) = self.context.container(self.pod, place).cloned() else { return };
-        let before = self.runtime.take();
         let talk = (*change == ContainerChange::Starts).then(|| self.talk(&container, &changed, place)).flatten();
         match &talk {
             Some(talk) => drop(self.context.transcripts.insert(container.name.clone(), talk.transcript.clone())),
             None if *change == ContainerChange::Starts => drop(self.context.transcripts.remove(&container.name)),
             None => {}
         }
-        self.runtime = before;
         self.record(&changed);
         for event in container_events(self.pod, place, change, &changed, &self.context) {
             self.add_event(event);
