@@ -33,13 +33,13 @@ pub struct HistoryLimits {
     pub max_changes: usize,
     /// The approximate maximum number of bytes of objects.
     pub max_bytes: usize,
-    /// Older changes are dropped when the next one arrives.
+    /// Older changes are dropped when the next one arrives. In Kubernetes: `eventFreshDuration`.
     pub max_age: Duration,
 }
 
 impl Default for HistoryLimits {
     fn default() -> Self {
-        Self { min_changes: 100, max_changes: 100_000, max_bytes: 32 << 20, max_age: Duration::from_secs(300) }
+        Self { min_changes: 100, max_changes: 100_000, max_bytes: 32 << 20, max_age: Duration::from_secs(75) }
     }
 }
 

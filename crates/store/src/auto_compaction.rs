@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use crate::history_limit::REVISION_OVERHEAD;
 use crate::log::Slice;
 use crate::snapshot::Snapshot;
 use crate::{Engine, HistoryLimit, Revision, Store};
@@ -73,13 +74,16 @@ impl Engine {
 /// The revision to compact at, so that at most `bytes` of history are kept; `None` if that is already the case.
 fn halfway(snapshot: &Snapshot, changes: &Slice, bytes: i64) -> Option<Revision> {
     let mut kept = snapshot.history_bytes();
+    let mut revision = snapshot.compacted;
     for change in changes.changes() {
         if kept <= bytes {
             break;
         }
         kept -= change.prev.as_ref().map_or(0, |version| version.size());
+        kept -= (change.revision() - revision) * REVISION_OVERHEAD;
+        revision = change.revision();
         if kept <= bytes {
-            return Some(change.revision());
+            return Some(revision);
         }
     }
     // Only deletions are left, and compaction at the newest revision removes them.

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use imbl::{OrdMap, OrdSet, Vector};
 
 use crate::counts::PrefixCounts;
+use crate::history_limit::REVISION_OVERHEAD;
 use crate::version::{History, Version};
 use crate::{Error, KeyRange, KeyValue, LeaseId, RangeRequest, RangeResponse, Revision, SortField, SortOrder};
 
@@ -53,9 +54,9 @@ impl Snapshot {
         }
     }
 
-    /// How much compaction could free.
+    /// How much compaction could free: keys, values and [`REVISION_OVERHEAD`].
     pub(crate) fn history_bytes(&self) -> i64 {
-        self.size - self.live_size
+        self.size - self.live_size + (self.revision - self.compacted) * REVISION_OVERHEAD
     }
 
     /// The newest version of an existing key.
