@@ -8,7 +8,7 @@
 //! ```
 //! `front` reads requests, `answer` writes responses, `non_resource` serves the other paths with `documents`.
 //! Start at [`router`] and its `serve`. In Kubernetes: `k8s.io/apiserver/pkg/{endpoints,server}`.
-//! Not here: sockets and TLS (`cluster`), the verbs (`registry`), authorization (`auth`). No code depends on a specific
+//! Not here: sockets and TLS (`secure-serving`, `egress`), the verbs (`registry`), authorization (`auth`). No code depends on a specific
 //! kind.
 
 mod answer;
@@ -28,7 +28,7 @@ mod server;
 mod shutdown;
 mod verbs;
 
-pub use audit::{Audit, AuditPolicy, AuditSink};
+pub use audit::{Audit, AuditLog, AuditLogError, AuditPolicy, AuditSink};
 pub use axum::body::Body;
 pub use coracle_yaml::to_yaml;
 pub use extension_transport::{ExtensionTransport, NoExtensions, Unreachable};

@@ -6,16 +6,13 @@ use std::task::{Context, Poll};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use coracle_tls::ServerVerifier;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
 use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName};
 use hyper_util::client::legacy::connect::{Connection, HttpConnector};
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use tower::Service;
 
 use crate::connections::{Connections, Dialing, Io, Protocol};
@@ -125,85 +122,25 @@ fn authorization(config: &Kubeconfig) -> Result<Option<HeaderValue>, KubeconfigE
 }
 
 fn tls_config(config: &Kubeconfig) -> Result<ClientConfig, KubeconfigError> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(KubeconfigError::unusable)?;
-    let builder = builder.dangerous().with_custom_certificate_verifier(verifier(config, provider)?);
+    let builder = coracle_tls::client_config(verifier(config)?).map_err(KubeconfigError::unusable)?;
     let mut tls = match &config.client_certificate {
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
-            let key = PrivateKeyDer::from_pem_slice(key).map_err(KubeconfigError::unusable)?;
-            builder.with_client_auth_cert(certificates(certificate)?, key).map_err(KubeconfigError::unusable)?
+            let key = coracle_tls::private_key(key).map_err(KubeconfigError::unusable)?;
+            let chain = coracle_tls::certificates(certificate).map_err(KubeconfigError::unusable)?;
+            builder.with_client_auth_cert(chain, key).map_err(KubeconfigError::unusable)?
         }
     };
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(tls)
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, KubeconfigError> {
-    CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(KubeconfigError::unusable)
-}
-
-fn verifier(
-    config: &Kubeconfig,
-    provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn ServerCertVerifier>, KubeconfigError> {
-    let Some(authority) = &config.certificate_authority else {
+fn verifier(config: &Kubeconfig) -> Result<ServerVerifier, KubeconfigError> {
+    match &config.certificate_authority {
+        Some(authority) => ServerVerifier::signed_by(authority).map_err(KubeconfigError::unusable),
         // Without a certificate authority no TLS server is trusted, unless the file disables verification.
-        return Ok(Arc::new(Unverified { provider, trusted: config.insecure_skip_tls_verify }));
-    };
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates(authority)? {
-        roots.add(certificate).map_err(KubeconfigError::unusable)?;
-    }
-    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    Ok(verifier.map_err(KubeconfigError::unusable)?)
-}
-
-/// Implements `insecure-skip-tls-verify`: with it any certificate is accepted, without it none.
-#[derive(Debug)]
-struct Unverified {
-    provider: Arc<CryptoProvider>,
-    trusted: bool,
-}
-
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        if self.trusted {
-            Ok(ServerCertVerified::assertion())
-        } else {
-            Err(rustls::Error::General("the kubeconfig names no certificate authority".to_owned()))
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        None if config.insecure_skip_tls_verify => Ok(ServerVerifier::accept_any()),
+        None => Ok(ServerVerifier::refuse_all("the kubeconfig names no certificate authority")),
     }
 }
 

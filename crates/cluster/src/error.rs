@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use coracle_dynamic_certificates::CertificateFileError;
+
 /// Why a cluster could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -35,29 +37,29 @@ pub enum Error {
     /// A certificate or key is not usable.
     #[error("{0}")]
     Certificate(String),
-    /// The server cannot listen on the address.
-    #[error("cannot listen at {address}: {source}")]
-    Listen {
-        /// The address.
-        address: std::net::SocketAddr,
-        /// The error of the system.
-        #[source]
-        source: std::io::Error,
-    },
+}
+
+impl From<CertificateFileError> for Error {
+    fn from(error: CertificateFileError) -> Self {
+        match error {
+            CertificateFileError::Unreadable { path, source } => Self::Io { path, source },
+            CertificateFileError::Invalid(why) => Self::Certificate(why),
+        }
+    }
+}
+
+#[cfg(feature = "serve")]
+impl From<coracle_pki::Error> for Error {
+    fn from(error: coracle_pki::Error) -> Self {
+        match error {
+            coracle_pki::Error::Io { path, source } => Self::Io { path, source },
+            coracle_pki::Error::Certificate(why) => Self::Certificate(why),
+        }
+    }
 }
 
 impl Error {
     pub(crate) fn options(error: impl std::fmt::Display) -> Self {
         Self::Options(error.to_string())
-    }
-
-    #[cfg(feature = "serve")]
-    pub(crate) fn certificate(path: &std::path::Path, why: &str) -> Self {
-        Self::Certificate(format!("{}: {why}", path.display()))
-    }
-
-    #[cfg(feature = "serve")]
-    pub(crate) fn certificates(error: impl std::fmt::Display) -> Self {
-        Self::Certificate(error.to_string())
     }
 }

@@ -1,5 +1,8 @@
 use async_trait::async_trait;
 use coracle_apiserver::{Body as ServerBody, ExtensionTransport, Unreachable};
+#[cfg(feature = "serve")]
+use coracle_egress::HttpsCalls;
+use coracle_egress::{post_request, read_answer};
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, go_quote};
 use coracle_registry::{
@@ -9,7 +12,6 @@ use coracle_registry::{
 use http::header::{ACCEPT, IF_NONE_MATCH};
 use http_body_util::Full;
 
-use crate::call_answer::read;
 use crate::service_routes::{Route, ServiceRoutes};
 use crate::{ApiServerOptions, Body, Error, ProxyClient, Transport, boxed};
 
@@ -25,8 +27,8 @@ pub(crate) struct OutgoingCalls {
 /// Whether calls can leave the process.
 enum Network {
     #[cfg(feature = "serve")]
-    Open(crate::serve::HttpsCalls),
-    /// No, with the reason.
+    Open(HttpsCalls),
+    /// No, and why not.
     Closed(&'static str),
 }
 
@@ -49,7 +51,7 @@ impl Network {
             ));
         }
         #[cfg(feature = "serve")]
-        return Ok(Self::Open(crate::serve::HttpsCalls::new(proxy_client)?));
+        return Ok(Self::Open(HttpsCalls::new(proxy_client)?));
         #[cfg(not(feature = "serve"))]
         {
             let _ = proxy_client;
@@ -116,7 +118,7 @@ impl Outgoing for OutgoingCalls {
             .header("x-remote-group", "system:masters");
         let request = if question.etag.is_empty() { request } else { request.header(IF_NONE_MATCH, &question.etag) };
         let request = request.body(Body::default()).map_err(|error| error.to_string())?;
-        read(self.send(registry, &question.to, &question.trust, request).await.map_err(|why| match why {
+        read_answer(self.send(registry, &question.to, &question.trust, request).await.map_err(|why| match why {
             Unreachable::Unresolved(why) | Unreachable::NoAnswer(why) => why,
         })?)
         .await
@@ -124,7 +126,7 @@ impl Outgoing for OutgoingCalls {
 
     async fn probe(&self, origin: &str, path: &str) -> Result<OutgoingResponse, String> {
         let request = http::Request::get(path).body(Body::default()).map_err(|error| error.to_string())?;
-        read(self.network.send(origin, "localhost".to_owned(), &Trust::Anybody, request).await?).await
+        read_answer(self.network.send(origin, "localhost".to_owned(), &Trust::Anybody, request).await?).await
     }
 
     fn is_named(&self, service: &ServiceAddress) -> bool {
@@ -178,10 +180,10 @@ impl OutgoingCalls {
 
 /// Calls a service in this process.
 async fn post_here(here: &Transport, path: &str, call: &OutgoingCall) -> Result<OutgoingResponse, String> {
-    let request = crate::call_request::post(path, call);
+    let request = post_request(path, call);
     let request = request.body(boxed(Full::new(call.body.clone()))).map_err(|error| error.to_string())?;
     let answer = here.send(request).await.map_err(|error| error.to_string())?;
-    read(answer).await
+    read_answer(answer).await
 }
 
 /// The address of a Service without a configured program: its `externalName`, or a manually written endpoint. Selected

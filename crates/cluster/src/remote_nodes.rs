@@ -1,13 +1,13 @@
 use std::time::Duration;
 
 use coracle_apiserver::{Body as AnswerBody, NodeFailure};
+use coracle_egress::HttpsCalls;
 use coracle_meta::{GroupVersionResource, Status};
 use coracle_registry::{GetOptions, Registry, Trust, Verb};
 use http::header::{HOST, HeaderValue, USER_AGENT};
 use http::{Request, Response};
 
 use crate::node_address::NodeAddress;
-use crate::serve::HttpsCalls;
 use crate::{Error, KubeletClient, boxed};
 
 /// The timeout for the beginning of a node's response.
@@ -34,11 +34,7 @@ impl RemoteNodes {
     /// If a certificate cannot be read.
     pub(crate) fn new(client: &KubeletClient) -> Result<Self, Error> {
         let trust = match &client.authority {
-            Some(authority) => {
-                let path = authority.path().unwrap_or_else(|| std::path::Path::new("")).to_owned();
-                let text = authority.text().map_err(|source| Error::Io { path, source })?;
-                Trust::Authorities(text.into_bytes().into())
-            }
+            Some(authority) => Trust::Authorities(authority.text()?.into_bytes().into()),
             None => Trust::Anybody,
         };
         Ok(Self { calls: HttpsCalls::new(client.identity.as_ref())?, client: client.clone(), trust })

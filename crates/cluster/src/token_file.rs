@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use coracle_auth::StaticTokens;
+use coracle_dynamic_certificates::{CertificateFile, CertificateFileError, FileWatcher};
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry};
 
-use crate::file_watcher::FileWatcher;
-use crate::{CertificateFile, Error};
+use crate::error::Error;
 
 /// The maximum time for which a removed token stays valid.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -21,8 +21,12 @@ impl TokenFile {
     /// # Errors
     /// If the file cannot be read, or one of its lines is invalid.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let read = |texts: &[String]| StaticTokens::parse(&texts[0]).map(Arc::new).map_err(Error::options);
-        FileWatcher::open(vec![CertificateFile::File(path.to_owned())], PAUSE, read).map(Self)
+        let read = |texts: &[String]| StaticTokens::parse(&texts[0]).map(Arc::new).map_err(|error| error.to_string());
+        let opened = FileWatcher::open(vec![CertificateFile::File(path.to_owned())], PAUSE, read);
+        opened.map(Self).map_err(|error| match error {
+            CertificateFileError::Invalid(why) => Error::Options(why),
+            unreadable => unreadable.into(),
+        })
     }
 }
 

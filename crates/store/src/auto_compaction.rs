@@ -3,9 +3,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::history_limit::REVISION_OVERHEAD;
 use crate::log::Slice;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{REVISION_OVERHEAD, Snapshot};
 use crate::{Engine, HistoryLimit, Revision, Store};
 
 /// The policy of automatic compaction. In Kubernetes: etcd's `--auto-compaction-mode` and

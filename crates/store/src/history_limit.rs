@@ -1,9 +1,5 @@
 use crate::snapshot::Snapshot;
 
-/// The bytes of memory that a kept revision occupies in addition to its keys and values: its places in the log and in
-/// the history of its key, and what watch caches keep of it. An estimate from the growth of a process under churn.
-pub(crate) const REVISION_OVERHEAD: i64 = 1024;
-
 /// How many bytes of history a store keeps, whatever the age of the history.
 ///
 /// A store keeps as much history as it has live data, but at least `least` and at most `most` bytes. So clients that

@@ -5,9 +5,12 @@ use bytes::Bytes;
 use imbl::{OrdMap, OrdSet, Vector};
 
 use crate::counts::PrefixCounts;
-use crate::history_limit::REVISION_OVERHEAD;
 use crate::version::{History, Version};
 use crate::{Error, KeyRange, KeyValue, LeaseId, RangeRequest, RangeResponse, Revision, SortField, SortOrder};
+
+/// The bytes of memory that a kept revision occupies in addition to its keys and values: its places in the log and in
+/// the history of its key, and what watch caches keep of it. An estimate from the growth of a process under churn.
+pub(crate) const REVISION_OVERHEAD: i64 = 1024;
 
 /// The complete store at one revision, with its history. A clone costs a few reference counts and shares all common
 /// data; the writer changes its own clone and publishes it.

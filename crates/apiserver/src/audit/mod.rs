@@ -4,9 +4,10 @@
 //! request --AuditPolicy (pure)--> Rule --AuditEventBuilder: RequestReceived ... ResponseComplete--> event (JSON) --> AuditSink
 //! ```
 //! In Kubernetes: `apiserver/pkg/audit`, `WithAudit`.
-//! Not here: files (`cluster`), annotations of plug-ins and webhooks (`registry::AuditNotes`).
+//! Not here: annotations of plug-ins and webhooks (`registry::AuditNotes`).
 
 mod audit_event_builder;
+mod audit_log;
 mod body;
 mod event;
 mod policy;
@@ -14,6 +15,7 @@ mod policy;
 use std::sync::Arc;
 
 pub(crate) use audit_event_builder::AuditEventBuilder;
+pub use audit_log::{AuditLog, AuditLogError};
 pub use policy::AuditPolicy;
 pub(crate) use policy::Stage;
 

@@ -2,7 +2,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::output::note;
 use clap::{Args, ValueEnum};
-use coracle_cluster::serve::host_address;
+use coracle_secure_serving::host_address;
 
 /// How clients find an API server: by the endpoints of the Service `kubernetes`.
 #[derive(Clone, Debug, Default, Args)]

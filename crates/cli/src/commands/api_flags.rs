@@ -1,8 +1,8 @@
 use anyhow::Result;
 use clap::Args;
-use coracle_cluster::serve::OldestTls;
 use coracle_cluster::{ApiServerOptions, RuntimeConfig};
 use coracle_meta::parse_duration;
+use coracle_tls::OldestTls;
 
 use crate::exit;
 use crate::output::note;

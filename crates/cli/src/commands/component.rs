@@ -8,11 +8,12 @@ use coracle_ambient::Ambient;
 use coracle_client::kubeconfig::{Kubeconfig, KubeconfigError};
 use coracle_client::{AsServiceAccount, Client, Https};
 use coracle_cluster::controllers::Identities;
+use coracle_cluster::read_keys;
 use coracle_cluster::scheduler::Configuration;
-use coracle_cluster::serve::{MetricsListener, read_keys};
 use coracle_cluster::{Ended, LeaderTimings, controllers};
 use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
+use coracle_secure_serving::MetricsListener;
 
 use crate::commands::scheduler_configuration;
 use crate::commands::up::{controller_flags, runtime, server_ambient, unreadable};

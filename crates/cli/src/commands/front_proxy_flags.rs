@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use coracle_cluster::serve::Authority;
 use coracle_cluster::{ApiServerOptions, CertificateFile, ProxyClient, RequestHeaders};
+use coracle_pki::Authority;
 
 use crate::commands::certificate_file::{certificate_file, read};
 use crate::exit;

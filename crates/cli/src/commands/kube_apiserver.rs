@@ -3,9 +3,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{ArgAction, CommandFactory, Parser};
-use coracle_cluster::serve::{Authority, Listener, ServingCertificates};
 use coracle_cluster::{ApiServerOptions, CertificateFile, Cluster, StoreSpec, controllers};
 use coracle_meta::KUBERNETES_VERSION;
+use coracle_pki::Authority;
+use coracle_secure_serving::{Listener, ServingCertificates};
 
 use crate::commands::admission_configuration;
 use crate::commands::advertise_flags::AdvertiseFlags;

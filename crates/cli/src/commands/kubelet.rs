@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_client::kubeconfig::Kubeconfig;
-use coracle_cluster::serve::{Authority, Listener, OldestTls, ServingCertificates, host_address};
-use coracle_cluster::{Ended, Kubelet, KubeletServer, Transport, kubelet};
+use coracle_cluster::{Ended, Kubelet, Transport, kubelet};
+use coracle_kubelet_server::KubeletServer;
+use coracle_pki::Authority;
+use coracle_secure_serving::{Listener, ServingCertificates, host_address};
+use coracle_tls::OldestTls;
 use futures_util::FutureExt;
 
 use crate::commands::certificate_file::certificate_file;

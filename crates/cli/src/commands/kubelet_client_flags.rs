@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use coracle_cluster::serve::Authority;
 use coracle_cluster::{ApiServerOptions, KubeletClient, ProxyClient};
+use coracle_pki::Authority;
 
 use crate::commands::certificate_file::certificate_file;
 

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use coracle_cluster::serve::{Authority, Credential, Identity, Listener, ServingCertificates, kubeconfig};
 use coracle_cluster::{ApiServerOptions, ServiceRoutes};
+use coracle_pki::{Authority, Credential, kubeconfig};
+use coracle_secure_serving::{Listener, ServingCertificates};
+use coracle_tls::Identity;
 
 use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::api_flags::ApiFlags;
@@ -178,7 +180,7 @@ impl SecureServing {
     /// Writes a kubeconfig with this credential, readable only by its owner.
     pub(crate) fn write_kubeconfig_with(&self, path: &Path, credential: Credential<'_>) -> Result<()> {
         let text = kubeconfig("coracle", &self.url(), self.authority.certificate(), credential);
-        coracle_cluster::serve::write_private(path, &text).with_context(|| format!("cannot write {}", path.display()))
+        coracle_pki::write_private(path, &text).with_context(|| format!("cannot write {}", path.display()))
     }
 }
 

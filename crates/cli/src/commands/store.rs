@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use coracle_cluster::StoreSpec;
-use coracle_cluster::serve::StoreListener;
 use coracle_journal::Recorder;
+use coracle_secure_serving::StoreListener;
 use tokio::task::JoinSet;
 
 use crate::commands::store::etcd_flags::EtcdFlags;
@@ -71,7 +71,7 @@ where
         let (store, face) = (store.clone(), face.clone());
         serving.spawn(async move {
             let mut code = exit::PASS;
-            listener.serve(&store, face, async { code = stop().await }).await;
+            listener.serve(store.store.clone(), face, async { code = stop().await }).await;
             code
         });
     }

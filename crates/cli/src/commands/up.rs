@@ -7,10 +7,12 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
-use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
+use coracle_cluster::read_keys;
 use coracle_cluster::stages::{Stage, read_stages};
 use coracle_cluster::{ApiServerOptions, Audit, Builder, Cluster, SavedNodes, StoreSpec, User, controllers};
 use coracle_journal::{EntryId, Header, Recorder};
+use coracle_pki::Credential;
+use coracle_secure_serving::MetricsListener;
 use coracle_sim::record_objects;
 use coracle_store::Store;
 use coracle_viewer::serve::ServedPage;
@@ -402,7 +404,7 @@ fn keep_nodes(folder: &StateFolder, saved: &SavedNodes) -> Result<()> {
 
 /// The key that signs service account tokens: stored, so that tokens remain valid after a restart.
 pub(crate) fn service_account_key(folder: &Path) -> Result<String> {
-    kept(&folder.join("service-account.key"), || Ok(coracle_cluster::serve::new_service_account_key()?))
+    kept(&folder.join("service-account.key"), || Ok(coracle_pki::new_service_account_key()?))
 }
 
 /// The administrator's token: stored, so that clients still work after a restart.
@@ -416,7 +418,7 @@ fn kept(path: &Path, make: impl FnOnce() -> Result<String>) -> Result<String> {
         return std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
     }
     let secret = make()?;
-    coracle_cluster::serve::write_private(path, &secret)?;
+    coracle_pki::write_private(path, &secret)?;
     Ok(secret)
 }
 

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use coracle_cluster::serve::write_private;
+use coracle_pki::write_private;
 use coracle_viewer::serve::ServedPage;
 use coracle_viewer::{Format, Read, find};
 use futures_util::future::{Either, select};

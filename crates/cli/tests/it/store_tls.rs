@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
-use coracle_cluster::serve::{Authority, Credential, kubeconfig};
+use coracle_pki::{Authority, Credential, kubeconfig};
 
 use crate::program::{Folder, Running, coracle, eventually, free_port, succeed, text, there_is};
 

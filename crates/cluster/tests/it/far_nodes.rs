@@ -13,12 +13,15 @@ use std::time::Duration;
 
 use coracle_api::core_v1::{Node, Pod};
 use coracle_client::{Api, Patch};
-use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
 use coracle_cluster::{
-    ApiServerOptions, Body, Cluster, Component, Delays, Kubelet, KubeletClient, KubeletServer, NodeSpec, ProxyClient,
+    ApiServerOptions, Body, Cluster, Component, Delays, Kubelet, KubeletClient, NodeSpec, ProxyClient,
     SIMULATED_NODES_USER, Transport, User, boxed, kubelet,
 };
+use coracle_kubelet_server::KubeletServer;
 use coracle_meta::ObjectKey;
+use coracle_pki::Authority;
+use coracle_secure_serving::{Listener, ServingCertificates};
+use coracle_tls::{Identity, OldestTls};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Empty};
 use hyper::server::conn::http1;

@@ -4,8 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
 use coracle_cluster::{ApiServerOptions, Cluster, ProxyClient, RequestHeaders, ServiceRoutes};
+use coracle_pki::Authority;
+use coracle_secure_serving::{Listener, ServingCertificates};
+use coracle_tls::{Identity, OldestTls};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use rustls::pki_types::pem::PemObject;

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, ServingCertificates};
 use coracle_cluster::{ApiServerOptions, CertificateFile, Cluster};
+use coracle_pki::Authority;
+use coracle_secure_serving::{Listener, ServingCertificates};
+use coracle_tls::{Identity, OldestTls};
 use http::Request;
 use http_body_util::Full;
 use rustls::pki_types::pem::PemObject;

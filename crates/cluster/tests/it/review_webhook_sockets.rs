@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::serve::{Authority, Identity};
 use coracle_cluster::{
     ApiServerOptions, Callee, Caller, Cluster, ReviewVersion, ReviewWebhook, TokenWebhookSpec, Trust,
 };
+use coracle_pki::Authority;
+use coracle_tls::Identity;
 use http::Request;
 use http_body_util::Full;
 use rustls::pki_types::pem::PemObject;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::StoreOptions;
-use coracle_cluster::serve::{FaceOptions, StoreTls};
+use coracle_secure_serving::{FaceOptions, StoreTls};
 use coracle_store::{AutoCompaction, Limits};
 
 use crate::commands::store::tls_flags::TlsFlags;

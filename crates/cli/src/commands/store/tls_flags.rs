@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::EtcdServers;
-use coracle_cluster::serve::{Identity, StoreTls};
+use coracle_secure_serving::StoreTls;
+use coracle_tls::Identity;
 
 use crate::exit;
 use crate::output::note;
