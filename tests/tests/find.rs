@@ -8,7 +8,7 @@ use std::path::Path;
 use coracle_tests::{files_below, root};
 
 /// A question, the words to search for, and the file that answers it.
-const QUESTIONS: [(&str, &str, &str); 21] = [
+const QUESTIONS: [(&str, &str, &str); 22] = [
     ("What evicts a pod from a node under pressure?", "eviction manager", "kubelet/src/eviction/eviction_manager.rs"),
     ("Which function syncs one pod?", "sync pod", "kubelet/src/sync/sync_pod.rs"),
     ("What writes the status of a pod?", "status manager", "kubelet/src/status/status_manager.rs"),
@@ -33,6 +33,7 @@ const QUESTIONS: [(&str, &str, &str); 21] = [
     ("Who is impersonated by a request?", "impersonate", "apiserver/src/front/impersonate.rs"),
     ("Where are cluster IP addresses allocated?", "cluster IP", "resources/src/core/service_allocation/cluster_ips.rs"),
     ("Where are certificates reloaded?", "dynamic certificates", "dynamic-certificates/src/file_watcher.rs"),
+    ("Where does a program get a new flag?", "add a flag", "cli/src/flags.rs"),
     ("Which code compacts the store?", "compaction", "store/src/compaction.rs"),
 ];
 

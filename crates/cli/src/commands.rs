@@ -14,7 +14,6 @@ mod env;
 mod etcd;
 mod etcd_servers;
 mod exec;
-mod flag_table;
 mod front_proxy_flags;
 mod import;
 mod kube_apiserver;
@@ -41,7 +40,6 @@ use anyhow::Result;
 use clap::Subcommand;
 
 pub(crate) use etcd::Etcd;
-pub(crate) use flag_table::sift;
 pub(crate) use kube_apiserver::KubeApiserver;
 
 /// What `coracle` can do.

@@ -33,8 +33,18 @@ pub(crate) fn normalize(
     (flags, unknown)
 }
 
+/// Replaces underscores by dashes in the names of flags. In Kubernetes: `WordSepNormalizeFunc`.
+pub(crate) fn dashes(arguments: Vec<String>) -> Vec<String> {
+    let dashes = |argument: String| match argument.split_once('=') {
+        _ if !argument.starts_with("--") => argument,
+        Some((name, value)) => format!("{}={value}", name.replace('_', "-")),
+        None => argument.replace('_', "-"),
+    };
+    arguments.into_iter().map(dashes).collect()
+}
+
 /// Whether the argument after a flag is its value: a single dash is one, and means the standard output.
-pub(crate) fn is_value(argument: &str) -> bool {
+fn is_value(argument: &str) -> bool {
     argument == "-" || !argument.starts_with('-')
 }
 
@@ -49,5 +59,11 @@ mod tests {
         let (flags, unknown) = normalize(arguments, |name| name != "v");
         assert_eq!(flags, ["--a=1", "--b=2", "--c=true", "--d-e=f=g", "--h=-"]);
         assert_eq!(unknown, ["--v", "--v", "stray"]);
+    }
+
+    #[test]
+    fn underscores_become_dashes_in_names_only() {
+        let line = "up --watch_cache=a_b --state_dir my_dir -v".split(' ').map(str::to_owned).collect();
+        assert_eq!(dashes(line), ["up", "--watch-cache=a_b", "--state-dir", "my_dir", "-v"]);
     }
 }

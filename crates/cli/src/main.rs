@@ -12,6 +12,9 @@ mod commands;
 mod descriptions;
 mod exec_folder;
 mod exit;
+#[cfg(test)]
+mod flag_document;
+mod flags;
 mod go_flags;
 mod handed_on;
 mod interrupt;
@@ -34,9 +37,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
-use commands::{Command, Etcd, KubeApiserver, sift};
+use commands::{Command, Etcd, KubeApiserver};
 use output::{Unwritten, note};
 
 /// Objects are trees of many small allocations, created and dropped with every write: an allocator for this pattern
@@ -76,19 +79,26 @@ fn run() -> Result<u8> {
     match Path::new(&called).file_name().and_then(|name| name.to_str()) {
         Some("kube-apiserver") => KubeApiserver::run(arguments.collect()),
         Some("etcd") => Etcd::run(arguments.collect()),
-        _ => Arguments::try_parse_from([called].into_iter().chain(sifted(arguments.collect())?))?.command.run(),
+        _ => {
+            let arguments = std::iter::once(called).chain(normalized(arguments.collect()));
+            let matches = program().try_get_matches_from(arguments)?;
+            Arguments::from_arg_matches(&matches)?.command.run()
+        }
     }
 }
 
-/// The arguments without kube-apiserver's flags that have no effect, for commands that run an API server.
-fn sifted(arguments: Vec<String>) -> Result<Vec<String>> {
-    let mut all = Arguments::command();
-    all.build();
-    let runs_one = |name: &&String| ["up", "apiserver"].contains(&name.as_str());
-    let Some(command) = arguments.first().filter(runs_one).and_then(|name| all.find_subcommand(name)) else {
-        return Ok(arguments);
-    };
-    sift(arguments, |name| command.get_arguments().any(|argument| argument.get_long() == Some(name)))
+/// The command line of `coracle`. `-h` shows the flags of a command without a heading, `--help` shows all.
+fn program() -> clap::Command {
+    Arguments::command().mut_subcommands(flags::shorten)
+}
+
+/// The arguments, with the names of flags as Kubernetes' programs accept them if the command is one of those.
+fn normalized(arguments: Vec<String>) -> Vec<String> {
+    const PROGRAMS: [&str; 6] = ["up", "apiserver", "controller-manager", "scheduler", "kubelet", "store"];
+    match arguments.first() {
+        Some(name) if PROGRAMS.contains(&name.as_str()) => go_flags::dashes(arguments),
+        _ => arguments,
+    }
 }
 
 /// Prints the error, or the requested output (`--help`), and returns the exit code.

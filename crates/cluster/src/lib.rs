@@ -20,6 +20,8 @@ mod component_clients;
 mod error;
 mod expression_threads;
 mod kept_store;
+#[cfg(feature = "serve")]
+mod key_files;
 mod kinds;
 mod kubelet_client;
 mod manifests_on_disk;
@@ -66,6 +68,8 @@ pub use coracle_schema::openapi::Descriptions;
 pub use coracle_stages as stages;
 pub use error::Error;
 pub use kept_store::KeptStore;
+#[cfg(feature = "serve")]
+pub use key_files::{KeyFiles, SigningFiles};
 pub use kinds::built_in_kinds;
 pub use kubelet_client::KubeletClient;
 pub use manifests_on_disk::ManifestsOnDisk;

@@ -2,18 +2,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use coracle_auth::{Issuer, IssuerSpec};
-use coracle_controllers::{CertificateKey, CertificateKeys, Config, SigningFiles, TokenKey};
+use coracle_controllers::{CertificateKey, CertificateKeys, Config, TokenKey};
 use coracle_pki::{Authority, certificates, read};
 
 use crate::error::Error;
+use crate::key_files::{KeyFiles, SigningFiles};
 use crate::signer::Signer;
 
-/// Reads the key files in the configuration of the controllers. A setting without a file keeps its value.
+/// Reads `files` and sets the keys in `config`. A setting without a file keeps its value.
 ///
 /// # Errors
 /// If a file cannot be read or has the wrong content, in the words of kube-controller-manager.
-pub fn read_keys(config: &mut Config) -> Result<(), Error> {
-    let files = std::mem::take(&mut config.key_files);
+pub fn read_keys(files: &KeyFiles, config: &mut Config) -> Result<(), Error> {
     if let Some(path) = &files.service_account_private_key {
         let key = token_key(path);
         config.token_key = Some(key.map_err(said("error reading key for service account token controller"))?);
@@ -66,7 +66,6 @@ fn authority(files: &SigningFiles, signer: &str) -> Result<Option<CertificateKey
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coracle_controllers::KeyFiles;
     use std::path::PathBuf;
 
     /// A folder with two authorities, and an invalid file.
@@ -88,8 +87,8 @@ mod tests {
         }
 
         fn read(&self, key_files: KeyFiles) -> Result<Config, String> {
-            let mut config = Config { key_files, ..Config::default() };
-            read_keys(&mut config).map(|()| config).map_err(|error| error.to_string())
+            let mut config = Config::default();
+            read_keys(&key_files, &mut config).map(|()| config).map_err(|error| error.to_string())
         }
     }
 

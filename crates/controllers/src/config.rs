@@ -4,15 +4,14 @@ use coracle_client::Client;
 use coracle_controller_runtime::{ControllerMetrics, LeaderTimings, Process};
 use coracle_meta::Cidr;
 
-use crate::key_files::KeyFiles;
 use crate::keys::{CertificateKeys, TokenKey};
-use crate::names;
+use crate::{ConfigError, Selection};
 
 /// The configuration of the controller-manager. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Which controllers run: names, `*` for all, `-name` for all but this one. `--controllers`
-    pub controllers: Vec<String>,
+    /// Which controllers run. `--controllers`
+    pub controllers: Selection,
     /// The client rate limit of each controller: requests per second, and burst; `None` for no limit.
     /// `--kube-api-qps`, `--kube-api-burst`
     ///
@@ -27,8 +26,6 @@ pub struct Config {
     pub token_key: Option<TokenKey>,
     /// The keys that sign approved certificate requests; a signer without a key signs nothing.
     pub certificate_keys: CertificateKeys,
-    /// The key files that the caller still has to read.
-    pub key_files: KeyFiles,
     /// The maximum lifetime of certificates. `--cluster-signing-duration`
     pub cluster_signing_duration: Duration,
     /// Whether leader election is used, and its timings. `--leader-elect`, `--leader-elect-lease-duration`,
@@ -127,12 +124,11 @@ impl Default for Autoscaling {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            controllers: vec!["*".to_owned()],
+            controllers: Selection::default(),
             rate_limit: None,
             root_ca: String::new(),
             token_key: None,
             certificate_keys: CertificateKeys::default(),
-            key_files: KeyFiles::default(),
             cluster_signing_duration: Duration::from_secs(365 * 24 * 60 * 60),
             leader_election: None,
             own_identity_for_all: false,
@@ -179,10 +175,14 @@ impl Config {
         if cidr.is_ipv6() { self.node_cidr_mask_ipv6 } else { self.node_cidr_mask_ipv4 }
     }
 
-    /// Why nodes cannot get pod CIDRs with this configuration: the flag, and the values it accepts.
-    pub(crate) fn wrong_node_cidrs(&self) -> Option<(&'static str, &'static str)> {
+    /// Checks the settings that depend on each other. In Kubernetes: `NodeIPAMControllerOptions.Validate` and
+    /// `cidrset.NewMultiCIDRRangeAllocator`.
+    ///
+    /// # Errors
+    /// With [`Self::allocate_node_cidrs`], if the nodes cannot get pod CIDRs out of [`Self::cluster_cidrs`].
+    pub fn check(&self) -> Result<(), ConfigError> {
         if !self.allocate_node_cidrs {
-            return None;
+            return Ok(());
         }
         let fits = |cidr: &Cidr| {
             let mask = self.node_cidr_mask(*cidr);
@@ -191,26 +191,14 @@ impl Config {
             (cidr.prefix()..=most).contains(&mask) && (!cidr.is_ipv6() || mask - cidr.prefix() <= 16)
         };
         match self.cluster_cidrs.as_slice() {
-            [] => Some(("cluster-cidr", "a block of addresses, or one of each family")),
-            [one, other] if one.is_ipv6() == other.is_ipv6() => Some(("cluster-cidr", "one block of each family")),
-            [_, _, _, ..] => Some(("cluster-cidr", "one block of each family")),
-            cidrs if cidrs.iter().all(fits) => None,
-            _ => Some(("node-cidr-mask-size", "a prefix that cuts the cluster's block into at most 2^16")),
+            [] => Err(ConfigError::NoClusterCidr),
+            [one, other] if one.is_ipv6() == other.is_ipv6() => Err(ConfigError::ClusterCidrs),
+            [_, _, _, ..] => Err(ConfigError::ClusterCidrs),
+            cidrs => match cidrs.iter().find(|cidr| !fits(cidr)) {
+                None => Ok(()),
+                Some(cidr) => Err(ConfigError::NodeCidrMask { mask: self.node_cidr_mask(*cidr), cluster_cidr: *cidr }),
+            },
         }
-    }
-
-    /// Whether the controller of this name runs. The first entry that names it decides; without one, `*` does.
-    pub(crate) fn runs(&self, name: &str) -> bool {
-        let speaks_of = |word: &str| word == name || names::find(word).is_some_and(|found| found.name == name);
-        let mut all = false;
-        for entry in &self.controllers {
-            match entry.strip_prefix('-') {
-                Some(off) if speaks_of(off) => return false,
-                None if speaks_of(entry) => return true,
-                _ => all |= entry == "*",
-            }
-        }
-        all
     }
 }
 
@@ -219,15 +207,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controllers_are_chosen_by_name_and_by_star() {
-        let config = |entries: &[&str]| Config {
-            controllers: entries.iter().map(|&entry| entry.to_owned()).collect(),
-            ..Config::default()
+    fn nodes_get_pod_cidrs_only_from_cluster_cidrs_that_can_be_split() {
+        let check = |cidrs: &[&str], mask: u8| {
+            Config {
+                allocate_node_cidrs: true,
+                cluster_cidrs: cidrs.iter().map(|cidr| Cidr::parse(cidr).unwrap()).collect(),
+                node_cidr_mask_ipv6: mask,
+                ..Config::default()
+            }
+            .check()
         };
-        assert!(Config::default().runs("a"));
-        assert!(config(&["a"]).runs("a") && !config(&["a"]).runs("b"));
-        assert!(config(&["*", "-a"]).runs("b") && !config(&["*", "-a"]).runs("a"));
-        let podgc = "pod-garbage-collector-controller";
-        assert!(config(&["podgc"]).runs(podgc) && !config(&["*", "-podgc"]).runs(podgc), "an alias is a name");
+        assert_eq!(check(&["10.244.0.0/16"], 64), Ok(()));
+        assert_eq!(check(&["10.244.0.0/16", "fd00::/48"], 64), Ok(()));
+        assert_eq!(check(&[], 64), Err(ConfigError::NoClusterCidr));
+        assert_eq!(check(&["10.0.0.0/8", "10.1.0.0/16"], 64), Err(ConfigError::ClusterCidrs));
+        assert!(matches!(check(&["10.244.0.0/25"], 64), Err(ConfigError::NodeCidrMask { mask: 24, .. })));
+        assert!(matches!(check(&["fd00::/48"], 80), Err(ConfigError::NodeCidrMask { mask: 80, .. })));
+        assert_eq!(Config::default().check(), Ok(()), "without --allocate-node-cidrs");
     }
 }

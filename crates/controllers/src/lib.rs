@@ -4,7 +4,7 @@
 //! CONTROLLERS --start--> Controller (queue, workers) --reconcile--> decide (pure) --> writes through the API
 //! ```
 //! Start at [`run`]; a controller's `mod.rs` describes what it watches and the steps of a pass, its `decide.rs` what
-//! a pass decides. [`Config`] holds the flags. Shared by many controllers: `pod_control` (create and delete pods,
+//! a pass decides. [`Config`] holds the settings; the program parses its flags into it. Shared by many controllers: `pod_control` (create and delete pods,
 //! with their events), `revisions` (the history of templates), `conditions`, `selecting` (which selectors match a
 //! pod), `index` (the objects of an owner), `served_kinds`, `scaled_kinds` (discovery), `service_endpoints` (the
 //! endpoints of a Service), `volumes`. Not here: queues, workers, caches, ownership, events (`controller-runtime`).
@@ -13,13 +13,12 @@
 mod again;
 mod conditions;
 mod config;
+mod config_error;
 mod controllers;
-mod flags;
 mod gathering;
 mod hash;
 mod identities;
 mod index;
-mod key_files;
 mod keys;
 mod names;
 mod pod_control;
@@ -27,6 +26,7 @@ mod pods;
 mod revisions;
 mod scaled_kinds;
 mod selecting;
+mod selection;
 mod served_kinds;
 mod service_endpoints;
 mod taints;
@@ -71,11 +71,12 @@ mod validating_admission_policy_status;
 mod volume_attributes_class_protection;
 
 pub use config::{Autoscaling, Config};
+pub use config_error::ConfigError;
 /// Metrics of the controllers.
 pub use coracle_controller_runtime::ControllerMetrics;
 
-pub use controllers::{names, run};
-pub use flags::FlagError;
+pub use controllers::run;
 pub use identities::Identities;
-pub use key_files::{KeyFiles, SigningFiles};
 pub use keys::{CertificateKey, CertificateKeys, CertificateOrder, SignsCertificates, SignsTokens, TokenKey};
+pub use names::names;
+pub use selection::{Selection, SelectionError};

@@ -8,26 +8,33 @@ pub(crate) struct Name {
     alias: &'static str,
     /// The service account in `kube-system` that it uses; empty for the program's own identity.
     pub(crate) account: &'static str,
+    /// Whether it is implemented here.
+    pub(crate) is_built: bool,
 }
 
 const fn name(name: &'static str, alias: &'static str, account: &'static str) -> Name {
-    Name { name, alias, account }
+    Name { name, alias, account, is_built: true }
+}
+
+/// The names of a controller that is not implemented here.
+const fn missing(name: &'static str, alias: &'static str, account: &'static str) -> Name {
+    Name { is_built: false, ..self::name(name, alias, account) }
 }
 
 /// All controllers of Kubernetes 1.35, whether or not they are implemented here.
 ///
 /// In Kubernetes: `cmd/kube-controller-manager/names`, the aliases and clients of `cmd/kube-controller-manager/app`.
 const NAMES: &[Name] = &[
-    name("bootstrap-signer-controller", "bootstrapsigner", "bootstrap-signer"),
+    missing("bootstrap-signer-controller", "bootstrapsigner", "bootstrap-signer"),
     name("certificatesigningrequest-approving-controller", "csrapproving", "certificate-controller"),
     name("certificatesigningrequest-cleaner-controller", "csrcleaner", "certificate-controller"),
     name("certificatesigningrequest-signing-controller", "csrsigning", "certificate-controller"),
-    name("cloud-node-lifecycle-controller", "cloud-node-lifecycle", "node-controller"),
+    missing("cloud-node-lifecycle-controller", "cloud-node-lifecycle", "node-controller"),
     name("clusterrole-aggregation-controller", "clusterrole-aggregation", "clusterrole-aggregation-controller"),
     name("cronjob-controller", "cronjob", "cronjob-controller"),
     name("daemonset-controller", "daemonset", "daemon-set-controller"),
     name("deployment-controller", "deployment", "deployment-controller"),
-    name("device-taint-eviction-controller", "", "device-taint-eviction-controller"),
+    missing("device-taint-eviction-controller", "", "device-taint-eviction-controller"),
     name("disruption-controller", "disruption", "disruption-controller"),
     name("endpoints-controller", "endpoint", "endpoint-controller"),
     name("endpointslice-controller", "endpointslice", "endpointslice-controller"),
@@ -36,7 +43,7 @@ const NAMES: &[Name] = &[
     name("garbage-collector-controller", "garbagecollector", "generic-garbage-collector"),
     name("horizontal-pod-autoscaler-controller", "horizontalpodautoscaling", "horizontal-pod-autoscaler"),
     name("job-controller", "job", "job-controller"),
-    name("kube-apiserver-serving-clustertrustbundle-publisher-controller", "", ""),
+    missing("kube-apiserver-serving-clustertrustbundle-publisher-controller", "", ""),
     name(
         "legacy-serviceaccount-token-cleaner-controller",
         "legacy-service-account-token-cleaner",
@@ -45,34 +52,39 @@ const NAMES: &[Name] = &[
     name("namespace-controller", "namespace", "namespace-controller"),
     name("node-ipam-controller", "nodeipam", "node-controller"),
     name("node-lifecycle-controller", "nodelifecycle", "node-controller"),
-    name("node-route-controller", "route", "route-controller"),
+    missing("node-route-controller", "route", "route-controller"),
     name("persistentvolume-attach-detach-controller", "attachdetach", "attachdetach-controller"),
     name("persistentvolume-binder-controller", "persistentvolume-binder", "persistent-volume-binder"),
     name("persistentvolume-expander-controller", "persistentvolume-expander", "expand-controller"),
     name("persistentvolume-protection-controller", "pv-protection", "pv-protection-controller"),
     name("persistentvolumeclaim-protection-controller", "pvc-protection", "pvc-protection-controller"),
     name("pod-garbage-collector-controller", "podgc", "pod-garbage-collector"),
-    name("podcertificaterequest-cleaner-controller", "", "podcertificaterequestcleaner"),
+    missing("podcertificaterequest-cleaner-controller", "", "podcertificaterequestcleaner"),
     name("replicaset-controller", "replicaset", "replicaset-controller"),
     name("replicationcontroller-controller", "replicationcontroller", "replication-controller"),
     name("resourceclaim-controller", "resource-claim-controller", "resource-claim-controller"),
     name("resourcequota-controller", "resourcequota", "resourcequota-controller"),
     name("root-ca-certificate-publisher-controller", "root-ca-cert-publisher", "root-ca-cert-publisher"),
-    name("selinux-warning-controller", "", "selinux-warning-controller"),
+    missing("selinux-warning-controller", "", "selinux-warning-controller"),
     name("service-cidr-controller", "", "service-cidrs-controller"),
     name("service-lb-controller", "service", "service-controller"),
     name("serviceaccount-controller", "serviceaccount", "service-account-controller"),
     name("serviceaccount-token-controller", "serviceaccount-token", ""),
     name("statefulset-controller", "statefulset", "statefulset-controller"),
-    name("storage-version-migrator-controller", "svm", "storage-version-migrator-controller"),
-    name("storageversion-garbage-collector-controller", "storage-version-gc", "storage-version-garbage-collector"),
+    missing("storage-version-migrator-controller", "svm", "storage-version-migrator-controller"),
+    missing("storageversion-garbage-collector-controller", "storage-version-gc", "storage-version-garbage-collector"),
     name("taint-eviction-controller", "", "node-controller"),
-    name("token-cleaner-controller", "tokencleaner", "token-cleaner"),
+    missing("token-cleaner-controller", "tokencleaner", "token-cleaner"),
     name("ttl-after-finished-controller", "ttl-after-finished", "ttl-after-finished-controller"),
     name("ttl-controller", "ttl", "ttl-controller"),
     name("validatingadmissionpolicy-status-controller", "", "validatingadmissionpolicy-status-controller"),
     name("volumeattributesclass-protection-controller", "", "volumeattributesclass-protection-controller"),
 ];
+
+/// The names of the controllers that are implemented here.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().filter(|one| one.is_built).map(|one| one.name)
+}
 
 /// The controller with this name or alias.
 pub(crate) fn find(word: &str) -> Option<Name> {

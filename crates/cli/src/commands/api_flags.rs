@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::{ApiServerOptions, RuntimeConfig};
@@ -14,7 +16,7 @@ pub(crate) struct ApiFlags {
     #[arg(long, value_name = "KEY=BOOL,...")]
     runtime_config: Vec<String>,
     /// Features, as NAME=BOOL; no feature gate has an effect, and each one is ignored with a warning
-    #[arg(long, value_name = "NAME=BOOL,...", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME=BOOL,...", value_delimiter = ',', value_parser = gate)]
     feature_gates: Vec<String>,
     /// The maximum number of non-mutating requests in flight; 0 for no limit
     #[arg(long, value_name = "COUNT")]
@@ -23,23 +25,23 @@ pub(crate) struct ApiFlags {
     #[arg(long, value_name = "COUNT")]
     max_mutating_requests_inflight: Option<usize>,
     /// The timeout of a request; streams have none
-    #[arg(long, value_name = "DURATION")]
-    request_timeout: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = a_second_or_more)]
+    request_timeout: Option<Duration>,
     /// The minimum number of seconds after which the server ends a watch that sets no timeout
     #[arg(long, value_name = "SECONDS")]
     min_request_timeout: Option<u64>,
     /// How long the server keeps Events
-    #[arg(long, value_name = "DURATION")]
-    event_ttl: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = a_second_or_more)]
+    event_ttl: Option<Duration>,
     /// The prefix of all keys in the store
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = prefix)]
     etcd_prefix: Option<String>,
     /// The range of node ports of Services: FIRST-LAST
-    #[arg(long, value_name = "RANGE")]
-    service_node_port_range: Option<String>,
+    #[arg(long, value_name = "RANGE", value_parser = ports)]
+    service_node_port_range: Option<Ports>,
     /// The minimum TLS version: VersionTLS12 or VersionTLS13
-    #[arg(long, value_name = "VERSION")]
-    tls_min_version: Option<String>,
+    #[arg(long, value_name = "VERSION", value_parser = tls_version)]
+    tls_min_version: Option<OldestTls>,
     /// The tolerationSeconds for notReady:NoExecute of pods that have no such toleration
     #[arg(long, value_name = "SECONDS")]
     default_not_ready_toleration_seconds: Option<i64>,
@@ -53,28 +55,21 @@ impl ApiFlags {
     pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
         let config = RuntimeConfig::parse(&self.runtime_config.join(","));
         options.runtime_config = config.map_err(|error| exit::Usage(error.to_string()))?;
-        for gate in self.feature_gates.iter().filter(|gate| !gate.trim().is_empty()) {
-            let is_one = gate.split_once('=').is_some_and(|(name, on)| !name.is_empty() && on.parse::<Bool>().is_ok());
-            if !is_one {
-                return Err(exit::Usage(format!("--feature-gates {gate}: want NAME=true or NAME=false")).into());
-            }
-            note!("--feature-gates {gate}: has no effect; ignored");
+        let gates: Vec<&str> = self.feature_gates.iter().map(String::as_str).filter(|gate| !gate.is_empty()).collect();
+        if !gates.is_empty() {
+            note!("note: --feature-gates {}: no effect, because Coracle has no feature gates", gates.join(","));
         }
         let any = |count: usize| if count == 0 { usize::MAX } else { count };
         let limits = &mut options.limits;
         limits.reads = self.max_requests_inflight.map_or(limits.reads, any);
         limits.writes = self.max_mutating_requests_inflight.map_or(limits.writes, any);
         limits.watch_seconds = self.min_request_timeout.unwrap_or(limits.watch_seconds);
-        if let Some(text) = &self.request_timeout {
-            limits.request_seconds = seconds("--request-timeout", text)?;
+        limits.request_seconds = self.request_timeout.map_or(limits.request_seconds, |timeout| timeout.as_secs());
+        if let Some(ttl) = self.event_ttl {
+            options.event_seconds = i64::try_from(ttl.as_secs()).unwrap_or(i64::MAX);
         }
-        if let Some(text) = &self.event_ttl {
-            options.event_seconds = i64::try_from(seconds("--event-ttl", text)?).unwrap_or(i64::MAX);
-        }
-        options.etcd_prefix = self.etcd_prefix.as_deref().map(prefix).transpose()?;
-        if let Some(range) = &self.service_node_port_range {
-            options.service_node_port_range = ports(range)?;
-        }
+        options.etcd_prefix.clone_from(&self.etcd_prefix);
+        options.service_node_port_range = self.service_node_port_range.unwrap_or(options.service_node_port_range);
         let tolerations = &mut options.default_tolerations;
         tolerations.not_ready = self.default_not_ready_toleration_seconds.unwrap_or(tolerations.not_ready);
         tolerations.unreachable = self.default_unreachable_toleration_seconds.unwrap_or(tolerations.unreachable);
@@ -82,47 +77,45 @@ impl ApiFlags {
     }
 
     /// The minimum TLS version.
-    pub(crate) fn oldest_tls(&self) -> Result<OldestTls> {
-        match self.tls_min_version.as_deref() {
-            // Versions before 1.2 are not supported, so these values mean 1.2.
-            None | Some("VersionTLS10" | "VersionTLS11" | "VersionTLS12") => Ok(OldestTls::Tls12),
-            Some("VersionTLS13") => Ok(OldestTls::Tls13),
-            Some(other) => Err(exit::Usage(format!("--tls-min-version: unknown tls version {other:?}")).into()),
-        }
+    pub(crate) fn oldest_tls(&self) -> OldestTls {
+        self.tls_min_version.unwrap_or(OldestTls::Tls12)
     }
 }
 
-/// A boolean flag value in Go's syntax.
-struct Bool;
+/// The first and the last port of a range.
+type Ports = (u16, u16);
 
-impl std::str::FromStr for Bool {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let known = ["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"];
-        known.contains(&text).then_some(Self).ok_or(())
+fn tls_version(text: &str) -> Result<OldestTls, String> {
+    match text {
+        // Versions before 1.2 are not supported, so these values mean 1.2.
+        "VersionTLS10" | "VersionTLS11" | "VersionTLS12" => Ok(OldestTls::Tls12),
+        "VersionTLS13" => Ok(OldestTls::Tls13),
+        _ => Err("must be VersionTLS12 or VersionTLS13".to_owned()),
     }
 }
 
-fn seconds(flag: &str, text: &str) -> Result<u64> {
-    let refused = || exit::Usage(format!("{flag} {text}: want a duration of a second or more, such as 1m0s"));
-    let duration = parse_duration(text).ok_or_else(refused)?;
-    Ok(Some(duration.as_secs()).filter(|seconds| *seconds > 0).ok_or_else(refused)?)
+/// Checks a feature gate, whose value is a boolean in Go's syntax.
+fn gate(text: &str) -> Result<String, String> {
+    const BOOLEANS: [&str; 12] = ["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"];
+    let text = text.trim();
+    let is_gate = text.split_once('=').is_some_and(|(name, on)| !name.is_empty() && BOOLEANS.contains(&on));
+    let is_accepted = is_gate || text.is_empty();
+    is_accepted.then(|| text.to_owned()).ok_or_else(|| "must be NAME=true or NAME=false".to_owned())
 }
 
-/// A key prefix with a leading slash and without a trailing slash.
-fn prefix(text: &str) -> Result<String> {
+fn a_second_or_more(text: &str) -> Result<Duration, String> {
+    let span = parse_duration(text).filter(|span| span.as_secs() > 0);
+    span.ok_or_else(|| "must be a duration of a second or more, such as 1m0s".to_owned())
+}
+
+/// A prefix of keys, with a slash at its start and none at its end.
+fn prefix(text: &str) -> Result<String, String> {
     let trimmed = text.trim_matches('/');
-    if trimmed.is_empty() {
-        Err(exit::Usage(format!("--etcd-prefix {text:?}: want a folder, such as /registry")).into())
-    } else {
-        Ok(format!("/{trimmed}"))
-    }
+    if trimmed.is_empty() { Err("must be a path such as /registry".to_owned()) } else { Ok(format!("/{trimmed}")) }
 }
 
-/// Ports as `30000-32767`, `30000+100` or a single one. In Kubernetes: `PortRange.Set`.
-fn ports(text: &str) -> Result<(u16, u16)> {
-    let refused = || exit::Usage(format!("--service-node-port-range {text}: want FIRST-LAST, such as 30000-32767"));
+/// Parses ports as `30000-32767`, `30000+100` or a single one. In Kubernetes: `PortRange.Set`.
+fn ports(text: &str) -> Result<Ports, String> {
     let number = |text: &str| text.trim().parse::<u16>().ok();
     let range = match (text.split_once('-'), text.split_once('+')) {
         (Some((first, last)), _) => number(first).zip(number(last)),
@@ -131,7 +124,8 @@ fn ports(text: &str) -> Result<(u16, u16)> {
         }
         (None, None) => number(text).map(|port| (port, port)),
     };
-    Ok(range.filter(|(first, last)| first <= last && *first > 0).ok_or_else(refused)?)
+    let range = range.filter(|(first, last)| first <= last && *first > 0);
+    range.ok_or_else(|| "must be FIRST-LAST, such as 30000-32767".to_owned())
 }
 
 #[cfg(test)]
@@ -157,8 +151,8 @@ mod tests {
         assert_eq!((options.limits, options.event_seconds), (default.limits, default.event_seconds));
         let flags = ApiFlags {
             max_requests_inflight: Some(0),
-            request_timeout: Some("1m30s".to_owned()),
-            event_ttl: Some("2h".to_owned()),
+            request_timeout: Some(Duration::from_secs(90)),
+            event_ttl: Some(Duration::from_secs(7200)),
             default_not_ready_toleration_seconds: Some(7),
             ..ApiFlags::default()
         };
@@ -168,7 +162,8 @@ mod tests {
             (usize::MAX, 90, 7200)
         );
         assert_eq!((options.default_tolerations.not_ready, options.default_tolerations.unreachable), (7, 300));
-        let wrong = ApiFlags { event_ttl: Some("soon".to_owned()), ..ApiFlags::default() };
-        assert!(wrong.set(&mut options).is_err());
+        assert!(a_second_or_more("soon").is_err() && a_second_or_more("900ms").is_err());
+        assert!(gate("A=maybe").is_err() && gate("A=t").is_ok() && gate("").is_ok());
+        assert!(tls_version("VersionTLS14").is_err());
     }
 }

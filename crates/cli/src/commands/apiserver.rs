@@ -12,6 +12,7 @@ use crate::commands::server_flags::{IDENTITIES, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::commands::up::{run_on_worker, server_ambient, service_account_key};
 use crate::exit;
+use crate::flags::headings::STORE;
 use crate::interrupt::interrupted;
 use crate::output::{note, out};
 use crate::state::ignore_in_git;
@@ -22,15 +23,15 @@ pub(crate) struct Apiserver {
     /// The storage of the state: `memory` or `sled:DIR`
     #[arg(long, conflicts_with = "etcd_servers")]
     store: Option<String>,
-    #[command(flatten)]
-    etcd: EtcdServersFlags,
     /// The folder of the certificate authority; the kubeconfigs of the other components are written there
     #[arg(long, value_name = "DIR", default_value = ".coracle/pki")]
     cert_dir: PathBuf,
     /// Serve the resource usage of pods as metrics.k8s.io, as metrics-server does [default: false]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     metrics_server: Option<bool>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = STORE)]
+    etcd: EtcdServersFlags,
+    #[command(flatten, next_help_heading = None::<&'static str>)]
     server: ServerFlags,
 }
 
@@ -91,10 +92,10 @@ impl Apiserver {
 
     fn store_spec(&self) -> Result<StoreSpec> {
         match self.store.as_deref() {
-            None if self.etcd.etcd_servers.is_empty() => {
-                Err(exit::Usage("name a store: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned())
-                    .into())
-            }
+            None if self.etcd.etcd_servers.is_empty() => Err(exit::Usage(
+                "a store is required: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned(),
+            )
+            .into()),
             None => Ok(StoreSpec::Etcd(self.etcd.read()?)),
             Some("memory") => Ok(StoreSpec::Memory),
             Some(other) => match other.strip_prefix("sled:") {

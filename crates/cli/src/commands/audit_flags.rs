@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use coracle_cluster::{ApiServerOptions, Audit, AuditLog, AuditPolicy};
 
 use crate::exit;
@@ -17,23 +17,27 @@ pub(crate) struct AuditFlags {
     /// The file of the audit log, or - for the standard output
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     audit_log_path: Option<String>,
-    /// The format of the audit log; only json is supported
-    #[arg(long, value_name = "FORMAT")]
-    audit_log_format: Option<String>,
     /// The mode of writing the audit log: blocking or batch, which are the same here; blocking-strict is not supported
     #[arg(long, value_name = "MODE")]
-    audit_log_mode: Option<String>,
-    /// The version of audit events; only audit.k8s.io/v1 is supported
-    #[arg(long, value_name = "VERSION")]
-    audit_log_version: Option<String>,
+    audit_log_mode: Option<AuditLogMode>,
+}
+
+/// How the audit log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AuditLogMode {
+    Batch,
+    Blocking,
+    #[value(hide = true)]
+    BlockingStrict,
 }
 
 impl AuditFlags {
     /// Applies the flags to `options`. An audit log requires a policy.
     pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
-        one_of("--audit-log-format", self.audit_log_format.as_deref(), &["json"])?;
-        one_of("--audit-log-mode", self.audit_log_mode.as_deref(), &["blocking", "batch"])?;
-        one_of("--audit-log-version", self.audit_log_version.as_deref(), &["audit.k8s.io/v1"])?;
+        if self.audit_log_mode == Some(AuditLogMode::BlockingStrict) {
+            let why = "--audit-log-mode blocking-strict: not supported; use blocking or batch";
+            return Err(exit::Usage(why.to_owned()).into());
+        }
         let Some(path) = &self.audit_policy_file else {
             if self.audit_log_path.is_some() {
                 note!("note: no audit policy file provided, no events will be recorded");
@@ -55,13 +59,5 @@ impl AuditFlags {
 pub(crate) fn close(audit: Option<&Audit>) {
     if let Some(audit) = audit {
         audit.sink.close();
-    }
-}
-
-/// Rejects a value that is not implemented.
-fn one_of(flag: &str, value: Option<&str>, built: &[&str]) -> Result<()> {
-    match value.filter(|value| !built.contains(value)) {
-        None => Ok(()),
-        Some(value) => Err(exit::Usage(format!("{flag} {value}: not built; {} is", built.join(" or "))).into()),
     }
 }

@@ -2,7 +2,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::{ArgAction, CommandFactory, Parser};
+use clap::{ArgAction, Parser};
 use coracle_cluster::{ApiServerOptions, CertificateFile, Cluster, StoreSpec, controllers};
 use coracle_meta::KUBERNETES_VERSION;
 use coracle_pki::Authority;
@@ -14,7 +14,6 @@ use crate::commands::api_flags::ApiFlags;
 use crate::commands::audit_flags::{AuditFlags, close};
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
-use crate::commands::flag_table::sift;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::kubelet_client_flags::KubeletClientFlags;
 use crate::commands::server_flags::service_routes;
@@ -22,6 +21,12 @@ use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::up::{run_on_worker, server_ambient};
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
+use crate::flags::api_server_unused::ApiServerUnused;
+use crate::flags::headings::{
+    ADMISSION, AUDIT, AUTHENTICATION, FRONT_PROXIES, NODE_CALLS, REQUESTS, SERVICE_ACCOUNTS, SERVICES, SERVING, STORE,
+};
+use crate::flags::unused::Given;
+use crate::flags::values::cidrs;
 use crate::interrupt::interrupted_or_orphaned;
 use crate::output::note;
 
@@ -34,66 +39,67 @@ use crate::output::note;
 #[command(name = "kube-apiserver", version = KUBERNETES_VERSION, display_name = "Kubernetes")]
 pub(crate) struct KubeApiserver {
     /// The address to listen on
-    #[arg(long, default_value = "0.0.0.0")]
+    #[arg(long, value_name = "IP", default_value = "0.0.0.0")]
     bind_address: IpAddr,
     /// The HTTPS port
-    #[arg(long, default_value_t = 6443)]
+    #[arg(long, value_name = "PORT", default_value_t = 6443)]
     secure_port: u16,
-    #[command(flatten)]
-    advertise: AdvertiseFlags,
     /// The folder with apiserver.crt and apiserver.key, if no flags name other files
-    #[arg(long, value_name = "DIR", default_value = "/var/run/kubernetes")]
+    #[arg(long, value_name = "DIR", default_value = "/var/run/kubernetes", help_heading = SERVING)]
     cert_dir: PathBuf,
     /// The serving certificate
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SERVING)]
     tls_cert_file: Option<PathBuf>,
     /// The key of the serving certificate
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SERVING)]
     tls_private_key_file: Option<PathBuf>,
     /// The certificate authority of clients
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SERVING)]
     client_ca_file: Option<PathBuf>,
-    /// A file of tokens: token,user,uid,"group1,group2"
-    #[arg(long, value_name = "FILE")]
-    token_auth_file: Option<PathBuf>,
-    #[command(flatten)]
-    front_proxy: FrontProxyFlags,
-    #[command(flatten)]
-    kubelet_client: KubeletClientFlags,
-    #[command(flatten)]
-    webhooks: WebhookFlags,
-    #[command(flatten)]
-    audit: AuditFlags,
-    #[command(flatten)]
-    api: ApiFlags,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = STORE)]
     etcd: EtcdServersFlags,
-    /// The authorization modes: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
-    #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "AlwaysAllow")]
-    authorization_mode: Vec<String>,
+    /// A file of tokens: token,user,uid,"group1,group2"
+    #[arg(long, value_name = "FILE", help_heading = AUTHENTICATION)]
+    token_auth_file: Option<PathBuf>,
     /// Accept requests without credentials as system:anonymous; never with AlwaysAllow
-    #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true,
+        action = ArgAction::Set, help_heading = AUTHENTICATION)]
     anonymous_auth: bool,
+    /// The authorization modes: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
+    #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "AlwaysAllow",
+        help_heading = AUTHENTICATION)]
+    authorization_mode: Vec<String>,
+    #[command(flatten, next_help_heading = AUTHENTICATION)]
+    webhooks: WebhookFlags,
+    #[command(flatten, next_help_heading = SERVICE_ACCOUNTS)]
+    service_accounts: ServiceAccountFlags,
     /// Admission plug-ins to enable in addition to the default ones
-    #[arg(long, alias = "admission-control", value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, alias = "admission-control", value_name = "NAMES", value_delimiter = ',', help_heading = ADMISSION)]
     enable_admission_plugins: Vec<String>,
     /// The configuration of admission plug-ins: an AdmissionConfiguration
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = ADMISSION)]
     admission_control_config_file: Option<PathBuf>,
     /// Admission plug-ins to disable
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = ADMISSION)]
     disable_admission_plugins: Vec<String>,
+    #[command(flatten, next_help_heading = REQUESTS)]
+    api: ApiFlags,
+    #[command(flatten, next_help_heading = AUDIT)]
+    audit: AuditFlags,
     /// The range of cluster IPs of Services
-    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
+    #[arg(long, value_name = "CIDR", value_parser = cidrs, default_value = "10.0.0.0/24", help_heading = SERVICES)]
     service_cluster_ip_range: String,
     /// The program that serves a Service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = SERVICES)]
     service_address: Vec<String>,
+    #[command(flatten, next_help_heading = SERVICES)]
+    advertise: AdvertiseFlags,
+    #[command(flatten, next_help_heading = FRONT_PROXIES)]
+    front_proxy: FrontProxyFlags,
+    #[command(flatten, next_help_heading = NODE_CALLS)]
+    kubelet_client: KubeletClientFlags,
     #[command(flatten)]
-    service_accounts: ServiceAccountFlags,
-    /// Whether containers may be privileged; they always may
-    #[arg(long, hide = true, action = ArgAction::Set, default_value = "true")]
-    allow_privileged: String,
+    unused: Given<ApiServerUnused>,
 }
 
 /// Whether controllers, scheduler and nodes run in addition to the API server: `true`, or the names of controllers.
@@ -103,17 +109,14 @@ const NODES: &str = "CORACLE_NODES";
 
 impl KubeApiserver {
     pub(crate) fn run(arguments: Vec<String>) -> Result<u8> {
-        let mut command = Self::command();
-        command.build();
-        let known = |name: &str| command.get_arguments().any(|argument| argument.get_long() == Some(name));
-        let flags: Self = tolerant(sift(arguments, known)?)?;
+        let flags: Self = tolerant(arguments)?;
         run_on_worker(flags.serve())
     }
 
     async fn serve(self) -> Result<u8> {
         let address = SocketAddr::new(self.bind_address, self.secure_port);
         let mut options = self.options()?;
-        let listener = Listener::bind(address, self.serving_certificates(&options)?, self.api.oldest_tls()?).await?;
+        let listener = Listener::bind(address, self.serving_certificates(&options)?, self.api.oldest_tls()).await?;
         options.advertised = Some(listener.address());
         options.advertise_address = self.advertise.address(listener.address());
         if self.etcd.etcd_servers.is_empty() {
@@ -145,6 +148,7 @@ impl KubeApiserver {
     }
 
     fn options(&self) -> Result<ApiServerOptions> {
+        self.unused.check()?;
         self.token_auth_file.as_deref().map(|path| read(path, "--token-auth-file")).transpose()?;
         let client_ca = self.client_ca_file.as_deref().map(|path| read(path, "--client-ca-file")).transpose()?;
         let mut options = ApiServerOptions {
@@ -204,8 +208,9 @@ fn beside() -> Result<Option<(controllers::Config, usize)>> {
         "true" => "*".to_owned(),
         list => list.to_owned(),
     };
-    let config = controllers::Config::from_flags([("controllers".to_owned(), list)]);
-    let config = config.map_err(|error| exit::Usage(format!("{CONTROLLERS}: {error}")))?;
+    let controllers = list.parse::<controllers::Selection>();
+    let controllers = controllers.map_err(|error| exit::Usage(format!("{CONTROLLERS}: {error}")))?;
+    let config = controllers::Config { controllers, ..controllers::Config::default() };
     let nodes = std::env::var(NODES).unwrap_or_else(|_| "2".to_owned());
     let nodes = nodes.parse().map_err(|_| exit::Usage(format!("{NODES}: `{nodes}` is not a number")))?;
     Ok(Some((config, nodes)))

@@ -26,7 +26,7 @@ pub(crate) struct SimulatedNodes {
     #[arg(long, value_name = "FILE")]
     kubeconfig: PathBuf,
     /// The number of simulated nodes, with the names node-1, node-2 and so on
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, value_name = "COUNT", default_value_t = 2)]
     nodes: usize,
     #[command(flatten)]
     node: NodeFlags,
@@ -38,10 +38,10 @@ pub(crate) struct SimulatedNodes {
 #[derive(Clone, Debug, Args)]
 struct KubeletFlags {
     /// The address to listen on for the API server; any address except loopback accepts connections from other machines
-    #[arg(long, default_value = "127.0.0.1")]
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     address: IpAddr,
     /// The port for the API server, which all nodes publish; 0 for a free one
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
     /// The serving certificate; without it, a new one is generated
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]

@@ -8,13 +8,14 @@ use clap::{Args, Subcommand};
 use coracle_ambient::Ambient;
 use coracle_client::kubeconfig::Kubeconfig;
 use coracle_client::{Client, Patch};
-use coracle_meta::{Object, ObjectKey, Quantity, parse_duration};
+use coracle_meta::{Object, ObjectKey, Quantity};
 use coracle_scenario::file::Drain;
 use serde_json::{Map, Value, json};
 
 use crate::commands::env::StateArgs;
 use crate::commands::up::runtime;
 use crate::exit;
+use crate::flags::values::duration;
 use crate::output::{note, out};
 use crate::simulated::{SIMULATED, is_simulated, nodes};
 
@@ -93,12 +94,8 @@ struct DrainArgs {
     #[arg(long, value_name = "SECONDS")]
     grace_period: Option<i64>,
     /// The maximum duration of the drain, such as 90s or 5m
-    #[arg(long, default_value = "5m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     timeout: Duration,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| format!("`{text}` is no duration such as 90s or 5m"))
 }
 
 impl Node {
@@ -169,7 +166,7 @@ impl Add {
 
 fn pair<'t>(flag: &str, text: &'t str) -> Result<(&'t str, &'t str)> {
     let found = text.split_once('=').filter(|(name, _)| !name.is_empty());
-    found.ok_or_else(|| exit::Usage(format!("{flag} {text}: want NAME=VALUE")).into())
+    found.ok_or_else(|| exit::Usage(format!("{flag} {text}: must be NAME=VALUE")).into())
 }
 
 fn connect(kubeconfig: &Path) -> Result<Client> {
@@ -262,7 +259,7 @@ mod tests {
             add(capacity, labels, taints).unwrap_err().to_string()
         };
         assert!(refused(&["cpu=many"], &[], &[]).starts_with("--capacity cpu=many: `many` is no quantity"));
-        assert_eq!(refused(&[], &["zone"], &[]), "--label zone: want NAME=VALUE");
+        assert_eq!(refused(&[], &["zone"], &[]), "--label zone: must be NAME=VALUE");
         assert!(refused(&[], &[], &["gpu"]).starts_with("--taint: `gpu` is not a taint"));
     }
 }

@@ -27,7 +27,7 @@ impl NodeFlags {
                 return Err(exit::Usage(format!("--pod-manifest-path `{said}`: there is no such node")).into());
             }
             if path.is_empty() {
-                return Err(exit::Usage(format!("--pod-manifest-path `{said}` names no path")).into());
+                return Err(exit::Usage(format!("--pod-manifest-path `{said}` has no path")).into());
             }
             let folder = ManifestsOnDisk::at(PathBuf::from(path));
             for spec in specs.iter_mut().filter(|spec| node.is_none_or(|node| spec.name == node)) {
@@ -55,6 +55,6 @@ mod tests {
         assert!(both.iter().all(Option::is_some) && both[0] != both[1]);
         assert!(matches!(read(&["node-1=/a"]).unwrap()[..], [Some(_), None]));
         assert!(read(&["node-3=/a"]).unwrap_err().to_string().contains("there is no such node"));
-        assert!(read(&[""]).unwrap_err().to_string().contains("names no path"));
+        assert!(read(&[""]).unwrap_err().to_string().contains("has no path"));
     }
 }

@@ -68,13 +68,13 @@ impl Run {
             return Ok(exit::NOTHING_MATCHED);
         }
         if self.events.is_some() && files.len() > 1 {
-            return Err(exit::Usage(format!("--events takes one scenario, and there are {}", files.len())).into());
+            return Err(exit::Usage(format!("--events takes one scenario, but {} are given", files.len())).into());
         }
         if !self.report.is_empty() && files.len() > 1 {
-            return Err(exit::Usage(format!("--report takes one scenario, and there are {}", files.len())).into());
+            return Err(exit::Usage(format!("--report takes one scenario, but {} are given", files.len())).into());
         }
         if self.put.is_wanted() && files.len() > 1 {
-            return Err(exit::Usage(format!("--at takes one scenario, and there are {}", files.len())).into());
+            return Err(exit::Usage(format!("--at takes one scenario, but {} are given", files.len())).into());
         }
         reports::check(&self.report)?;
         if let Some(path) = &self.events {

@@ -6,10 +6,10 @@ use coracle_cluster::scheduler::Configuration;
 use crate::exit;
 use crate::output::note;
 
-/// Reads a scheduler's configuration file; prints a note for each setting without effect.
-pub(super) fn read(file: &Path) -> Result<Configuration> {
+/// Reads the scheduler's configuration file in a flag; prints a note for each setting without effect.
+pub(super) fn read(flag: &str, file: &Path) -> Result<Configuration> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| exit::Usage(format!("cannot read {shown}: {error}")))?;
+    let text = std::fs::read_to_string(file).map_err(|error| exit::Usage(format!("{flag} {shown}: {error}")))?;
     let read = Configuration::read(&shown.to_string(), &text).map_err(|error| exit::Usage(error.to_string()))?;
     read.notes.iter().for_each(|note| note!("note: {note}"));
     Ok(read)
@@ -25,10 +25,12 @@ mod tests {
         let file = folder.path().join("s.yaml");
         let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
         std::fs::write(&file, format!("{head}parallelism: 0\n")).unwrap();
-        let said = read(&file).unwrap_err().to_string();
+        let said = read("--config", &file).unwrap_err().to_string();
         assert!(said.contains("s.yaml:3: parallelism"), "{said}");
-        assert!(read(&folder.path().join("nowhere.yaml")).unwrap_err().to_string().starts_with("cannot read"));
+        assert!(
+            read("--config", &folder.path().join("nowhere.yaml")).unwrap_err().to_string().starts_with("--config ")
+        );
         std::fs::write(&file, head).unwrap();
-        assert_eq!(read(&file).unwrap().config.profiles.len(), 1);
+        assert_eq!(read("--config", &file).unwrap().config.profiles.len(), 1);
     }
 }

@@ -17,52 +17,61 @@ use crate::commands::kubelet_client_flags::KubeletClientFlags;
 use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
+use crate::flags::api_server_unused::ApiServerUnused;
+use crate::flags::headings::{
+    ADMISSION, AUDIT, AUTHENTICATION, FRONT_PROXIES, NODE_CALLS, REQUESTS, SERVICE_ACCOUNTS, SERVICES,
+};
+use crate::flags::unused::Given;
+use crate::flags::values::cidrs;
 
 /// The flags of an API server; names and meanings are kube-apiserver's.
 #[derive(Debug, Args)]
 pub(crate) struct ServerFlags {
     /// The address to listen on; any address except loopback accepts connections from other machines
-    #[arg(long, default_value = "127.0.0.1")]
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     bind_address: IpAddr,
     /// The HTTPS port; 0 for a free one
-    #[arg(long)]
+    #[arg(long, value_name = "PORT")]
     secure_port: Option<u16>,
     /// A file of tokens: token,user,uid,"group1,group2"
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = AUTHENTICATION)]
     token_auth_file: Option<PathBuf>,
-    /// The range of cluster IPs of Services
-    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/16")]
-    service_cluster_ip_range: String,
+    /// Accept requests without credentials as system:anonymous; never with AlwaysAllow
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true,
+        action = clap::ArgAction::Set, help_heading = AUTHENTICATION)]
+    anonymous_auth: bool,
+    /// The authorization modes: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
+    #[arg(long, value_name = "MODES", default_value = "Node,RBAC", help_heading = AUTHENTICATION)]
+    authorization_mode: String,
+    #[command(flatten, next_help_heading = AUTHENTICATION)]
+    webhooks: WebhookFlags,
+    #[command(flatten, next_help_heading = SERVICE_ACCOUNTS)]
+    service_accounts: ServiceAccountFlags,
     /// Admission plug-ins to enable in addition to the default ones, such as NodeRestriction, which `coracle up`
     /// enables
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = ADMISSION)]
     enable_admission_plugins: Vec<String>,
     /// Admission plug-ins to disable
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = ADMISSION)]
     disable_admission_plugins: Vec<String>,
-    /// The authorization modes: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
-    #[arg(long, value_name = "MODES", default_value = "Node,RBAC")]
-    authorization_mode: String,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = REQUESTS)]
+    api: ApiFlags,
+    #[command(flatten, next_help_heading = AUDIT)]
+    audit: AuditFlags,
+    /// The range of cluster IPs of Services
+    #[arg(long, value_name = "CIDR", value_parser = cidrs, default_value = "10.0.0.0/16", help_heading = SERVICES)]
+    service_cluster_ip_range: String,
+    /// The program that serves a Service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
+    #[arg(long, value_name = "ADDRESS", help_heading = SERVICES)]
+    service_address: Vec<String>,
+    #[command(flatten, next_help_heading = SERVICES)]
     advertise: AdvertiseFlags,
-    #[command(flatten)]
-    service_accounts: ServiceAccountFlags,
-    /// Accept requests without credentials as system:anonymous; never with AlwaysAllow
-    #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set, default_value_t = true)]
-    anonymous_auth: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = FRONT_PROXIES)]
     front_proxy: FrontProxyFlags,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = NODE_CALLS)]
     pub(crate) kubelet_client: KubeletClientFlags,
     #[command(flatten)]
-    webhooks: WebhookFlags,
-    #[command(flatten)]
-    audit: AuditFlags,
-    #[command(flatten)]
-    api: ApiFlags,
-    /// The program that serves a Service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
-    #[arg(long, value_name = "ADDRESS")]
-    service_address: Vec<String>,
+    unused: Given<ApiServerUnused>,
 }
 
 impl Default for ServerFlags {
@@ -84,6 +93,7 @@ impl Default for ServerFlags {
             audit: AuditFlags::default(),
             api: ApiFlags::default(),
             service_address: Vec::new(),
+            unused: Given::default(),
         }
     }
 }
@@ -105,6 +115,7 @@ pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
 impl ServerFlags {
     /// The configuration of the API server from the flags; the defaults are kept in `folder`.
     pub(crate) fn options(&self, folder: &Path) -> Result<ApiServerOptions> {
+        self.unused.check()?;
         if let Some(path) = &self.token_auth_file {
             std::fs::read_to_string(path)
                 .map_err(|error| exit::Usage(format!("--token-auth-file {}: {error}", path.display())))?;
@@ -154,7 +165,7 @@ impl ServerFlags {
         let front_proxy_authority = self.front_proxy.authority(options);
         let serving_certificates =
             ServingCertificates { front_proxy_authority, ..ServingCertificates::of(identity, authority.certificate()) };
-        let listener = Listener::bind(address, serving_certificates, self.api.oldest_tls()?).await?;
+        let listener = Listener::bind(address, serving_certificates, self.api.oldest_tls()).await?;
         options.root_ca = Some(authority.certificate().to_owned());
         options.client_ca = Some(authority.certificate().to_owned());
         Ok(SecureServing { listener, authority })

@@ -4,9 +4,9 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{ArgAction, Args};
 use coracle_cluster::{IssuerSpec, ServiceAccountSpec, TokenLifetimes};
-use coracle_meta::parse_duration;
 
 use crate::exit;
+use crate::flags::values::duration;
 
 /// kube-apiserver's flags for service account tokens.
 #[derive(Clone, Debug, Args)]
@@ -30,7 +30,8 @@ pub(crate) struct ServiceAccountFlags {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     service_account_max_token_expiration: Option<Duration>,
     /// Extend the lifetime of tokens in pods to a year, for programs that read their token only once
-    #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true,
+        action = ArgAction::Set)]
     service_account_extend_token_expiration: bool,
 }
 
@@ -48,10 +49,6 @@ impl Default for ServiceAccountFlags {
             service_account_extend_token_expiration: true,
         }
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| format!("`{text}` is no duration such as 1h30m"))
 }
 
 impl ServiceAccountFlags {

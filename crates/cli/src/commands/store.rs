@@ -53,7 +53,7 @@ pub(crate) async fn serve<F>(flags: EtcdFlags, stop: fn() -> F) -> Result<u8>
 where
     F: Future<Output = u8> + Send + 'static,
 {
-    flags.warn_of_what_means_nothing_here();
+    flags.check()?;
     let spec = flags.data_dir.clone().map_or(StoreSpec::Memory, StoreSpec::Sled);
     let tls = flags.tls()?;
     let mut listeners = Vec::new();

@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
-use coracle_cluster::read_keys;
 use coracle_cluster::stages::{Stage, read_stages};
 use coracle_cluster::{ApiServerOptions, Audit, Builder, Cluster, SavedNodes, StoreSpec, User, controllers};
+use coracle_cluster::{KeyFiles, read_keys};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_pki::Credential;
 use coracle_secure_serving::MetricsListener;
@@ -24,6 +24,7 @@ use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{SecureServing, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::exec_folder::ExecFolder;
+use crate::flags::controller_manager::ControllerFlags;
 use crate::handed_on::Signals;
 use crate::interrupt::interrupted;
 use crate::output::{Unwritten, note, out};
@@ -60,17 +61,15 @@ const FLUSHED: Duration = Duration::from_secs(1);
 pub(crate) struct Up {
     #[command(flatten)]
     state: StateArgs,
-    #[command(flatten)]
-    server: ServerFlags,
     /// Write nothing to disk except the kubeconfig
     #[arg(long)]
     ephemeral: bool,
-    /// Start without controllers, scheduler and nodes
+    /// Start without add-ons: no CSI driver, no metrics-server and no addresses for load balancers
     #[arg(long)]
     empty: bool,
     /// The minimum number of simulated nodes, with the names node-1, node-2 and so on; other nodes in the stored state
     /// also run
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, value_name = "COUNT", default_value_t = 2)]
     nodes: usize,
     #[command(flatten)]
     node: NodeFlags,
@@ -82,7 +81,7 @@ pub(crate) struct Up {
     /// the Stage objects of the API
     #[arg(long, value_name = "SET|FILE", value_delimiter = ',')]
     stages: Vec<String>,
-    /// A flag of the controllers, as NAME=VALUE
+    /// A flag of the controllers, as NAME=VALUE; `coracle controller-manager --help` lists them
     #[arg(long, value_name = "NAME=VALUE")]
     kube_controller_manager_arg: Vec<String>,
     /// A KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1: profiles, plug-ins and their arguments
@@ -102,6 +101,8 @@ pub(crate) struct Up {
     /// Serve /healthz and /metrics of the controllers on this address, without authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     controller_metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    server: ServerFlags,
 }
 
 /// A running cluster with its listener, its folder and its kubeconfig.
@@ -200,14 +201,16 @@ impl Up {
 
     async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
         let stages = stages(&self.stages)?;
-        let mut controllers = self.controllers_config()?;
-        let scheduler = self.scheduler_config.as_deref().map(scheduler_configuration::read).transpose()?;
+        let (mut controllers, key_files) = self.controllers()?;
+        let scheduler_config = self.scheduler_config.as_deref();
+        let scheduler =
+            scheduler_config.map(|file| scheduler_configuration::read("--scheduler-config", file)).transpose()?;
         let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
         let claim = self.claim(folder)?;
         let mut options = self.api_server_options(folder)?;
         let serving = self.server.open(&folder.pki(), 0, &mut options).await?;
         controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(serving.authority.clone()));
-        read_keys(&mut controllers).map_err(unreadable)?;
+        read_keys(&key_files, &mut controllers).map_err(unreadable)?;
         sign_by(&mut options.service_accounts, || service_account_key(&folder.pki()))?;
         let token = admin_token(&folder.pki())?;
         accept_admin_token(&mut options, &token);
@@ -240,14 +243,6 @@ impl Up {
         let more = simulated_nodes(&client).await?.into_iter().filter(|name| !named.contains(name)).collect();
         serving.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
         Ok(RunningCluster { cluster, serving, kubeconfig, page, more, audit, claim })
-    }
-
-    fn controllers_config(&self) -> Result<controllers::Config> {
-        let mut config = controller_flags("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
-        if !self.empty && config.service_lb_range.is_none() {
-            config.service_lb_range = coracle_meta::Cidr::parse(LOAD_BALANCERS).ok();
-        }
-        Ok(config)
     }
 
     /// Creates the state folder, and keeps other processes out of it.
@@ -296,6 +291,20 @@ impl Up {
             cluster.spawn("events", flush(cluster.recorder().clone()));
         }
         cluster.spawn("disks", watch_disks(cluster.store(), cluster.recorder().clone()));
+    }
+
+    /// The configuration of the controllers, and the files of their keys.
+    fn controllers(&self) -> Result<(controllers::Config, KeyFiles)> {
+        let flags = ControllerFlags::of_pairs("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
+        let mut config = flags.config()?;
+        if config.leader_election.is_some() {
+            let why = "--kube-controller-manager-arg: --leader-elect: refused, because the controllers run in this process alone";
+            return Err(exit::Usage(why.to_owned()).into());
+        }
+        if !self.empty && config.service_lb_range.is_none() {
+            config.service_lb_range = coracle_meta::Cidr::parse(LOAD_BALANCERS).ok();
+        }
+        Ok((config, flags.key_files()?))
     }
 
     /// The event log: with a file, if one is set, and with entries in memory for the page, if it is served.
@@ -420,18 +429,6 @@ fn kept(path: &Path, make: impl FnOnce() -> Result<String>) -> Result<String> {
     let secret = make()?;
     coracle_pki::write_private(path, &secret)?;
     Ok(secret)
-}
-
-/// The configuration of controllers from flags, each given as NAME=VALUE of `option`.
-pub(crate) fn controller_flags(option: &str, flags: &[String]) -> Result<controllers::Config> {
-    let mut pairs = Vec::new();
-    for flag in flags {
-        let Some((name, value)) = flag.split_once('=') else {
-            return Err(exit::Usage(format!("{option} `{flag}` is not NAME=VALUE")).into());
-        };
-        pairs.push((name.to_owned(), value.to_owned()));
-    }
-    controllers::Config::from_flags(pairs).map_err(|error| exit::Usage(error.to_string()).into())
 }
 
 /// The requested Stages; `None` if none were requested.

@@ -9,10 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use coracle_client::kubeconfig::Kubeconfig;
 use coracle_cluster::{AccessWebhookSpec, ApiServerOptions, Callee, Caller, ReviewWebhook, TokenWebhookSpec, Trust};
-use coracle_meta::parse_duration;
 use serde_json::json;
 
 use crate::exit;
+use crate::flags::values::duration;
 
 /// kube-apiserver's flags for token webhooks and authorization webhooks.
 #[derive(Clone, Debug, Default, Args)]
@@ -38,10 +38,6 @@ pub(crate) struct WebhookFlags {
     /// How long the API server caches other responses of the authorization webhook: 30s
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     authorization_webhook_cache_unauthorized_ttl: Option<Duration>,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| format!("`{text}` is no duration such as 2m0s"))
 }
 
 impl WebhookFlags {

@@ -16,6 +16,7 @@ mod node_restriction;
 mod nodes;
 mod private_files;
 mod program;
+mod refusals;
 mod scenarios;
 mod several;
 mod snapshot;

@@ -4,7 +4,7 @@ use coracle_api::core_v1::{Node, Service};
 use coracle_api::networking_v1::ServiceCIDR;
 use coracle_client::{DeleteParams, Patch};
 use coracle_controllers::Config;
-use coracle_meta::ObjectKey;
+use coracle_meta::{Cidr, ObjectKey};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -14,19 +14,14 @@ fn object<T: DeserializeOwned>(object: Value) -> T {
     serde_json::from_value(object).unwrap()
 }
 
-async fn told(flags: &[(&str, &str)]) -> World {
-    let flags = flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    World::start_with(Config::from_flags(flags).unwrap()).await
-}
-
 async fn block_of(world: &World, name: &str) -> String {
     world.api::<Node>().get(&ObjectKey::cluster(name)).await.unwrap().spec.pod_cidr
 }
 
 #[tokio::test(start_paused = true)]
 async fn nodes_have_blocks_of_their_own_while_there_are_any() {
-    let flags = [("allocate-node-cidrs", "true"), ("cluster-cidr", "10.244.0.0/23")];
-    let world = told(&flags).await;
+    let cluster_cidrs = vec![Cidr::parse("10.244.0.0/23").unwrap()];
+    let world = World::start_with(Config { allocate_node_cidrs: true, cluster_cidrs, ..Config::default() }).await;
     for name in ["a", "b", "c"] {
         world.api().create(&object::<Node>(json!({"metadata": {"name": name}}))).await.unwrap();
     }
@@ -66,7 +61,8 @@ async fn address_of(world: &World, name: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn load_balancers_share_no_address_and_one_that_waits_takes_the_one_that_is_given_back() {
-    let world = told(&[("service-lb-range", "198.51.100.0/30")]).await;
+    let service_lb_range = Cidr::parse("198.51.100.0/30").ok();
+    let world = World::start_with(Config { service_lb_range, ..Config::default() }).await;
     for name in ["a", "b", "c"] {
         world.api().create(&balancer(name)).await.unwrap();
     }

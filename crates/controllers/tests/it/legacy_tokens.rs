@@ -23,8 +23,7 @@ fn key(name: &str) -> ObjectKey {
 
 /// A cluster in which tokens go that were unused for two days.
 async fn start() -> World {
-    let period = ("legacy-service-account-token-clean-up-period".to_owned(), "48h".to_owned());
-    World::start_with(Config::from_flags([period]).unwrap()).await
+    World::start_with(Config { legacy_token_clean_up_period: 2 * DAY, ..Config::default() }).await
 }
 
 /// A Secret with a token of the account, which lists it if it was made as Kubernetes once did by itself.

@@ -52,7 +52,7 @@ impl Maintenance {
                     tell(&written(file), live.and_then(|live| live.write(file)))
                 }
                 ([dir, file], false) => tell(&written(file), disk::backup(dir, file)),
-                _ => Err(exit::Usage("backup: name DIR and FILE, or --endpoints and FILE".to_owned()).into()),
+                _ => Err(exit::Usage("backup needs DIR and FILE, or --endpoints and FILE".to_owned()).into()),
             },
             Self::Restore { file, dir, revision } => {
                 tell(&format!("{}: restored", dir.display()), disk::restore(&file, &dir, revision))

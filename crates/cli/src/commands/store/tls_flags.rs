@@ -95,6 +95,6 @@ pub(crate) fn pem(flag: &str, path: &Path) -> Result<String> {
     if text.contains("-----BEGIN ") {
         Ok(text)
     } else {
-        Err(exit::Usage(format!("{flag} {}: holds nothing in PEM", path.display())).into())
+        Err(exit::Usage(format!("{flag} {}: contains no PEM block", path.display())).into())
     }
 }

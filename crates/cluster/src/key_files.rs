@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-/// The paths of the controllers' keys. The program that runs the controllers reads the files and sets the keys.
+/// The paths of the controllers' keys. `read_keys` reads the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyFiles {
     /// `--service-account-private-key-file`
@@ -30,7 +30,7 @@ pub struct SigningFiles {
 
 impl SigningFiles {
     /// Both files, if set.
-    pub fn pair(&self) -> Option<(&PathBuf, &PathBuf)> {
+    pub(crate) fn pair(&self) -> Option<(&PathBuf, &PathBuf)> {
         self.certificate.as_ref().zip(self.key.as_ref())
     }
 
@@ -40,34 +40,14 @@ impl SigningFiles {
 }
 
 impl KeyFiles {
-    /// The file that a flag sets; `None` if the flag does not set a key file.
-    pub(crate) fn of_flag(&mut self, flag: &str) -> Option<&mut Option<PathBuf>> {
-        match flag {
-            "service-account-private-key-file" => return Some(&mut self.service_account_private_key),
-            "root-ca-file" => return Some(&mut self.root_ca),
-            _ => {}
-        }
-        let rest = flag.strip_prefix("cluster-signing-")?;
-        let (signer, is_key) = match rest.strip_suffix("cert-file") {
-            Some(signer) => (signer, false),
-            None => (rest.strip_suffix("key-file")?, true),
-        };
-        let files = match signer {
-            "" => &mut self.cluster_signing,
-            "kubelet-serving-" => &mut self.kubelet_serving,
-            "kubelet-client-" => &mut self.kubelet_client,
-            "kube-apiserver-client-" => &mut self.kube_apiserver_client,
-            "legacy-unknown-" => &mut self.legacy_unknown,
-            _ => return None,
-        };
-        Some(if is_key { &mut files.key } else { &mut files.certificate })
-    }
-
     /// Rejects half a pair, and a common authority combined with one for a single signer.
     ///
     /// In Kubernetes: `CSRSigningControllerOptions.Validate`. Unlike Kubernetes: half of the common pair is rejected
     /// too. Kubernetes then silently disables all signers.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// The reason, in the words of kube-controller-manager.
+    pub fn check(&self) -> Result<(), String> {
         let specific = [
             ("cluster-signing-kubelet-serving", &self.kubelet_serving),
             ("cluster-signing-kubelet-client", &self.kubelet_client),
@@ -96,34 +76,22 @@ impl KeyFiles {
 mod tests {
     use super::*;
 
-    fn check(flags: &[&str]) -> Result<(), String> {
-        let mut files = KeyFiles::default();
-        for flag in flags {
-            *files.of_flag(flag).unwrap() = Some(PathBuf::from("file"));
-        }
-        files.check()
+    fn pair(certificate: bool, key: bool) -> SigningFiles {
+        let file = |is_there: bool| is_there.then(|| PathBuf::from("file"));
+        SigningFiles { certificate: file(certificate), key: file(key) }
     }
 
     #[test]
     fn a_pair_is_whole_and_one_for_all_stands_alone() {
-        assert_eq!(check(&["cluster-signing-cert-file", "cluster-signing-key-file", "root-ca-file"]), Ok(()));
-        assert_eq!(
-            check(&["cluster-signing-legacy-unknown-cert-file", "cluster-signing-legacy-unknown-key-file"]),
-            Ok(())
-        );
-        let half = check(&["cluster-signing-kubelet-serving-key-file"]).unwrap_err();
+        let all = KeyFiles { cluster_signing: pair(true, true), ..KeyFiles::default() };
+        assert_eq!(all.check(), Ok(()));
+        let one = KeyFiles { legacy_unknown: pair(true, true), ..KeyFiles::default() };
+        assert_eq!(one.check(), Ok(()));
+        let half = KeyFiles { kubelet_serving: pair(false, true), ..KeyFiles::default() }.check().unwrap_err();
         assert_eq!(half, "\"cluster-signing-kubelet-serving\": cannot specify key without cert");
-        assert_eq!(
-            check(&["cluster-signing-cert-file"]).unwrap_err(),
-            "\"cluster-signing\": cannot specify cert without key"
-        );
-        let both = check(&[
-            "cluster-signing-cert-file",
-            "cluster-signing-key-file",
-            "cluster-signing-kubelet-client-cert-file",
-            "cluster-signing-kubelet-client-key-file",
-        ]);
-        assert!(both.unwrap_err().contains("at the same time"));
-        assert_eq!(KeyFiles::default().of_flag("cluster-signing-colour-cert-file"), None);
+        let half = KeyFiles { cluster_signing: pair(true, false), ..KeyFiles::default() }.check().unwrap_err();
+        assert_eq!(half, "\"cluster-signing\": cannot specify cert without key");
+        let both = KeyFiles { kubelet_client: pair(true, true), ..all }.check().unwrap_err();
+        assert!(both.contains("at the same time"));
     }
 }
