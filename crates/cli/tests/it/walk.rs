@@ -1,20 +1,29 @@
-//! The walk's links lead to the events of the demo's report that they speak of.
+//! The links of the walk lead to the events in their titles, in the report that is part of the documents.
 
-use coracle_journal::{Entry, Events, Stage};
-use coracle_viewer::sentence;
+use coracle_journal::{Entry, Stage};
+use coracle_viewer::{read, sentence};
 
 use crate::program::{Folder, coracle, repository, succeed};
 
-/// Where a link of the walk leads; its title says what happens there, `…` standing for any text, and `then` for after the link before.
-const LINK: &str = "(../target/delete-a-pod.html#i=";
+/// The report of the demo, which `CORACLE_WRITE_DOCUMENTS=1` makes this test write.
+const REPORT: &str = "docs/reports/delete-a-pod.html";
+/// The target of a link of the walk. Its title is the event's sentence: `…` stands for any text, and `then` means after
+/// the event of the link before.
+const LINK: &str = "(reports/delete-a-pod.html#i=";
 
 #[test]
 fn the_links_of_the_walk_lead_to_the_events_in_their_titles() {
     let folder = Folder::new("walk");
-    let events = folder.join("events.jsonl");
+    let fresh = folder.join("fresh.html");
     let demo = repository().join("scenarios/delete-a-pod.yaml");
-    succeed(coracle().args(["run", "-q", "--events"]).arg(&events).arg(demo));
-    let log = Events::read(&events).unwrap().entries;
+    succeed(coracle().args(["run", "-q", "--report"]).arg(&fresh).arg(demo));
+    let report = repository().join(REPORT);
+    if std::env::var_os("CORACLE_WRITE_DOCUMENTS").is_some() {
+        std::fs::copy(&fresh, &report).unwrap();
+    }
+    let log = read(&fresh).unwrap().events.entries;
+    let is_same = read(&report).unwrap().events.entries == log;
+    assert!(is_same, "{REPORT} is out of date: run this test with CORACLE_WRITE_DOCUMENTS=1");
     let is_asked =
         |entry: &&Entry| entry.stage == Stage::ApiRequest && sentence(entry).starts_with("scenario asks to delete");
     let asked = log.iter().find(is_asked).unwrap().id;
@@ -28,10 +37,10 @@ fn the_links_of_the_walk_lead_to_the_events_in_their_titles() {
     let mut right = text.clone();
     let mut count = 0;
     for title in links {
-        let (since, told) = title.strip_prefix("then ").map_or((asked, title), |told| (last, told));
-        let tells =
-            |entry: &&Entry| entry.id >= since && matches(told, &format!("{}: {}", entry.actor, sentence(entry)));
-        last = log.iter().find(tells).unwrap_or_else(|| panic!("nothing in the demo is: {title}")).id;
+        let (since, sought) = title.strip_prefix("then ").map_or((asked, title), |sought| (last, sought));
+        let is_sought =
+            |entry: &&Entry| entry.id >= since && matches(sought, &format!("{}: {}", entry.actor, sentence(entry)));
+        last = log.iter().find(is_sought).unwrap_or_else(|| panic!("nothing in the demo is: {title}")).id;
         let found = last.0;
         let (before, _) = right.split_once(&format!(" \"{title}\"")).unwrap();
         let place = before.rfind("[#").unwrap()..before.len();
