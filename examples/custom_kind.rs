@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle::Cluster;
+use coracle::prelude::*;
 use futures_util::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -16,7 +17,6 @@ use kube::{CustomResource, CustomResourceExt, Resource, ResourceExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::time::sleep;
 
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "Website", namespaced, status = "WebsiteStatus")]
@@ -52,7 +52,7 @@ async fn reconcile(site: Arc<Website>, context: Arc<(Api<Website>, Api<Deploymen
 async fn story(cluster: &Cluster) -> Result<(), kube::Error> {
     let client = cluster.client();
     Api::all(client.clone()).create(&PostParams::default(), &Website::crd()).await?;
-    sleep(Duration::from_secs(1)).await; // a moment later the kind is served
+    cluster.settle().await.unwrap(); // the API server serves the kind after a moment
     let sites = Api::<Website>::default_namespaced(client.clone());
     let deployments = Api::<Deployment>::default_namespaced(client);
     let controller = Controller::new(sites.clone(), watcher::Config::default())
@@ -63,12 +63,12 @@ async fn story(cluster: &Cluster) -> Result<(), kube::Error> {
 
     println!("a Website of three replicas is created");
     sites.create(&PostParams::default(), &Website::new("blog", WebsiteSpec { replicas: 3 })).await?;
-    sleep(Duration::from_secs(60)).await;
+    cluster.settle().await.unwrap();
     println!("somebody asks for one replica, and claims that 99 are ready");
     let claim = json!({"spec": {"replicas": 1}, "status": {"ready": 99}});
     let patched = sites.patch("blog", &PatchParams::default(), &Patch::Merge(claim)).await?;
     assert_eq!(patched.status.map(|status| status.ready), Some(3), "only the status subresource writes the status");
-    sleep(Duration::from_secs(60)).await;
+    cluster.settle().await.unwrap();
     let status = sites.get("blog").await?.status.map(|status| (status.ready, status.observed_generation));
     assert_eq!(status, Some((1, Some(2))), "one is ready, says the controller of the second spec");
     Ok(())

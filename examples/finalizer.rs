@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle::Cluster;
+use coracle::prelude::*;
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, PostParams};
@@ -58,7 +59,7 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     println!("an object is created");
     let logs = serde_json::from_value(json!({"metadata": {"name": "logs", "labels": {"is": "bucket"}}}))?;
     maps.create(&PostParams::default(), &logs).await?;
-    sleep(Duration::from_secs(1)).await;
+    cluster.settle().await?;
     assert_eq!(maps.get("logs").await?.finalizers(), ["example.com/bucket"]);
     assert!(bucket_exists());
 
@@ -67,7 +68,7 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     sleep(Duration::from_secs(5)).await;
     assert!(maps.get("logs").await?.metadata.deletion_timestamp.is_some(), "it waits for its finalizer");
     assert!(bucket_exists());
-    sleep(Duration::from_secs(10)).await;
+    cluster.settle().await?;
     assert!(maps.get_opt("logs").await?.is_none() && !bucket_exists());
     println!("nothing is left of it, here or outside");
     Ok(())

@@ -1,36 +1,26 @@
 //! A test in virtual time with a killed component: what does a user notice while the controllers are dead?
 //! Run it: `cargo test -p coracle-examples killed_component -- --nocapture`.
 //!
-//! `start_paused = true` makes the clock jump to the next timer when every task waits: ten minutes of an outage take
-//! some milliseconds. Controllers have no memory but the objects, so that one that comes back after a `kill -9` lists
-//! them, sees what is missing, and goes on.
+//! `start_paused = true` makes the clock jump to the next timer when every task waits, so `settle` takes some
+//! milliseconds. Controllers have no memory but the objects: one that comes back after a `kill -9` lists them and
+//! creates what is missing.
 
 use std::time::Duration;
 
+use coracle::prelude::*;
 use coracle::{Cluster, Component};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 /// The uids of the pods that run.
 async fn running(pods: &Api<Pod>) -> Vec<String> {
     let list = pods.list(&ListParams::default().fields("status.phase=Running")).await.unwrap();
     let staying = list.items.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
     staying.filter_map(ResourceExt::uid).collect()
-}
-
-/// Looks again on the cluster's clock until so many pods run; how long that took.
-async fn until(pods: &Api<Pod>, count: usize) -> Duration {
-    let began = Instant::now();
-    while running(pods).await.len() != count {
-        assert!(began.elapsed() < Duration::from_secs(60), "{count} pods do not run after a minute");
-        sleep(Duration::from_millis(100)).await;
-    }
-    println!("{count} pods run after {:?}", began.elapsed());
-    began.elapsed()
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,19 +37,21 @@ async fn a_pod_that_dies_while_the_controllers_are_dead_is_replaced_when_they_ar
     }))
     .unwrap();
     Api::default_namespaced(cluster.client()).create(&PostParams::default(), &web).await.unwrap();
-    until(&pods, 3).await;
+    cluster.settle().await.unwrap();
     let before = running(&pods).await;
 
     println!("the controller-manager is killed, and a pod deleted");
-    cluster.parts().kill_component(Component::ControllerManager);
+    cluster.kill_component(Component::ControllerManager);
     let victim = pods.list(&ListParams::default()).await.unwrap().items.remove(0);
     pods.delete(&victim.name_any(), &DeleteParams::default()).await.unwrap();
-    sleep(Duration::from_secs(600)).await;
-    assert_eq!(running(&pods).await.len(), 2, "nobody makes another, and nobody touches the rest");
+    cluster.settle().await.unwrap();
+    assert_eq!(running(&pods).await.len(), 2, "no controller makes another, and the others run");
 
-    println!("ten minutes later it is started again");
-    cluster.parts().start_component(Component::ControllerManager);
-    assert!(until(&pods, 3).await < Duration::from_secs(10));
-    let after = running(&pods).await;
+    println!("it is started again");
+    cluster.start_component(Component::ControllerManager);
+    let start = Instant::now();
+    let three = async || Some(running(&pods).await).filter(|pods| pods.len() == 3).ok_or("not three pods");
+    let after = cluster.until(Duration::from_secs(10), three).await.unwrap();
+    println!("three pods run after {:?}", start.elapsed());
     assert_eq!(before.iter().filter(|uid| after.contains(uid)).count(), 2, "the two that ran were left alone");
 }

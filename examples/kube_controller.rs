@@ -9,7 +9,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle::Cluster;
+use coracle::{Cluster, prelude::*};
 use futures_util::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;

@@ -12,11 +12,12 @@ use coracle::Cluster;
 use coracle::api::coordination_v1::Lease;
 use coracle::journal::Recorder;
 use coracle::meta::ObjectKey;
+use coracle::prelude::*;
 use coracle::runtime::Api;
 use coracle::runtime::controller::{Ended, LeaderElection, LeaderTimings, Process, lead};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 /// A copy of the program: its task, and how it is asked to stop.
 type Copy = (JoinHandle<Ended>, oneshot::Sender<()>);
@@ -46,7 +47,7 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     let (alpha, _stop_alpha) = start(cluster, "alpha", &leads);
     assert_eq!(next().await.0, "alpha", "nobody else stands");
     let (beta, stop_beta) = start(cluster, "beta", &leads);
-    sleep(Duration::from_secs(60)).await;
+    cluster.settle().await?;
 
     println!("{:>5.1} s  alpha crashes", began.elapsed().as_secs_f64());
     let crash = Instant::now();
@@ -56,7 +57,7 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     assert!(at - crash > Duration::from_secs(10) && at - crash < Duration::from_secs(20), "a lease lasts 15 s");
 
     let _gamma = start(cluster, "gamma", &leads);
-    sleep(Duration::from_secs(60)).await;
+    cluster.settle().await?;
     println!("{:>5.1} s  beta is asked to stop", began.elapsed().as_secs_f64());
     let stopped = Instant::now();
     let _ = stop_beta.send(());

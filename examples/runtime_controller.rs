@@ -5,13 +5,13 @@
 //! and the sync that reads the caches and writes. `kube_controller` is the same controller on kube-rs.
 
 use std::error::Error;
-use std::time::Duration;
 
 use coracle::Cluster;
 use coracle::api::apps_v1::Deployment;
 use coracle::api::core_v1::{Service, ServicePort};
 use coracle::journal::{EntryId, Recorder, Stage};
 use coracle::meta::{ObjectKey, Resource};
+use coracle::prelude::*;
 use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
 use coracle::runtime::controller::{controllers_of, key_of, ownership};
 use coracle::runtime::{Api, DeleteParams, informer::Lister};
@@ -59,10 +59,10 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     }))?;
     let services = Api::<Service>::of(&cluster.api_client());
     Api::of(&cluster.api_client()).create(&web).await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    cluster.settle().await?;
     let first = services.get(&web.key()).await?;
     services.delete(&web.key(), &DeleteParams::default()).await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    cluster.settle().await?;
     assert_ne!(services.get(&web.key()).await?.metadata.uid, first.metadata.uid, "another one under its name");
 
     let log = recorder.entries(EntryId(0));

@@ -7,6 +7,7 @@
 
 mod clock;
 mod panics;
+mod pending_work;
 mod random;
 mod stable_hash;
 mod time_shift;
@@ -14,6 +15,7 @@ mod time_shift;
 pub use clock::Clock;
 pub use jiff::{SignedDuration, Timestamp};
 pub use panics::Panics;
+pub use pending_work::{HoldsWork, Horizon, Pending, PendingWork};
 pub use random::Random;
 pub use stable_hash::stable_hash;
 pub use time_shift::TimeShift;
@@ -40,21 +42,27 @@ pub struct Ambient {
     pub random: Random,
     /// How panics are handled.
     pub panics: Panics,
+    /// The queues and caches that use this environment.
+    pub work: PendingWork,
 }
 
 impl Ambient {
     /// The real environment: the system's clock, and a seed from the operating system.
     pub fn system() -> Self {
-        Self { clock: Clock::system(), random: Random::from_os(), panics: Panics::default() }
+        Self::of(Clock::system(), Random::from_os())
     }
 
     /// A reproducible environment: the clock starts at a fixed date, and all randomness derives from `seed`.
     pub fn seeded(seed: u64) -> Self {
-        Self { clock: Clock::fixed(), random: Random::from_seed(seed), panics: Panics::default() }
+        Self::of(Clock::fixed(), Random::from_seed(seed))
+    }
+
+    fn of(clock: Clock, random: Random) -> Self {
+        Self { clock, random, panics: Panics::default(), work: PendingWork::default() }
     }
 
     /// The same clock, with a separate stream of randomness for the component `name`.
     pub fn split(&self, name: &str) -> Self {
-        Self { clock: self.clock.clone(), random: self.random.split(name), panics: self.panics.clone() }
+        Self { random: self.random.split(name), ..self.clone() }
     }
 }

@@ -8,12 +8,13 @@ use coracle_stages::{Stage, StageSet};
 use crate::kept_store::KeptStore;
 use crate::{ApiServerOptions, Audit, ServiceRoutes, StoreSpec, Transport};
 
-/// A layer between a component and the API server: a latency, a fault. Called once for each start of a component, and
-/// for each simulated node as `kubelet/NAME`. Nodes share one reader as `kubelet`, except nodes with their own
-/// informers.
+/// Wraps the transport between a component and the API server, for example to add a latency or a fault.
+///
+/// The cluster calls it once for each start of a component, with the component's name, and once for each simulated
+/// node, as `kubelet/NAME`. Nodes share the transport `kubelet` for reads, except nodes with informers of their own.
 pub type TransportLayer = Arc<dyn Fn(&str, Transport) -> Transport + Send + Sync>;
 
-/// The configuration of a cluster. Everything has a default.
+/// The options of a [`Cluster`](crate::Cluster). Everything has a default.
 #[derive(Clone)]
 pub struct Builder {
     pub(crate) ambient: Option<Ambient>,
@@ -33,7 +34,7 @@ pub struct Builder {
     pub(crate) kept_store: Option<KeptStore>,
 }
 
-/// Which components run in addition to the API server.
+/// The components that run in addition to the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Components {
     All,
@@ -69,21 +70,21 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Sets the number of simulated nodes, with the names `node-1` and so on.
+    /// This number of simulated nodes, named `node-1` and so on.
     #[must_use]
     pub fn nodes(mut self, count: usize) -> Self {
         self.nodes = (1..=count).map(|number| NodeSpec::new(format!("node-{number}"))).collect();
         self
     }
 
-    /// Sets the simulated nodes.
+    /// These simulated nodes: with labels, capacities, static pods.
     #[must_use]
     pub fn node_specs(mut self, nodes: Vec<NodeSpec>) -> Self {
         self.nodes = nodes;
         self
     }
 
-    /// The simulated nodes continue from this state, which was saved with the store or after it.
+    /// The simulated nodes continue from this saved state. Save it together with the store, or later.
     #[must_use]
     pub fn saved_nodes(mut self, saved: SavedNodes) -> Self {
         self.saved_nodes = Some(saved);
@@ -97,109 +98,127 @@ impl Builder {
         self
     }
 
-    /// Drives nodes and pods by these Stages, and by the Stage objects of the API. Stages can also drive objects of
-    /// other kinds.
+    /// These Stages define the lifecycle of nodes, pods and objects of any other kind that a Stage names, as in KWOK.
+    /// Stages that are objects of the API apply, too.
     #[must_use]
     pub fn stages(mut self, stages: Vec<Stage>) -> Self {
         self.stages = Some(Arc::new(StageSet::new(stages)));
         self
     }
 
-    /// Sets the seed of all randomness, and a clock that starts at a fixed date.
+    /// The seed of all randomness: names, uids and jitter. The clock starts at a fixed date.
     ///
-    /// Without a seed, a cluster on a paused clock has the seed 0, and any other the system's clock and randomness.
+    /// Without a seed, a cluster on a paused clock uses the seed 0. Any other cluster uses the clock and the
+    /// randomness of the operating system.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         self.ambient(Ambient::seeded(seed))
     }
 
-    /// Sets the clock and the randomness.
+    /// The clock and the randomness.
     #[must_use]
     pub fn ambient(mut self, ambient: Ambient) -> Self {
         self.ambient = Some(ambient);
         self
     }
 
-    /// Sets the event log.
+    /// The event log.
     #[must_use]
     pub fn recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = recorder;
         self
     }
 
-    /// Sets the store.
+    /// Whether the options include an event log.
+    pub fn is_recorded(&self) -> bool {
+        self.recorder.is_on()
+    }
+
+    /// Where the objects are stored.
     #[must_use]
     pub fn store(mut self, store: StoreSpec) -> Self {
         self.store = store;
         self
     }
 
-    /// Starts with the content of this store. Controllers, scheduler and nodes start without state of their own, and
-    /// continue from the objects in the store.
+    /// The cluster starts with the content of this store, which [`Cluster::keep_store`](crate::Cluster::keep_store)
+    /// returned. Controllers, scheduler and nodes start from the objects in it.
     #[must_use]
     pub fn kept_store(mut self, kept: KeptStore) -> Self {
         self.kept_store = Some(kept);
         self
     }
 
-    /// Sets the configuration of the API server.
+    /// The options of the API server.
     #[must_use]
     pub fn api_server(mut self, options: ApiServerOptions) -> Self {
         self.api_server = options;
         self
     }
 
-    /// Sets the programs that serve the API server's calls to Services and URLs.
+    /// The targets of the API server's calls to Services and URLs, for example to webhooks. In virtual time the API
+    /// server calls no other targets.
     #[must_use]
     pub fn service_routes(mut self, routes: ServiceRoutes) -> Self {
         self.api_server.service_routes = routes;
         self
     }
 
-    /// Sets the audit policy and log.
+    /// The audit policy and the audit log.
     #[must_use]
     pub fn audit(mut self, audit: Audit) -> Self {
         self.api_server.audit = Some(audit);
         self
     }
 
-    /// Sets the configuration of the controllers.
+    /// The options of the controllers.
     #[must_use]
     pub fn controllers(mut self, config: coracle_controllers::Config) -> Self {
         self.controllers = config;
         self
     }
 
-    /// Sets the configuration of the scheduler; `scheduler::Configuration::read` reads it from a
-    /// `KubeSchedulerConfiguration`.
+    /// The options of the scheduler.
     #[must_use]
     pub fn scheduler(mut self, config: coracle_scheduler::Config) -> Self {
         self.scheduler = config;
         self
     }
 
-    /// Sets a layer between each component and the API server.
+    /// The scheduler's configuration, as the text of a `KubeSchedulerConfiguration` of
+    /// kubescheduler.config.k8s.io/v1. The scheduler uses leader election only if the text enables it.
+    ///
+    /// # Errors
+    /// All errors in it, with lines and paths.
+    pub fn scheduler_configuration(self, text: &str) -> Result<Self, coracle_scheduler::ConfigurationError> {
+        let read = coracle_scheduler::Configuration::read("configuration", text)?;
+        Ok(self.scheduler(read.config))
+    }
+
+    /// Wraps the transport between each component and the API server.
     #[must_use]
     pub fn transport_layer(mut self, layer: TransportLayer) -> Self {
         self.layer = Some(layer);
         self
     }
 
-    /// Adds the simulated CSI driver and its default StorageClass `standard`, so that claims get volumes.
+    /// Starts the simulated CSI driver and creates its StorageClass `standard`, the default, so that claims get
+    /// volumes.
     #[must_use]
     pub fn csi_driver(mut self) -> Self {
         self.csi_driver = true;
         self
     }
 
-    /// Sets whether the resource usage of pods is served as `metrics.k8s.io`, as by metrics-server; off by default.
+    /// Whether the API server serves `metrics.k8s.io` with the usage of the nodes' pods, as metrics-server does. By
+    /// default it does not.
     #[must_use]
     pub fn metrics_server(mut self, is_there: bool) -> Self {
         self.metrics_server = is_there;
         self
     }
 
-    /// Starts only the API server and its store: no controllers, no scheduler, no nodes.
+    /// Only the API server and its store, as with envtest: no controllers, no scheduler, no nodes.
     #[must_use]
     pub fn api_server_only(mut self) -> Self {
         self.components = Components::None;

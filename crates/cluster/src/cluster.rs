@@ -1,7 +1,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use coracle_ambient::Ambient;
+use coracle_ambient::{Ambient, PendingWork};
 use coracle_client::Client;
 use coracle_controllers::{Identities, TokenKey};
 use coracle_csi_driver::CsiNodeService;
@@ -32,7 +32,11 @@ use crate::{ApiServerOptions, Error, Transport, bootstrap, clock};
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
-/// Dropping it aborts everything; [`Cluster::shutdown`] stops it in order.
+/// Dropping it kills everything, as `kill -9` would; [`Cluster::shutdown`] stops everything in order.
+///
+/// On a runtime with a paused clock (`#[tokio::test(start_paused = true)]`) the cluster runs in virtual time: the clock
+/// advances to the next timer whenever all tasks are idle, and the same seed gives the same sequence of events. On any
+/// other runtime it runs in real time.
 pub struct Cluster {
     api_server: ApiServer,
     store: OpenStore,
@@ -77,13 +81,15 @@ impl Builder {
 }
 
 impl Cluster {
-    /// A builder with defaults.
+    /// The options of a cluster, to change and start.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
     pub(crate) async fn start(mut builder: Builder) -> Result<Self, Error> {
         let ambient = builder.ambient.take().unwrap_or_else(clock::default_ambient);
+        // Clusters that share a clock do not share work.
+        let ambient = Ambient { work: PendingWork::default(), ..ambient };
         let recorder = builder.recorder.clone();
         let tasks = Tasks::new(ambient.panics.clone());
         let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_store.as_ref()).await?;
@@ -147,22 +153,28 @@ impl Cluster {
         }
     }
 
-    /// The API server as a tower service, as an administrator (`system:masters`). No socket, no port.
+    /// The API server as a tower service, with the identity of an administrator (`system:masters`): for any release of
+    /// kube, or any other client. It uses no socket and no port.
     pub fn service(&self) -> Transport {
-        self.service_as(User::new("kubernetes-admin", ["system:masters"]))
+        self.service_as(admin())
     }
 
-    /// The API server as a tower service, as `user`.
+    /// The API server as a tower service, with the identity of `user`; RBAC decides what is allowed.
     pub fn service_as(&self, user: User) -> Transport {
         self.api_server.transport().asking_as(Arc::new(user))
     }
 
-    /// The API server for external clients: each request has its own credentials.
+    /// The API server as a tower service without an identity: each request authenticates itself.
     pub fn front_door(&self) -> Transport {
         self.api_server.transport()
     }
 
-    /// A client of Coracle as `user`.
+    /// A client of this project, with the identity of an administrator (`system:masters`).
+    pub fn api_client(&self) -> Client {
+        self.client_as(admin())
+    }
+
+    /// A client of this project, with the identity of `user`; RBAC decides what is allowed.
     pub fn client_as(&self, user: User) -> Client {
         let ambient = self.ambient.split(&user.name);
         Client::new(self.service_as(user), &ambient).with_recorder(self.recorder.clone())
@@ -183,7 +195,7 @@ impl Cluster {
         Arc::clone(&self.store.store)
     }
 
-    /// The clock and the randomness.
+    /// The clock and the randomness of the cluster. In virtual time both derive from the seed.
     pub fn ambient(&self) -> &Ambient {
         &self.ambient
     }
@@ -468,6 +480,11 @@ impl Controllers {
         let (config, ambient, recorder) = (config.clone(), ambient.clone(), recorder.clone());
         coracle_controllers::run(config, client.clone(), identities, ambient, recorder, stop).map(drop).await;
     }
+}
+
+/// The administrator of `kubeadm`'s kubeconfig.
+fn admin() -> User {
+    User::new("kubernetes-admin", ["system:masters"])
 }
 
 #[cfg(test)]

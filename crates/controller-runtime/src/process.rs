@@ -52,12 +52,14 @@ impl Process {
     /// its controllers.
     pub fn new(name: &str, client: &Client, ambient: &Ambient, recorder: &Recorder) -> Self {
         let client = client.clone().with_recorder(recorder.clone());
+        // Metrics keep the queues of a program that was killed.
+        let ambient = Ambient { work: ambient.work.part(), ..ambient.clone() };
         Self {
             name: name.to_owned(),
             host: "coracle".to_owned(),
-            informers: InformerFactory::new(&client, ambient, recorder.clone(), name),
+            informers: InformerFactory::new(&client, &ambient, recorder.clone(), name),
             client,
-            ambient: ambient.clone(),
+            ambient,
             recorder: recorder.clone(),
             metrics: ControllerMetrics::default(),
             events: Arc::new(EventQueue::of_speakers(1)),
@@ -100,6 +102,7 @@ impl Process {
     pub fn queue<K: Key>(&self, controller: &str, limits: RateLimiter<K>) -> WorkQueue<K> {
         let queue = WorkQueue::with(controller, &self.actor(controller), self.recorder.clone(), limits);
         self.metrics.watch(&queue);
+        self.ambient.work.add(queue.holder());
         queue
     }
 

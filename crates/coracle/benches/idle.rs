@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use coracle::api::apps_v1::ReplicaSet;
-use coracle::api::core_v1::Pod;
-use coracle::runtime::{Api, ListParams};
+use coracle::prelude::*;
+use coracle::runtime::Api;
 use coracle::{Builder, Cluster};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn day(builder: Builder, pods: usize) -> Duration {
         if pods > 0 {
             run_pods(&cluster, pods).await;
         }
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        cluster.settle().await.expect("the cluster settles");
         let start = now();
         tokio::time::sleep(DAY).await;
         let took = start.elapsed();
@@ -65,18 +65,4 @@ async fn run_pods(cluster: &Cluster, count: usize) {
     }))
     .expect("a set");
     Api::of(&cluster.api_client()).create(&set).await.expect("the set is created");
-    let pods = Api::<Pod>::of(&cluster.api_client()).within("default");
-    let is_running = |pod: &Pod| pod.phase() == "Running";
-    while pods
-        .list(&ListParams::default())
-        .await
-        .expect("pods are listed")
-        .items
-        .iter()
-        .filter(|pod| is_running(pod))
-        .count()
-        < count
-    {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
 }

@@ -1,9 +1,10 @@
 use std::fmt;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use coracle_ambient::Random;
+use coracle_ambient::{HoldsWork, Horizon, Pending, Random};
 use coracle_client::AnyApi;
 use coracle_journal::EntryId;
 use coracle_meta::{AnyObject, GroupVersionResource, ObjectKey, parse_resource_version};
@@ -39,6 +40,7 @@ struct Inner {
     processor: SharedProcessor,
     records: Records,
     synced: Signal,
+    runs: AtomicBool,
     stopped: Signal,
     /// Notified when the cache has reached a later version.
     advanced: Notify,
@@ -65,6 +67,7 @@ impl AnyInformer {
                 indexer,
                 records,
                 synced: Signal::default(),
+                runs: AtomicBool::new(false),
                 stopped: Signal::default(),
                 advanced: Notify::new(),
             }),
@@ -113,6 +116,12 @@ impl AnyInformer {
     /// The resource.
     pub fn resource(&self) -> &GroupVersionResource {
         &self.inner.resource
+    }
+
+    /// The cache as a holder of work.
+    pub(crate) fn holder(&self) -> Weak<dyn HoldsWork> {
+        let inner: Weak<Inner> = Arc::downgrade(&self.inner);
+        inner
     }
 
     pub(crate) fn indexer(&self) -> Arc<Indexer> {
@@ -197,6 +206,7 @@ impl AnyInformer {
     /// Updates the cache and notifies the handlers, until the informer is stopped or the future is dropped. Must be
     /// called only once.
     pub async fn run(&self) {
+        let _runs = Runs::of(&self.inner.runs);
         let work = async {
             tokio::join!(
                 biased;
@@ -276,6 +286,38 @@ impl AnyInformer {
             self.inner.processor.begin_resync();
             self.inner.store.resync();
         }
+    }
+}
+
+/// Sets a flag until it is dropped.
+struct Runs<'f>(&'f AtomicBool);
+
+impl<'f> Runs<'f> {
+    fn of(flag: &'f AtomicBool) -> Self {
+        flag.store(true, Ordering::Relaxed);
+        Self(flag)
+    }
+}
+
+impl Drop for Runs<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+impl HoldsWork for Inner {
+    /// A cache that runs and does not show the revision yet. It then asks the server for its current version.
+    fn pending(&self, horizon: &Horizon) -> Vec<Pending> {
+        let version = self.indexer.version();
+        let shows = parse_resource_version(&version).is_some_and(|shown| shown >= horizon.revision);
+        if shows || !self.runs.load(Ordering::Relaxed) || self.stopped.is_given() {
+            return Vec::new();
+        }
+        self.store.awaited.notify_one();
+        let shown = if version.is_empty() { "nothing".to_owned() } else { format!("revision {version}") };
+        let resource = &self.resource.resource;
+        let what = format!("informer of {resource}: it shows {shown}, and revision {} is needed", horizon.revision);
+        vec![Pending { what, due: None }]
     }
 }
 

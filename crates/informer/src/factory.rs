@@ -152,6 +152,7 @@ impl InformerFactory {
         let records = Records::new(self.inner.recorder.clone(), &self.inner.actor, resource);
         let random = self.inner.ambient.random.split(&name);
         let informer = AnyInformer::new(api, selection.clone(), random, records);
+        self.inner.ambient.work.add(informer.holder());
         informers.insert(key, Known { informer: informer.clone(), started: false });
         drop(informers);
         self.inner.added.notify_one();

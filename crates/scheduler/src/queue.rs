@@ -249,6 +249,11 @@ impl SchedulingQueue {
         })
     }
 
+    /// A pod that is active, in flight or in back-off.
+    pub(crate) fn outstanding(&self) -> Option<&ObjectKey> {
+        self.pods.iter().find(|(_, pod)| pod.place != Place::Unschedulable).map(|(key, _)| key)
+    }
+
     /// The numbers of active pods, pods in back-off, and unschedulable pods.
     pub(crate) fn sizes(&self) -> [usize; 3] {
         [self.active.len(), self.backoff.len() + self.error_backoff.len(), self.unschedulable.len()]

@@ -58,6 +58,7 @@ pub async fn run(
     watch(&process.informers, &shared);
     watch_volumes(&process.informers, &shared);
     watch_devices(&process.informers, &shared);
+    process.ambient.work.add(Shared::holder(&shared));
     let sizes = shared.clone();
     config.metrics.watch(move || sizes.lock().sizes());
     let scheduler = Scheduler {

@@ -222,6 +222,11 @@ impl SchedulerState {
         self.cache.set_namespace(name, labels);
     }
 
+    /// A pod that is being scheduled or will be without a further event.
+    pub(crate) fn outstanding(&self) -> Option<&ObjectKey> {
+        self.queue.outstanding()
+    }
+
     /// The current sizes, for metrics.
     pub(crate) fn sizes(&self) -> Sizes {
         let [active, backoff, unschedulable] = self.queue.sizes();

@@ -1,7 +1,8 @@
 //! Informer handlers: which pods wait, and which events may help them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use coracle_ambient::{HoldsWork, Horizon, Pending};
 use coracle_api::core_v1::{Namespace, Node, Pod};
 use coracle_informer::{InformerFactory, Notification};
 use coracle_meta::Resource;
@@ -29,10 +30,24 @@ impl Shared {
         self.state.lock()
     }
 
+    /// The scheduling queue as a holder of work.
+    pub(crate) fn holder(shared: &Arc<Self>) -> Weak<dyn HoldsWork> {
+        let shared: Weak<Self> = Arc::downgrade(shared);
+        shared
+    }
+
     /// Passes an event to the waiting pods.
     pub(crate) fn happened(&self, event: &ClusterEvent) {
         self.lock().tell(event, Instant::now());
         self.changed.notify_one();
+    }
+}
+
+impl HoldsWork for Shared {
+    /// A pod that is being scheduled or will be without a further event. An unschedulable pod waits for an event.
+    fn pending(&self, _: &Horizon) -> Vec<Pending> {
+        let outstanding = self.lock().outstanding().map(|key| format!("scheduler: {key} waits to be scheduled"));
+        outstanding.map(|what| Pending { what, due: None }).into_iter().collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! ```text
 //! store --watch--> ClusterState (all objects at one revision) --> Invariant (expression | partial object) --> Finding
 //!                      \--> event log: objects as they change, invariants where they break
-//! run_virtual(seed) --> a paused clock, one thread, one Cluster
+//! run_in(mode) --> the clock of a runtime       until, settle --> waits on the cluster's clock
 //! ```
 //! Start at [`World`].
 //! Not here: the format of scenario files (`scenario`), the cluster itself (`cluster`).
@@ -12,6 +12,7 @@
 mod awaited;
 mod cluster_state;
 mod follow;
+mod heartbeat;
 mod invariant;
 mod latency;
 mod members;
@@ -20,6 +21,9 @@ mod object_changes;
 mod partial;
 mod runtime;
 mod seen;
+mod settle;
+mod store_changes;
+mod until;
 mod world;
 
 pub use cluster_state::{ClusterState, ObjectChange, PluralOf};
@@ -29,4 +33,6 @@ pub use latency::Latency;
 pub use merge_patch::patch_map;
 pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
+pub use settle::{NotSettled, Settle, Settled, settle};
+pub use until::{NotMet, until};
 pub use world::{Awaited, Broken, Held, InvariantVerdict, NotInTime, World};

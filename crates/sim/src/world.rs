@@ -41,7 +41,7 @@ const GRACE: Duration = Duration::from_secs(1);
 ///     };
 ///     let name = "no map is called b".to_owned();
 ///     let never = Invariant { name, polarity: Polarity::Never, question: named("b"), since: None };
-///     let world = World::new(cluster.parts().store(), "default", Arc::new(|_, _| None), vec![never]);
+///     let world = World::new(cluster.store(), "default", Arc::new(|_, _| None), vec![never]);
 ///     let followed = world.clone();
 ///     tokio::spawn(async move { followed.follow().await });
 ///

@@ -72,6 +72,11 @@ impl<K: Ord + Clone> Keys<K> {
         Added::Queued
     }
 
+    /// A key that waits for a worker or that a worker has.
+    pub(crate) fn any(&self) -> Option<&K> {
+        self.dirty.keys().chain(self.processing.keys()).next()
+    }
+
     /// Adds a cause to a dirty key.
     pub(crate) fn add_cause(&mut self, key: &K, cause: Option<EntryId>) {
         if let (Some(reason), Some(cause)) = (self.dirty.get_mut(key), cause) {

@@ -1,7 +1,10 @@
+mod pending;
+
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use coracle_ambient::HoldsWork;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -141,6 +144,12 @@ impl<K: Key> WorkQueue<K> {
                 ended: Notify::new(),
             }),
         }
+    }
+
+    /// The queue as a holder of work.
+    pub fn holder(&self) -> Weak<dyn HoldsWork> {
+        let shared: Weak<Shared<K>> = Arc::downgrade(&self.shared);
+        shared
     }
 
     /// The queue's name.
@@ -318,7 +327,7 @@ impl<K: Key> WorkQueue<K> {
         let due = now.checked_add(delay.min(LONGEST_DELAY)).unwrap_or(now);
         // A worker that waits for the first delay need not be notified of a later one.
         let is_first = state.delays.next_due().is_none_or(|first| due < first);
-        state.delays.add(key, due, entry);
+        state.delays.add(key, now, due, entry);
         if is_first {
             self.shared.changed.notify_one();
         }

@@ -1,6 +1,7 @@
 //! The library builds and works beside kube with the types of any version of Kubernetes that it knows.
 
 use coracle::Cluster;
+use coracle::prelude::*;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, ListParams};
 

@@ -111,7 +111,7 @@ async fn a_refusal_is_audited_with_its_reason_and_the_impersonated_user() {
     );
     assert!(status["message"].as_str().unwrap().contains("User \"jane\" cannot list resource \"configmaps\""));
     let unknown = Request::get(MAPS).header("authorization", "Bearer wrong").body(Full::new(Bytes::new())).unwrap();
-    assert_eq!(cluster.parts().front_door().oneshot(unknown).await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(cluster.front_door().oneshot(unknown).await.unwrap().status(), StatusCode::UNAUTHORIZED);
     assert_eq!(lines.0.lock()[1]["responseStatus"]["code"], 401);
 }
 

@@ -222,7 +222,7 @@ async fn perform(cluster: &Cluster, followers: &mut [Follower], step: &Step) {
         Step::Compact => {
             let newest = version_of(&get(cluster, MAPS).await);
             // That it is compacted already is as well.
-            let _ = cluster.parts().store().compact(i64::try_from(newest).unwrap()).await;
+            let _ = cluster.store().compact(i64::try_from(newest).unwrap()).await;
         }
         Step::Wait(seconds) => tokio::time::sleep(Duration::from_secs(*seconds)).await,
         Step::Take(who, most) => followers[*who].take(usize::from(*most)).await,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use coracle::Cluster;
+use coracle::prelude::*;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::ResourceExt;
 use kube::api::{Api, PostParams};

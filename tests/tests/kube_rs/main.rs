@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle::Cluster;
+use coracle::prelude::*;
 use futures_util::{StreamExt, TryStreamExt};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};

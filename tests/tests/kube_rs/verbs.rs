@@ -1,6 +1,7 @@
 //! Every verb of `kube::Api`, and what its errors are taken for.
 
 use coracle::Cluster;
+use coracle::prelude::*;
 use futures_util::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;

@@ -1,0 +1,300 @@
+use std::fmt;
+use std::time::Duration;
+
+use coracle_ambient::{Horizon, Pending};
+use coracle_cluster::{Cluster, Error};
+use coracle_meta::Object;
+use coracle_storage::Stored;
+use coracle_store::{Event, EventKind, KeyValue, Revision};
+use tokio::time::{Instant, timeout_at};
+
+use crate::heartbeat::{is_heartbeat, is_record};
+use crate::store_changes::{StoreChange, StoreChanges};
+
+/// The clock of tokio advances in steps of a millisecond. In virtual time it advances only when all tasks are idle.
+const IDLE: Duration = Duration::from_millis(1);
+/// How soon work without a due time is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What is left while the store is down.
+const NO_STORE: &str = "store: it does not answer";
+
+/// When a cluster counts as settled. All times are in the cluster's time.
+///
+/// A cluster is settled if all of this holds at one moment:
+///
+/// 1. For the time `quiet`, no object has changed. Heartbeats do not count: Leases, Events, and the heartbeat times of
+///    Nodes.
+/// 2. No work queue of a component has a key that is due, in work, or retried after a failure. The scheduler has no pod
+///    to schedule; an unschedulable pod waits for an event.
+/// 3. No work queue has a delayed key that is due within `horizon` of the last change. Delays that a component sets
+///    more than `quiet` after the last change do not count, because periodic work sets delays for ever.
+/// 4. The cache of every informer that runs shows the revision of the last change.
+/// 5. The store answers.
+///
+/// In virtual time, all tasks are idle at that moment, too. The call itself counts as a change, so it takes at least
+/// the time `quiet`. "Components" are the cluster's own, and all controllers on `coracle::runtime` that use
+/// [`Cluster::ambient`](coracle_cluster::Cluster::ambient). The queues of other controllers, for example on kube-rs,
+/// are not known: in virtual time their work at one moment is done before the clock advances, and a timer of theirs is
+/// awaited if it is not longer than `quiet`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settle {
+    /// How long no object changes. By default a minute, which is longer than it takes to notice a dead node.
+    pub quiet: Duration,
+    /// How far ahead delayed keys count. By default ten minutes, which is longer than the back-off of a container (five
+    /// minutes), a toleration of a dead node (five minutes), and the progress deadline of a Deployment.
+    pub horizon: Duration,
+    /// How long to wait for all that, at most. By default an hour.
+    pub within: Duration,
+}
+
+impl Default for Settle {
+    fn default() -> Self {
+        Self { quiet: Duration::from_secs(60), horizon: Duration::from_secs(600), within: Duration::from_secs(3600) }
+    }
+}
+
+/// A cluster in which nothing moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The revision of the last change; the newest revision at the call if there was none.
+    pub revision: Revision,
+    /// When the last change was seen; the time of the call if there was none.
+    pub at: Instant,
+}
+
+/// A cluster did not settle in time.
+#[derive(Debug)]
+pub struct NotSettled {
+    /// How long it was awaited, in the cluster's time.
+    pub after: Duration,
+    /// The last change that counts: `Pod default/web at revision 41`; `None` if there was none.
+    pub last_change: Option<String>,
+    /// The work that is left: `queue job: default/pi is retried`.
+    pub pending: Vec<String>,
+    /// Why the cluster ended, if it ended first.
+    pub ended: Option<Error>,
+}
+
+impl fmt::Display for NotSettled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(ended) = &self.ended {
+            return write!(f, "the cluster ended: {ended}");
+        }
+        let last_change = self.last_change.as_deref().unwrap_or("none");
+        let pending = if self.pending.is_empty() { "none".to_owned() } else { self.pending.join("; ") };
+        write!(f, "the cluster did not settle in {:?}; last change: {last_change}; work left: {pending}", self.after)
+    }
+}
+
+impl std::error::Error for NotSettled {}
+
+/// Advances a cluster until nothing moves; [`Settle`] defines what that means.
+///
+/// # Errors
+/// If the cluster does not settle in time, or ends.
+pub async fn settle(cluster: &Cluster, options: Settle) -> Result<Settled, NotSettled> {
+    let start = Instant::now();
+    let mut settling = Settling::new(start, options);
+    let settled = cluster.unless_ended(async {
+        let mut changes = StoreChanges::from_now(cluster.store()).await;
+        settling.last.revision = changes.revision();
+        loop {
+            let now = Instant::now();
+            let pending = |horizon: &Horizon| {
+                let of_store = (!changes.is_connected()).then(|| Pending { what: NO_STORE.to_owned(), due: None });
+                cluster.ambient().work.pending(horizon).into_iter().chain(of_store).collect()
+            };
+            let wake = match settling.next(now, pending) {
+                Next::Settled => return true,
+                Next::TooLate => return false,
+                Next::Wait(until) => until,
+            };
+            if let Ok(change) = timeout_at(wake, changes.next()).await {
+                settling.follow(&change, Instant::now());
+            }
+        }
+    });
+    let ended = match settled.await {
+        Ok(true) => return Ok(settling.last.settled()),
+        Ok(false) => None,
+        Err(ended) => Some(ended),
+    };
+    let Settling { last, pending, .. } = settling;
+    Err(NotSettled { after: start.elapsed(), last_change: last.what, pending, ended })
+}
+
+/// What to do next.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Settled,
+    TooLate,
+    /// Wait for a change, until this time.
+    Wait(Instant),
+}
+
+/// The last change that counts.
+#[derive(Debug)]
+struct LastChange {
+    revision: Revision,
+    at: Instant,
+    what: Option<String>,
+}
+
+impl LastChange {
+    fn settled(&self) -> Settled {
+        Settled { revision: self.revision, at: self.at }
+    }
+}
+
+/// The state of a wait. Pure, except for the function that looks for pending work.
+#[derive(Debug)]
+struct Settling {
+    options: Settle,
+    deadline: Instant,
+    last: LastChange,
+    /// When nothing was pending, since the last change.
+    idle_since: Option<Instant>,
+    pending: Vec<String>,
+}
+
+impl Settling {
+    fn new(now: Instant, options: Settle) -> Self {
+        let last = LastChange { revision: 0, at: now, what: None };
+        Self { options, deadline: now + options.within, last, idle_since: None, pending: Vec::new() }
+    }
+
+    /// Decides what to do at the time `now`.
+    fn next(&mut self, now: Instant, pending: impl FnOnce(&Horizon) -> Vec<Pending>) -> Next {
+        let quiet = self.last.at + self.options.quiet;
+        if now < quiet.min(self.deadline) {
+            return Next::Wait(quiet.min(self.deadline));
+        }
+        let due_by = self.last.at + self.options.horizon;
+        let pending = pending(&Horizon { revision: self.last.revision, set_by: quiet, due_by });
+        self.pending = pending.iter().map(|pending| pending.what.clone()).collect();
+        if now >= quiet && pending.is_empty() {
+            let idle_since = *self.idle_since.get_or_insert(now);
+            // A task that was woken at this moment may not have run yet.
+            return if now >= idle_since + IDLE { Next::Settled } else { Next::Wait(idle_since + IDLE) };
+        }
+        self.idle_since = None;
+        if now >= self.deadline {
+            return Next::TooLate;
+        }
+        let look_again = |pending: &Pending| pending.due.filter(|due| *due > now).unwrap_or(now + LOOK_AGAIN);
+        let wake = pending.iter().map(look_again).min().unwrap_or(now + LOOK_AGAIN);
+        Next::Wait(wake.min(self.deadline))
+    }
+
+    /// Takes changes into account.
+    fn follow(&mut self, change: &StoreChange, now: Instant) {
+        match change {
+            StoreChange::Missed(revision) => self.note(*revision, now, format!("unknown, up to revision {revision}")),
+            StoreChange::Batch(batch) => {
+                for event in &batch.events {
+                    if let Some(what) = change_of(event) {
+                        self.note(event.kv.mod_revision, now, what);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, revision: Revision, at: Instant, what: String) {
+        self.last = LastChange { revision, at, what: Some(what) };
+        self.idle_since = None;
+    }
+}
+
+/// The description of a change; `None` if it is a heartbeat. A value that cannot be read counts as a change.
+fn change_of(event: &Event) -> Option<String> {
+    if is_record(&event.kv.key) {
+        return None;
+    }
+    let before = event.prev_kv.as_ref().and_then(object);
+    let after = (event.kind == EventKind::Put).then(|| object(&event.kv)).flatten();
+    if before.as_ref().zip(after.as_ref()).is_some_and(|(before, after)| is_heartbeat(before, after)) {
+        return None;
+    }
+    let name =
+        after.or(before).map_or_else(|| String::from_utf8_lossy(&event.kv.key).into_owned(), |object| name(&object));
+    Some(format!("{name} at revision {}", event.kv.mod_revision))
+}
+
+fn object(kv: &KeyValue) -> Option<Object> {
+    let stored = Stored::from_value(kv.value.clone(), kv.mod_revision).ok()?;
+    Some(Object::clone(&stored.object()))
+}
+
+fn name(object: &Object) -> String {
+    let place = if object.namespace().is_empty() { String::new() } else { format!("{}/", object.namespace()) };
+    format!("{} {place}{}", object.kind(), object.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_store::WatchBatch;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn at(seconds: u64, due: Option<u64>, start: Instant) -> (Instant, Vec<Pending>) {
+        let due = due.map(|due| start + SECOND * u32::try_from(due).unwrap());
+        (start + SECOND * u32::try_from(seconds).unwrap(), vec![Pending { what: "queue q: a".to_owned(), due }])
+    }
+
+    #[test]
+    fn a_wait_ends_when_it_was_quiet_and_no_work_is_left_and_not_before() {
+        let start = Instant::now();
+        let mut settling = Settling::new(start, Settle::default());
+        assert_eq!(settling.next(start, |_| Vec::new()), Next::Wait(start + SECOND * 60));
+        let (now, pending) = at(60, Some(90), start);
+        assert_eq!(settling.next(now, |_| pending), Next::Wait(start + SECOND * 90));
+        let (now, pending) = at(90, None, start);
+        assert_eq!(settling.next(now, |_| pending), Next::Wait(start + SECOND * 91));
+        let now = start + SECOND * 91;
+        assert_eq!(settling.next(now, |_| Vec::new()), Next::Wait(now + IDLE));
+        let (again, pending) = at(92, None, start);
+        assert_eq!(settling.next(again, |_| pending), Next::Wait(start + SECOND * 93), "a task had not run yet");
+        assert_eq!(settling.next(again, |_| Vec::new()), Next::Wait(again + IDLE));
+        assert_eq!(settling.next(again + IDLE, |_| Vec::new()), Next::Settled);
+    }
+
+    #[test]
+    fn a_wait_ends_at_its_bound_and_names_what_is_left() {
+        let start = Instant::now();
+        let mut settling = Settling::new(start, Settle { within: SECOND * 70, ..Settle::default() });
+        let (now, pending) = at(69, Some(100), start);
+        assert_eq!(settling.next(now, |_| pending), Next::Wait(start + SECOND * 70));
+        let (now, pending) = at(70, Some(100), start);
+        assert_eq!(settling.next(now, |_| pending), Next::TooLate);
+        assert_eq!(settling.pending, ["queue q: a"]);
+    }
+
+    #[test]
+    fn an_unreadable_value_a_deletion_and_missed_history_count_as_changes() {
+        let start = Instant::now();
+        let mut settling = Settling::new(start, Settle::default());
+        let kv = |key: &'static str, value: &'static str, mod_revision| KeyValue {
+            key: key.into(),
+            value: value.into(),
+            mod_revision,
+            ..KeyValue::default()
+        };
+        let put = |kv| Event { kind: EventKind::Put, kv, prev_kv: None };
+        let batch = |event| StoreChange::Batch(WatchBatch { revision: 9, events: vec![event] });
+        let lease = kv("/registry/leases/kube-node-lease/node-1", "unreadable", 4);
+        settling.follow(&batch(put(lease)), start + SECOND);
+        assert_eq!((settling.last.at, &settling.last.what), (start, &None));
+        settling.follow(&batch(put(kv("/registry/secrets/default/a", "unreadable", 5))), start + SECOND * 2);
+        assert_eq!(settling.last.at, start + SECOND * 2);
+        assert_eq!(settling.last.what.as_deref(), Some("/registry/secrets/default/a at revision 5"));
+        let deletion = Event { kind: EventKind::Delete, kv: kv("/registry/pods/default/a", "", 6), prev_kv: None };
+        settling.follow(&batch(deletion), start + SECOND * 3);
+        assert_eq!(settling.last.what.as_deref(), Some("/registry/pods/default/a at revision 6"));
+        settling.follow(&StoreChange::Missed(8), start + SECOND * 4);
+        assert_eq!((settling.last.at, settling.last.revision), (start + SECOND * 4, 8));
+    }
+}
