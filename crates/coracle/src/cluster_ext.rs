@@ -402,6 +402,6 @@ mod tests {
         let error = cluster.settle().await.unwrap_err();
         assert_eq!(error.to_string(), "the cluster ended: the task made-up panicked: no sail");
         let error = cluster.until(MINUTE, async || Err::<(), _>("nothing")).await.unwrap_err();
-        assert_eq!(error.to_string(), "the cluster ended: the task made-up panicked: no sail; last seen: nothing yet");
+        assert_eq!(error.to_string(), "the cluster ended: the task made-up panicked: no sail; last seen: nothing");
     }
 }

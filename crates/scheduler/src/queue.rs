@@ -249,9 +249,15 @@ impl SchedulingQueue {
         })
     }
 
-    /// A pod that is active, in flight or in back-off.
-    pub(crate) fn outstanding(&self) -> Option<&ObjectKey> {
-        self.pods.iter().find(|(_, pod)| pod.place != Place::Unschedulable).map(|(key, _)| key)
+    /// A pod that is active, in flight or in back-off; with `without_nodes`, only one that was never tried, or that is
+    /// tried now.
+    pub(crate) fn outstanding(&self, without_nodes: bool) -> Option<&ObjectKey> {
+        let is_outstanding = |pod: &QueuedPod| match pod.place {
+            Place::Unschedulable => false,
+            Place::InFlight => true,
+            Place::Active | Place::Backoff { .. } => !without_nodes || pod.attempts == 0,
+        };
+        self.pods.iter().find(|(_, pod)| is_outstanding(pod)).map(|(key, _)| key)
     }
 
     /// The numbers of active pods, pods in back-off, and unschedulable pods.

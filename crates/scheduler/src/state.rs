@@ -222,9 +222,10 @@ impl SchedulerState {
         self.cache.set_namespace(name, labels);
     }
 
-    /// A pod that is being scheduled or will be without a further event.
+    /// A pod that is being scheduled or will be without a further event. Without nodes, a pod that was tried waits for
+    /// a node, although it is tried again and again.
     pub(crate) fn outstanding(&self) -> Option<&ObjectKey> {
-        self.queue.outstanding()
+        self.queue.outstanding(self.cache.snapshot().is_empty())
     }
 
     /// The current sizes, for metrics.

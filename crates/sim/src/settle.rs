@@ -26,7 +26,7 @@ const NO_STORE: &str = "store: it does not answer";
 /// 1. For the time `quiet`, no object has changed. Heartbeats do not count: Leases, Events, and the heartbeat times of
 ///    Nodes.
 /// 2. No work queue of a component has a key that is due, in work, or retried after a failure. The scheduler has no pod
-///    to schedule; an unschedulable pod waits for an event.
+///    to schedule; an unschedulable pod waits for an event, and without nodes every pod waits for a node.
 /// 3. No work queue has a delayed key that is due within `horizon` of the last change. Delays that a component sets
 ///    more than `quiet` after the last change do not count, because periodic work sets delays for ever.
 /// 4. The cache of every informer that runs shows the revision of the last change.
