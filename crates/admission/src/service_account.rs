@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use coracle_api::pod_references::refers_to_secrets;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{Object, Status};
-use coracle_registry::{Admission, Operation, Review};
+use coracle_registry::{Admission, Operation, Review, base_name};
 use serde_json::{Value, json};
 
 use crate::lookup::{core, get};
@@ -42,9 +42,10 @@ impl Admission for ServiceAccount {
             spec.insert("serviceAccount".to_owned(), name.into());
         });
         let account = account_of(review).await?;
-        let random = review.registry.ambient().random.clone();
+        let (request, registry) = (review.request, review.registry);
         let Some(pod) = review.object_mut() else { return Ok(()) };
         if wants_token(pod, &account) {
+            let random = request.random(registry.ambient(), "token volume", base_name(pod));
             let volume = format!("{VOLUME_PREFIX}{}", random.name_suffix(5));
             edit_spec(pod, |spec| mount_token(spec, volume));
         }

@@ -1,11 +1,14 @@
 //! The wall clock, randomness, and the handling of panics: a program's dependencies on its environment.
 //!
 //! ```text
-//! tokio's clock (may be paused) --Clock--> Timestamp          seed --Random::split(name)--> uids, suffixes, jitter
+//! tokio's clock (may be paused) --Clock--> Timestamp
+//! seed --Random::split(component)--> its stream --Random::keyed(requester, kind, name)--> uids, suffixes, jitter
 //! ```
 //! Start at [`Ambient`]. Not here: durations and sleeps, which use `tokio::time`, so that a test can pause them.
 
 mod clock;
+mod keyed_draws;
+mod mix;
 mod panics;
 mod pending_work;
 mod random;

@@ -7,7 +7,7 @@ use coracle_meta::{Status, reason};
 use coracle_registry::{AuditNotes, Flow, User, Warnings};
 use futures_util::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::answer::respond;
 use crate::audit::AuditEventBuilder;
@@ -64,7 +64,7 @@ async fn serve_or_panic(server: &Arc<ApiServer>, request: Request<Body>) -> Resp
 async fn serve(server: &Arc<ApiServer>, request: Request<Body>) -> Response<Body> {
     let started = tokio::time::Instant::now();
     let (parts, body) = request.into_parts();
-    let (method, audit_id) = (parts.method.clone(), audit_id(server, &parts.headers));
+    let (method, audit_id) = (parts.method.clone(), audit_id(server, &parts));
     let query = Query::parse(parts.uri.query().unwrap_or(""));
     let path = percent_decode(parts.uri.path(), Plus::IsItself);
     let Ok(info) = RequestInfo::parse(&method, &path, &query) else {
@@ -96,10 +96,12 @@ async fn serve(server: &Arc<ApiServer>, request: Request<Body>) -> Response<Body
 }
 
 /// The client's audit id, or a new one.
-fn audit_id(server: &ApiServer, headers: &HeaderMap) -> String {
-    match headers.get("audit-id").and_then(|value| value.to_str().ok()) {
-        Some(id) if !id.is_empty() => id.to_owned(),
-        _ => server.registry.ambient().random.uuid(),
+fn audit_id(server: &ApiServer, parts: &Parts) -> String {
+    let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match header("audit-id") {
+        // The user is not known yet: a request that is not authenticated has an audit id, too.
+        "" => server.audit_ids.keyed(&[header("user-agent"), parts.method.as_str(), parts.uri.path()]).uuid(),
+        id => id.to_owned(),
     }
 }
 

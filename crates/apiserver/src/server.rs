@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use coracle_ambient::Random;
 use coracle_registry::{Authenticator, Flows, Registry};
 use coracle_schema::openapi::Descriptions;
 
@@ -69,6 +70,8 @@ pub(crate) struct ApiServer {
     pub(crate) limits: Limits,
     pub(crate) flows: Arc<dyn Flows>,
     pub(crate) audit: Option<Audit>,
+    /// A stream of its own, so that a request without an audit id does not change other random numbers.
+    pub(crate) audit_ids: Random,
     pub(crate) shutdown: Shutdown,
     pub(crate) in_flight: InFlight,
     /// The bytes of incomplete request bodies.
@@ -97,6 +100,7 @@ impl ApiServer {
             audit,
             shutdown,
         } = config;
+        let audit_ids = registry.ambient().random.split("audit");
         Self {
             registry,
             authenticator,
@@ -108,6 +112,7 @@ impl ApiServer {
             limits,
             flows,
             audit,
+            audit_ids,
             shutdown,
             in_flight: InFlight::new(limits),
             bodies: Budget::new(limits.unread_body_bytes),

@@ -228,7 +228,7 @@ impl Action for TokenRequests {
         }
         let claims = json!({
             "aud": spec.audiences, "exp": now + lasts, "iat": now, "nbf": now, "iss": self.issuer.name(),
-            "jti": registry.ambient().random.uuid(), "kubernetes.io": own,
+            "jti": request.random(registry.ambient(), "token", account.name()).uuid(), "kubernetes.io": own,
             "sub": service_account_name(account.namespace(), account.name()),
         });
         let token = self.issuer.sign(&claims).map_err(Status::internal)?;

@@ -51,7 +51,7 @@ pub struct Client {
     /// The impersonated user, if any.
     user: Option<HeaderValue>,
     limit: Option<Arc<RateLimit>>,
-    /// A separate source of randomness for audit ids, so that recording does not change other random numbers.
+    /// A separate stream for audit ids, so that recording does not change other random numbers.
     audit_ids: Random,
     recorder: Recorder,
     origin: Option<Origin>,
@@ -256,7 +256,10 @@ impl Client {
         if !self.recorder.is_on() {
             return None;
         }
-        let audit_id = self.audit_ids.uuid();
+        let [program, user] = [Some(&self.user_agent), self.user.as_ref()]
+            .map(|value| value.and_then(|value| value.to_str().ok()).unwrap_or_default());
+        let path = request.uri.split('?').next().unwrap_or_default();
+        let audit_id = self.audit_ids.keyed(&[program, user, request.method.as_str(), path]).uuid();
         match &request.written {
             Some(written) => origin.record(&self.recorder, written, &audit_id),
             None => origin.asks(&self.recorder, &audit_id),

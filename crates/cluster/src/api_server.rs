@@ -14,7 +14,7 @@ use coracle_resources::{
     AuthenticationTrust, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
 };
 use coracle_storage::Storage;
-use coracle_store::Store;
+use coracle_store::{Revision, Store};
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 
@@ -25,6 +25,9 @@ use crate::outgoing::OutgoingCalls;
 use crate::tasks::Tasks;
 use crate::token_file::TokenFile;
 use crate::{AccessWebhookSpec, ApiServerOptions, Error, TokenWebhookSpec, Transport, bootstrap};
+
+/// The revision of a store without a write. In etcd: 1.
+const EMPTY: Revision = 1;
 
 /// An API server over a store: registry, authentication, authorization and router. No sockets.
 pub struct ApiServer {
@@ -68,6 +71,7 @@ impl ApiServer {
         recorder: &Recorder,
     ) -> Result<Self, Error> {
         let ambient = ambient.split("apiserver");
+        let ambient = after_revision(ambient, store.status().await?.revision);
         let issuer = issuer(options)?;
         let authenticator = authenticator(options, &issuer)?;
         let authorizer = authorizer(options)?;
@@ -309,6 +313,15 @@ fn trust(options: &ApiServerOptions) -> AuthenticationTrust {
         extra_headers_prefix: &headers.extra_headers_prefix,
     });
     AuthenticationTrust::new(options.client_ca.as_deref(), proxies)
+}
+
+/// The randomness of an API server that starts with this store. With the same seed and a store that earlier servers
+/// wrote, it does not repeat their uids.
+fn after_revision(ambient: Ambient, revision: Revision) -> Ambient {
+    match revision {
+        ..=EMPTY => ambient,
+        written => ambient.split(&format!("after revision {written}")),
+    }
 }
 
 /// The documents with which other programs verify the issuer's tokens.

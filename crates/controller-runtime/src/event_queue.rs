@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -76,6 +76,13 @@ impl Write {
     }
 }
 
+/// The names of the events of the current millisecond.
+#[derive(Debug, Default)]
+struct Named {
+    millisecond: i64,
+    names: BTreeSet<String>,
+}
+
 /// The queue of a process's events for the API.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
@@ -84,7 +91,7 @@ pub(crate) struct EventQueue {
     filled: Notify,
     /// How many posts in progress wait for the API to be reachable: they do not count against the concurrency.
     asleep: AtomicUsize,
-    last_draw: Mutex<u64>,
+    named: Mutex<Named>,
 }
 
 impl EventQueue {
@@ -95,7 +102,7 @@ impl EventQueue {
             room: MAX_QUEUED.saturating_mul(count.max(1)),
             filled: Notify::new(),
             asleep: AtomicUsize::new(0),
-            last_draw: Mutex::default(),
+            named: Mutex::default(),
         }
     }
 
@@ -161,16 +168,20 @@ impl EventQueue {
     ///
     /// Unlike Kubernetes: the nanoseconds within a millisecond are random, because virtual time may not advance
     /// between events.
-    pub(crate) fn name(&self, ambient: &Ambient, object: &str) -> String {
-        let nanos = i128::from(ambient.clock.now().as_millisecond()) * 1_000_000 + i128::from(self.draw(ambient));
-        format!("{object}.{nanos:x}")
-    }
-
-    /// A random number below a million that differs from the previous one.
-    fn draw(&self, ambient: &Ambient) -> u64 {
-        let mut last = self.last_draw.lock();
-        *last = (*last + 1 + ambient.random.below(1000)) % 1_000_000;
-        *last
+    pub(crate) fn name(&self, ambient: &Ambient, about: &ObjectReference) -> String {
+        let millisecond = ambient.clock.now().as_millisecond();
+        let mut named = self.named.lock();
+        if named.millisecond != millisecond {
+            *named = Named { millisecond, names: BTreeSet::new() };
+        }
+        loop {
+            let ObjectReference { kind, namespace, name: object, .. } = about;
+            let nanos = ambient.random.keyed(&["event", kind, namespace, object]).below(1_000_000);
+            let name = format!("{object}.{:x}", i128::from(millisecond) * 1_000_000 + i128::from(nanos));
+            if named.names.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }
 

@@ -113,7 +113,7 @@ impl EventRecorder {
             ..Event::default()
         };
         event.metadata.namespace = Some(namespace.to_owned());
-        event.metadata.name = Some(self.process.events.name(&self.process.ambient, &reference.name));
+        event.metadata.name = Some(self.process.events.name(&self.process.ambient, &reference));
         event.involved_object = reference;
         let (speaker, causes) = (self.speaker.clone(), self.causes.clone());
         self.process.say(Waiting { event: Queued::Event(event), speaker, causes });

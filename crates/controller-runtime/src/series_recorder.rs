@@ -56,7 +56,7 @@ impl SeriesRecorder {
             ..Event::default()
         };
         event.metadata.namespace = Some(namespace.to_owned());
-        event.metadata.name = Some(self.process.events.name(&self.process.ambient, &regarding.name));
+        event.metadata.name = Some(self.process.events.name(&self.process.ambient, &regarding));
         event.regarding = regarding;
         self.process.say(Waiting { event: Queued::Series(event), speaker: None, causes: self.causes.clone() });
     }

@@ -37,6 +37,7 @@ pub use body_kind::BodyKind;
 pub use coracle_storage::{Stored, StoredList};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows};
+pub use object_meta::base_name;
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
 pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use coracle_ambient::{Ambient, Timestamp};
+use coracle_ambient::Ambient;
 use coracle_meta::{FieldError, JsonKey, Object, OwnerReference, Status, format_time, names};
 use serde_json::Value;
 
@@ -24,19 +24,26 @@ pub(crate) fn wipe_system_fields(object: &mut Object) {
     }
 }
 
+/// The name of an object, or the prefix of the name that the API server generates for it.
+pub fn base_name(object: &Object) -> &str {
+    if object.name().is_empty() { object.text("metadata.generateName") } else { object.name() }
+}
+
 /// Sets the uid and the creation time of a new object.
-pub(crate) fn fill_system_fields(object: &mut Object, now: Timestamp, ambient: &Ambient) {
-    object.set("metadata.uid", ambient.random.uuid());
-    object.set("metadata.creationTimestamp", format_time(now));
+pub(crate) fn fill_system_fields(object: &mut Object, request: &Request, ambient: &Ambient) {
+    let uid = request.random(ambient, "uid", base_name(object)).uuid();
+    object.set("metadata.uid", uid);
+    object.set("metadata.creationTimestamp", format_time(request.now));
 }
 
 /// Generates a name from `generateName` if there is no name.
-pub(crate) fn generate_name(object: &mut Object, ambient: &Ambient) {
+pub(crate) fn generate_name(object: &mut Object, request: &Request, ambient: &Ambient) {
     let base = object.text("metadata.generateName");
     if !base.is_empty() && object.name().is_empty() {
+        let random = request.random(ambient, "name", base);
         let end =
             base.char_indices().map(|(at, _)| at).chain([base.len()]).take_while(|at| *at <= GENERATED_BASE).last();
-        let name = format!("{}{}", &base[..end.unwrap_or(0)], ambient.random.name_suffix(5));
+        let name = format!("{}{}", &base[..end.unwrap_or(0)], random.name_suffix(5));
         object.set("metadata.name", name);
     }
 }
@@ -328,12 +335,13 @@ mod tests {
 
     #[test]
     fn a_generated_name_begins_with_its_prefix_and_fits_a_label() {
-        let ambient = Ambient::seeded(1);
+        let (ambient, resource) = (Ambient::seeded(1), coracle_meta::GroupVersionResource::new("", "v1", "pods"));
+        let request = Request::new(crate::Verb::Create, resource, coracle_ambient::Timestamp::UNIX_EPOCH);
         let mut long = object(json!({"generateName": "a".repeat(80)}));
-        generate_name(&mut long, &ambient);
+        generate_name(&mut long, &request, &ambient);
         assert_eq!(long.name().len(), 63);
         let mut named = object(json!({"generateName": "b-", "name": "mine"}));
-        generate_name(&mut named, &ambient);
+        generate_name(&mut named, &request, &ambient);
         assert_eq!(named.name(), "mine");
     }
 
@@ -351,7 +359,7 @@ mod tests {
         let owners: Vec<Value> = (0..30_000).chain([5, 5]).map(owner).collect();
         let mut object = object(json!({"name": "a", "ownerReferences": owners}));
         let resource = coracle_meta::GroupVersionResource::new("", "v1", "pods");
-        let request = Request::new(crate::Verb::Create, resource, Timestamp::UNIX_EPOCH);
+        let request = Request::new(crate::Verb::Create, resource, coracle_ambient::Timestamp::UNIX_EPOCH);
         deduplicate_owners(&mut object, &request, false);
         assert_eq!(object.field("metadata.ownerReferences").unwrap(), &json!(owners[..30_000]));
         assert!(request.warnings.texts()[0].ends_with("duplicate UID(s) observed: 5, 5"));

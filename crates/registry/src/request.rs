@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use coracle_ambient::Timestamp;
+use coracle_ambient::{Ambient, Random, Timestamp};
 use coracle_journal::EntryId;
 use coracle_meta::{GroupResource, GroupVersionResource, ResourcePath, Status};
 use parking_lot::Mutex;
@@ -210,6 +210,19 @@ impl Request {
     pub fn subresource(mut self, subresource: &str) -> Self {
         subresource.clone_into(&mut Arc::make_mut(&mut self.at).subresource);
         self
+    }
+
+    /// The random numbers for something that this request makes: `purpose` says what, and `base` is the name that it is
+    /// for, or its prefix.
+    ///
+    /// With a seed they depend only on the user, the program (the user agent up to its first slash), the resource, the
+    /// namespace, and the number of earlier draws for exactly these: requests of others change no uid and no name.
+    pub fn random(&self, ambient: &Ambient, purpose: &str, base: &str) -> Random {
+        let program = self.user_agent.split('/').next().unwrap_or_default();
+        let ResourcePath { resource, namespace, subresource, .. } = &*self.at;
+        let key =
+            [purpose, &self.user.name, program, &resource.group, &resource.resource, subresource, namespace, base];
+        ambient.random.keyed(&key)
     }
 
     /// 404 for the object.

@@ -40,7 +40,7 @@ impl Lifecycle {
     }
 
     /// The stage that comes next; none if no stage matches.
-    pub(crate) fn choose(&self, object: &Json, random: &Random) -> Result<Option<Arc<Stage>>, String> {
+    pub(crate) fn choose(&self, object: &Json, random: impl FnOnce() -> Random) -> Result<Option<Arc<Stage>>, String> {
         let possible = self.possible(object)?;
         if let [(stage, _)] = possible.as_slice() {
             return Ok(Some(Arc::clone(stage)));
@@ -50,7 +50,7 @@ impl Lifecycle {
         if total == 0 {
             return Ok(None);
         }
-        let mut left = i64::try_from(random.below(total)).unwrap_or(i64::MAX);
+        let mut left = i64::try_from(random().below(total)).unwrap_or(i64::MAX);
         for (stage, weight) in &possible {
             left = left.saturating_sub(*weight);
             if left < 0 {

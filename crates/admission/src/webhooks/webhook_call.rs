@@ -5,7 +5,7 @@ use coracle_expression::{
     Allowance, COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, Session, Variables, request_schema,
 };
 use coracle_meta::{Object, Status, names};
-use coracle_registry::{OutgoingCall, Review, Subresource};
+use coracle_registry::{OutgoingCall, Review, Subresource, base_name};
 use coracle_schema::decode::decode_patched;
 use serde_json::Value;
 
@@ -85,7 +85,9 @@ impl WebhookCall {
             .config
             .clone()
             .map_err(|why| WebhookFailure::of_no_use(webhook, format!("could not get REST client: {why}")))?;
-        let uid = review.registry.ambient().random.uuid();
+        let base = review.object().or(review.old).map_or("", base_name);
+        let purpose = format!("admission review {}", webhook.name);
+        let uid = review.request.random(review.registry.ambient(), &purpose, base).uuid();
         let body = review::body(version, &uid, &self.shown.request, &self.shown.object, &self.shown.old);
         let call = OutgoingCall::to(config, Bytes::from(body), webhook.timeout);
         let answer = review.registry.call(review.request, &call).await;

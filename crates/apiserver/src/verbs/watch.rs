@@ -96,7 +96,9 @@ fn timeout(call: &VerbCall, options: &ListOptions) -> Duration {
         Some(seconds) => Duration::from_secs(seconds),
         None => {
             let least = call.server.limits.watch_seconds;
-            let spread = least as f64 * call.server.registry.ambient().random.fraction();
+            let name = options.field_selector.exact("metadata.name").unwrap_or_default();
+            let random = call.request.random(call.server.registry.ambient(), "watch timeout", name);
+            let spread = least as f64 * random.fraction();
             Duration::from_secs(least) + Duration::from_secs_f64(spread)
         }
     }

@@ -99,19 +99,20 @@ impl ReviewWebhook {
             body: Bytes::from(review.to_string()),
             timeout: TIMEOUT,
         };
-        let answer = answer(registry, &call, secret).await.map_err(|why| why.to_string())?;
+        let answer = answer(registry, &call, kind, secret).await.map_err(|why| why.to_string())?;
         status(answer, &api_version, kind)
     }
 }
 
 /// In Kubernetes: `webhook.WithExponentialBackoff`.
 /// Unlike Kubernetes: a `Retry-After` in a response is ignored; the usual delay applies.
-async fn answer(registry: &Registry, call: &OutgoingCall, secret: &str) -> Result<Value, CallError> {
+async fn answer(registry: &Registry, call: &OutgoingCall, kind: &str, secret: &str) -> Result<Value, CallError> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..TRIES {
         match registry.call_for_itself(call, secret).await {
             Err(why) if may_pass(&why) => {
-                tokio::time::sleep(pause.mul_f64(1.0 + JITTER * registry.ambient().random.fraction())).await;
+                let random = registry.ambient().random.keyed(&["retry", kind]);
+                tokio::time::sleep(pause.mul_f64(1.0 + JITTER * random.fraction())).await;
                 pause = pause.mul_f64(1.5);
             }
             answer => return answer,

@@ -4,6 +4,7 @@ mod anonymous;
 mod attacks;
 mod costly_expressions;
 mod disturbed_nodes;
+mod drawn_names;
 mod every_object;
 #[cfg(feature = "serve")]
 mod far_nodes;

@@ -84,7 +84,8 @@ impl Reconciler for Signing {
             Ok(()) => {
                 let (not_before, not_after) = lifetime(spec.expiration_seconds, self.longest, now);
                 pass.decided(|| format!("{} signs it until {}", spec.signer_name, format_time(not_after)));
-                let random = [self.ambient.random.bits(), self.ambient.random.bits()];
+                let draw = self.ambient.random.keyed(&["serial number", &key.name]);
+                let random = [draw.bits(), draw.bits()];
                 let order = CertificateOrder {
                     request: content.der,
                     usages: spec.usages.clone(),

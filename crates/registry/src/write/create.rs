@@ -40,7 +40,8 @@ impl Intent for Create<'_> {
     fn complete(&self, registry: &Registry, wanted: &mut Object, _existing: Option<&Object>) -> Result<(), Status> {
         complete(registry, self.request, wanted);
         if self.kind.spec().is_named_by_uuid && wanted.name().is_empty() {
-            wanted.set("metadata.name", registry.inner.ambient.random.uuid());
+            let name = self.request.random(registry.ambient(), "name", "").uuid();
+            wanted.set("metadata.name", name);
         }
         Ok(())
     }
@@ -101,8 +102,8 @@ fn is_named_by_server(object: &Object) -> bool {
 
 /// Sets the fields of a new object that only the API server sets: the uid, the creation time and a generated name.
 pub(super) fn complete(registry: &Registry, request: &Request, object: &mut Object) {
-    object_meta::fill_system_fields(object, request.now, &registry.inner.ambient);
-    object_meta::generate_name(object, &registry.inner.ambient);
+    object_meta::fill_system_fields(object, request, registry.ambient());
+    object_meta::generate_name(object, request, registry.ambient());
 }
 
 /// Prepares and validates a new object. In Kubernetes: `BeforeCreate`.

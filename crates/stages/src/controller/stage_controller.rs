@@ -129,10 +129,15 @@ impl StageController {
 
     fn choose(&self, key: &ObjectKey, object: &Json) -> StageJob {
         let (edition, lifecycle) = self.context.stage_set.of_kind(&self.kind);
-        let (now, random) = (self.context.ambient.clock.now(), &self.context.ambient.random);
-        let chosen = lifecycle.choose(object, random).and_then(|stage| {
+        let Ambient { clock, random, .. } = &self.context.ambient;
+        let now = clock.now();
+        let keyed = |purpose| {
+            let GroupVersionKind { group, kind, .. } = &self.kind;
+            move || random.keyed(&[purpose, group, kind, &key.namespace, &key.name])
+        };
+        let chosen = lifecycle.choose(object, keyed("stage")).and_then(|stage| {
             let delay = stage.as_ref().and_then(|stage| stage.delay.as_ref());
-            let delay = delay.map_or(Ok(SignedDuration::ZERO), |delay| delay.draw(object, now, random))?;
+            let delay = delay.map_or(Ok(SignedDuration::ZERO), |delay| delay.draw(object, now, keyed("delay")))?;
             Ok((stage, Duration::try_from(delay).unwrap_or_default()))
         });
         let (stage, delay) = chosen.unwrap_or_else(|why| {

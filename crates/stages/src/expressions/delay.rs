@@ -42,13 +42,18 @@ impl Delay {
     }
 
     /// A random delay within the bounds.
-    pub(crate) fn draw(&self, object: &Json, now: Timestamp, random: &Random) -> Result<SignedDuration, String> {
+    pub(crate) fn draw(
+        &self,
+        object: &Json,
+        now: Timestamp,
+        random: impl FnOnce() -> Random,
+    ) -> Result<SignedDuration, String> {
         Ok(match self.range(object, now)?.as_slice() {
             [] => SignedDuration::ZERO,
             [at] => *at,
             [from, to, ..] => {
                 let span = u64::try_from(to.saturating_sub(*from).as_nanos()).unwrap_or(u64::MAX);
-                let more = i64::try_from(random.below(span.max(1))).unwrap_or(i64::MAX);
+                let more = i64::try_from(random().below(span.max(1))).unwrap_or(i64::MAX);
                 from.saturating_add(SignedDuration::from_nanos(more))
             }
         })

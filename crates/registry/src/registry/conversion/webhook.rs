@@ -50,7 +50,7 @@ impl ConversionWebhook {
             return Err(Status::internal("no supported conversion review versions"));
         };
         let config = self.config.clone().map_err(|why| failed(&format!("failed: {why}")))?;
-        let uid = registry.ambient().random.uuid();
+        let uid = request.random(registry.ambient(), "conversion review", first.name()).uuid();
         let review = json!({
             "kind": "ConversionReview", "apiVersion": format!("{GROUP}/{version}"),
             "request": {
