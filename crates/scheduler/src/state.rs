@@ -141,7 +141,8 @@ impl SchedulerState {
             info.volumes = around.volumes(&pod, &self.assumed);
         }
         let snapshot = self.cache.snapshot();
-        let result = schedule_with(&mut self.memo, &profile, &info, snapshot, self.start, &self.ties);
+        let ties = self.ties.keyed(&[&info.key.namespace, &info.key.name]);
+        let result = schedule_with(&mut self.memo, &profile, &info, snapshot, self.start, &ties);
         let info = Arc::new(info);
         let decision = match result {
             Ok(choice) => {

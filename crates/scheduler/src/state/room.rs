@@ -50,7 +50,8 @@ impl SchedulerState {
         if profile.preemption.is_some() {
             let snapshot = self.cache.snapshot();
             let budgets = around.budgets();
-            match preempt_with(&mut self.memo, profile, info, snapshot, unfit, &budgets, &self.offsets) {
+            let offsets = self.offsets.keyed(&[&info.key.namespace, &info.key.name]);
+            match preempt_with(&mut self.memo, profile, info, snapshot, unfit, &budgets, &offsets) {
                 Ok(victims) => {
                     room.victims = Some(victims);
                     return room;
