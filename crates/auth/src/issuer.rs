@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use coracle_ambient::Random;
 use ring::rand::SystemRandom;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +20,9 @@ pub struct IssuerSpec {
     pub audiences: Vec<String>,
     /// The content of `--service-account-signing-key-file`; `None` for a new key that lives as long as the process.
     pub signing_key: Option<String>,
+    /// The source of a new key and of its signatures; `None` for the operating system. A program that knows the seed
+    /// knows the key: only for virtual time, in which a cluster has no clients outside of its process.
+    pub seed: Option<Random>,
     /// The contents of `--service-account-key-file`: the keys that verify tokens; the signing key if empty. A generated
     /// signing key always verifies its own tokens.
     pub keys: Vec<String>,
@@ -90,11 +94,15 @@ impl Issuer {
     /// If a key cannot be read or its type is not supported for tokens.
     pub fn new(spec: &IssuerSpec) -> Result<Self, KeyError> {
         let random = SystemRandom::new();
-        let key = match &spec.signing_key {
-            Some(pem) => private_key(pem).map_err(|error| KeyError::Signing(error.to_string()))?,
-            None => SigningKey::generate(&random).map_err(KeyError::Signing)?,
+        let key = match (&spec.signing_key, &spec.seed) {
+            (Some(pem), _) => {
+                let key = private_key(pem).map_err(|error| KeyError::Signing(error.to_string()))?;
+                SigningKey::from_pkcs8(&key)
+            }
+            (None, Some(seed)) => Ok(SigningKey::seeded(&seed.split("signing key"))),
+            (None, None) => SigningKey::generate(&random).and_then(|key| SigningKey::from_pkcs8(&key)),
         };
-        let key = SigningKey::from_pkcs8(&key).map_err(KeyError::Signing)?;
+        let key = key.map_err(KeyError::Signing)?;
         let mut accepted = Vec::new();
         for pem in &spec.keys {
             accepted.extend(public_keys(pem).map_err(KeyError::Verifying)?);
@@ -250,6 +258,21 @@ mod tests {
         let (head, _) = token.rsplit_once('.').unwrap();
         assert_eq!(ours.verify(&format!("{head}.AAAA")), Err(TokenError::Signature));
         assert_eq!(ours.verify("nonsense"), Err(TokenError::Foreign));
+    }
+
+    #[test]
+    fn one_seed_signs_the_same_token_and_the_system_never_does() {
+        let seeded = |seed: u64| {
+            let (names, seed) = (vec!["https://ours".to_owned()], Some(Random::from_seed(seed)));
+            Issuer::new(&IssuerSpec { names, seed, ..IssuerSpec::default() }).unwrap()
+        };
+        let claims = json!({"iss": "https://ours", "sub": "x"});
+        let token = seeded(7).sign(&claims).unwrap();
+        assert_eq!(seeded(7).sign(&claims).unwrap(), token);
+        assert!(seeded(7).verify(&token).is_ok());
+        assert_eq!(seeded(8).verify(&token), Err(TokenError::UnknownKey));
+        let [one, other] = [(); 2].map(|()| Issuer::generate("https://ours").unwrap().sign(&claims).unwrap());
+        assert_ne!(one, other);
     }
 
     #[test]

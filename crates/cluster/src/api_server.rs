@@ -4,8 +4,8 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_apiserver::{Anonymous, ApiServerConfig, Document, NodeTransport, Shutdown};
 use coracle_auth::{
-    AccessWebhook, Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, ServiceAccountTokens,
-    StaticTokens, TokenRequests, TokenWebhook,
+    AccessWebhook, Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, IssuerSpec,
+    ServiceAccountTokens, StaticTokens, TokenRequests, TokenWebhook,
 };
 use coracle_journal::Recorder;
 use coracle_meta::Cidr;
@@ -24,7 +24,7 @@ use crate::expression_threads::ExpressionThreads;
 use crate::outgoing::OutgoingCalls;
 use crate::tasks::Tasks;
 use crate::token_file::TokenFile;
-use crate::{AccessWebhookSpec, ApiServerOptions, Error, TokenWebhookSpec, Transport, bootstrap};
+use crate::{AccessWebhookSpec, ApiServerOptions, Error, TokenWebhookSpec, Transport, bootstrap, clock};
 
 /// The revision of a store without a write. In etcd: 1.
 const EMPTY: Revision = 1;
@@ -71,8 +71,9 @@ impl ApiServer {
         recorder: &Recorder,
     ) -> Result<Self, Error> {
         let ambient = ambient.split("apiserver");
+        // Before the revision counts: a kept store has tokens that this key signed.
+        let issuer = issuer(options, &ambient)?;
         let ambient = after_revision(ambient, store.status().await?.revision);
-        let issuer = issuer(options)?;
         let authenticator = authenticator(options, &issuer)?;
         let authorizer = authorizer(options)?;
         let limits = limits(options, &issuer);
@@ -185,8 +186,11 @@ impl ApiServer {
     }
 }
 
-fn issuer(options: &ApiServerOptions) -> Result<Issuer, Error> {
-    Issuer::new(&options.service_accounts.issuer).map_err(Error::options)
+/// The issuer of tokens. In virtual time its key and its signatures follow from the seed.
+fn issuer(options: &ApiServerOptions, ambient: &Ambient) -> Result<Issuer, Error> {
+    let spec = &options.service_accounts.issuer;
+    let seed = clock::is_paused().then(|| ambient.random.split("service accounts"));
+    Issuer::new(&IssuerSpec { seed: spec.seed.clone().or(seed), ..spec.clone() }).map_err(Error::options)
 }
 
 fn authenticator(options: &ApiServerOptions, issuer: &Issuer) -> Result<Arc<dyn Authenticator>, Error> {

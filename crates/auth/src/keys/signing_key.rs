@@ -1,4 +1,5 @@
-use p521::ecdsa::signature::RandomizedSigner;
+use coracle_ambient::Random;
+use p521::ecdsa::signature::{RandomizedSigner, Signer};
 use p521::elliptic_curve::rand_core::{CryptoRng, Error, RngCore};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::rsa::PublicKeyComponents;
@@ -20,6 +21,8 @@ pub(crate) enum SigningKey {
     Rsa(RsaKeyPair),
     /// P-256 or P-384.
     Ec(Curve, EcdsaKeyPair),
+    /// P-256, from a seed. The signatures are deterministic as in RFC 6979: ring draws from the system only.
+    Seeded(Box<p256::ecdsa::SigningKey>),
     /// P-521, which ring does not support.
     P521(Box<p521::ecdsa::SigningKey>),
 }
@@ -29,6 +32,17 @@ impl SigningKey {
     pub(crate) fn generate(random: &SystemRandom) -> Result<Vec<u8>, String> {
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, random);
         key.map(|key| key.as_ref().to_vec()).map_err(|_| no_randomness())
+    }
+
+    /// The P-256 key of a seed.
+    pub(crate) fn seeded(random: &Random) -> Self {
+        loop {
+            let digits = [random.bits(), random.bits(), random.bits(), random.bits()].map(u64::to_be_bytes).concat();
+            // A number beyond the order of the curve is not a key.
+            if let Ok(key) = p256::ecdsa::SigningKey::from_slice(&digits) {
+                return Self::Seeded(Box::new(key));
+            }
+        }
     }
 
     pub(crate) fn from_pkcs8(der: &[u8]) -> Result<Self, String> {
@@ -63,6 +77,10 @@ impl SigningKey {
                 PublicKey::Rsa { modulus: n, exponent: e }
             }
             Self::Ec(curve, key) => PublicKey::Ec { curve: *curve, point: key.public_key().as_ref().to_vec() },
+            Self::Seeded(key) => {
+                let point = p256::ecdsa::VerifyingKey::from(&**key).to_encoded_point(false);
+                PublicKey::Ec { curve: Curve::P256, point: point.as_bytes().to_vec() }
+            }
             Self::P521(key) => {
                 let point = p521::ecdsa::VerifyingKey::from(&**key).to_encoded_point(false);
                 PublicKey::Ec { curve: Curve::P521, point: point.as_bytes().to_vec() }
@@ -76,6 +94,10 @@ impl SigningKey {
             Self::Rsa(key) => {
                 let mut signature = vec![0; key.public().modulus_len()];
                 key.sign(&RSA_PKCS1_SHA256, random, message, &mut signature).map(|()| signature).ok()
+            }
+            Self::Seeded(key) => {
+                let signature: Option<p256::ecdsa::Signature> = key.try_sign(message).ok();
+                signature.map(|signature| signature.to_bytes().to_vec())
             }
             Self::P521(key) => {
                 let signature: Option<p521::ecdsa::Signature> = key.try_sign_with_rng(&mut Drawn(random), message).ok();
@@ -148,5 +170,18 @@ mod tests {
             assert!(!public.verifies(b"others", &signature), "{algorithm}");
             assert!(!public.verifies(b"claims", &signature[1..]) && !public.verifies(b"claims", b""), "{algorithm}");
         }
+    }
+
+    #[test]
+    fn a_seed_gives_one_key_and_one_signature() {
+        let key = |seed| SigningKey::seeded(&Random::from_seed(seed));
+        let (one, same, other) = (key(7), key(7), key(8));
+        let random = SystemRandom::new();
+        let signature = one.sign(&random, b"claims").unwrap();
+        assert_eq!(same.sign(&random, b"claims").unwrap(), signature);
+        assert_eq!((one.public().algorithm(), one.public().id()), ("ES256", same.public().id()));
+        assert!(same.public().verifies(b"claims", &signature) && !same.public().verifies(b"others", &signature));
+        assert!(!other.public().verifies(b"claims", &signature));
+        assert_ne!(other.public().id(), one.public().id());
     }
 }
