@@ -6,6 +6,7 @@ mod drawn;
 mod economy;
 mod harness;
 mod log;
+mod repeated;
 mod vacuous;
 mod verdicts;
 mod words;
