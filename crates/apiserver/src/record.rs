@@ -12,6 +12,10 @@ use crate::front::request_info::{RequestInfo, ResourceRequest};
 /// The actor in the event log.
 pub(crate) const ACTOR: &str = "apiserver";
 
+/// In the extensions of an answer: the revision of the object or the list that was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadRevision(pub(crate) i64);
+
 /// Records an authorized request for a resource.
 pub(crate) fn request(recorder: &Recorder, received: &Received) -> Option<EntryId> {
     let asked = received.info.resource.as_ref()?;
@@ -47,6 +51,12 @@ pub(crate) fn answer(
         };
         let detail = Detail::about(subject(info)).caused_by(Some(entry)).with("code", code);
         let detail = if reason.is_empty() { detail } else { detail.with("reason", reason) };
+        let read = result.as_ref().ok().and_then(|response| response.extensions().get::<ReadRevision>());
+        let detail = match read {
+            // Objects that are computed have no revision.
+            Some(ReadRevision(revision)) if *revision > 0 => detail.with("read", *revision),
+            _ => detail,
+        };
         if code != 409 {
             return detail;
         }

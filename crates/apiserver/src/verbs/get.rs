@@ -5,6 +5,7 @@ use http::{Response, StatusCode};
 use super::call::VerbCall;
 use crate::answer::negotiate::Negotiated;
 use crate::front::options::get_options;
+use crate::record::ReadRevision;
 
 /// Returns one object, or a part of it.
 pub(super) async fn serve(call: VerbCall) -> Result<Response<Body>, Status> {
@@ -12,5 +13,7 @@ pub(super) async fn serve(call: VerbCall) -> Result<Response<Body>, Status> {
     if call.how != Negotiated::JSON {
         call.weight.add(object.len()).await;
     }
-    call.respond_object(StatusCode::OK, &object)
+    let mut response = call.respond_object(StatusCode::OK, &object)?;
+    response.extensions_mut().insert(ReadRevision(object.revision()));
+    Ok(response)
 }

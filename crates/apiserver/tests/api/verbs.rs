@@ -181,6 +181,25 @@ async fn a_request_and_its_answer_stand_in_the_event_log_with_the_commit_between
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_answer_to_a_read_stands_in_the_event_log_with_the_revision_that_was_read() {
+    let server = Server::start().await;
+    let made = server.create_config_map("a").await;
+    server.create_config_map("b").await;
+    let last = || {
+        let entries = server.recorder.entries(EntryId(0));
+        entries.into_iter().rfind(|entry| entry.stage == Stage::ApiRespond).unwrap().data
+    };
+    assert!(!last().contains_key("read"), "a write is not a read");
+    let read = |object: &Value| object["metadata"]["resourceVersion"].as_str().unwrap().parse::<i64>().unwrap();
+    let one = server.get(&format!("{CONFIG_MAPS}/a")).await.json();
+    assert_eq!(last()["read"], read(&one));
+    let list = server.get(CONFIG_MAPS).await.json();
+    assert_eq!(last()["read"], read(&list));
+    assert!(read(&list) > read(&one));
+    drop(made);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_conflict_stands_in_the_event_log_with_what_was_wanted_and_what_was_stored() {
     let server = Server::start().await;
     let made = server.create_config_map("a").await;

@@ -65,6 +65,7 @@ stages! {
         reason may Text "why not, in Kubernetes' words",
         precondition may Text "the version or uid that the request named, where the answer is a conflict",
         stored may Text "the version that was stored then, where the answer is a conflict",
+        read may Number "the revision of the object or the list that was read",
     }
     /// An admission plug-in changed an object; the cause is the request.
     AdmissionChange "admission.change" {
