@@ -4,7 +4,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use coracle_meta::{Status, reason};
-use coracle_registry::{AuditNotes, Flow, User, Warnings};
+use coracle_registry::{AsOf, AuditNotes, Flow, User, Warnings};
 use futures_util::FutureExt;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -181,6 +181,7 @@ fn receive(
     let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts) };
     let (method, headers) = (parts.method, parts.headers);
     let is_remote = parts.extensions.get::<PeerAddress>().is_some();
+    let as_of = parts.extensions.get::<AsOf>().copied();
     let weight = Weight::new(server.registry.expression_pool());
     Received {
         method,
@@ -194,6 +195,7 @@ fn receive(
         passed_on,
         path_service,
         weight,
+        as_of,
         audit,
         entry: None,
     }

@@ -91,6 +91,10 @@ mod tests {
     struct Nothing;
 
     impl Handed for Nothing {
+        fn revision(&self) -> i64 {
+            1
+        }
+
         fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error> {
             form.read(b"{}", None)
         }

@@ -23,6 +23,9 @@ impl fmt::Debug for Offer {
 
 /// An object of an offer.
 pub trait Handed: Send + Sync {
+    /// The revision of the object's last write; of a deleted object, of its deletion.
+    fn revision(&self) -> i64;
+
     /// The object as a type; all readers of the same type share it.
     fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error>;
 }

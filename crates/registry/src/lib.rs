@@ -7,6 +7,7 @@
 //! Not here: HTTP (`apiserver`), the kinds (`resources`), the plug-ins (`admission`), authorization (`auth`).
 
 mod admit;
+mod as_of;
 mod audit;
 mod body_kind;
 pub mod client_config;
@@ -32,6 +33,7 @@ mod user;
 mod versions;
 mod write;
 
+pub use as_of::AsOf;
 pub use audit::{AuditLevel, AuditNotes, Conflict, Noted};
 pub use body_kind::BodyKind;
 pub use coracle_storage::{Stored, StoredList};

@@ -130,6 +130,16 @@ impl Registry {
     }
 }
 
+impl Request {
+    /// The state that a read gets instead of `wanted`.
+    async fn freshness(&self, wanted: Freshness) -> Result<Freshness, Status> {
+        match self.as_of {
+            Some(as_of) => as_of.freshness(wanted).await,
+            None => Ok(wanted),
+        }
+    }
+}
+
 impl Registry {
     /// Reads one object like [`Self::get`]; `None` if it does not exist.
     ///
@@ -163,6 +173,7 @@ impl Registry {
             Some(0) => Freshness::Any,
             Some(revision) => Freshness::NotOlderThan(revision),
         };
+        let freshness = request.freshness(freshness).await?;
         let found = self.inner.storage.get(&kind.store, &kind.key(request), freshness).await?;
         self.answer(request, &kind, found.ok_or_else(|| request.not_found())?).await
     }
@@ -206,6 +217,7 @@ impl Registry {
         };
         // A list from the cache without a minimum version has no pages.
         let limit = if freshness == Freshness::Any { 0 } else { limit };
+        let freshness = request.freshness(freshness).await?;
         let query = ListQuery {
             selection: selection(request, &kind, options)?,
             freshness,
@@ -233,6 +245,10 @@ impl Registry {
             (Some(false), None) => (WatchStart::Now, Freshness::Newest),
             (Some(false), Some(0)) => (WatchStart::Now, Freshness::Any),
             (Some(false) | None, Some(version)) => (WatchStart::After(version), Freshness::Any),
+        };
+        let (start, freshness) = match (start, request.freshness(freshness).await?) {
+            (WatchStart::Now, Freshness::AsOf(revision)) => (WatchStart::After(revision), Freshness::Any),
+            other => other,
         };
         let query = WatchQuery {
             selection: selection(request, &kind, options)?,

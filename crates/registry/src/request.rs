@@ -6,7 +6,7 @@ use coracle_journal::EntryId;
 use coracle_meta::{GroupResource, GroupVersionResource, ResourcePath, Status};
 use parking_lot::Mutex;
 
-use crate::{AuditNotes, User};
+use crate::{AsOf, AuditNotes, User};
 
 /// The verb of a request. In Kubernetes: the verbs of `authorizer.Attributes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,6 +161,8 @@ pub struct Request {
     pub user_agent: String,
     /// The entry of this request in the event log, which is the cause of its effects.
     pub cause: Option<EntryId>,
+    /// Whether a read is answered as of an older revision.
+    pub as_of: Option<AsOf>,
     /// The time of the request.
     pub now: Timestamp,
     /// The warnings for the client.
@@ -183,6 +185,7 @@ impl Request {
             audit_id: String::new(),
             user_agent: String::new(),
             cause: None,
+            as_of: None,
             now,
             warnings: Warnings::default(),
             audit: AuditNotes::default(),
@@ -193,7 +196,7 @@ impl Request {
     #[must_use]
     pub fn about(&self, verb: Verb, resource: GroupVersionResource, namespace: &str, name: &str) -> Self {
         let at = ResourcePath::new(resource).object(namespace, name);
-        Self { verb, at: Arc::new(at), ..self.clone() }
+        Self { verb, at: Arc::new(at), as_of: None, ..self.clone() }
     }
 
     /// The request for the object `name` in `namespace`.

@@ -87,6 +87,12 @@ impl CacheState {
     }
 }
 
+/// Waits as long as a cache waits for a revision, and returns the error of a cache that has only reached `current`.
+pub async fn unreached(wanted: Revision, current: Revision) -> Status {
+    tokio::time::sleep(WAIT_FOR_REVISION).await;
+    errors::too_large(wanted, current)
+}
+
 impl Cache {
     pub(crate) fn new(
         resource: Arc<Resource>,

@@ -31,6 +31,7 @@ mod unreadable;
 mod unreadable_reports;
 mod watch;
 
+pub use cache::unreached;
 pub use claims::Claim;
 pub use compaction::compact_together;
 pub use draft::Draft;

@@ -4,8 +4,9 @@ use coracle_meta::Status;
 use coracle_store::{Error, KeyRange, RangeRequest, Revision};
 
 use crate::continue_token::ContinueToken;
-use crate::entry::{candidates, matches_object};
-use crate::{Freshness, ListQuery, NotStorable, Resource, Selection, Storage, Stored, errors};
+use crate::entry::{Entry, candidates, matches_object};
+use crate::watch::PastObjects;
+use crate::{Freshness, ListQuery, NotStorable, Resource, Selection, Storage, Stored, WatchQuery, errors};
 
 /// How many objects one read of the store returns when the list has no limit, or a selector excludes many.
 const PAGE: usize = 10_000;
@@ -37,9 +38,25 @@ impl Storage {
             };
         }
         match query.freshness {
-            Freshness::Exact(revision) => self.list_at(resource, query, revision, "").await,
+            Freshness::Exact(revision) | Freshness::AsOf(revision) => self.list_at(resource, query, revision, "").await,
             freshness => self.list_cached(resource, query, freshness, "").await,
         }
+    }
+
+    /// The selected objects at a revision, for a watch that starts there.
+    pub(crate) async fn objects_at(
+        &self,
+        resource: &Arc<Resource>,
+        query: &WatchQuery,
+        revision: Revision,
+    ) -> Result<PastObjects, Status> {
+        let list = ListQuery { selection: query.selection.clone(), ..ListQuery::default() };
+        let items = self.list_at(resource, &list, revision, "").await?.items;
+        let entry = |stored: Stored| {
+            let key = resource.short_key(&stored.object().key());
+            (Arc::from(key), Entry::new(resource, stored))
+        };
+        Ok(PastObjects { objects: items.into_iter().map(entry).collect(), revision })
     }
 
     /// The values of a resource that cannot be decoded, as the store has them now: the key of each, and why.
@@ -75,7 +92,9 @@ impl Storage {
         let cache = self.cache(resource);
         match freshness {
             Freshness::Newest | Freshness::Any => cache.fresh().await?,
-            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
+            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) | Freshness::AsOf(revision) => {
+                cache.wait_for(revision).await?;
+            }
         }
         let (objects, revision, unreadable) = {
             let state = cache.state();

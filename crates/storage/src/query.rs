@@ -47,6 +47,9 @@ pub enum Freshness {
     NotOlderThan(Revision),
     /// The state at exactly this revision.
     Exact(Revision),
+    /// The state at this revision, also for reads and watches that cannot ask for one: what a server answers that has
+    /// not seen newer revisions. It must not be compacted.
+    AsOf(Revision),
 }
 
 /// What to list.

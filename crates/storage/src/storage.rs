@@ -16,7 +16,7 @@ use crate::feed;
 use crate::leases::Leases;
 use crate::recent::Recent;
 use crate::unreadable_reports::UnreadableReports;
-use crate::{Draft, Freshness, HistoryLimits, NotStorable, Resource, Stored, Watch, WatchQuery, errors};
+use crate::{Draft, Freshness, HistoryLimits, NotStorable, Resource, Stored, Watch, WatchQuery, WatchStart, errors};
 
 /// Objects in a store. A handle: clones share the caches.
 #[derive(Clone)]
@@ -169,7 +169,8 @@ impl Storage {
     ) -> Result<Option<Stored>, Status> {
         let cache = self.cache(resource);
         match freshness {
-            Freshness::Newest => return self.read(resource, key).await,
+            Freshness::Newest => return self.read(resource, key, 0).await,
+            Freshness::AsOf(revision) => return self.read(resource, key, revision).await,
             Freshness::Any => cache.fresh().await?,
             Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
         }
@@ -179,9 +180,10 @@ impl Storage {
         Ok(state.objects.get(short.as_str()).map(|entry| entry.stored.clone()))
     }
 
-    async fn read(&self, resource: &Resource, key: &ObjectKey) -> Result<Option<Stored>, Status> {
+    /// Reads one object from the store at a revision, or the newest with 0.
+    async fn read(&self, resource: &Resource, key: &ObjectKey, revision: Revision) -> Result<Option<Stored>, Status> {
         let range = coracle_store::KeyRange::key(resource.key(key));
-        let request = RangeRequest { range, limit: 1, ..RangeRequest::default() };
+        let request = RangeRequest { range, revision, limit: 1, ..RangeRequest::default() };
         let response = self.inner.store.range(request).await.map_err(errors::status)?;
         let Some(kv) = response.kvs.into_iter().next() else { return Ok(None) };
         match self.cached(resource, &resource.short_key(key), kv.mod_revision) {
@@ -200,7 +202,13 @@ impl Storage {
 
     /// Opens a watch.
     pub async fn watch(&self, resource: &Arc<Resource>, query: &WatchQuery) -> Result<Watch, Status> {
-        Watch::open(self.cache(resource), query).await
+        let past = match (query.start, query.freshness) {
+            (WatchStart::Snapshot, Freshness::AsOf(revision)) => {
+                Some(self.objects_at(resource, query, revision).await?)
+            }
+            _ => None,
+        };
+        Watch::open(self.cache(resource), query, past).await
     }
 
     /// Waits until an object of a resource has changed after `revision`, or the resource is no longer cached.

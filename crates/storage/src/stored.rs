@@ -247,6 +247,10 @@ impl Stored {
 
 /// All readers of an object in this process share one `Arc` for each revision.
 impl Handed for Stored {
+    fn revision(&self) -> i64 {
+        Self::revision(self)
+    }
+
     fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error> {
         self.inner.decoded.get_or_read(form, || form.read(&self.to_json(), None))
     }

@@ -53,6 +53,12 @@ struct Initial {
     marked_end: bool,
 }
 
+/// The objects of a resource at a revision.
+pub(crate) struct PastObjects {
+    pub(crate) objects: Objects,
+    pub(crate) revision: Revision,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Bookmarks {
     due: Instant,
@@ -73,10 +79,13 @@ impl Bookmarks {
 }
 
 impl Watch {
-    pub(crate) async fn open(cache: Arc<Cache>, query: &WatchQuery) -> Result<Self, Status> {
+    /// Opens a watch; with `past`, its initial objects are those, and the changes since then follow.
+    pub(crate) async fn open(cache: Arc<Cache>, query: &WatchQuery, past: Option<PastObjects>) -> Result<Self, Status> {
         match (query.start, query.freshness) {
             (WatchStart::After(_), _) => cache.ready().await?,
-            (_, Freshness::NotOlderThan(revision) | Freshness::Exact(revision)) => cache.wait_for(revision).await?,
+            (_, Freshness::NotOlderThan(revision) | Freshness::Exact(revision) | Freshness::AsOf(revision)) => {
+                cache.wait_for(revision).await?;
+            }
             (_, Freshness::Newest | Freshness::Any) => cache.fresh().await?,
         }
         let interest = Interest::of(&cache.resource, &query.selection);
@@ -87,23 +96,26 @@ impl Watch {
             state.unreadable.check(&cache.resource, &query.selection)?;
         }
         let epoch = state.epoch;
-        let (after, missed, initial) = match query.start {
-            WatchStart::After(revision) => {
-                let oldest = state.ring.complete_after();
-                let number = state.ring.number_after(revision).ok_or_else(|| errors::too_old(revision, oldest))?;
-                (revision, (number < state.ring.end()).then_some(number), None)
-            }
-            WatchStart::Now => (state.revision, None, None),
-            WatchStart::Snapshot => {
-                let initial = Initial {
-                    objects: state.objects.clone(),
-                    revision: state.revision,
-                    sent: None,
-                    marked_end: query.initial_events_end,
-                };
-                (state.revision, None, Some(initial))
+        let missed_since = |revision| {
+            let oldest = state.ring.complete_after();
+            let number = state.ring.number_after(revision).ok_or_else(|| errors::too_old(revision, oldest))?;
+            Ok((number < state.ring.end()).then_some(number))
+        };
+        let (after, missed, snapshot) = match (query.start, past) {
+            (WatchStart::After(revision), _) => (revision, missed_since(revision)?, None),
+            (WatchStart::Now, _) => (state.revision, None, None),
+            (WatchStart::Snapshot, Some(past)) => (past.revision, missed_since(past.revision)?, Some(past)),
+            (WatchStart::Snapshot, None) => {
+                let now = PastObjects { objects: state.objects.clone(), revision: state.revision };
+                (state.revision, None, Some(now))
             }
         };
+        let initial = snapshot.map(|PastObjects { objects, revision }| Initial {
+            objects,
+            revision,
+            sent: None,
+            marked_end: query.initial_events_end,
+        });
         let id = state.interests.add(interest.clone(), &waiter, missed);
         drop(guard);
         // Pending changes may not have been applied, because no reader needed them.

@@ -330,6 +330,10 @@ struct Metadata {
 }
 
 impl Handed for Metadata {
+    fn revision(&self) -> i64 {
+        self.object.revision()
+    }
+
     fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error> {
         form.read(&self.rendering.metadata_json(&self.object, self.version), None)
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_journal::EntryId;
-use coracle_registry::{AuditNotes, User};
+use coracle_registry::{AsOf, AuditNotes, User};
 use http::{HeaderMap, Method};
 
 use crate::front::deadline;
@@ -30,6 +30,8 @@ pub(crate) struct Received {
     pub(crate) path_service: Option<PathService>,
     /// Whether the request is heavy.
     pub(crate) weight: Weight,
+    /// Whether a read is answered as of an older revision.
+    pub(crate) as_of: Option<AsOf>,
     /// The annotations for the audit log.
     pub(crate) audit: AuditNotes,
     /// The entry of this request in the event log.

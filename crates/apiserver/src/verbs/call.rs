@@ -105,6 +105,7 @@ pub(super) fn request(
         user_agent: agent.to_owned(),
         field_manager: manager_of(agent),
         cause: received.entry,
+        as_of: received.as_of,
         field_validation: FieldValidation::default(),
         said: WriteParameters::default(),
         now: server.registry.ambient().clock.now(),
