@@ -37,6 +37,7 @@ pub use front::authenticate::PeerCertificates;
 pub use front::path_service::{PathRequest, PathService};
 pub use front::peer_address::PeerAddress;
 pub use front::request_headers::{FrontProxy, RequestHeaders};
+pub use front::request_info::requested_resource;
 pub use limits::Limits;
 pub use node_transport::{NoNodes, NodeFailure, NodeTransport};
 pub use router::router;

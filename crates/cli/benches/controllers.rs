@@ -187,8 +187,8 @@ fn in_cluster(count: usize, nodes: Option<usize>, what: impl AsyncFnOnce(Arc<Clu
 
 /// Has the requests of the controllers carried out by another runtime than theirs.
 fn carried_out_on(runtime: Handle) -> TransportLayer {
-    Arc::new(move |component, transport| {
-        if component != Component::ControllerManager.word() {
+    Arc::new(move |requester, transport| {
+        if &*requester.name != Component::ControllerManager.word() {
             return transport;
         }
         let runtime = runtime.clone();

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use coracle_ambient::Ambient;
 use coracle_client::{Api, Client, ListParams};
 use coracle_cluster::stages::read_stages;
-use coracle_cluster::{Body, Builder, Cluster, Component, Delays, Transport, User};
+use coracle_cluster::{Body, Builder, Cluster, Component, Delays, Requester, Transport, User};
 use coracle_meta::{GroupVersionResource, Object};
 use coracle_sim::{ClockMode, run_in};
 use http::Request;
@@ -112,7 +112,7 @@ async fn costs(nodes: usize, pods: usize, stages: Option<&str>) {
     let meters = Meters::default();
     let layer = {
         let meters = meters.clone();
-        Arc::new(move |_: &str, transport| meters.over(transport))
+        Arc::new(move |_: &Requester, transport| meters.over(transport))
     };
     let builder = Cluster::builder().nodes(nodes).ambient(Ambient::system()).pod_delays(Delays::zero());
     let cluster = played(builder, stages).transport_layer(layer).start().await.expect("a cluster starts");

@@ -6,13 +6,15 @@ use coracle_kubelet::{NodeSpec, SavedNodes};
 use coracle_stages::{Stage, StageSet};
 
 use crate::kept_store::KeptStore;
-use crate::{ApiServerOptions, Audit, ServiceRoutes, StoreSpec, Transport};
+use crate::{ApiServerOptions, Audit, Requester, RequesterKind, ServiceRoutes, StoreSpec, Transport};
 
-/// Wraps the transport between a component and the API server, for example to add a latency or a fault.
+/// Wraps the transport between a requester and the API server, for example to add a latency or a fault.
 ///
-/// The cluster calls it once for each start of a component, with the component's name, and once for each simulated
-/// node, as `kubelet/NAME`. Nodes share the transport `kubelet` for reads, except nodes with informers of their own.
-pub type TransportLayer = Arc<dyn Fn(&str, Transport) -> Transport + Send + Sync>;
+/// The cluster calls it at least once for each start of a component, for each identity of the component, and for each
+/// simulated node as `kubelet/NAME`. Nodes share the transport `kubelet` for reads, except nodes with informers of
+/// their own. The requests have their `User` in the extensions, except those of other processes, which have
+/// credentials in their headers.
+pub type TransportLayer = Arc<dyn Fn(&Requester, Transport) -> Transport + Send + Sync>;
 
 /// The options of a [`Cluster`](crate::Cluster). Everything has a default.
 #[derive(Clone)]
@@ -195,9 +197,19 @@ impl Builder {
         Ok(self.scheduler(read.config))
     }
 
-    /// Wraps the transport between each component and the API server.
+    /// Wraps the transport between each component and the API server. Users and other processes have no wrapper.
     #[must_use]
-    pub fn transport_layer(mut self, layer: TransportLayer) -> Self {
+    pub fn transport_layer(self, layer: TransportLayer) -> Self {
+        self.transport_layer_for_all(Arc::new(move |requester, transport| match requester.kind {
+            RequesterKind::Component => layer(requester, transport),
+            RequesterKind::User | RequesterKind::Connections => transport,
+        }))
+    }
+
+    /// Wraps the transports between the API server and all that send requests to it: components, users in this
+    /// process, and the connections of other processes.
+    #[must_use]
+    pub fn transport_layer_for_all(mut self, layer: TransportLayer) -> Self {
         self.layer = Some(layer);
         self
     }

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use crate::api_server::ApiServer;
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
-use crate::component_clients::{Accounts, KubeletClients, component_transport, layered};
+use crate::component_clients::{Accounts, CurrentInstance, KubeletClients, component_transport, layered};
 use crate::kept_store::KeptStore;
 use crate::metrics_server;
 use crate::node_transport::NodeTransports;
@@ -28,7 +28,7 @@ use crate::running_components::{InThisProcess, RunningComponents};
 use crate::signer::Signer;
 use crate::store::OpenStore;
 use crate::tasks::Tasks;
-use crate::{ApiServerOptions, Error, Transport, bootstrap, clock};
+use crate::{ApiServerOptions, Error, Instance, Requester, Transport, bootstrap, clock};
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
@@ -48,12 +48,33 @@ pub struct Cluster {
     stages: Option<Arc<StageSet>>,
     tasks: Tasks,
     running: Arc<RunningComponents>,
+    instances: Instances,
     /// What was started in addition to the components; stops with the cluster.
     beside: Mutex<Vec<Running>>,
 }
 
 /// The store in the event log.
 const STORE: &str = "store";
+
+/// The current start of each component.
+#[derive(Default)]
+struct Instances {
+    controller_manager: CurrentInstance,
+    scheduler: CurrentInstance,
+    kubelet: CurrentInstance,
+    csi_driver: CurrentInstance,
+}
+
+impl Instances {
+    fn of(&self, component: Component) -> &CurrentInstance {
+        match component {
+            Component::ControllerManager => &self.controller_manager,
+            Component::Scheduler => &self.scheduler,
+            Component::Kubelet => &self.kubelet,
+            Component::CsiDriver => &self.csi_driver,
+        }
+    }
+}
 
 /// What a restart of a component needs.
 struct Config {
@@ -116,7 +137,8 @@ impl Cluster {
             api_server.follow();
         }
         api_server.advertise(&builder.api_server, store.is_shared()).await?;
-        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient));
+        let instances = Instances::default();
+        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &instances.kubelet));
         nodes.served_by(&kubelet);
         if builder.csi_driver {
             bootstrap::install(api_server.registry(), coracle_csi_driver::manifests()).await?;
@@ -136,6 +158,7 @@ impl Cluster {
             stages: builder.stages,
             tasks,
             running,
+            instances,
             beside: Mutex::default(),
         };
         if builder.components == Components::All {
@@ -161,12 +184,13 @@ impl Cluster {
 
     /// The API server as a tower service, with the identity of `user`; RBAC decides what is allowed.
     pub fn service_as(&self, user: User) -> Transport {
-        self.api_server.transport().asking_as(Arc::new(user))
+        let requester = Requester::user(&user.name);
+        layered(self.api_server.transport(), &requester, self.layer.as_ref()).asking_as(Arc::new(user))
     }
 
     /// The API server as a tower service without an identity: each request authenticates itself.
     pub fn front_door(&self) -> Transport {
-        self.api_server.transport()
+        layered(self.api_server.transport(), &Requester::connections(), self.layer.as_ref())
     }
 
     /// A client of this project, with the identity of an administrator (`system:masters`).
@@ -223,20 +247,21 @@ impl Cluster {
     pub fn start_component(&self, component: Component) {
         self.running.start(component, || {
             self.recorder.record(component.word(), Stage::ComponentStart, Detail::default);
-            self.run(component)
+            let instance = self.instances.of(component).begin_next();
+            self.run(component, &instance).as_instance(instance)
         });
     }
 
-    fn run(&self, component: Component) -> Running {
+    fn run(&self, component: Component, instance: &Instance) -> Running {
         let (tasks, name) = (&self.tasks, component.word());
         let ambient = self.ambient.split(component.word());
         let recorder = self.recorder.clone();
-        let transport = component_transport(&self.api_server, component, self.layer.as_ref());
+        let transport = component_transport(&self.api_server, component, instance, self.layer.as_ref());
         let client = Client::new(transport, &ambient).with_recorder(recorder.clone());
         let mut restarts = Restarts { name, recorder: recorder.clone(), began: false };
         match component {
             Component::ControllerManager => {
-                let controllers = Arc::new(self.controllers(client, ambient));
+                let controllers = Arc::new(self.controllers(client, ambient, instance.clone()));
                 Running::start(tasks, name, move |stop| {
                     restarts.note();
                     let controllers = Arc::clone(&controllers);
@@ -253,7 +278,7 @@ impl Cluster {
             }
             Component::Kubelet => {
                 let kubelet = Kubelet::clone(&self.kubelet);
-                let stage_runner = self.stage_runner(&ambient, recorder).map(Arc::new);
+                let stage_runner = self.stage_runner(&ambient, recorder, instance.clone()).map(Arc::new);
                 Running::start(tasks, name, move |stop| {
                     restarts.note();
                     let (kubelet, stage_runner) = (kubelet.clone(), stage_runner.clone());
@@ -272,22 +297,24 @@ impl Cluster {
     }
 
     /// What plays the Stages by which nodes and pods live, if there are any: they may say anything of any object.
-    fn stage_runner(&self, ambient: &Ambient, recorder: Recorder) -> Option<StageRunner> {
+    fn stage_runner(&self, ambient: &Ambient, recorder: Recorder, instance: Instance) -> Option<StageRunner> {
         let stages = self.stages.clone()?;
         let user = User::new("system:coracle:stages", ["system:masters"]);
-        let front = self.api_server.transport().asking_as(Arc::new(user));
-        let client = Client::new(layered(front, Component::Kubelet.word(), self.layer.as_ref()), ambient);
+        let requester = Requester::component(Component::Kubelet.word(), instance);
+        let front = layered(self.api_server.transport(), &requester, self.layer.as_ref()).asking_as(Arc::new(user));
+        let client = Client::new(front, ambient);
         let kubelet = Kubelet::clone(&self.kubelet);
         let acts = move |node: &str| kubelet.acts(node);
         Some(StageRunner::new(stages, client, ambient.split("stages"), recorder, acts))
     }
 
     /// What runs all controllers, each with its own identity.
-    fn controllers(&self, client: Client, ambient: Ambient) -> Controllers {
+    fn controllers(&self, client: Client, ambient: Ambient, instance: Instance) -> Controllers {
         let accounts = Accounts {
             transport: self.api_server.transport(),
             layer: self.layer.clone(),
             ambient: ambient.split("accounts"),
+            instance,
         };
         let (config, recorder) = (self.config.controllers.clone(), self.recorder.clone());
         Controllers { config, client, accounts, ambient, recorder }
@@ -297,9 +324,11 @@ impl Cluster {
     /// restarts when it loses its Lease.
     pub fn add_controller_manager(&self, name: &str) {
         let ambient = self.ambient.split(name);
-        let transport = component_transport(&self.api_server, Component::ControllerManager, self.layer.as_ref());
+        let component = Component::ControllerManager;
+        let instance = self.instances.of(component).begin_next();
+        let transport = component_transport(&self.api_server, component, &instance, self.layer.as_ref());
         let client = Client::new(transport, &ambient).with_recorder(self.recorder.clone());
-        let controllers = self.controllers(client, ambient);
+        let controllers = self.controllers(client, ambient, instance);
         self.spawn(name, async move {
             loop {
                 controllers.run(std::future::pending()).await;
@@ -416,7 +445,12 @@ fn controllers_config(
 }
 
 /// The simulated nodes of the builder. Each writes as `system:node:NAME`, and they share a client for reads.
-fn simulated_kubelet(builder: &mut Builder, api_server: &ApiServer, ambient: &Ambient) -> Kubelet {
+fn simulated_kubelet(
+    builder: &mut Builder,
+    api_server: &ApiServer,
+    ambient: &Ambient,
+    instance: &CurrentInstance,
+) -> Kubelet {
     let csi_drivers = DriversStore::default();
     let csi_drivers = if builder.csi_driver { csi_drivers.with(Arc::new(CsiNodeService)) } else { csi_drivers };
     let config = coracle_kubelet::Config {
@@ -431,6 +465,7 @@ fn simulated_kubelet(builder: &mut Builder, api_server: &ApiServer, ambient: &Am
         front: api_server.transport(),
         layer: builder.layer.clone(),
         recorder: builder.recorder.clone(),
+        instance: instance.clone(),
     };
     let reader = {
         let (clients, ambient) = (clients.clone(), kubelet_ambient.clone());

@@ -5,6 +5,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::Instance;
 use crate::tasks::Tasks;
 
 /// A component of a control plane that can be stopped and started separately.
@@ -44,6 +45,7 @@ impl Component {
 pub(crate) struct Running {
     task: JoinHandle<()>,
     stop: Arc<Notify>,
+    instance: Instance,
 }
 
 impl Running {
@@ -64,12 +66,18 @@ impl Running {
                 }
             }
         };
-        Self { task: tokio::spawn(tasks.resting_among(name, begin)), stop }
+        Self { task: tokio::spawn(tasks.resting_among(name, begin)), stop, instance: Instance::default() }
     }
 
     /// Starts a task without a stop request: it is only dropped.
     pub(crate) fn of(tasks: &Tasks, name: &str, task: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { task: tasks.spawn(name, task), stop: Arc::default() }
+        Self { task: tasks.spawn(name, task), stop: Arc::default(), instance: Instance::default() }
+    }
+
+    /// The same component as the instance that ends with it.
+    pub(crate) fn as_instance(mut self, instance: Instance) -> Self {
+        self.instance = instance;
+        self
     }
 
     /// Requests the stop of the component, and waits for it.
@@ -82,6 +90,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        self.instance.end();
         self.task.abort();
     }
 }

@@ -6,29 +6,32 @@ use coracle_controllers::Identities;
 use coracle_csi_driver as csi;
 use coracle_journal::Recorder;
 use coracle_registry::User;
+use parking_lot::Mutex;
 
-use crate::Transport;
 use crate::api_server::ApiServer;
 use crate::builder::TransportLayer;
 use crate::component::Component;
+use crate::{Instance, Requester, Transport};
 
 /// The transport of a component to the API server, with the identity that it has in a real cluster.
 pub(crate) fn component_transport(
     api_server: &ApiServer,
     component: Component,
+    instance: &Instance,
     layer: Option<&TransportLayer>,
 ) -> Transport {
     let user = match component {
         Component::CsiDriver => service_account(csi::NAMESPACE, csi::ACCOUNT),
         _ => User::new(format!("system:kube-{}", component.word()), std::iter::empty::<String>()),
     };
-    layered(api_server.transport().asking_as(Arc::new(user)), component.word(), layer)
+    let requester = Requester::component(component.word(), instance.clone());
+    layered(api_server.transport(), &requester, layer).asking_as(Arc::new(user))
 }
 
-/// The transport behind the layer, if there is one.
-pub(crate) fn layered(transport: Transport, name: &str, layer: Option<&TransportLayer>) -> Transport {
+/// The transport behind the layer, if there is one. The user is set in front of it, so that the layer sees the user.
+pub(crate) fn layered(transport: Transport, requester: &Requester, layer: Option<&TransportLayer>) -> Transport {
     match layer {
-        Some(layer) => layer(name, transport),
+        Some(layer) => layer(requester, transport),
         None => transport,
     }
 }
@@ -39,6 +42,26 @@ pub(crate) struct KubeletClients {
     pub(crate) front: Transport,
     pub(crate) layer: Option<TransportLayer>,
     pub(crate) recorder: Recorder,
+    /// The current start of the kubelet.
+    pub(crate) instance: CurrentInstance,
+}
+
+/// The instance of a component that starts now, or started last.
+#[derive(Clone, Default)]
+pub(crate) struct CurrentInstance(Arc<Mutex<Instance>>);
+
+impl CurrentInstance {
+    /// The current one.
+    pub(crate) fn get(&self) -> Instance {
+        self.0.lock().clone()
+    }
+
+    /// Begins the next one.
+    pub(crate) fn begin_next(&self) -> Instance {
+        let mut current = self.0.lock();
+        *current = current.next();
+        current.clone()
+    }
 }
 
 impl KubeletClients {
@@ -55,7 +78,8 @@ impl KubeletClients {
     }
 
     fn client(&self, user: User, name: &str, ambient: &Ambient) -> Client {
-        let transport = layered(self.front.clone().asking_as(Arc::new(user)), name, self.layer.as_ref());
+        let requester = Requester::component(name, self.instance.get());
+        let transport = layered(self.front.clone(), &requester, self.layer.as_ref()).asking_as(Arc::new(user));
         Client::new(transport, ambient).with_recorder(self.recorder.clone())
     }
 }
@@ -71,14 +95,16 @@ pub(crate) struct Accounts {
     pub(crate) transport: Transport,
     pub(crate) layer: Option<TransportLayer>,
     pub(crate) ambient: Ambient,
+    pub(crate) instance: Instance,
 }
 
 impl Identities for Accounts {
     fn client(&self, account: &str) -> Client {
         let user = service_account("kube-system", account);
-        let transport = self.transport.clone().asking_as(Arc::new(user));
+        let requester = Requester::component(Component::ControllerManager.word(), self.instance.clone());
+        let transport = layered(self.transport.clone(), &requester, self.layer.as_ref()).asking_as(Arc::new(user));
         // Two clients must not draw the same audit ids.
         let ambient = self.ambient.split(account);
-        Client::new(layered(transport, Component::ControllerManager.word(), self.layer.as_ref()), &ambient)
+        Client::new(transport, &ambient)
     }
 }

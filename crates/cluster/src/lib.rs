@@ -34,6 +34,7 @@ mod outgoing;
 mod read_keys;
 #[cfg(feature = "serve")]
 mod remote_nodes;
+mod requester;
 mod restartable;
 mod review_webhooks;
 mod running_components;
@@ -55,6 +56,7 @@ pub use component::Component;
 pub use coracle_admission::{Configurations as AdmissionConfigurations, DefaultTolerationSeconds};
 pub use coracle_apiserver::{
     Audit, AuditLog, AuditPolicy, AuditSink, Limits, NoNodes, PathRequest, PathService, RequestHeaders,
+    requested_resource,
 };
 pub use coracle_auth::{IssuerSpec, ReviewVersion, ReviewWebhook, TokenLifetimes};
 pub use coracle_controller_runtime::{Ended, LeaderTimings};
@@ -63,7 +65,7 @@ pub use coracle_egress::ProxyClient;
 pub use coracle_kubelet::{
     Delays, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, SavedNodes, SavedNodesError,
 };
-pub use coracle_registry::{Callee, Caller, Trust, UnreadableValue, User};
+pub use coracle_registry::{AsOf, Callee, Caller, Trust, UnreadableValue, User};
 pub use coracle_schema::openapi::Descriptions;
 pub use coracle_stages as stages;
 pub use error::Error;
@@ -76,6 +78,7 @@ pub use manifests_on_disk::ManifestsOnDisk;
 pub use node_transport::NodeTransports;
 #[cfg(feature = "serve")]
 pub use read_keys::read_keys;
+pub use requester::{Instance, Requester, RequesterKind};
 pub use review_webhooks::{AccessWebhookSpec, TokenWebhookSpec};
 pub use runtime_config::RuntimeConfig;
 pub use service_account_spec::ServiceAccountSpec;

@@ -20,7 +20,7 @@ pub fn withdraw<B>(answer: &mut Response<B>) {
     answer.extensions_mut().remove::<Slot>();
 }
 
-/// Moves the offer of a response into its body, so that a layer that wraps the body drops the offer.
+/// Moves the offer of a response into its body, so that a layer that wraps only the body drops the offer.
 pub fn attach<B>(mut answer: Response<B>) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,

@@ -4,7 +4,7 @@
 //! ```text
 //! apiserver --bytes---------------------------> Body ------------> any client
 //!     \-----Offer, as an extension --attach--> Body's offer -----> a client in the same process takes it, and not the bytes
-//!                                   (a transport that wraps the body drops it: a latency, a fault, a socket)
+//!                                   (a transport that wraps the body drops it, unless it wraps the offer, too)
 //! ```
 //! Start at [`Offer`]. [`Decoded`] keeps one `Arc` for an object at a revision. Not here: the producer (`apiserver`),
 //! and the consumer (`client`).

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coracle_cluster::{Cluster, Component, LeaderTimings};
 use coracle_journal::{Detail, Recorder, Stage};
-use coracle_sim::{ClusterState, InvariantAnswer, World};
+use coracle_sim::{ClusterState, Effect, InvariantAnswer, Rule, Senders, World};
 
 /// How long the controllers pause.
 const PAUSE: Duration = Duration::from_secs(3);
@@ -101,9 +101,9 @@ impl fmt::Display for Disturbance {
 }
 
 impl Disturbance {
-    /// The additional delay of watch events.
-    pub(crate) fn watch_delay(self) -> Duration {
-        if self == Self::Late { LATE } else { Duration::ZERO }
+    /// The rule of the wire that applies from the beginning, if there is one.
+    pub(crate) fn rule(self) -> Option<Rule> {
+        (self == Self::Late).then(|| Rule::from(Senders::Components, Effect::Lag(LATE)))
     }
 
     /// Records a disturbance that applies from the beginning; for the others, the components record that they stop and

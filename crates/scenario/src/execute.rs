@@ -8,7 +8,7 @@ use coracle_ambient::Ambient;
 use coracle_cluster::{Cluster, Delays, Error, KeptStore, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
-use coracle_sim::{ClockMode, ClusterState, InvariantAnswer, Latency, World};
+use coracle_sim::{ClockMode, ClusterState, InvariantAnswer, Latency, Senders, Wire, World};
 use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
 
@@ -154,8 +154,9 @@ pub(crate) async fn start(
     kept: Option<KeptStore>,
 ) -> Result<Cluster, Error> {
     let spec = &scenario.spec.cluster;
-    let late = disturbance.map_or(Duration::ZERO, Disturbance::watch_delay);
-    let latency = Latency { request: spec.latency.request, watch: spec.latency.watch + late };
+    let latency = Latency { request: spec.latency.request, watch: spec.latency.watch };
+    let disturbances = disturbance.into_iter().filter_map(Disturbance::rule);
+    let wire = Wire::with(latency.rules(Senders::Components).chain(disturbances));
     let controllers = controllers::Config {
         leader_election: disturbance.and_then(Disturbance::election),
         ..controllers::Config::default()
@@ -172,9 +173,7 @@ pub(crate) async fn start(
     };
     let builder = match mode {
         Mode::Real => builder,
-        Mode::Scaled(_) | Mode::Virtual => {
-            builder.transport_layer(Arc::new(move |_, transport| latency.over(transport)))
-        }
+        Mode::Scaled(_) | Mode::Virtual => builder.transport_layer_for_all(wire.layer()),
     };
     builder.ambient(ambient).start().await
 }

@@ -4,9 +4,10 @@
 //! ```text
 //! store --watch--> ClusterState (all objects at one revision) --> Invariant (expression | partial object) --> Finding
 //!                      \--> event log: objects as they change, invariants where they break
+//! component, user --request--> Wire (rules: delay, lose, hold) --> API server
 //! run_in(mode) --> the clock of a runtime       until, settle --> waits on the cluster's clock
 //! ```
-//! Start at [`World`].
+//! Start at [`World`]; for faults of requests and watches at [`Wire`].
 //! Not here: the format of scenario files (`scenario`), the cluster itself (`cluster`).
 
 mod awaited;
@@ -24,6 +25,7 @@ mod seen;
 mod settle;
 mod store_changes;
 mod until;
+mod wire;
 mod world;
 
 pub use cluster_state::{ClusterState, ObjectChange, PluralOf};
@@ -35,4 +37,5 @@ pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
 pub use settle::{NotSettled, Settle, Settled, settle};
 pub use until::{NotMet, until};
+pub use wire::{Asked, Effect, LastSent, Leg, Rule, RuleId, Selector, Senders, Wire};
 pub use world::{Awaited, Broken, Held, InvariantVerdict, NotInTime, World};

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use coracle_meta::{GroupVersionResource, ResourcePath};
 
-use crate::query::Query;
+use crate::query::{Plus, Query, percent_decode};
 
 /// The meaning of a request, from only its method and path.
 ///
@@ -37,6 +37,13 @@ pub(crate) struct BadPath(String);
 
 /// The subresources of Namespaces, which look like resources in a namespace.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
+
+/// The verb and the path of a request for a resource, from its method and URI; `None` for other paths.
+pub fn requested_resource(method: &http::Method, uri: &http::Uri) -> Option<(String, Arc<ResourcePath>)> {
+    let path = percent_decode(uri.path(), Plus::IsItself);
+    let info = RequestInfo::parse(method, &path, &Query::parse(uri.query().unwrap_or(""))).ok()?;
+    Some((info.verb, info.resource?.at))
+}
 
 impl RequestInfo {
     /// Reads a request line. A path outside the API is not an error: it has no resource.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle_api::coordination_v1::Lease;
 use coracle_api::core_v1::{Event, Node, Pod};
 use coracle_client::{Api, Client, ListParams, Patch};
-use coracle_cluster::{Body, Cluster, Delays, Kubelet, NodeSpec, SavedNodes, Transport};
+use coracle_cluster::{Body, Cluster, Delays, Kubelet, NodeSpec, Requester, SavedNodes, Transport};
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_meta::{ObjectKey, Resource};
 use coracle_registry::User;
@@ -108,7 +108,7 @@ async fn renewing_a_lease_is_one_put_and_an_idle_node_does_nothing_else() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_with_informers_of_its_own_is_alone_behind_its_late_watches() {
-    let late = |name: &str, transport: Transport| match name {
+    let late = |requester: &Requester, transport: Transport| match &*requester.name {
         "kubelet/node-2" => Transport::to(service_fn(move |request: Request<_>| {
             let transport = transport.clone();
             async move {

@@ -9,10 +9,11 @@ use coracle_api::coordination_v1::Lease;
 use coracle_api::core_v1::Pod;
 use coracle_client::{Api, Client, ListParams};
 use coracle_cluster::controllers::{self, Config};
-use coracle_cluster::{Body, BoxError, Cluster, Ended, LeaderTimings, Transport};
+use coracle_cluster::{Body, Cluster, Ended, LeaderTimings, Requester, Transport};
 use coracle_controller_runtime::{LeaderElection, Process};
 use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
+use coracle_sim::{Effect, Rule, Senders, Wire};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -24,14 +25,14 @@ use crate::world::until;
 struct ControllerManager {
     task: JoinHandle<Ended>,
     stop: oneshot::Sender<()>,
-    cut: Arc<AtomicBool>,
+    wire: Wire,
 }
 
 impl ControllerManager {
     fn start(cluster: &Cluster, name: &str) -> Self {
         let ambient = cluster.ambient().split(name);
-        let cut = Arc::new(AtomicBool::new(false));
-        let client = Client::new(until_cut(cluster.service(), Arc::clone(&cut)), &ambient);
+        let wire = Wire::default();
+        let client = Client::new(wire.over(&Requester::user(name), cluster.service()), &ambient);
         let config = Config { leader_election: Some(LeaderTimings::default()), ..Config::default() };
         let (stop, asked) = oneshot::channel();
         let asked = async {
@@ -40,7 +41,7 @@ impl ControllerManager {
         let task = tokio::spawn(async move {
             controllers::run(config, client.clone(), &client, ambient, Recorder::off(), asked).await
         });
-        Self { task, stop, cut }
+        Self { task, stop, wire }
     }
 }
 
@@ -53,19 +54,6 @@ fn hanging_once(transport: Transport, hangs: Arc<AtomicBool>, is_it: fn(&http::R
             match answer {
                 Some(answer) => answer.await,
                 None => std::future::pending().await,
-            }
-        }
-    }))
-}
-
-/// Passes requests on until the wire is cut.
-fn until_cut(transport: Transport, cut: Arc<AtomicBool>) -> Transport {
-    Transport::to(tower::service_fn(move |request: http::Request<Body>| {
-        let answer = (!cut.load(Ordering::Relaxed)).then(|| transport.send(request));
-        async move {
-            match answer {
-                Some(answer) => answer.await,
-                None => Err::<_, BoxError>("the wire is cut".into()),
             }
         }
     }))
@@ -115,7 +103,7 @@ async fn a_leader_that_is_asked_to_stop_gives_its_lease_up() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew_its_lease_stops_before_another_may_take_it() {
     let (cluster, first, _second, leader) = two_stand().await;
-    first.cut.store(true, Ordering::Relaxed);
+    first.wire.add(Rule::from(Senders::All, Effect::Cut));
     let cut = Instant::now();
     assert_eq!(timeout(Duration::from_secs(60), first.task).await.unwrap().unwrap(), Ended::LeadershipLost);
     assert!(cut.elapsed() < Duration::from_secs(15), "it acted longer than its lease");

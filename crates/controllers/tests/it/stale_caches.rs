@@ -1,47 +1,30 @@
 //! A cache is behind the server; a controller must not do twice what it has done already.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_api::apps_v1::ReplicaSet;
 use coracle_api::core_v1::{ConfigMap, Pod};
 use coracle_client::{Api, Client, DeleteParams, ListParams};
-use coracle_cluster::{Body, BoxError, Cluster, Transport, boxed};
+use coracle_cluster::{Cluster, Requester};
 use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
 use coracle_informer::Lister;
 use coracle_journal::{EntryId, Recorder, Stage};
 use coracle_meta::{ObjectKey, Resource};
-use http_body_util::{BodyExt, Channel};
+use coracle_sim::{Effect, Rule, Selector, Senders, Wire};
 use serde_json::json;
 
 use crate::world::until;
 
 const LATE: Duration = Duration::from_millis(40);
 
-/// Lets what a watch of one kind says arrive later.
-fn late(transport: Transport, kind: &'static str) -> Transport {
-    Transport::to(tower::service_fn(move |request: http::Request<Body>| {
-        let uri = request.uri();
-        let is_watch = uri.path().ends_with(kind) && uri.query().is_some_and(|query| query.contains("watch=true"));
-        let answer = transport.send(request);
-        async move {
-            let answer = answer.await?;
-            Ok::<_, BoxError>(if is_watch { answer.map(delayed) } else { answer })
-        }
-    }))
-}
-
-fn delayed(mut body: Body) -> Body {
-    let (mut sender, delayed) = Channel::<bytes::Bytes, BoxError>::new(1);
-    tokio::spawn(async move {
-        while let Some(Ok(frame)) = body.frame().await {
-            tokio::time::sleep(LATE).await;
-            if sender.send(frame).await.is_err() {
-                return;
-            }
-        }
-    });
-    boxed(delayed)
+/// A wire on which what the watches of one kind say arrives later.
+fn late(sender: &str, resource: &str) -> Wire {
+    let selector = Selector {
+        from: Senders::Named(sender.to_owned()),
+        resource: Some(resource.to_owned()),
+        ..Selector::default()
+    };
+    Wire::with([Rule { selector, effect: Effect::Lag(LATE) }])
 }
 
 pub(crate) fn web() -> ReplicaSet {
@@ -63,11 +46,8 @@ pub(crate) fn web() -> ReplicaSet {
 async fn a_set_behind_late_watches_makes_no_pod_too_many() {
     let recorder = Recorder::ring(100_000);
     // Of pods alone: the set's own status comes at once, and with it a sync that does not know its pods yet.
-    let layer = |component: &str, transport| match component {
-        "controller-manager" => late(transport, "/pods"),
-        _ => transport,
-    };
-    let builder = Cluster::builder().nodes(1).recorder(recorder.clone()).transport_layer(Arc::new(layer));
+    let wire = late("controller-manager", "pods");
+    let builder = Cluster::builder().nodes(1).recorder(recorder.clone()).transport_layer(wire.layer());
     let cluster = builder.start().await.unwrap();
     let client = Client::new(cluster.service(), cluster.ambient());
     let pods: Api<Pod> = Api::of(&client).within("default");
@@ -119,7 +99,8 @@ async fn a_deleted_pod_is_not_deleted_again_while_the_cache_still_shows_it() {
     for name in ["a", "b", "c"] {
         maps.create(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()).await.unwrap();
     }
-    let client = Client::new(late(cluster.service(), "/configmaps"), cluster.ambient());
+    let late = late("program", "configmaps").over(&Requester::user("program"), cluster.service());
+    let client = Client::new(late, cluster.ambient());
     let process = Process::new("program", &client, cluster.ambient(), &recorder);
     let informer = process.informers.informer::<ConfigMap>();
     let lister = informer.lister();

@@ -10,7 +10,7 @@ use coracle_api::apps_v1::StatefulSet;
 use coracle_api::core_v1::{Node, PersistentVolumeClaim, Pod};
 use coracle_api::storage_v1::VolumeAttachment;
 use coracle_client::{DeleteParams, ListParams, Patch};
-use coracle_cluster::{Body, BoxError, Cluster, Component, Transport, TransportLayer};
+use coracle_cluster::{Body, BoxError, Cluster, Component, Requester, Transport, TransportLayer};
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_meta::ObjectKey;
 use http::{Request, Response};
@@ -54,7 +54,7 @@ fn happens() -> impl Strategy<Value = (Happens, u64)> {
 fn faults(percent: &Arc<AtomicU64>, seed: u64) -> TransportLayer {
     let percent = percent.clone();
     let random = Arc::new(Random::from_seed(seed).split("faults"));
-    Arc::new(move |_: &str, transport: Transport| {
+    Arc::new(move |_: &Requester, transport: Transport| {
         let (percent, random) = (percent.clone(), random.clone());
         Transport::to(service_fn(move |request: Request<Body>| {
             let (transport, percent) = (transport.clone(), percent.load(Ordering::Relaxed));

@@ -1,0 +1,82 @@
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The client end of a transport to the API server.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    /// The name: of a component its [word](crate::Component::word), of a simulated node `kubelet/NAME`, of a user the
+    /// user's name, and [`CONNECTIONS`](Self::CONNECTIONS) of other processes.
+    pub name: Arc<str>,
+    /// What it is.
+    pub kind: RequesterKind,
+    /// Which start of the component this is.
+    pub instance: Instance,
+}
+
+/// What a [`Requester`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequesterKind {
+    /// A component of the control plane, or a simulated node.
+    Component,
+    /// A user in this process: a test, the steps of a scenario, a controller of the caller.
+    User,
+    /// The connections of other processes, which have their own credentials.
+    Connections,
+}
+
+impl Requester {
+    /// The name of the requester that stands for all other processes.
+    pub const CONNECTIONS: &'static str = "connections";
+
+    /// A component.
+    pub fn component(name: &str, instance: Instance) -> Self {
+        Self { name: name.into(), kind: RequesterKind::Component, instance }
+    }
+
+    /// A user in this process.
+    pub fn user(name: &str) -> Self {
+        Self { name: name.into(), kind: RequesterKind::User, instance: Instance::default() }
+    }
+
+    /// The connections of other processes.
+    pub fn connections() -> Self {
+        Self { name: Self::CONNECTIONS.into(), kind: RequesterKind::Connections, instance: Instance::default() }
+    }
+}
+
+/// One start of a component. Clones are the same instance.
+#[derive(Clone, Default)]
+pub struct Instance {
+    number: u64,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instance").field("number", &self.number).field("has_ended", &self.has_ended()).finish()
+    }
+}
+
+impl Instance {
+    /// The instance after this one.
+    #[must_use]
+    pub fn next(&self) -> Self {
+        Self { number: self.number + 1, has_ended: Arc::default() }
+    }
+
+    /// How many instances of the component started before.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether the component was killed, or has stopped.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Marks the instance as ended. Its tasks may be polled once more, and must not send or receive anything then.
+    pub fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+}

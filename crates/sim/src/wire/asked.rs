@@ -1,0 +1,55 @@
+use std::sync::Arc;
+
+use coracle_cluster::{Body, Requester, User, requested_resource};
+use coracle_meta::ResourcePath;
+use http::Request;
+use http::header::USER_AGENT;
+
+/// A request as the wire sees it.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The component or user that sends it, and which start of the component.
+    pub requester: Requester,
+    /// The user name; empty for other processes, whose credentials only the API server reads.
+    pub user: String,
+    /// The user agent up to its first slash.
+    pub agent: String,
+    /// The verb for authorization; for a path outside the API's resources, the method in lower case.
+    pub verb: String,
+    /// The resource and the object; `None` for other paths. A create has its name in the body.
+    pub at: Option<Arc<ResourcePath>>,
+    /// Whether a read requires the newest state, because it has no resource version.
+    pub is_consistent: bool,
+}
+
+impl Asked {
+    /// Reads the head of a request.
+    pub(super) fn of(requester: &Requester, request: &Request<Body>) -> Self {
+        let (verb, at) = match requested_resource(request.method(), request.uri()) {
+            Some((verb, at)) => (verb, Some(at)),
+            None => (request.method().as_str().to_ascii_lowercase(), None),
+        };
+        let agent = request.headers().get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or("");
+        let mut parameters = request.uri().query().unwrap_or("").split('&').filter_map(|pair| pair.split_once('='));
+        let has_version =
+            |(name, value): (&str, &str)| matches!(name, "resourceVersion" | "continue") && !value.is_empty();
+        Self {
+            requester: requester.clone(),
+            user: request.extensions().get::<User>().map(|user| user.name.clone()).unwrap_or_default(),
+            agent: agent.split('/').next().unwrap_or("").to_owned(),
+            is_consistent: matches!(verb.as_str(), "get" | "list") && !parameters.any(has_version),
+            verb,
+            at,
+        }
+    }
+
+    /// Whether it opens a watch.
+    pub fn is_watch(&self) -> bool {
+        self.verb == "watch"
+    }
+
+    /// Whether it reads objects.
+    pub fn is_read(&self) -> bool {
+        self.at.is_some() && matches!(self.verb.as_str(), "get" | "list" | "watch")
+    }
+}

@@ -1,0 +1,39 @@
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What happens to the requests and watches that a rule selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// A request arrives after `there`, and its answer `back` after it was given.
+    Slow {
+        /// The way to the API server.
+        there: Duration,
+        /// The way back.
+        back: Duration,
+    },
+    /// Each event of a watch is delivered this long after its commit. Several lags add up.
+    Lag(Duration),
+    /// Requests fail, because there is no route to the API server. Open watches stay open, and deliver nothing.
+    Cut,
+    /// Watches deliver nothing, and stay open.
+    Hang,
+    /// A message is lost, and the sender's request fails.
+    Lose(Leg),
+    /// The watches that were opened before this instant end.
+    Close(Instant),
+    /// The watches that were opened before this instant end with the error 410 Expired.
+    Gone(Instant),
+    /// Reads are answered as of this revision, and watches deliver nothing that is newer. A read of the newest state
+    /// gets it after three seconds, and a read of a newer revision is refused after as long.
+    Stale(i64),
+}
+
+/// The two messages of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leg {
+    /// The request: it does not land.
+    Request,
+    /// The answer: the request has landed.
+    Answer,
+}

@@ -1,0 +1,171 @@
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::sync::Arc;
+
+use coracle_meta::{Status, parse_resource_version};
+use futures_util::future::{Either, select};
+use tokio::time::{Instant, sleep_until};
+
+use super::line::Line;
+use super::pump::{Arrived, Order, Pump};
+use super::rules::{Arrival, Delivery, WatchEnding};
+use super::upstream::Upstream;
+
+/// The events of a watch, each delivered when the rules say so, in order.
+pub(super) struct Held<U: Upstream> {
+    line: Line,
+    source: Source<U>,
+    /// Those that have arrived.
+    queue: VecDeque<(Arrival, U::Item)>,
+    /// How often the progress was asked for.
+    asked: u64,
+}
+
+enum Source<U: Upstream> {
+    /// Read when the reader reads.
+    Direct(U),
+    Pumped(Pump<U>),
+    Ended,
+}
+
+impl<U: Upstream> Source<U> {
+    /// Waits for what arrives next, and when that was; `None` at the end. Cancel-safe.
+    async fn next(&mut self) -> Option<(Instant, Arrived<U::Item>)> {
+        match self {
+            Self::Direct(upstream) => upstream.next().await.map(|item| (Instant::now(), Arrived::Event(item))),
+            Self::Pumped(pump) => pump.arrivals.recv().await,
+            Self::Ended => None,
+        }
+    }
+}
+
+impl<U: Upstream> Held<U> {
+    pub(super) fn new(line: Line, upstream: U) -> Self {
+        Self { line, source: Source::Direct(upstream), queue: VecDeque::new(), asked: 0 }
+    }
+
+    /// Waits for the next event; `None` at the end. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Option<U::Item> {
+        let state = Arc::clone(&self.line.state);
+        loop {
+            self.line.reader_lives().await;
+            // Created before the rules are read, so that no change is missed.
+            let changed = pin!(state.changed.notified());
+            if let Some(ending) = self.line.ending() {
+                return self.end(ending);
+            }
+            self.take_arrivals();
+            if let Some((arrival, _)) = self.queue.front() {
+                match self.line.delivery(*arrival) {
+                    Delivery::At(due) if due <= Instant::now() => return self.queue.pop_front().map(|(_, item)| item),
+                    Delivery::At(due) => drop(select(pin!(sleep_until(due)), changed).await),
+                    Delivery::NotYet => changed.await,
+                }
+                continue;
+            }
+            if self.line.holds() {
+                self.pump();
+            }
+            let news = match select(pin!(self.source.next()), changed).await {
+                Either::Left((news, _)) => news,
+                // The rules have changed.
+                Either::Right(_) => continue,
+            };
+            match news {
+                Some((at, arrived)) => self.take(at, arrived),
+                None if matches!(self.source, Source::Ended) => return None,
+                None => self.source = Source::Ended,
+            }
+        }
+    }
+
+    /// See `Events::last`.
+    pub(super) fn last(&mut self) {
+        match &mut self.source {
+            Source::Direct(upstream) => upstream.last(),
+            // A pump whose upstream has ended needs no order.
+            Source::Pumped(pump) => drop(pump.orders.send(Order::Last)),
+            Source::Ended => {}
+        }
+    }
+
+    /// The version up to which all events were delivered; `None` while there are more. The answer of the server waits
+    /// like an event. Cancel-safe.
+    pub(super) async fn progress(&mut self) -> Option<String> {
+        self.line.reader_lives().await;
+        self.take_arrivals();
+        if !self.queue.is_empty() {
+            return None;
+        }
+        if self.line.holds() {
+            self.pump();
+        }
+        let (at, version) = match &mut self.source {
+            Source::Direct(upstream) => {
+                let version = upstream.progress().await;
+                self.line.reader_lives().await;
+                return version;
+            }
+            Source::Pumped(_) => self.pumped_progress().await?,
+            Source::Ended => return None,
+        };
+        let arrival = Arrival { at, revision: parse_resource_version(&version) };
+        self.line.until_delivered(arrival).await.then_some(version)
+    }
+
+    /// The progress of a pump, and when it was known; `None` if an event came first.
+    async fn pumped_progress(&mut self) -> Option<(Instant, String)> {
+        let Source::Pumped(pump) = &mut self.source else { return None };
+        self.asked += 1;
+        pump.orders.send(Order::Progress(self.asked)).ok()?;
+        loop {
+            match pump.arrivals.recv().await? {
+                (at, Arrived::Progress(number, version)) if number == self.asked => return Some((at, version?)),
+                // The answer to a call that was cancelled.
+                (_, Arrived::Progress(..)) => {}
+                (at, Arrived::Event(item)) => {
+                    self.note(at, item);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// From now on, events are taken when they come.
+    fn pump(&mut self) {
+        self.source = match std::mem::replace(&mut self.source, Source::Ended) {
+            Source::Direct(upstream) => Source::Pumped(Pump::start(upstream)),
+            other => other,
+        };
+    }
+
+    fn take_arrivals(&mut self) {
+        while let Source::Pumped(pump) = &mut self.source
+            && let Ok((at, arrived)) = pump.arrivals.try_recv()
+        {
+            self.take(at, arrived);
+        }
+    }
+
+    fn take(&mut self, at: Instant, arrived: Arrived<U::Item>) {
+        match arrived {
+            Arrived::Event(item) => self.note(at, item),
+            // The answer to a call that was cancelled.
+            Arrived::Progress(..) => {}
+        }
+    }
+
+    fn note(&mut self, at: Instant, item: U::Item) {
+        self.queue.push_back((Arrival { at, revision: U::revision(&item) }, item));
+    }
+
+    /// Ends the watch; what it holds is lost.
+    fn end(&mut self, ending: WatchEnding) -> Option<U::Item> {
+        self.queue.clear();
+        let has_ended = matches!(std::mem::replace(&mut self.source, Source::Ended), Source::Ended);
+        match ending {
+            WatchEnding::Gone if !has_ended => Some(U::error(Status::expired("too old resource version"))),
+            WatchEnding::Gone | WatchEnding::Closed => None,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use std::future::pending;
+use std::pin::pin;
+use std::sync::Arc;
+
+use coracle_cluster::Instance;
+use futures_util::future::select;
+use tokio::time::{Instant, sleep_until};
+
+use super::asked::Asked;
+use super::rules::{Arrival, Delivery, WatchEnding};
+use super::state::WireState;
+
+/// One open watch on the wire.
+#[derive(Clone)]
+pub(super) struct Line {
+    pub(super) state: Arc<WireState>,
+    pub(super) watch: Arc<Asked>,
+    opened: Instant,
+}
+
+impl Line {
+    pub(super) fn open(state: Arc<WireState>, watch: Arc<Asked>) -> Self {
+        Self { state, watch, opened: Instant::now() }
+    }
+
+    /// Whether events may be delivered later than they arrive.
+    pub(super) fn holds(&self) -> bool {
+        self.state.rules().hold(&self.watch)
+    }
+
+    /// When an event is delivered.
+    pub(super) fn delivery(&self, arrival: Arrival) -> Delivery {
+        self.state.rules().delivery(&self.watch, arrival)
+    }
+
+    /// How the watch ends; `None` if it does not.
+    pub(super) fn ending(&self) -> Option<WatchEnding> {
+        self.state.rules().ending(&self.watch, self.opened)
+    }
+
+    /// Waits until something that arrived is delivered; false if the watch ends before. Never resolves after the reader
+    /// was killed.
+    pub(super) async fn until_delivered(&self, arrival: Arrival) -> bool {
+        loop {
+            self.reader_lives().await;
+            // Created before the rules are read, so that no change is missed.
+            let changed = pin!(self.state.changed.notified());
+            if self.ending().is_some() {
+                return false;
+            }
+            match self.delivery(arrival) {
+                Delivery::At(due) if due <= Instant::now() => return true,
+                Delivery::At(due) => drop(select(pin!(sleep_until(due)), changed).await),
+                Delivery::NotYet => changed.await,
+            }
+        }
+    }
+
+    /// Never resolves after the reader was killed.
+    pub(super) async fn reader_lives(&self) {
+        lives(&self.watch.requester.instance).await;
+    }
+}
+
+/// Never resolves for an instance that has ended.
+pub(super) async fn lives(instance: &Instance) {
+    if instance.has_ended() {
+        pending::<()>().await;
+    }
+}

@@ -1,0 +1,257 @@
+use std::time::Duration;
+
+use coracle_cluster::AsOf;
+use tokio::time::Instant;
+
+use super::asked::Asked;
+use super::effect::{Effect, Leg};
+use super::rule::{Rule, RuleId};
+
+/// How long a server with stale caches waits before it answers a consistent read from the store, or refuses a read of
+/// a newer revision. In Kubernetes: `blockTimeout` of the watch cache.
+const CONSISTENT_READ_WAIT: Duration = Duration::from_secs(3);
+
+/// The rules of a wire, in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rules {
+    all: Vec<(RuleId, Rule)>,
+    next: u64,
+}
+
+/// What happens to a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Passage {
+    /// How long it is on its way.
+    pub(super) there: Duration,
+    /// How long its answer is on its way.
+    pub(super) back: Duration,
+    /// Why it fails.
+    pub(super) loss: Option<Loss>,
+    /// The revision at which a read is answered.
+    pub(super) as_of: Option<AsOf>,
+}
+
+/// Why a request fails on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    NoRoute,
+    Message(Leg),
+}
+
+/// The arrival of an event of a watch at the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub(super) at: Instant,
+    /// The revision of its object, or of a bookmark; `None` if it is not known.
+    pub(super) revision: Option<i64>,
+}
+
+/// When an event is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Delivery {
+    /// At this instant.
+    At(Instant),
+    /// Not with these rules.
+    NotYet,
+}
+
+/// How a watch ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WatchEnding {
+    Closed,
+    Gone,
+}
+
+impl Rules {
+    /// The rules with one more.
+    pub(super) fn add(&mut self, rule: Rule) -> RuleId {
+        self.next += 1;
+        let id = RuleId(self.next);
+        self.all.push((id, rule));
+        id
+    }
+
+    /// The rules without one; false if there is no such rule.
+    pub(super) fn remove(&mut self, id: RuleId) -> bool {
+        let before = self.all.len();
+        self.all.retain(|(known, _)| *known != id);
+        self.all.len() < before
+    }
+
+    fn effects<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = Effect> + 'a {
+        self.all.iter().filter(|(_, rule)| rule.selector.selects(asked)).map(|(_, rule)| rule.effect)
+    }
+
+    /// What happens to a request.
+    pub(super) fn passage(&self, asked: &Asked) -> Passage {
+        let mut passage = Passage::default();
+        for effect in self.effects(asked) {
+            match effect {
+                Effect::Slow { there, back } => {
+                    passage.there += there;
+                    passage.back += back;
+                }
+                Effect::Cut => passage.loss = Some(Loss::NoRoute),
+                Effect::Lose(leg) => passage.loss = passage.loss.or(Some(Loss::Message(leg))),
+                Effect::Stale(_) if !asked.is_read() => {}
+                Effect::Stale(_) if asked.is_consistent => passage.there += CONSISTENT_READ_WAIT,
+                Effect::Stale(revision) => {
+                    let oldest = passage.as_of.map_or(revision, |AsOf(other)| other.min(revision));
+                    passage.as_of = Some(AsOf(oldest));
+                }
+                Effect::Lag(_) | Effect::Hang | Effect::Close(_) | Effect::Gone(_) => {}
+            }
+        }
+        passage
+    }
+
+    /// Whether events of a watch may be delivered later than they arrive.
+    pub(super) fn hold(&self, watch: &Asked) -> bool {
+        let holds = |effect| matches!(effect, Effect::Lag(_) | Effect::Cut | Effect::Hang | Effect::Stale(_));
+        self.effects(watch).any(holds)
+    }
+
+    /// When an event of a watch is delivered.
+    pub(super) fn delivery(&self, watch: &Asked, arrival: Arrival) -> Delivery {
+        let mut due = arrival.at;
+        for effect in self.effects(watch) {
+            match effect {
+                Effect::Lag(lag) => due += lag,
+                Effect::Cut | Effect::Hang => return Delivery::NotYet,
+                Effect::Stale(stale) if arrival.revision.is_none_or(|revision| revision > stale) => {
+                    return Delivery::NotYet;
+                }
+                Effect::Stale(_) | Effect::Slow { .. } | Effect::Lose(_) | Effect::Close(_) | Effect::Gone(_) => {}
+            }
+        }
+        Delivery::At(due)
+    }
+
+    /// How a watch that was opened at this instant ends; `None` if it does not.
+    pub(super) fn ending(&self, watch: &Asked, opened: Instant) -> Option<WatchEnding> {
+        self.effects(watch).find_map(|effect| match effect {
+            Effect::Close(before) if opened < before => Some(WatchEnding::Closed),
+            Effect::Gone(before) if opened < before => Some(WatchEnding::Gone),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_cluster::{Body, Instance, Requester, User};
+    use http::Request;
+
+    use super::super::rule::{Selector, Senders};
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    fn asked(uri: &str) -> Asked {
+        let mut request = Request::get(uri).header("user-agent", "kube-controller-manager/v1.35.3");
+        request.extensions_mut().unwrap().insert(User::new("system:kube-controller-manager", ["g"]));
+        Asked::of(
+            &Requester::component("controller-manager", Instance::default()),
+            &request.body(Body::default()).unwrap(),
+        )
+    }
+
+    fn rules(effects: impl IntoIterator<Item = Effect>) -> Rules {
+        let mut rules = Rules::default();
+        for effect in effects {
+            rules.add(Rule::from(Senders::All, effect));
+        }
+        rules
+    }
+
+    #[test]
+    fn a_request_is_seen_with_sender_verb_resource_and_name() {
+        let get = asked("/apis/apps/v1/namespaces/shop/deployments/web?resourceVersion=0");
+        let at = get.at.as_deref().unwrap();
+        let seen = [&*get.requester.name, &get.user, &get.agent, &get.verb, &at.resource.resource, &at.name];
+        assert_eq!(
+            seen,
+            [
+                "controller-manager",
+                "system:kube-controller-manager",
+                "kube-controller-manager",
+                "get",
+                "deployments",
+                "web"
+            ]
+        );
+        assert!(!get.is_consistent && get.is_read());
+        assert!(asked("/api/v1/pods?watch=true").is_watch());
+        assert!(asked("/api/v1/pods?limit=500").is_consistent);
+        assert!(!asked("/api/v1/pods?continue=x").is_consistent);
+        let version = asked("/version");
+        assert_eq!((version.verb.as_str(), version.at, version.is_consistent), ("get", None, true));
+    }
+
+    #[test]
+    fn a_selector_selects_by_each_of_its_fields() {
+        let get = asked("/api/v1/namespaces/shop/pods/web");
+        let all = Selector::default();
+        let text = |text: &str| Some(text.to_owned());
+        for (selector, selects) in [
+            (all.clone(), true),
+            (Selector { verb: text("get"), ..all.clone() }, true),
+            (Selector { verb: text("list"), ..all.clone() }, false),
+            (Selector { resource: text("pods"), namespace: text("shop"), name: text("web"), ..all.clone() }, true),
+            (Selector { resource: text("nodes"), ..all.clone() }, false),
+            (Selector { namespace: text("other"), ..all.clone() }, false),
+            (Selector { name: text("other"), ..all.clone() }, false),
+            (Selector { from: Senders::Components, ..all.clone() }, true),
+            (Selector { from: Senders::Named("controller-manager".into()), ..all.clone() }, true),
+            (Selector { from: Senders::Named("system:kube-controller-manager".into()), ..all.clone() }, true),
+            (Selector { from: Senders::Named("kube-controller-manager".into()), ..all.clone() }, true),
+            (Selector { from: Senders::Named("scheduler".into()), ..all.clone() }, false),
+            (Selector { from: Senders::Instance("controller-manager".into(), 0), ..all.clone() }, true),
+            (Selector { from: Senders::Instance("controller-manager".into(), 1), ..all }, false),
+        ] {
+            assert_eq!(selector.selects(&get), selects, "{selector:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn delays_add_up_and_what_holds_wins() {
+        let (watch, at) = (asked("/api/v1/pods?watch=true"), Instant::now());
+        let arrival = |revision| Arrival { at, revision };
+        let lags = [Effect::Lag(MILLISECOND), Effect::Lag(MILLISECOND * 2)];
+        assert_eq!(rules(lags).delivery(&watch, arrival(None)), Delivery::At(at + MILLISECOND * 3));
+        for hold in [Effect::Cut, Effect::Hang, Effect::Stale(7)] {
+            let rules = rules([Effect::Lag(MILLISECOND), hold]);
+            assert!(rules.hold(&watch));
+            assert_eq!(rules.delivery(&watch, arrival(Some(8))), Delivery::NotYet);
+        }
+        assert_eq!(rules([Effect::Stale(7)]).delivery(&watch, arrival(Some(7))), Delivery::At(at));
+        assert_eq!(rules([Effect::Stale(7)]).delivery(&watch, arrival(None)), Delivery::NotYet);
+        let ends = [Effect::Close(at + MILLISECOND), Effect::Gone(at + MILLISECOND * 2)];
+        assert_eq!(rules(ends).ending(&watch, at), Some(WatchEnding::Closed));
+        assert_eq!(rules(ends).ending(&watch, at + MILLISECOND), Some(WatchEnding::Gone));
+        assert_eq!(rules(ends).ending(&watch, at + MILLISECOND * 2), None);
+        assert!(!rules(ends).hold(&watch));
+    }
+
+    #[test]
+    fn a_stale_requester_reads_the_past_and_writes_as_ever() {
+        let stale = rules([Effect::Stale(7), Effect::Stale(5)]);
+        let past = Passage { as_of: Some(AsOf(5)), ..Passage::default() };
+        assert_eq!(stale.passage(&asked("/api/v1/pods?resourceVersion=0")), past);
+        assert_eq!(stale.passage(&asked("/api/v1/pods?watch=true")), past);
+        let late = Passage { there: CONSISTENT_READ_WAIT * 2, ..Passage::default() };
+        assert_eq!(stale.passage(&asked("/api/v1/pods")), late);
+        assert_eq!(stale.passage(&asked("/version")), Passage::default());
+        let write = Asked { verb: "create".to_owned(), ..asked("/api/v1/pods") };
+        assert_eq!(stale.passage(&write), Passage::default());
+    }
+
+    #[test]
+    fn a_removed_rule_has_no_effect() {
+        let mut rules = rules([]);
+        let id = rules.add(Rule::from(Senders::All, Effect::Cut));
+        assert_eq!(rules.passage(&asked("/version")).loss, Some(Loss::NoRoute));
+        assert!(rules.remove(id) && !rules.remove(id));
+        assert_eq!(rules.passage(&asked("/version")), Passage::default());
+    }
+}

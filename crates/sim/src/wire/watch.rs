@@ -1,0 +1,67 @@
+use bytes::Bytes;
+use coracle_cluster::Body;
+use coracle_handover::{Events, Handed, Offer};
+use coracle_meta::WatchEvent;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http::Response;
+use http::header::CONTENT_TYPE;
+use http_body::Frame;
+use http_body_util::StreamBody;
+
+use super::held::Held;
+use super::line::Line;
+use super::noted;
+use super::upstream::{LineEvents, ObjectEvents};
+
+/// The answer of a watch behind the wire: its lines, and its events if they are offered.
+pub(super) fn over(line: &Line, answer: Response<Body>) -> Response<Body> {
+    let is_json = answer.headers().get(CONTENT_TYPE).is_some_and(|media_type| media_type.as_bytes().ends_with(b"json"));
+    answer.map(|mut body| {
+        let offer = body.take_offer();
+        let lines = lines(line.clone(), Held::new(line.clone(), LineEvents::of(body, is_json)));
+        match offer {
+            Some(Offer::Events(events)) => {
+                let held = HeldEvents { held: Held::new(line.clone(), ObjectEvents(events)), line: line.clone() };
+                lines.offering(Offer::Events(Box::new(held)))
+            }
+            Some(offer) => lines.offering(offer),
+            None => lines,
+        }
+    })
+}
+
+fn lines(line: Line, held: Held<LineEvents>) -> Body {
+    let frames = futures_util::stream::unfold((line, held), async |(line, mut held)| {
+        let event: Result<Bytes, _> = held.next().await?;
+        if let (Some(sent), Ok(event)) = (&line.state.sent, &event) {
+            sent.note_line(&line.watch, event);
+        }
+        Some((event.map(Frame::data), (line, held)))
+    });
+    Body::new(StreamBody::new(frames))
+}
+
+/// The events of a watch for a reader in this process.
+struct HeldEvents {
+    held: Held<ObjectEvents>,
+    line: Line,
+}
+
+impl Events for HeldEvents {
+    fn next(&mut self) -> BoxFuture<'_, Option<WatchEvent<Box<dyn Handed>>>> {
+        async {
+            let event = self.held.next().await?;
+            Some(noted::event(&self.line.state, &self.line.watch, event))
+        }
+        .boxed()
+    }
+
+    fn last(&mut self) {
+        self.held.last();
+    }
+
+    fn progress(&mut self) -> BoxFuture<'_, Option<String>> {
+        self.held.progress().boxed()
+    }
+}
