@@ -63,6 +63,7 @@ impl ServiceAccountFlags {
             audiences: self.api_audiences.clone(),
             signing_key,
             keys,
+            seed: None,
         };
         let lifetimes =
             TokenLifetimes { most: self.most_seconds()?, extend: self.service_account_extend_token_expiration };
