@@ -37,5 +37,7 @@ pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
 pub use settle::{NotSettled, Settle, Settled, settle};
 pub use until::{NotMet, until};
-pub use wire::{Asked, Effect, LastSent, Leg, Rule, RuleId, Selector, Senders, Wire};
+pub use wire::{
+    Asked, Effect, LastSent, Leg, Moment, Observer, Rule, RuleId, Selected, Selector, Senders, Strike, Turns, Wire,
+};
 pub use world::{Awaited, Broken, Held, InvariantVerdict, NotInTime, World};

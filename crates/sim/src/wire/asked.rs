@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use coracle_cluster::{Body, Requester, User, requested_resource};
@@ -18,6 +19,8 @@ pub struct Asked {
     pub verb: String,
     /// The resource and the object; `None` for other paths. A create has its name in the body.
     pub at: Option<Arc<ResourcePath>>,
+    /// Of a create, the name or the `generateName` in its body, if a rule has turns and the body is JSON.
+    pub created: String,
     /// Whether a read requires the newest state, because it has no resource version.
     pub is_consistent: bool,
 }
@@ -40,6 +43,15 @@ impl Asked {
             is_consistent: matches!(verb.as_str(), "get" | "list") && !parameters.any(has_version),
             verb,
             at,
+            created: String::new(),
+        }
+    }
+
+    /// The name of the object, as far as it is known.
+    pub fn name(&self) -> &str {
+        match self.at.as_deref() {
+            Some(at) if !at.name.is_empty() => &at.name,
+            _ => &self.created,
         }
     }
 
@@ -51,5 +63,22 @@ impl Asked {
     /// Whether it reads objects.
     pub fn is_read(&self) -> bool {
         self.at.is_some() && matches!(self.verb.as_str(), "get" | "list" | "watch")
+    }
+}
+
+/// The request in one line: `create pods/binding default/web-1 by scheduler`.
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.verb)?;
+        if let Some(at) = self.at.as_deref() {
+            let slash = |text: &str| if text.is_empty() { String::new() } else { format!("/{text}") };
+            write!(f, " {}{}", at.resource.resource, slash(&at.subresource))?;
+            let object = [at.namespace.as_str(), self.name()].into_iter().filter(|part| !part.is_empty());
+            let object = object.collect::<Vec<_>>().join("/");
+            if !object.is_empty() {
+                write!(f, " {object}")?;
+            }
+        }
+        write!(f, " by {}", self.requester.name)
     }
 }

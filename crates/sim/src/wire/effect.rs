@@ -24,6 +24,10 @@ pub enum Effect {
     Close(Instant),
     /// The watches that were opened before this instant end with the error 410 Expired.
     Gone(Instant),
+    /// Requests do not reach the API server, and are answered with a failure of this status code.
+    Refuse(u16),
+    /// Nothing. The observer of the wire is informed of the requests.
+    Observe,
     /// Reads are answered as of this revision, and watches deliver nothing that is newer. A read of the newest state
     /// gets it after three seconds, and a read of a newer revision is refused after as long.
     Stale(i64),

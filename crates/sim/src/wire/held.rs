@@ -55,9 +55,15 @@ impl<U: Upstream> Held<U> {
                 return self.end(ending);
             }
             self.take_arrivals();
-            if let Some((arrival, _)) = self.queue.front() {
-                match self.line.delivery(*arrival) {
-                    Delivery::At(due) if due <= Instant::now() => return self.queue.pop_front().map(|(_, item)| item),
+            if let Some(arrival) = self.queue.front().map(|(arrival, _)| *arrival) {
+                let delivery = self.line.delivery(arrival);
+                if let Delivery::At(due) = delivery
+                    && due <= Instant::now()
+                {
+                    return self.queue.pop_front().map(|(_, item)| item);
+                }
+                self.line.report_held(arrival);
+                match delivery {
                     Delivery::At(due) => drop(select(pin!(sleep_until(due)), changed).await),
                     Delivery::NotYet => changed.await,
                 }
@@ -163,6 +169,9 @@ impl<U: Upstream> Held<U> {
     fn end(&mut self, ending: WatchEnding) -> Option<U::Item> {
         self.queue.clear();
         let has_ended = matches!(std::mem::replace(&mut self.source, Source::Ended), Source::Ended);
+        if !has_ended {
+            self.line.report_ended();
+        }
         match ending {
             WatchEnding::Gone if !has_ended => Some(U::error(Status::expired("too old resource version"))),
             WatchEnding::Gone | WatchEnding::Closed => None,

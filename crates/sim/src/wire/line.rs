@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::asked::Asked;
 use super::rules::{Arrival, Delivery, WatchEnding};
 use super::state::WireState;
+use super::strike::Moment;
 
 /// One open watch on the wire.
 #[derive(Clone)]
@@ -36,6 +37,20 @@ impl Line {
     /// How the watch ends; `None` if it does not.
     pub(super) fn ending(&self) -> Option<WatchEnding> {
         self.state.rules().ending(&self.watch, self.opened)
+    }
+
+    /// Informs the observer that an event waits.
+    pub(super) fn report_held(&self, arrival: Arrival) {
+        let rules = self.state.rules();
+        if rules.is_counting() {
+            self.state.report(&rules.holding(&self.watch, arrival), Moment::Held, &self.watch, None);
+        }
+    }
+
+    /// Informs the observer that the watch ends.
+    pub(super) fn report_ended(&self) {
+        let rules = self.state.rules().ending_it(&self.watch, self.opened);
+        self.state.report(&rules, Moment::Ended, &self.watch, None);
     }
 
     /// Waits until something that arrived is delivered; false if the watch ends before. Never resolves after the reader

@@ -4,7 +4,7 @@
 //! component, node, user, other process
 //!    |  request                                             rules: Vec<Rule { selector, effect }>
 //!    v                                                             |
-//!  Asked (who, verb, resource, name, version) --------> rules.passage(asked) -> Passage { there, back, loss, as_of }
+//!  Asked (who, verb, resource, name, version) --------> rules.passage(asked) -> Passage { there, back, loss, .. }
 //!    |                                                                 (pure)
 //!    v
 //!  wait `there` --> InFlight(transport.send) --> wait `back` --> answer
@@ -27,6 +27,8 @@
 //! | add an effect on watches | [`Effect`], `Rules::delivery`, `Held` |
 //! | select requests in another way | [`Selector`], [`Asked`] |
 //! | know what a component knows of an object | [`Wire::keeping_sent`], `noted` |
+//! | select requests by their number | [`Turns`], `Rules::count` |
+//! | know when a rule strikes | [`Wire::observe`], [`Strike`] |
 //!
 //! Rules about the wire:
 //! - An offer of decoded objects is wrapped and passed on. An idle cluster stays idle.
@@ -34,10 +36,11 @@
 //! - A request that was sent lands, although its sender was killed or gave up. A killed instance sends and receives
 //!   nothing more: its futures never resolve.
 //! - A rule that is removed frees what it holds at once.
+//! - A rule with [`Turns`] counts the requests that it selects, when they are sent. Other rules count nothing.
 //! - A stale component is a revision, not a second server: its reads carry `AsOf`, and its watches hold what is newer.
 //!
-//! Not here: which faults there are, when they begin and end, and their names in files; the meaning of `AsOf`
-//! (`registry`).
+//! Not here: which faults there are, when they begin and end, and their names in files (`faults`); the meaning of
+//! `AsOf` (`registry`).
 
 mod asked;
 mod carry;
@@ -47,10 +50,12 @@ mod in_flight;
 mod line;
 mod noted;
 mod pump;
+mod refusal;
 mod rule;
 mod rules;
 mod sent;
 mod state;
+mod strike;
 mod upstream;
 mod watch;
 #[expect(clippy::module_inception, reason = "the noun of this folder")]
@@ -58,6 +63,8 @@ mod wire;
 
 pub use asked::Asked;
 pub use effect::{Effect, Leg};
-pub use rule::{Rule, RuleId, Selector, Senders};
+pub use rule::{Rule, RuleId, Selector, Senders, Turns};
+pub use rules::Selected;
 pub use sent::LastSent;
+pub use strike::{Moment, Observer, Strike};
 pub use wire::Wire;

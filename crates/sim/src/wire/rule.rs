@@ -1,4 +1,5 @@
 use coracle_cluster::RequesterKind;
+use coracle_meta::ResourcePath;
 
 use super::asked::Asked;
 use super::effect::Effect;
@@ -25,10 +26,36 @@ pub struct Selector {
     pub verb: Option<String>,
     /// The plural of the resource.
     pub resource: Option<String>,
+    /// The subresource; empty selects the requests without one.
+    pub subresource: Option<String>,
     /// The namespace.
     pub namespace: Option<String>,
-    /// The name of the object in the path.
+    /// The name of the object, or with a `*` at the end, what the name begins with.
     pub name: Option<String>,
+    /// Which of the requests that the other fields select. If it is present, the wire counts them, and informs its
+    /// observer of each.
+    pub turns: Option<Turns>,
+}
+
+/// A range of requests, in the order in which they are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// The first, counted from 1 since the rule was added.
+    pub first: u64,
+    /// How many; `None` for all that follow.
+    pub count: Option<u64>,
+}
+
+impl Turns {
+    /// All requests.
+    pub const ALL: Self = Self { first: 1, count: None };
+
+    /// Whether a request is in the range, if this many were selected up to it. The range of all includes watches that
+    /// were opened before the rule was added.
+    pub(super) fn includes(self, selected: u64) -> bool {
+        let begins = self.first <= 1 || selected >= self.first;
+        begins && self.count.is_none_or(|count| selected > 0 && selected < self.first.saturating_add(count))
+    }
 }
 
 /// Selects who sends requests.
@@ -66,16 +93,37 @@ impl Senders {
 }
 
 impl Selector {
-    /// Whether it selects a request.
+    /// Whether it selects a request. This does not read `turns`.
     pub fn selects(&self, asked: &Asked) -> bool {
-        let is_path = |wanted: &Option<String>, part: fn(&coracle_meta::ResourcePath) -> &str| match wanted {
-            None => true,
-            Some(wanted) => asked.at.as_deref().is_some_and(|at| part(at) == wanted),
+        self.differences(asked).all(|differs| !differs)
+    }
+
+    /// How many of the fields do not match a request.
+    pub(super) fn distance(&self, asked: &Asked) -> usize {
+        self.differences(asked).filter(|differs| *differs).count()
+    }
+
+    fn differences(&self, asked: &Asked) -> impl Iterator<Item = bool> {
+        let differs = |wanted: &Option<String>, part: fn(&ResourcePath) -> &str| match wanted {
+            None => false,
+            Some(wanted) => asked.at.as_deref().is_none_or(|at| part(at) != wanted),
         };
-        self.from.select(asked)
-            && self.verb.as_ref().is_none_or(|verb| *verb == asked.verb)
-            && is_path(&self.resource, |at| &at.resource.resource)
-            && is_path(&self.namespace, |at| &at.namespace)
-            && is_path(&self.name, |at| &at.name)
+        let resource =
+            differs(&self.resource, |at| &at.resource.resource) || differs(&self.subresource, |at| &at.subresource);
+        [
+            !self.from.select(asked),
+            self.verb.as_ref().is_some_and(|verb| *verb != asked.verb),
+            resource,
+            differs(&self.namespace, |at| &at.namespace),
+            self.name.as_ref().is_some_and(|wanted| !is_named(asked.name(), wanted)),
+        ]
+        .into_iter()
+    }
+}
+
+fn is_named(name: &str, wanted: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == wanted,
     }
 }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_cluster::AsOf;
@@ -16,6 +18,19 @@ const CONSISTENT_READ_WAIT: Duration = Duration::from_secs(3);
 pub(super) struct Rules {
     all: Vec<(RuleId, Rule)>,
     next: u64,
+    /// Of the rules with turns.
+    counts: BTreeMap<RuleId, Selected>,
+}
+
+/// The requests that a rule with turns has met.
+#[derive(Clone, Debug, Default)]
+pub struct Selected {
+    /// How many its selector has selected.
+    pub selected: u64,
+    /// How many matched all of its fields but one.
+    pub near: u64,
+    /// The last of these.
+    pub nearest: Option<Arc<Asked>>,
 }
 
 /// What happens to a request.
@@ -27,6 +42,8 @@ pub(super) struct Passage {
     pub(super) back: Duration,
     /// Why it fails.
     pub(super) loss: Option<Loss>,
+    /// The status code of the failure that is its answer.
+    pub(super) refusal: Option<u16>,
     /// The revision at which a read is answered.
     pub(super) as_of: Option<AsOf>,
 }
@@ -67,6 +84,9 @@ impl Rules {
     pub(super) fn add(&mut self, rule: Rule) -> RuleId {
         self.next += 1;
         let id = RuleId(self.next);
+        if rule.selector.turns.is_some() {
+            self.counts.insert(id, Selected::default());
+        }
         self.all.push((id, rule));
         id
     }
@@ -75,11 +95,75 @@ impl Rules {
     pub(super) fn remove(&mut self, id: RuleId) -> bool {
         let before = self.all.len();
         self.all.retain(|(known, _)| *known != id);
+        self.counts.remove(&id);
         self.all.len() < before
     }
 
+    /// The rules, after one more request was sent.
+    pub(super) fn count(&mut self, asked: &Arc<Asked>) {
+        for (id, rule) in &self.all {
+            let Some(count) = self.counts.get_mut(id) else { continue };
+            match rule.selector.distance(asked) {
+                0 => count.selected += 1,
+                1 => {
+                    count.near += 1;
+                    count.nearest = Some(Arc::clone(asked));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether there are rules with turns.
+    pub(super) fn is_counting(&self) -> bool {
+        !self.counts.is_empty()
+    }
+
+    /// The requests that a rule with turns has met; `None` for other rules.
+    pub(super) fn selected(&self, id: RuleId) -> Option<&Selected> {
+        self.counts.get(&id)
+    }
+
     fn effects<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = Effect> + 'a {
-        self.all.iter().filter(|(_, rule)| rule.selector.selects(asked)).map(|(_, rule)| rule.effect)
+        self.ruling(asked).map(|(_, effect)| effect)
+    }
+
+    fn ruling<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (RuleId, Effect)> + 'a {
+        let applies = |id: &RuleId, rule: &Rule| {
+            let selected = self.counts.get(id).map_or(0, |count| count.selected);
+            rule.selector.turns.is_none_or(|turns| turns.includes(selected)) && rule.selector.selects(asked)
+        };
+        self.all.iter().filter(move |(id, rule)| applies(id, rule)).map(|(id, rule)| (*id, rule.effect))
+    }
+
+    /// The rules with turns that strike a request which was counted last.
+    pub(super) fn striking(&self, asked: &Asked) -> Vec<RuleId> {
+        let strikes = |effect| match effect {
+            Effect::Slow { .. } | Effect::Cut | Effect::Lose(_) | Effect::Refuse(_) | Effect::Observe => true,
+            Effect::Stale(_) => asked.is_read(),
+            Effect::Lag(_) | Effect::Hang | Effect::Close(_) | Effect::Gone(_) => false,
+        };
+        self.counted(asked).filter(|(_, effect)| strikes(*effect)).map(|(id, _)| id).collect()
+    }
+
+    /// The rules with turns that hold an event of a watch.
+    pub(super) fn holding(&self, watch: &Asked, arrival: Arrival) -> Vec<RuleId> {
+        let holds = |effect| match effect {
+            Effect::Lag(_) | Effect::Cut | Effect::Hang => true,
+            Effect::Stale(stale) => arrival.revision.is_none_or(|revision| revision > stale),
+            _ => false,
+        };
+        self.counted(watch).filter(|(_, effect)| holds(*effect)).map(|(id, _)| id).collect()
+    }
+
+    /// The rules with turns that end a watch which was opened at this instant.
+    pub(super) fn ending_it(&self, watch: &Asked, opened: Instant) -> Vec<RuleId> {
+        let ends = |effect| matches!(effect, Effect::Close(before) | Effect::Gone(before) if opened < before);
+        self.counted(watch).filter(|(_, effect)| ends(*effect)).map(|(id, _)| id).collect()
+    }
+
+    fn counted<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (RuleId, Effect)> + 'a {
+        self.ruling(asked).filter(|(id, _)| self.counts.contains_key(id))
     }
 
     /// What happens to a request.
@@ -93,13 +177,14 @@ impl Rules {
                 }
                 Effect::Cut => passage.loss = Some(Loss::NoRoute),
                 Effect::Lose(leg) => passage.loss = passage.loss.or(Some(Loss::Message(leg))),
+                Effect::Refuse(code) => passage.refusal = passage.refusal.or(Some(code)),
                 Effect::Stale(_) if !asked.is_read() => {}
                 Effect::Stale(_) if asked.is_consistent => passage.there += CONSISTENT_READ_WAIT,
                 Effect::Stale(revision) => {
                     let oldest = passage.as_of.map_or(revision, |AsOf(other)| other.min(revision));
                     passage.as_of = Some(AsOf(oldest));
                 }
-                Effect::Lag(_) | Effect::Hang | Effect::Close(_) | Effect::Gone(_) => {}
+                Effect::Lag(_) | Effect::Hang | Effect::Close(_) | Effect::Gone(_) | Effect::Observe => {}
             }
         }
         passage
@@ -121,7 +206,13 @@ impl Rules {
                 Effect::Stale(stale) if arrival.revision.is_none_or(|revision| revision > stale) => {
                     return Delivery::NotYet;
                 }
-                Effect::Stale(_) | Effect::Slow { .. } | Effect::Lose(_) | Effect::Close(_) | Effect::Gone(_) => {}
+                Effect::Stale(_)
+                | Effect::Slow { .. }
+                | Effect::Lose(_)
+                | Effect::Refuse(_)
+                | Effect::Observe
+                | Effect::Close(_)
+                | Effect::Gone(_) => {}
             }
         }
         Delivery::At(due)
@@ -142,7 +233,7 @@ mod tests {
     use coracle_cluster::{Body, Instance, Requester, User};
     use http::Request;
 
-    use super::super::rule::{Selector, Senders};
+    use super::super::rule::{Selector, Senders, Turns};
     use super::*;
 
     const MILLISECOND: Duration = Duration::from_millis(1);
@@ -253,5 +344,79 @@ mod tests {
         assert_eq!(rules.passage(&asked("/version")).loss, Some(Loss::NoRoute));
         assert!(rules.remove(id) && !rules.remove(id));
         assert_eq!(rules.passage(&asked("/version")), Passage::default());
+    }
+
+    fn counted(rules: &mut Rules, uri: &str) -> (Passage, Vec<RuleId>) {
+        let asked = Arc::new(asked(uri));
+        rules.count(&asked);
+        (rules.passage(&asked), rules.striking(&asked))
+    }
+
+    #[test]
+    fn turns_choose_requests_by_their_number() {
+        let pods = |turns| Selector { resource: Some("pods".to_owned()), turns: Some(turns), ..Selector::default() };
+        for (turns, struck) in [
+            (Turns::ALL, [true, true, true, true]),
+            (Turns { first: 2, count: Some(2) }, [false, true, true, false]),
+            (Turns { first: 3, count: None }, [false, false, true, true]),
+            (Turns { first: 1, count: Some(1) }, [true, false, false, false]),
+        ] {
+            let mut rules = rules([]);
+            let id = rules.add(Rule { selector: pods(turns), effect: Effect::Refuse(503) });
+            for strikes in struck {
+                // Requests that are not selected do not count.
+                assert_eq!(counted(&mut rules, "/api/v1/nodes"), (Passage::default(), Vec::new()));
+                let wanted = Passage { refusal: strikes.then_some(503), ..Passage::default() };
+                let striking = if strikes { vec![id] } else { Vec::new() };
+                assert_eq!(counted(&mut rules, "/api/v1/pods"), (wanted, striking), "{turns:?}");
+            }
+            assert_eq!(rules.selected(id).unwrap().selected, 4);
+        }
+    }
+
+    #[test]
+    fn a_rule_with_turns_knows_the_requests_that_it_nearly_selected() {
+        let mut rules = rules([]);
+        let selector = Selector {
+            verb: Some("get".to_owned()),
+            resource: Some("pods".to_owned()),
+            name: Some("web-*".to_owned()),
+            turns: Some(Turns::ALL),
+            ..Selector::default()
+        };
+        let id = rules.add(Rule { selector, effect: Effect::Observe });
+        for uri in ["/api/v1/namespaces/a/pods/db-1", "/api/v1/namespaces/a/secrets/db-1", "/version"] {
+            counted(&mut rules, uri);
+        }
+        let met = rules.selected(id).unwrap();
+        assert_eq!((met.selected, met.near), (0, 1));
+        assert_eq!(met.nearest.as_ref().unwrap().to_string(), "get pods a/db-1 by controller-manager");
+        counted(&mut rules, "/api/v1/namespaces/a/pods/web-1");
+        assert_eq!(rules.selected(id).unwrap().selected, 1);
+        assert!(rules.remove(id) && rules.selected(id).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rule_with_turns_strikes_what_it_holds_and_ends() {
+        let (watch, at) = (asked("/api/v1/pods?watch=true"), Instant::now());
+        let arrival = Arrival { at, revision: Some(8) };
+        let all = |effect| Rule { selector: Selector { turns: Some(Turns::ALL), ..Selector::default() }, effect };
+        for (effect, holds) in [
+            (Effect::Lag(MILLISECOND), true),
+            (Effect::Hang, true),
+            (Effect::Cut, true),
+            (Effect::Stale(7), true),
+            (Effect::Stale(8), false),
+            (Effect::Observe, false),
+        ] {
+            let mut rules = rules([Effect::Lag(MILLISECOND)]);
+            let id = rules.add(all(effect));
+            assert_eq!(rules.holding(&watch, arrival), if holds { vec![id] } else { Vec::new() }, "{effect:?}");
+            assert_eq!(rules.ending_it(&watch, at), Vec::new());
+        }
+        let mut rules = rules([]);
+        let id = rules.add(all(Effect::Gone(at + MILLISECOND)));
+        assert_eq!(rules.ending_it(&watch, at), [id]);
+        assert_eq!(rules.ending_it(&watch, at + MILLISECOND), Vec::new());
     }
 }

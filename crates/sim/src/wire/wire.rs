@@ -8,8 +8,10 @@ use tower::service_fn;
 
 use super::carry::carry;
 use super::rule::{Rule, RuleId};
+use super::rules::Selected;
 use super::sent::LastSent;
 use super::state::WireState;
+use super::strike::Strike;
 
 /// The wire between the API server and all that send requests to it. Clones are the same wire.
 ///
@@ -68,6 +70,17 @@ impl Wire {
     /// Removes a rule; false if it was removed before. Events that only this rule held are delivered at once.
     pub fn remove(&self, id: RuleId) -> bool {
         self.state.change(|rules| rules.remove(id))
+    }
+
+    /// The requests that a rule with [turns](super::Turns) has met since it was added; `None` for other rules, and after
+    /// the rule was removed.
+    pub fn selected(&self, id: RuleId) -> Option<Selected> {
+        self.state.rules().selected(id).cloned()
+    }
+
+    /// Informs `observer`, in place of the one before, of each strike of a rule with [turns](super::Turns).
+    pub fn observe(&self, observer: impl Fn(&Strike<'_>) + Send + Sync + 'static) {
+        self.state.observe(Arc::new(observer));
     }
 
     /// The layer for [`transport_layer_for_all`](coracle_cluster::Builder::transport_layer_for_all).
