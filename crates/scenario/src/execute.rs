@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::change::Change;
 use crate::disturbance::{Disturbance, Strike};
+use crate::faults::{Faults, has_faults};
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
@@ -96,7 +97,8 @@ pub(crate) fn execute_until<T>(
         if let Some(disturbance) = options.disturbance {
             disturbance.announce(&recorder);
         }
-        let cluster = start(scenario, mode, ambient, options.disturbance, recorder, None).await?;
+        let wire = wire(scenario, options, mode);
+        let cluster = start(scenario, wire.as_ref(), ambient, options.disturbance, recorder, None).await?;
         let plural_of = Arc::new(cluster.plurals());
         let world = World::new(cluster.store(), &scenario.spec.namespace, plural_of, invariants(scenario));
         let world = world.recorded(cluster.recorder().clone());
@@ -113,7 +115,9 @@ pub(crate) fn execute_until<T>(
             let disturbance = options.disturbance.map(|disturbance| (disturbance, &struck));
             let (rest, change, strict) = (options.rest, options.change.as_ref(), options.strict);
             let ending = Ending { header, mode, seed, rest, change, disturbance, strict };
-            let run = ScenarioRun::new(scenario, path, &cluster, world.clone()).finish(ending, wall);
+            let wire = wire.unwrap_or_default();
+            let faults = Faults::of(scenario, path, &wire, cluster.recorder(), &world);
+            let run = ScenarioRun::new(scenario, path, &cluster, world.clone(), faults).finish(ending, wall);
             match select(pin!(run), pin!(disturbed)).await {
                 Either::Left((report, _)) => Ok::<_, Error>(report),
                 Either::Right((never, _)) => never,
@@ -145,18 +149,26 @@ pub(crate) fn follow(world: &World) -> JoinHandle<()> {
     })
 }
 
+/// The wire of a run; `None` in real time without faults, where requests have no latency but their own.
+pub(crate) fn wire(scenario: &Scenario, options: &Options, mode: Mode) -> Option<Wire> {
+    if mode == Mode::Real {
+        return has_faults(scenario, options.change.as_ref()).then(Wire::default);
+    }
+    let latency = &scenario.spec.cluster.latency;
+    let latency = Latency { request: latency.request, watch: latency.watch };
+    let disturbances = options.disturbance.into_iter().filter_map(Disturbance::rule);
+    Some(Wire::with(latency.rules(Senders::Components).chain(disturbances)))
+}
+
 pub(crate) async fn start(
     scenario: &Scenario,
-    mode: Mode,
+    wire: Option<&Wire>,
     ambient: Ambient,
     disturbance: Option<Disturbance>,
     recorder: Recorder,
     kept: Option<KeptStore>,
 ) -> Result<Cluster, Error> {
     let spec = &scenario.spec.cluster;
-    let latency = Latency { request: spec.latency.request, watch: spec.latency.watch };
-    let disturbances = disturbance.into_iter().filter_map(Disturbance::rule);
-    let wire = Wire::with(latency.rules(Senders::Components).chain(disturbances));
     let controllers = controllers::Config {
         leader_election: disturbance.and_then(Disturbance::election),
         ..controllers::Config::default()
@@ -171,9 +183,9 @@ pub(crate) async fn start(
         Some(kept) => builder.kept_store(kept),
         None => builder,
     };
-    let builder = match mode {
-        Mode::Real => builder,
-        Mode::Scaled(_) | Mode::Virtual => builder.transport_layer_for_all(wire.layer()),
+    let builder = match wire {
+        None => builder,
+        Some(wire) => builder.transport_layer_for_all(wire.layer()),
     };
     builder.ambient(ambient).start().await
 }

@@ -1,5 +1,6 @@
 mod cluster;
 mod duration;
+mod fault;
 mod maintenance;
 mod positive;
 mod writing;
@@ -13,13 +14,15 @@ use serde_saphyr::Spanned;
 
 pub use self::cluster::{ClusterSpec, Joins, Latency, NodeShape, Nodes};
 use self::duration::{duration, optional_duration};
+pub use self::fault::{Fault, FaultMoment, Heal};
 pub use self::maintenance::{Drain, Evict, OnNode, Rollout, RolloutAction, Taint};
 use self::positive::{optional_positive, positive};
 pub use self::writing::{Apply, Get, Update};
 
 /// A scenario file: a cluster, steps that change it, and conditions that have to hold.
 ///
-/// Operations have chainsaw's names and fields, with some additions: always, never, requests, stop, start.
+/// Operations have chainsaw's names and fields, with some additions: always, never, faults, requests, stop, start,
+/// fault, heal.
 ///
 /// ```
 /// use coracle::journal::Recorder;
@@ -98,6 +101,9 @@ pub struct Spec {
     /// Conditions that must not hold at any revision.
     #[serde(default)]
     pub never: Vec<Spanned<Invariant>>,
+    /// Faults between the API server and those that use it.
+    #[serde(default)]
+    pub faults: Vec<Spanned<Fault>>,
     /// Which components may have sent which requests, counted after the last step.
     #[serde(default)]
     pub requests: Vec<RequestCount>,
@@ -172,8 +178,10 @@ pub enum Operation {
     Kill(OnNode),
     /// Partitions a node from the API: it continues with what it saw last.
     Partition(OnNode),
-    /// Heals the partition of a node.
-    Heal(OnNode),
+    /// Causes a fault.
+    Fault(Fault),
+    /// Heals the partition of a node, or ends a fault.
+    Heal(Heal),
 }
 
 impl Operation {
@@ -201,6 +209,7 @@ impl Operation {
             Self::Start(_) => "start",
             Self::Kill(_) => "kill",
             Self::Partition(_) => "partition",
+            Self::Fault(_) => "fault",
             Self::Heal(_) => "heal",
         }
     }

@@ -6,7 +6,8 @@ use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{InvariantQuestion, World};
 
 use crate::change::Change;
-use crate::execute::{Options, ambient, clock_of, follow, header, start, until_ready, wall_clock};
+use crate::execute::{Options, ambient, clock_of, follow, header, start, until_ready, wall_clock, wire};
+use crate::faults::Faults;
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
@@ -73,7 +74,9 @@ pub(crate) fn execute_from(
         let recorder = make_recorder(&header);
         // The random numbers must not repeat: there are objects with those names and uids.
         let ambient = world_of.split("fork");
-        let cluster = start(scenario, mode, ambient, None, recorder, Some(moment.store)).await?;
+        let changed = Options { disturbance: None, change: Some(change.clone()), ..options.clone() };
+        let wire = wire(scenario, &changed, mode);
+        let cluster = start(scenario, wire.as_ref(), ambient, None, recorder, Some(moment.store)).await?;
         let named = scenario.bindings();
         let invariants =
             invariants(scenario).into_iter().filter(|invariant| !uses(&invariant.question, &named)).collect();
@@ -85,7 +88,10 @@ pub(crate) fn execute_from(
             join_again(&cluster, &world, scenario);
             let (rest, strict) = (moment.rest, options.strict);
             let ending = Ending { header, mode, seed, rest, change: Some(change), disturbance: None, strict };
-            Ok::<_, Error>(ScenarioRun::new(scenario, &change.path, &cluster, world.clone()).alone(ending, wall).await)
+            let wire = wire.unwrap_or_default();
+            let faults = Faults::of(scenario, &change.path, &wire, cluster.recorder(), &world);
+            let run = ScenarioRun::new(scenario, &change.path, &cluster, world.clone(), faults);
+            Ok::<_, Error>(run.alone(ending, wall).await)
         };
         let report = cluster.unless_ended(run).await??;
         follower.abort();

@@ -13,6 +13,7 @@ mod change;
 mod disturbance;
 mod end_state;
 mod execute;
+mod faults;
 /// The format of scenario files.
 pub mod file;
 mod fork;
@@ -38,6 +39,7 @@ mod vacuous;
 mod vocabulary;
 mod wait;
 mod word;
+mod written_fault;
 
 pub use change::{Change, ChangeOutcome};
 pub use disturbance::{Disturbance, NotADisturbance};

@@ -44,7 +44,10 @@ impl Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self::new(error.to_string())
+        match &error {
+            Error::Transport { source, .. } => Self::new(format!("{error}: {source}")),
+            _ => Self::new(error.to_string()),
+        }
     }
 }
 

@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(
             problem("  steps:\n  - name: a\n    try:\n    - slep: {duration: 1s}\n"),
             "x.yaml:8:7: unknown variant `slep`, expected one of create, apply, get, update, patch, scale, delete, wait, assert, \
-             error, cordon, uncordon, taint, evict, drain, rollout, sleep, stop, start, kill, partition, heal; did you mean `sleep`?"
+             error, cordon, uncordon, taint, evict, drain, rollout, sleep, stop, start, kill, partition, fault, heal; did you mean `sleep`?"
         );
         assert_eq!(
             problem("  cluster: {noodes: 2}\n  steps: []\n"),

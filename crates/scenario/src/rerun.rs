@@ -75,6 +75,9 @@ pub enum NotChanged {
     /// In real or scaled time the controllers of the new cluster are not disturbed.
     #[error("in real or scaled time a new cluster continues, and nothing disturbs it; leave the disturbance out")]
     Disturbed,
+    /// In real or scaled time the new cluster does not have the faults of the scenario.
+    #[error("in real or scaled time a new cluster continues, without the faults of the scenario; leave them out")]
+    Faulty,
     /// In real or scaled time: the store has compacted the revision of the event.
     #[error("the store has forgotten what was at event #{}; the first event of which it has not is #{}", .at.0, .first.0)]
     Compacted {
@@ -133,6 +136,9 @@ pub fn rerun(
     if options.settle(scenario).0 != Mode::Virtual {
         if options.disturbance.is_some() {
             return Err(NotChanged::Disturbed);
+        }
+        if !scenario.spec.faults.is_empty() {
+            return Err(NotChanged::Faulty);
         }
         return match against {
             None => on_fork(scenario, path, &without, change, make_recorder),

@@ -26,6 +26,7 @@ use crate::broken_controller::BrokenControllers;
 use crate::change::{Change, ChangeOutcome};
 use crate::disturbance::{Disturbance, Strike};
 use crate::end_state::EndState;
+use crate::faults::Faults;
 use crate::file::{self, Assert, Operation, Scenario, Step};
 use crate::log::Log;
 use crate::mode::Mode;
@@ -49,6 +50,7 @@ pub(crate) struct ScenarioRun<'a> {
     /// The objects that steps gave names to, as they were then.
     bound: Arc<Mutex<BTreeMap<String, Arc<coracle_meta::Object>>>>,
     broken_controllers: BrokenControllers,
+    faults: Faults,
     /// Drains that run in the background.
     drains: JoinSet<Result<(), Refusal>>,
     recorder: Recorder,
@@ -85,7 +87,7 @@ struct Ended {
 }
 
 impl<'a> ScenarioRun<'a> {
-    pub(crate) fn new(scenario: &'a Scenario, path: &Path, cluster: &'a Cluster, world: World) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, path: &Path, cluster: &'a Cluster, world: World, faults: Faults) -> Self {
         let objects = Arc::new(Objects::new(cluster, &scenario.spec.namespace, None));
         Self {
             scenario,
@@ -95,6 +97,7 @@ impl<'a> ScenarioRun<'a> {
             objects,
             bound: Arc::default(),
             broken_controllers: BrokenControllers::new(cluster, &scenario.spec.namespace),
+            faults,
             drains: JoinSet::new(),
             world,
             recorder: cluster.recorder().clone(),
@@ -121,6 +124,7 @@ impl<'a> ScenarioRun<'a> {
         if let Some((disturbance, strike)) = disturbance {
             self.judge_disturbance(disturbance, strike.get(), &mut outcome);
         }
+        self.judge_faults(&mut outcome);
         self.report(header, mode, seed, Ended { outcome, cluster_time, fate }, wall())
     }
 
@@ -151,6 +155,7 @@ impl<'a> ScenarioRun<'a> {
         self.see_all(&mut outcome).await;
         self.judge_throughout(&mut outcome);
         self.judge_vacuous(&mut outcome);
+        self.judge_faults(&mut outcome);
         self.report(header, mode, seed, Ended { outcome, cluster_time, fate: Some(fate) }, wall())
     }
 
@@ -186,7 +191,8 @@ impl<'a> ScenarioRun<'a> {
     /// Takes all steps and, as soon as its event is recorded, the inserted step. The inserted step is polled here, and
     /// not in a task of its own, so that it does not change the order of tasks before that event.
     async fn changed(&mut self, change: &Change, rest: Duration) -> (Outcome, Duration, Option<ChangeOutcome>) {
-        let mut inserted = ScenarioRun::new(self.scenario, &change.path, self.cluster, self.world.clone());
+        let faults = self.faults.clone();
+        let mut inserted = ScenarioRun::new(self.scenario, &change.path, self.cluster, self.world.clone(), faults);
         (inserted.bound, inserted.broken_controllers) = (Arc::clone(&self.bound), self.broken_controllers.clone());
         inserted.strict = self.strict;
         let (recorder, started, has_begun) = (self.recorder.clone(), self.started, Cell::new(false));
@@ -232,6 +238,7 @@ impl<'a> ScenarioRun<'a> {
     }
 
     async fn all_steps(&mut self) -> Outcome {
+        self.faults.begin_run();
         for step in &self.scenario.spec.steps {
             if let Err(stopped) = self.step(step).await {
                 return stopped;
@@ -245,6 +252,7 @@ impl<'a> ScenarioRun<'a> {
         let entry =
             self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
         self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
+        self.faults.begin_step(&step.name, entry);
         self.objects = self.speaking_as(step.user.as_deref());
         if let Err(stop) = self.begin(step).await {
             return Err(self.stopped(&step.name, "step", stop).await);

@@ -7,11 +7,13 @@
 //! component, user --request--> Wire (rules: delay, lose, hold) --> API server
 //! run_in(mode) --> the clock of a runtime       until, settle --> waits on the cluster's clock
 //! ```
-//! Start at [`World`]; for faults of requests and watches at [`Wire`].
+//! Start at [`World`]; for faults of requests and watches at [`faults`], and below them at [`Wire`].
 //! Not here: the format of scenario files (`scenario`), the cluster itself (`cluster`).
 
 mod awaited;
 mod cluster_state;
+/// Faults of requests and watches, as data.
+pub mod faults;
 mod follow;
 mod heartbeat;
 mod invariant;

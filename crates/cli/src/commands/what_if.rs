@@ -114,9 +114,11 @@ fn refused(why: NotChanged) -> Result<u8> {
         | NotChanged::TooEarly { .. }
         | NotChanged::TooLate { .. }
         | NotChanged::Compacted { .. } => exit::NOTHING_MATCHED,
-        NotChanged::OtherRun { .. } | NotChanged::NoStore | NotChanged::Disturbed | NotChanged::Forgotten { .. } => {
-            exit::USAGE
-        }
+        NotChanged::OtherRun { .. }
+        | NotChanged::NoStore
+        | NotChanged::Disturbed
+        | NotChanged::Faulty
+        | NotChanged::Forgotten { .. } => exit::USAGE,
         NotChanged::Drifted { .. } => exit::FAILED,
     };
     note!("coracle: {why}");

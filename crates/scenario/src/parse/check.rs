@@ -1,3 +1,4 @@
+mod faults;
 mod written;
 
 use std::collections::BTreeSet;
@@ -6,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
+use self::faults::FaultPlace;
 use self::written::NeedsName;
 use super::{Known, Problem, Vocabulary};
 use crate::broken_controller::BROKEN_CONTROLLERS;
@@ -42,6 +44,7 @@ impl Checker<'_> {
         for invariant in spec.always.iter().chain(&spec.never) {
             self.invariant(invariant)?;
         }
+        spec.faults.iter().try_for_each(|fault| self.fault(&fault.value, FaultPlace::List))?;
         spec.requests.iter().try_for_each(|requests| self.requests(requests))?;
         for operation in spec.steps.iter().flat_map(|step| &step.operations) {
             self.operation(operation)?;
@@ -148,7 +151,9 @@ impl Checker<'_> {
             Operation::Cordon(on) | Operation::Uncordon(on) => self.node(on.node.referenced, &on.node.value),
             Operation::Drain(drain) => self.node(place, &drain.node),
             Operation::Sleep(_) => Ok(()),
-            Operation::Kill(on) | Operation::Partition(on) | Operation::Heal(on) => self.simulated(&on.node),
+            Operation::Kill(on) | Operation::Partition(on) => self.simulated(&on.node),
+            Operation::Fault(fault) => self.fault(fault, FaultPlace::Step),
+            Operation::Heal(heal) => self.heal(place, heal),
             Operation::Stop(part) | Operation::Start(part) => self.part(place, part),
         }
     }

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::file::{Operation, Scenario, Step};
+use crate::file::{Fault, Operation, Scenario, Step};
 use crate::object_file::{read_objects, take_apart};
 
 /// The `apiVersion` and the kind of objects.
@@ -23,6 +23,8 @@ pub(crate) struct Known {
     pub(crate) users: BTreeSet<String>,
     /// The names of steps.
     pub(crate) steps: Vec<String>,
+    /// The names of faults.
+    pub(crate) faults: BTreeSet<String>,
 }
 
 impl Known {
@@ -36,6 +38,7 @@ impl Known {
             node_objects: BTreeSet::new(),
             users: BTreeSet::new(),
             steps: Vec::new(),
+            faults: scenario.spec.faults.iter().filter_map(|fault| named(&fault.value)).collect(),
         };
         scenario.spec.steps.iter().for_each(|step| known.add(step, path));
         known
@@ -49,6 +52,9 @@ impl Known {
             if let Some((name, kind)) = bound(&operation.value) {
                 let other = self.bound.get(&name).is_some_and(|known| *known != kind);
                 self.bound.insert(name, kind.filter(|_| !other));
+            }
+            if let Operation::Fault(fault) = &operation.value {
+                self.faults.extend(named(fault));
             }
             created(&operation.value, path).iter().for_each(|object| self.create(object));
         }
@@ -68,6 +74,10 @@ impl Known {
             _ => {}
         }
     }
+}
+
+fn named(fault: &Fault) -> Option<String> {
+    fault.name.as_ref().map(|name| name.value.clone())
 }
 
 /// The name that an operation gives to an object, and the object's kind.

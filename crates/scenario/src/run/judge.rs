@@ -1,5 +1,6 @@
 use coracle_journal::{Detail, Stage};
 use coracle_sim::InvariantVerdict;
+use coracle_sim::faults::{FaultStrike, FaultVerdict};
 
 use super::stop::{Stop, late};
 use super::{ACTOR, ScenarioRun};
@@ -79,6 +80,30 @@ impl ScenarioRun<'_> {
         if *outcome == Outcome::Passed {
             *outcome =
                 Outcome::NothingMatched(Failure { what: name, expected, found, revision: last, written_by: None });
+        }
+    }
+
+    /// A fault that did not strike makes the result meaningless.
+    pub(super) fn judge_faults(&mut self, outcome: &mut Outcome) {
+        let last = self.world.revision();
+        for FaultVerdict { name, strike } in self.faults.verdicts() {
+            let name = format!("fault {name}");
+            let Some(found) = strike.near_miss() else {
+                let revision = match strike {
+                    FaultStrike::Struck { revision, .. } => revision,
+                    _ => last,
+                };
+                let check = self.check(&name, true, revision);
+                self.note_held(check);
+                continue;
+            };
+            let expected = "it strikes".to_owned();
+            self.checks.push(self.check(&name, false, last));
+            self.record_failure(&name, &expected, &found, last, "unmatched");
+            if *outcome == Outcome::Passed {
+                *outcome =
+                    Outcome::NothingMatched(Failure { what: name, expected, found, revision: last, written_by: None });
+            }
         }
     }
 

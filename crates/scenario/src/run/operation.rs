@@ -6,7 +6,7 @@ use serde_saphyr::Spanned;
 
 use super::ScenarioRun;
 use super::stop::{Stop, late, refused};
-use crate::file::{Assert, Drain, Joins, Operation, Part};
+use crate::file::{Assert, Drain, Fault, Heal, Joins, Operation, Part};
 use crate::maintenance::node_spec;
 use crate::objects::{CATCH_UP, Refusal, owned};
 use crate::question::question;
@@ -69,7 +69,8 @@ impl ScenarioRun<'_> {
             Operation::Partition(on) => {
                 self.node(&on.node.value, |kubelet, name| kubelet.partition_node(name, true))?
             }
-            Operation::Heal(on) => self.node(&on.node.value, |kubelet, name| kubelet.partition_node(name, false))?,
+            Operation::Fault(fault) => self.cause(fault),
+            Operation::Heal(heal) => self.heal(heal)?,
         }
         Ok(None)
     }
@@ -133,6 +134,21 @@ impl ScenarioRun<'_> {
             Target::BrokenController(name) => self.broken_controllers.start(name).await.map_err(Refusal::new)?,
         }
         Ok(())
+    }
+
+    fn cause(&self, fault: &Fault) {
+        let step = self.steps.last().map(|(_, entry)| *entry).filter(|entry| entry.0 > 0);
+        self.faults.cause(fault, step);
+    }
+
+    fn heal(&self, heal: &Heal) -> Result<(), Stop> {
+        if let Some(fault) = &heal.fault {
+            self.faults.heal(&fault.value);
+        }
+        match &heal.node {
+            Some(node) => self.node(&node.value, |kubelet, name| kubelet.partition_node(name, false)),
+            None => Ok(()),
+        }
     }
 
     fn node(&self, name: &str, change: fn(&coracle_cluster::Kubelet, &str) -> bool) -> Result<(), Stop> {

@@ -4,6 +4,7 @@ mod changed;
 mod disturbed;
 mod drawn;
 mod economy;
+mod faults;
 mod harness;
 mod log;
 mod repeated;

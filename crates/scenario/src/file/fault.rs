@@ -1,0 +1,82 @@
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::duration::optional_duration;
+use super::positive::optional_positive;
+
+/// A fault between the API server and those that use it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The name, for reports and for `heal`; absent for its text.
+    #[serde(default)]
+    pub name: Option<Spanned<String>>,
+    /// When it begins; absent for at once.
+    #[serde(default)]
+    pub when: Option<Spanned<FaultMoment>>,
+    /// What happens: one word of `docs/faults.md` with its argument, and for watches `kind` and `to`.
+    #[serde(rename = "do")]
+    pub action: Spanned<Value>,
+    /// How long it lasts: a duration, a number of requests, or `{until: STEP}`.
+    #[serde(default, rename = "for")]
+    pub lasts: Option<Spanned<Value>>,
+}
+
+/// When a fault begins. The fields apply in this order: it waits for the step, then for the time, then for the
+/// expression, and then it counts requests.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultMoment {
+    /// The step with which it begins; absent for the first one.
+    #[serde(default)]
+    pub step: Option<Spanned<String>>,
+    /// How long after the step.
+    #[serde(default, deserialize_with = "optional_duration")]
+    pub after: Option<Duration>,
+    /// An expression over all objects; the fault begins when it becomes true.
+    #[serde(default)]
+    pub cel: Option<Spanned<String>>,
+    /// Who sends the request: a component, a node as `kubelet/NAME`, a user, or the product of a user agent.
+    #[serde(default)]
+    pub by: Option<Spanned<String>>,
+    /// The verb of the request.
+    #[serde(default)]
+    pub verb: Option<Spanned<String>>,
+    /// The plural of the resource, with `/SUBRESOURCE` for requests of a subresource.
+    #[serde(default)]
+    pub resource: Option<Spanned<String>>,
+    /// The namespace of the object.
+    #[serde(default)]
+    pub namespace: Option<Spanned<String>>,
+    /// The name of the object. With a `*` at the end, what it begins with, which may be its `generateName`.
+    #[serde(default)]
+    pub name: Option<Spanned<String>>,
+    /// Which of these requests, from 1; absent for the first.
+    #[serde(default, deserialize_with = "optional_positive")]
+    pub nth: Option<usize>,
+    /// `sent`, `landed` or `answered`.
+    #[serde(default)]
+    pub moment: Option<Spanned<String>>,
+}
+
+impl FaultMoment {
+    /// Whether it selects requests.
+    pub(crate) fn has_request(&self) -> bool {
+        [&self.by, &self.verb, &self.resource, &self.namespace, &self.name].into_iter().any(Option::is_some)
+    }
+}
+
+/// Ends a fault, or the partition of a node.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heal {
+    /// The node.
+    #[serde(default)]
+    pub node: Option<Spanned<String>>,
+    /// The name of the fault.
+    #[serde(default)]
+    pub fault: Option<Spanned<String>>,
+}

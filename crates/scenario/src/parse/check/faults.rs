@@ -1,0 +1,107 @@
+//! Faults.
+
+use serde_saphyr::{Location, Spanned};
+
+use super::Checker;
+use crate::file::{Fault, FaultMoment, Heal};
+use crate::parse::Problem;
+use crate::path::Position;
+use crate::placed::place_in;
+use crate::written_fault::{MOMENTS, WrittenFault, read_fault};
+
+/// The verbs of requests, as for authorization.
+const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+
+/// Where a fault is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FaultPlace {
+    /// In the list of the scenario.
+    List,
+    /// In a step, with which it begins.
+    Step,
+}
+
+impl Checker<'_> {
+    pub(super) fn fault(&self, fault: &Fault, is_in: FaultPlace) -> Result<(), Problem> {
+        if let Some(when) = &fault.when {
+            self.fault_moment(&when.value, is_in)?;
+        }
+        let read = read_fault(fault, &self.known.custom);
+        let written = read.map_err(|bad| self.problem(self.below(bad.place, &bad.path), bad.message))?;
+        let WrittenFault { until, requester, until_path, .. } = written;
+        if let Some((path, name)) = requester {
+            let place = self.below(fault.action.referenced, &path);
+            self.requester(&Spanned::new(name.clone(), place, place))?;
+            if name.starts_with("kubelet/") {
+                let message =
+                    format!("all nodes read as `kubelet`, so `{name}` has no watches; use the step `partition`");
+                return Err(self.problem(place, message));
+            }
+        }
+        if let (Some(step), Some(lasts)) = (until, &fault.lasts) {
+            let place = self.below(lasts.referenced, &until_path);
+            self.step(&Spanned::new(step, place, place))?;
+        }
+        Ok(())
+    }
+
+    /// The location of a part of the value that begins at `place`.
+    fn below(&self, place: Location, path: &[Position]) -> Location {
+        place_in(self.text, place, path).unwrap_or(place)
+    }
+
+    fn fault_moment(&self, when: &FaultMoment, is_in: FaultPlace) -> Result<(), Problem> {
+        match (&when.step, is_in) {
+            (Some(step), FaultPlace::Step) => {
+                let message = "a fault in a step begins with it, and takes no `step`";
+                return Err(self.problem(step.referenced, message));
+            }
+            (Some(step), FaultPlace::List) => self.step(step)?,
+            (None, _) => {}
+        }
+        when.cel.iter().try_for_each(|cel| self.expression(cel))?;
+        when.by.iter().try_for_each(|by| self.requester(by))?;
+        when.verb.iter().try_for_each(|verb| self.word(verb, VERBS, "verb"))?;
+        when.moment.iter().try_for_each(|moment| self.word(moment, &MOMENTS, "moment"))?;
+        if let Some(resource) = &when.resource {
+            let plural = resource.value.split('/').next().unwrap_or_default().to_owned();
+            let plural = Spanned::new(plural, resource.referenced, resource.defined);
+            let plurals = self.vocabulary.plurals();
+            self.one_of(&plural, plurals.iter().chain(self.known.custom.values()), "resource")?;
+        }
+        Ok(())
+    }
+
+    /// Who sends requests, as the wire knows it: a whole component, or a user.
+    fn requester(&self, name: &Spanned<String>) -> Result<(), Problem> {
+        let valid = self.requesters();
+        if name.value.starts_with("system:") || valid.contains(&name.value) {
+            return Ok(());
+        }
+        if let Some((component, controller)) = name.value.split_once('/')
+            && self.vocabulary.senders().contains(&name.value)
+        {
+            let message = format!(
+                "`{controller}` is a part of `{component}`: use `{component}`, or the user of a controller, \
+                 such as `system:serviceaccount:kube-system:replicaset-controller`"
+            );
+            return Err(self.problem(name.referenced, message));
+        }
+        self.one_of(name, valid.iter(), "requester")
+    }
+
+    fn requesters(&self) -> Vec<String> {
+        let components = ["controller-manager", "scheduler", "csi-driver", "kubelet", "scenario"].map(str::to_owned);
+        let nodes = self.known.nodes.iter().map(|node| format!("kubelet/{node}"));
+        let toys = crate::broken_controller::BROKEN_CONTROLLERS.iter().map(|toy| format!("toy/{toy}"));
+        components.into_iter().chain(nodes).chain(toys).chain(self.known.users.iter().cloned()).collect()
+    }
+
+    pub(super) fn heal(&self, place: Location, heal: &Heal) -> Result<(), Problem> {
+        match (&heal.node, &heal.fault) {
+            (Some(node), None) => self.simulated(node),
+            (None, Some(fault)) => self.one_of(fault, self.known.faults.iter(), "name of a fault"),
+            _ => Err(self.problem(place, "needs either `node` or `fault`")),
+        }
+    }
+}

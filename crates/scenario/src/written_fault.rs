@@ -1,0 +1,230 @@
+use std::collections::BTreeMap;
+
+use coracle_schema::Table;
+use coracle_sim::faults::{FAULTS, Fault, FaultKind, FaultRequest, FaultTarget, Lasts, fault_kind};
+use coracle_sim::{Moment, Selector, Senders};
+use serde_json::{Map, Value};
+use serde_saphyr::{Location, Spanned};
+
+use crate::file::{self, FaultMoment};
+use crate::path::Position;
+use crate::word::{did_you_mean, unknown_word};
+
+/// The plurals of custom kinds, by `apiVersion` and kind.
+type Custom = BTreeMap<(String, String), String>;
+
+/// What is wrong with a fault of a file.
+pub(crate) struct BadFault {
+    /// The part of the file in which it is.
+    pub(crate) place: Location,
+    /// Its path in that part.
+    pub(crate) path: Vec<Position>,
+    /// What is wrong.
+    pub(crate) message: String,
+}
+
+/// A fault as it is in a file, with what is known about its meaning.
+pub(crate) struct WrittenFault {
+    /// The fault.
+    pub(crate) fault: Fault,
+    /// The step with which it ends.
+    pub(crate) until: Option<String>,
+    /// Where the requester that it acts on is named, below `do`.
+    pub(crate) requester: Option<(Vec<Position>, String)>,
+    /// Where the step with which it ends is named, below `for`.
+    pub(crate) until_path: Vec<Position>,
+}
+
+/// The text of a fault without a name: `lag: 5s, kind: Pod, to: scheduler`.
+fn text_of(kind: &FaultKind, action: &Map<String, Value>) -> String {
+    let words = [kind.word, "kind", "to"].into_iter();
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let each = words.filter_map(|word| action.get(word).map(|value| format!("{word}: {}", shown(value))));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// The meaning of a fault.
+///
+/// # Errors
+/// If a word, an argument or a combination is not valid. Requesters, steps, verbs and resources are not checked.
+pub(crate) fn read_fault(written: &file::Fault, custom: &Custom) -> Result<WrittenFault, BadFault> {
+    let place = written.action.referenced;
+    let bad = |path: Vec<Position>, message: String| BadFault { place, path, message };
+    let Value::Object(action) = &written.action.value else {
+        return Err(bad(Vec::new(), format!("expected a fault such as `lag: 5s`, found {}", written.action.value)));
+    };
+    let (kind, argument) = kind_of(action).map_err(|(path, message)| bad(path, message))?;
+    kind.check(argument).map_err(|why| bad(vec![key(kind.word)], format!("`{}`: {why}", kind.word)))?;
+    let target = target(kind, action, custom).map_err(|(path, message)| bad(path, message))?;
+    let moment = written.when.as_ref();
+    let request = match moment {
+        Some(when) => request(kind, argument, when)?,
+        None => None,
+    };
+    if kind.target == FaultTarget::Requests && request.is_none() {
+        let message =
+            format!("`{}` is a fault of requests: `when` needs `by`, `verb`, `resource` or `name`", kind.word);
+        return Err(bad(vec![key(kind.word)], message));
+    }
+    let (lasts, until) = lasts(kind, written.lasts.as_ref())?;
+    let requester = match kind.target {
+        FaultTarget::Requester => argument.as_str().map(|name| (vec![key(kind.word)], name.to_owned())),
+        _ => action.get("to").and_then(Value::as_str).map(|name| (vec![key("to")], name.to_owned())),
+    };
+    let name = written.name.as_ref().map_or_else(|| text_of(kind, action), |name| name.value.clone());
+    let fault = Fault { name, kind, argument: argument.clone(), request, target, lasts };
+    Ok(WrittenFault { fault, until, requester, until_path: vec![key("until")] })
+}
+
+type Wrong = (Vec<Position>, String);
+
+fn key(name: &str) -> Position {
+    Position::Key(name.to_owned())
+}
+
+fn words() -> Vec<&'static str> {
+    FAULTS.iter().map(|kind| kind.word).collect()
+}
+
+/// The one word of a fault, and its argument.
+fn kind_of(action: &Map<String, Value>) -> Result<(&'static FaultKind, &Value), Wrong> {
+    let mut found = action.iter().filter_map(|(word, argument)| Some((fault_kind(word)?, argument)));
+    let Some((kind, argument)) = found.next() else {
+        let unknown = action.keys().find(|word| !["kind", "to"].contains(&word.as_str()));
+        return Err(match unknown {
+            Some(word) => (vec![key(word)], unknown_word(word, &words(), "fault").unwrap_or_default()),
+            None => (Vec::new(), format!("expected one of {}", words().join(", "))),
+        });
+    };
+    if let Some((second, _)) = found.next() {
+        return Err((vec![key(second.word)], format!("`{}` and `{}` are two faults", kind.word, second.word)));
+    }
+    Ok((kind, argument))
+}
+
+/// What a fault of requesters or watches acts on.
+fn target(kind: &FaultKind, action: &Map<String, Value>, custom: &Custom) -> Result<Selector, Wrong> {
+    let (is_of_watches, what): (bool, &[&str]) = match kind.target {
+        FaultTarget::Watches | FaultTarget::OpenWatches => (true, &["kind", "to"]),
+        FaultTarget::Requests | FaultTarget::Requester => (false, &[]),
+    };
+    let mut selector = Selector { verb: is_of_watches.then(|| "watch".to_owned()), ..Selector::default() };
+    if is_of_watches {
+        selector.from = Senders::Components;
+    }
+    for (word, value) in action.iter().filter(|(word, _)| *word != kind.word) {
+        let path = || vec![key(word)];
+        if !what.contains(&word.as_str()) {
+            let acts = match kind.target {
+                FaultTarget::Requests => "requests: `when` selects them",
+                FaultTarget::Requester => "all that one requester sends",
+                FaultTarget::Watches | FaultTarget::OpenWatches => "watches: it takes `kind` and `to`",
+            };
+            let hint = did_you_mean(word, what.iter().copied());
+            return Err((path(), format!("`{word}` does not apply: `{}` is a fault of {acts}{hint}", kind.word)));
+        }
+        let Some(name) = value.as_str() else { return Err((path(), format!("expected a name, found {value}"))) };
+        if word == "to" {
+            selector.from = Senders::Named(name.to_owned());
+        } else {
+            selector.resource = Some(plural_of(name, custom).map_err(|message| (path(), message))?);
+        }
+    }
+    if let (FaultTarget::Requester, Some(name)) = (kind.target, action[kind.word].as_str()) {
+        selector.from = Senders::Named(name.to_owned());
+    }
+    Ok(selector)
+}
+
+/// The plural of a kind, of whatever group.
+fn plural_of(kind: &str, custom: &Custom) -> Result<String, String> {
+    let rows = Table::v1_35().resources();
+    let own = custom.iter().find(|((_, custom), _)| custom == kind).map(|(_, plural)| plural);
+    let built_in = || rows.iter().find(|row| row.kind.kind == kind).map(|row| &row.plural);
+    own.or_else(built_in).cloned().ok_or_else(|| {
+        let kinds = rows.iter().map(|row| row.kind.kind.as_str());
+        let all = kinds.chain(custom.keys().map(|(_, custom)| custom.as_str()));
+        format!("unknown kind `{kind}`{}", did_you_mean(kind, all))
+    })
+}
+
+/// The request with which a fault begins, if it begins with one.
+fn request(kind: &FaultKind, argument: &Value, when: &Spanned<FaultMoment>) -> Result<Option<FaultRequest>, BadFault> {
+    let moment = &when.value;
+    let bad = |place: Location, message: String| BadFault { place, path: Vec::new(), message };
+    if !moment.has_request() {
+        if moment.nth.is_some() || moment.moment.is_some() {
+            let message = "`nth` and `moment` need `by`, `verb`, `resource` or `name`".to_owned();
+            return Err(bad(when.referenced, message));
+        }
+        return Ok(None);
+    }
+    let text = |field: &Option<Spanned<String>>| field.as_ref().map(|field| field.value.clone());
+    let is_of_requests = kind.target == FaultTarget::Requests;
+    let natural = match (is_of_requests, argument.as_str()) {
+        (true, Some("answer")) => "landed",
+        _ => "sent",
+    };
+    let word = moment.moment.as_ref().map_or(natural, |word| word.value.as_str());
+    if let Some(written) = moment.moment.as_ref().filter(|_| is_of_requests && word != natural) {
+        let message = format!("`{}` strikes when the request is {natural}, and not when it is `{word}`", kind.word);
+        return Err(bad(written.referenced, message));
+    }
+    let resource = text(&moment.resource);
+    let (resource, subresource) = match resource.as_deref().map(|all| all.split_once('/').unwrap_or((all, ""))) {
+        Some((resource, subresource)) => (Some(resource.to_owned()), Some(subresource.to_owned())),
+        None => (None, None),
+    };
+    let selector = Selector {
+        from: text(&moment.by).map_or(Senders::All, Senders::Named),
+        verb: text(&moment.verb),
+        resource,
+        subresource,
+        namespace: text(&moment.namespace),
+        name: text(&moment.name),
+        turns: None,
+    };
+    let nth = moment.nth.map_or(1, |nth| u64::try_from(nth).unwrap_or(u64::MAX));
+    Ok(Some(FaultRequest { selector, nth, moment: moment_of(word) }))
+}
+
+/// The words for moments.
+pub(crate) const MOMENTS: [&str; 3] = ["sent", "landed", "answered"];
+
+fn moment_of(word: &str) -> Moment {
+    match word {
+        "landed" => Moment::Landed,
+        "answered" => Moment::Answered,
+        _ => Moment::Sent,
+    }
+}
+
+/// How long a fault lasts, and the step with which it ends.
+fn lasts(kind: &FaultKind, written: Option<&Spanned<Value>>) -> Result<(Lasts, Option<String>), BadFault> {
+    let is_of_requests = kind.target == FaultTarget::Requests;
+    let Some(written) = written else {
+        return Ok((if is_of_requests { Lasts::Requests(1) } else { Lasts::UntilEnded }, None));
+    };
+    let bad = |message: String| BadFault { place: written.referenced, path: Vec::new(), message };
+    if kind.target == FaultTarget::OpenWatches {
+        return Err(bad(format!("`{}` takes place at one moment, and takes no `for`", kind.word)));
+    }
+    match &written.value {
+        Value::Number(count) if !is_of_requests => {
+            Err(bad(format!("`{}` is no fault of requests, so `for` cannot be a number ({count})", kind.word)))
+        }
+        Value::Number(count) => match count.as_u64().filter(|count| *count > 0) {
+            Some(count) => Ok((Lasts::Requests(count), None)),
+            None => Err(bad(format!("expected a number of at least 1, found {count}"))),
+        },
+        Value::String(text) => match coracle_meta::parse_duration(text) {
+            Some(duration) => Ok((Lasts::For(duration), None)),
+            None => Err(bad(format!("`{text}` is not a duration such as `500ms`, `30s`, `5m` or `1h30m`"))),
+        },
+        Value::Object(fields) if fields.len() == 1 => match fields.get("until").and_then(Value::as_str) {
+            Some(step) => Ok((Lasts::UntilEnded, Some(step.to_owned()))),
+            None => Err(bad("expected `{until: STEP}`".to_owned())),
+        },
+        other => Err(bad(format!("expected a duration, a number of requests or `{{until: STEP}}`, found {other}"))),
+    }
+}

@@ -1,0 +1,243 @@
+//! Faults of scenarios: what strikes, what stays as it is, and what is refused.
+
+use std::path::Path;
+use std::time::Duration;
+
+use coracle_journal::{Entry, Recorder, Stage};
+use coracle_scenario::{BuiltIn, Failure, Options, Outcome, Report, parse};
+use coracle_sim::faults::{FAULTS, FaultTarget};
+
+use crate::harness;
+
+fn run(spec: &str) -> Report {
+    harness::run(spec, &Options::default(), &Recorder::ring(1_000_000))
+}
+
+fn replica_set(name: &str) -> String {
+    format!(
+        "    - create:\n        resource:\n          apiVersion: apps/v1\n          kind: ReplicaSet\n          \
+         metadata: {{name: {name}}}\n          spec:\n            replicas: 2\n            \
+         selector: {{matchLabels: {{app: {name}}}}}\n            template:\n              \
+         metadata: {{labels: {{app: {name}}}}}\n              spec: {{containers: [{{name: c, image: i}}]}}\n"
+    )
+}
+
+/// A scenario in which a controller creates four pods, the last two in the step `struck`.
+fn four_pods(faults: &str) -> String {
+    let (first, second) = (replica_set("web"), replica_set("db"));
+    format!(
+        "{faults}  steps:\n  - name: begin\n    try:\n{first}    - sleep: {{duration: 5s}}\n  - name: struck\n    try:\n\
+         {second}    - sleep: {{duration: 20s}}\n    - assert: {{timeout: 10m, cel: \"pods.filter(p, \
+         !has(p.metadata.deletionTimestamp)).size() == 4\"}}\n"
+    )
+}
+
+const CONTROLLER: &str = "by: 'system:serviceaccount:kube-system:replicaset-controller'";
+
+/// Each kind of fault with a controller that creates pods, in the step `struck`.
+fn each_fault() -> Vec<(&'static str, String)> {
+    let argument = |word: &str| match word {
+        "lose" => "answer",
+        "slow" | "lag" => "2s",
+        "refuse" => "503",
+        "cut" | "stale" => "controller-manager",
+        _ => "{}",
+    };
+    let fault = |word: &'static str, target: FaultTarget| {
+        let argument = argument(word);
+        let fault = match target {
+            FaultTarget::Requests => format!(
+                "{{when: {{step: struck, {CONTROLLER}, verb: create, resource: pods, name: 'db-*'}}, do: {{{word}: {argument}}}}}"
+            ),
+            FaultTarget::Requester => format!("{{when: {{step: struck}}, do: {{{word}: {argument}}}, for: 10s}}"),
+            FaultTarget::Watches => format!(
+                "{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: controller-manager}}, for: 10s}}"
+            ),
+            FaultTarget::OpenWatches => {
+                format!("{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: controller-manager}}}}")
+            }
+        };
+        (word, format!("  faults:\n  - {fault}\n"))
+    };
+    FAULTS.iter().map(|kind| fault(kind.word, kind.target)).collect()
+}
+
+fn is_of_a_fault(entry: &Entry) -> bool {
+    matches!(entry.stage, Stage::FaultOn | Stage::FaultOff)
+}
+
+#[test]
+fn each_fault_strikes_and_changes_nothing_before() {
+    let left_alone = run(&four_pods(""));
+    assert!(left_alone.passed(), "{}", left_alone.block());
+    assert!(!left_alone.events().entries.iter().any(is_of_a_fault));
+    for (word, fault) in each_fault() {
+        let report = run(&four_pods(&fault));
+        assert!(report.passed(), "{word}: {}", report.block());
+        assert!(report.checks.iter().any(|check| check.name.starts_with("fault ") && check.held), "{word}");
+        let entries = &report.events().entries;
+        let began = entries.iter().position(is_of_a_fault).unwrap_or_else(|| panic!("{word} is not in the log"));
+        assert!(began > 100, "{word} began at entry {began}");
+        assert!(left_alone.events().entries[..began] == entries[..began], "{word} changed an entry before");
+        assert!(left_alone.events().entries != *entries, "{word} changed nothing");
+        assert!(!entries[began].causes.is_empty(), "{word} has no cause: {:?}", entries[began]);
+    }
+}
+
+#[test]
+fn the_end_of_a_fault_is_in_the_log_after_its_time() {
+    let (_, lag) = each_fault().into_iter().find(|(word, _)| *word == "lag").unwrap();
+    let report = run(&four_pods(&lag));
+    let of = |stage: Stage| report.events().entries.iter().find(|entry| entry.stage == stage).unwrap();
+    let (on, off) = (of(Stage::FaultOn), of(Stage::FaultOff));
+    assert_eq!(off.at - on.at, Duration::from_secs(10));
+    assert_eq!(off.causes, [on.id]);
+    assert_eq!(on.data["fault"], "lag: 2s, kind: Pod, to: controller-manager");
+}
+
+/// A scenario in which the user `scenario` creates two ConfigMaps.
+fn two_maps(fault: &str) -> String {
+    let create = |name: &str| {
+        format!("    - create: {{resource: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}}}\n")
+    };
+    format!("  faults:\n  - {fault}\n  steps:\n  - name: a\n    try:\n{}{}", create("x"), create("y"))
+}
+
+const MAPS: &str = "by: scenario, verb: create, resource: configmaps";
+
+fn failed(report: &Report) -> &Failure {
+    match &report.outcome {
+        Outcome::Failed(failure) => failure,
+        other => panic!("{other:?}\n{}", report.block()),
+    }
+}
+
+#[test]
+fn a_sender_gets_the_error_of_its_fault() {
+    for (fault, found) in [
+        ("lose: request", "the connection was reset before the request was sent"),
+        ("lose: answer", "the connection was reset before the answer came"),
+        ("refuse: 500", "Internal error occurred"),
+        ("refuse: 503", "the server is currently unable to handle the request"),
+        ("refuse: 504", "Timeout: "),
+    ] {
+        let report = run(&two_maps(&format!("{{when: {{{MAPS}, nth: 2}}, do: {{{fault}}}}}")));
+        let failure = failed(&report);
+        assert!(failure.found.contains(found), "{fault}: {failure:?}");
+        let subjects = report.events().entries.iter().filter(|entry| entry.stage == Stage::FaultOn);
+        assert_eq!(subjects.map(|entry| entry.subject.clone()).collect::<Vec<_>>(), ["configmaps/default/y"]);
+    }
+}
+
+#[test]
+fn a_count_is_exact_and_a_client_retries_429() {
+    let report = run(&two_maps(&format!("{{when: {{{MAPS}, nth: 2}}, do: {{refuse: 429}}, for: 3}}")));
+    assert!(report.passed(), "{}", report.block());
+    let struck = report.events().entries.iter().filter(|entry| entry.stage == Stage::FaultOn).count();
+    assert_eq!(struck, 3);
+    assert!(report.cluster_time >= Duration::from_secs(3), "{:?}", report.cluster_time);
+}
+
+#[test]
+fn a_slow_request_is_as_late_as_the_fault_says() {
+    let report = run(&two_maps(&format!("{{when: {{{MAPS}, name: y}}, do: {{slow: 7s}}}}")));
+    assert!(report.passed(), "{}", report.block());
+    assert_eq!(report.cluster_time.as_secs(), 7);
+}
+
+#[test]
+fn a_fault_that_does_not_strike_says_how_near_it_came() {
+    for (fault, found) in [
+        (
+            "{when: {by: scenario, verb: delete, resource: configmaps, name: x}, do: {lose: answer}}".to_owned(),
+            "no request matched; 1 matched in all fields but one, the last of them: create configmaps default/x by scenario",
+        ),
+        (
+            format!("{{when: {{{MAPS}, nth: 3}}, do: {{lose: answer}}}}"),
+            "2 requests matched, and it waits for number 3",
+        ),
+        ("{when: {cel: 'nodes.size() == 3'}, do: {cut: scheduler}}".to_owned(), "its condition did not come"),
+        ("{do: {hang: {}, kind: CronJob, to: csi-driver}}".to_owned(), "and there was no message for it to act on"),
+    ] {
+        let report = run(&two_maps(&fault));
+        let Outcome::NothingMatched(failure) = &report.outcome else { panic!("{fault}: {:?}", report.outcome) };
+        assert!(failure.found.contains(found), "{fault}: {failure:?}");
+        assert!(!report.checks.iter().find(|check| check.name.starts_with("fault ")).unwrap().held);
+    }
+}
+
+#[test]
+fn a_step_causes_and_heals_a_fault() {
+    let step = |heal: &str| {
+        let create = "    - create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}\n";
+        let fault = "    - fault: {name: no creates, when: {by: scenario, verb: create}, do: {refuse: 503}, for: 1h}\n";
+        format!("  steps:\n  - name: a\n    try:\n{fault}{heal}{create}")
+    };
+    assert!(failed(&run(&step(""))).found.contains("unable to handle"));
+    let Outcome::NothingMatched(healed) = run(&step("    - heal: {fault: no creates}\n")).outcome else {
+        panic!("it was healed before it struck")
+    };
+    assert!(healed.found.starts_with("no request matched"), "{healed:?}");
+}
+
+#[test]
+fn a_fault_begins_with_a_request_at_the_moment_that_it_names() {
+    for moment in ["sent", "landed", "answered"] {
+        let fault = format!("{{when: {{{MAPS}, name: x, moment: {moment}}}, do: {{cut: scenario}}}}");
+        // The request with which it begins is carried out, and the next one is not.
+        let failure = failed(&run(&two_maps(&fault))).clone();
+        assert!(failure.found.contains("no route to host"), "{moment}: {failure:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_fault_is_refused_where_it_stands() {
+    let head = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  faults:\n  - ";
+    for (fault, message) in [
+        ("{do: {loose: answer}}", "x.yaml:6:11: unknown fault `loose`, expected one of lose, slow"),
+        ("{do: {lose: everything}, when: {verb: get}}", "x.yaml:6:11: `lose`: expected `request` or `answer`"),
+        ("{do: {lose: answer}}", "x.yaml:6:11: `lose` is a fault of requests: `when` needs"),
+        ("{do: {refuse: 409}, when: {verb: update}}", "x.yaml:6:11: `refuse`: expected one of 429, 500, 503 and 504"),
+        ("{do: {lag: 5s, verb: create}}", "x.yaml:6:20: `verb` does not apply: `lag` is a fault of watches"),
+        ("{do: {lag: 5s, kind: Pood}}", "x.yaml:6:20: unknown kind `Pood`; did you mean `Pod`?"),
+        ("{do: {cut: scheduller}}", "x.yaml:6:11: unknown requester `scheduller`; did you mean `scheduler`?"),
+        ("{do: {cut: kubelet/node-1}}", "x.yaml:6:11: all nodes read as `kubelet`"),
+        (
+            "{do: {hang: {}, to: controller-manager/replicaset}}",
+            "x.yaml:6:21: `replicaset` is a part of `controller-manager`",
+        ),
+        ("{do: {close: {}}, for: 5s}", "x.yaml:6:28: `close` takes place at one moment"),
+        ("{do: {hang: {}}, for: 3}", "x.yaml:6:27: `hang` is no fault of requests"),
+        ("{do: {hang: {}}, for: soon}", "x.yaml:6:27: `soon` is not a duration"),
+        ("{do: {hang: {}}, for: {until: never}}", "x.yaml:6:28: unknown step `never`"),
+        ("{when: {step: b}, do: {hang: {}}}", "x.yaml:6:19: unknown step `b`, expected one of a"),
+        ("{when: {verb: putt}, do: {slow: 1s}}", "x.yaml:6:19: unknown verb `putt`"),
+        ("{when: {resource: podds}, do: {slow: 1s}}", "x.yaml:6:23: unknown resource `podds`; did you mean `pods`?"),
+        ("{when: {verb: get, moment: later}, do: {cut: scheduler}}", "x.yaml:6:32: unknown moment `later`"),
+        (
+            "{when: {verb: get, moment: answered}, do: {lose: answer}}",
+            "x.yaml:6:32: `lose` strikes when the request is landed",
+        ),
+        ("{when: {nth: 2}, do: {cut: scheduler}}", "x.yaml:6:12: `nth` and `moment` need"),
+        ("{when: {cel: '#'}, do: {cut: scheduler}}", "x.yaml:6:18: bad expression: "),
+        ("{when: {verbs: get}, do: {cut: scheduler}}", "x.yaml:6:13: unknown field `verbs`"),
+    ] {
+        let text = format!("{head}{fault}\n  steps:\n  - name: a\n    try: []\n");
+        let found = parse::parse(Path::new("x.yaml"), &text, &BuiltIn::default()).unwrap_err().to_string();
+        assert!(found.starts_with(message), "{fault}: {found}");
+    }
+}
+
+#[test]
+fn a_heal_names_a_fault_or_a_node() {
+    for (heal, message) in
+        [("{fault: other}", "unknown name of a fault `other`"), ("{}", "needs either `node` or `fault`")]
+    {
+        let text = format!(
+            "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: x}}\nspec:\n  steps:\n  - name: a\n    \
+             try:\n    - heal: {heal}\n"
+        );
+        let found = parse::parse(Path::new("x.yaml"), &text, &BuiltIn::default()).unwrap_err().to_string();
+        assert!(found.contains(message), "{heal}: {found}");
+    }
+}

@@ -1,0 +1,12 @@
+use super::fault_kind::{FaultKind, FaultTarget, nothing};
+use crate::wire::Effect;
+
+pub(super) const CLOSE: FaultKind = FaultKind {
+    word: "close",
+    argument: "`{}`",
+    about: "The open watches end without an error. Events that were not delivered are lost to them.",
+    contract: "The API server may end a watch at any time; a client opens it again after the last revision that it \
+               has seen.",
+    target: FaultTarget::OpenWatches,
+    effect: |argument, now| nothing(argument).map(|()| Effect::Close(now.at)),
+};

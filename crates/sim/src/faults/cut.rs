@@ -1,0 +1,12 @@
+use super::fault_kind::{FaultKind, FaultTarget, requester};
+use crate::wire::Effect;
+
+pub(super) const CUT: FaultKind = FaultKind {
+    word: "cut",
+    argument: "a component or a user",
+    about: "It has no route to the API server: its requests fail, and its watches stay open and deliver nothing.",
+    contract: "The network between a component and the API server may be partitioned for any time. A component \
+               continues with what it has seen, and has to catch up afterwards.",
+    target: FaultTarget::Requester,
+    effect: |argument, _| requester(argument).map(|()| Effect::Cut),
+};

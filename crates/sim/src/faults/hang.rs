@@ -1,0 +1,11 @@
+use super::fault_kind::{FaultKind, FaultTarget, nothing};
+use crate::wire::Effect;
+
+pub(super) const HANG: FaultKind = FaultKind {
+    word: "hang",
+    argument: "`{}`",
+    about: "The watches stay open and deliver nothing. When the fault ends, they deliver what they held.",
+    contract: "A watch that delivers nothing cannot be distinguished from one of objects that do not change.",
+    target: FaultTarget::Watches,
+    effect: |argument, _| nothing(argument).map(|()| Effect::Hang),
+};

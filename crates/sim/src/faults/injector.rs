@@ -1,0 +1,328 @@
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use super::fault::{Fault, FaultRequest, Lasts};
+use super::fault_kind::{FaultTarget, Now};
+use super::verdict::{FaultStrike, FaultVerdict};
+use crate::wire::{Asked, Effect, Moment, Rule, RuleId, Selected, Selector, Senders, Strike, Turns, Wire};
+
+/// The actor of faults in the event log.
+const ACTOR: &str = "wire";
+
+/// Lets faults take place on a wire. Clones are the same injector; all faults end with the last of them.
+#[derive(Clone)]
+pub struct Injector {
+    shared: Arc<Shared>,
+}
+
+/// Identifies a fault of an injector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultId(usize);
+
+struct Shared {
+    wire: Wire,
+    recorder: Recorder,
+    revision: Box<dyn Fn() -> i64 + Send + Sync>,
+    faults: Mutex<Vec<Progress>>,
+    /// The ends of faults that last for a time.
+    ends: Mutex<JoinSet<()>>,
+}
+
+/// How far a fault has come.
+struct Progress {
+    fault: Arc<Fault>,
+    state: State,
+    /// The requests that it had met when its rule was removed.
+    met: Selected,
+    /// The revision at which it began, if it acts on requesters or watches.
+    began: Option<i64>,
+    /// The revision of its first strike.
+    struck: Option<i64>,
+    /// Its first entry in the log.
+    entry: Option<EntryId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// It counts requests, and begins with one of them.
+    Waiting(RuleId),
+    /// Its effect applies.
+    Active(RuleId),
+    Ended,
+}
+
+/// What a strike changes, decided under the lock and carried out after it.
+enum Next {
+    Nothing,
+    Record,
+    RecordAndEndIn(Duration),
+    Begin,
+}
+
+impl std::fmt::Debug for Injector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Injector").field("faults", &self.shared.faults.lock().len()).finish_non_exhaustive()
+    }
+}
+
+impl Injector {
+    /// An injector without faults. It is the only observer of the wire. `revision` returns the newest revision.
+    pub fn new(wire: &Wire, recorder: Recorder, revision: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
+        let shared = Arc::new(Shared {
+            wire: wire.clone(),
+            recorder,
+            revision: Box::new(revision),
+            faults: Mutex::default(),
+            ends: Mutex::default(),
+        });
+        // The wire outlives the injector in the transports of the cluster.
+        let observing: Weak<Shared> = Arc::downgrade(&shared);
+        wire.observe(move |strike| {
+            if let Some(shared) = observing.upgrade() {
+                shared.strike(strike);
+            }
+        });
+        Self { shared }
+    }
+
+    /// Adds a fault, which does nothing before it is started.
+    pub fn add(&self, fault: Fault) -> FaultId {
+        let mut faults = self.shared.faults.lock();
+        faults.push(Progress {
+            fault: Arc::new(fault),
+            state: State::Idle,
+            met: Selected::default(),
+            began: None,
+            struck: None,
+            entry: None,
+        });
+        FaultId(faults.len() - 1)
+    }
+
+    /// Starts a fault because of `cause`: from now on it counts requests if it begins with one, and else it begins. A
+    /// fault that was started or ended before stays as it is.
+    pub fn start(&self, id: FaultId, cause: Option<EntryId>) {
+        let Some(fault) = self.shared.fault(id, State::Idle) else { return };
+        let Some(request) = &fault.request else { return self.shared.begin(id, cause) };
+        let effect = match fault.kind.target {
+            FaultTarget::Requests => self.shared.effect(&fault),
+            _ => Some(Effect::Observe),
+        };
+        let Some(effect) = effect else { return };
+        let mut faults = self.shared.faults.lock();
+        let rule = self.shared.wire.add(Rule { selector: counted(&fault, request), effect });
+        faults[id.0].state = State::Waiting(rule);
+    }
+
+    /// Ends a fault.
+    pub fn end(&self, id: FaultId) {
+        self.shared.end(id);
+    }
+
+    /// How each fault went, in the order in which they were added.
+    pub fn verdicts(&self) -> Vec<FaultVerdict> {
+        let faults = self.shared.faults.lock();
+        faults.iter().map(|one| FaultVerdict { name: one.fault.name.clone(), strike: self.shared.went(one) }).collect()
+    }
+}
+
+/// A cluster stops without faults.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        for one in self.faults.get_mut() {
+            if let State::Waiting(rule) | State::Active(rule) = one.state {
+                self.wire.remove(rule);
+            }
+        }
+    }
+}
+
+/// The selector of the requests with which a fault begins.
+fn counted(fault: &Fault, request: &FaultRequest) -> Selector {
+    let count = match (fault.kind.target, fault.lasts) {
+        (FaultTarget::Requests, Lasts::Requests(count)) => Some(count),
+        (FaultTarget::Requests, Lasts::For(_) | Lasts::UntilEnded) => None,
+        _ => Some(1),
+    };
+    Selector { turns: Some(Turns { first: request.nth, count }), ..request.selector.clone() }
+}
+
+impl Shared {
+    /// A fault, if it is in this state.
+    fn fault(&self, id: FaultId, state: State) -> Option<Arc<Fault>> {
+        let faults = self.faults.lock();
+        let one = faults.get(id.0).filter(|one| one.state == state)?;
+        Some(Arc::clone(&one.fault))
+    }
+
+    fn effect(&self, fault: &Fault) -> Option<Effect> {
+        let now = Now { at: Instant::now(), revision: (self.revision)() };
+        (fault.kind.effect)(&fault.argument, now).ok()
+    }
+
+    /// Begins a fault of requesters or watches.
+    fn begin(self: &Arc<Self>, id: FaultId, cause: Option<EntryId>) {
+        let (fault, effect) = {
+            let faults = self.faults.lock();
+            let Some(one) = faults.get(id.0) else { return };
+            (Arc::clone(&one.fault), self.effect(&one.fault))
+        };
+        let Some(effect) = effect else { return };
+        let subject = target(&fault);
+        let entry = self.recorder.record(ACTOR, Stage::FaultOn, || {
+            Detail::about(subject.as_str()).caused_by(cause).with("fault", fault.name.as_str())
+        });
+        let selector = Selector { turns: Some(Turns::ALL), ..fault.target.clone() };
+        {
+            let mut faults = self.faults.lock();
+            let one = &mut faults[id.0];
+            if let State::Waiting(rule) = one.state {
+                one.met = self.wire.selected(rule).unwrap_or_default();
+                self.wire.remove(rule);
+            }
+            (one.began, one.entry) = (Some((self.revision)()), entry);
+            // The reader of a watch is woken by the wire, and polled after this lock is released.
+            one.state = State::Active(self.wire.add(Rule { selector, effect }));
+        }
+        if let Lasts::For(duration) = fault.lasts {
+            self.end_in(id, duration);
+        }
+    }
+
+    fn end_in(self: &Arc<Self>, id: FaultId, duration: Duration) {
+        let shared = Arc::downgrade(self);
+        self.ends.lock().spawn(async move {
+            sleep(duration).await;
+            if let Some(shared) = shared.upgrade() {
+                shared.end(id);
+            }
+        });
+    }
+
+    fn end(&self, id: FaultId) {
+        let ended = {
+            let mut faults = self.faults.lock();
+            let Some(one) = faults.get_mut(id.0) else { return };
+            let was = std::mem::replace(&mut one.state, State::Ended);
+            if let State::Waiting(rule) | State::Active(rule) = was {
+                if matches!(was, State::Waiting(_)) {
+                    one.met = self.wire.selected(rule).unwrap_or_default();
+                }
+                self.wire.remove(rule);
+            }
+            matches!(was, State::Active(_)).then(|| (Arc::clone(&one.fault), one.entry))
+        };
+        if let Some((fault, entry)) = ended
+            && fault.kind.target != FaultTarget::Requests
+        {
+            let subject = target(&fault);
+            self.recorder.record(ACTOR, Stage::FaultOff, || {
+                Detail::about(subject.as_str()).caused_by(entry).with("fault", fault.name.as_str())
+            });
+        }
+    }
+
+    /// Takes a strike of a rule.
+    fn strike(self: &Arc<Self>, strike: &Strike<'_>) {
+        let Some((id, fault, next)) = self.next(strike) else { return };
+        let cause = || strike.audit_id.and_then(|audit_id| self.recorder.audit(audit_id));
+        match next {
+            Next::Nothing => {}
+            Next::Begin => self.begin(id, cause()),
+            Next::Record => self.record(id, &fault, &strike.asked, cause()),
+            Next::RecordAndEndIn(duration) => {
+                self.record(id, &fault, &strike.asked, cause());
+                self.end_in(id, duration);
+            }
+        }
+    }
+
+    fn next(&self, strike: &Strike<'_>) -> Option<(FaultId, Arc<Fault>, Next)> {
+        let mut faults = self.faults.lock();
+        let is_of =
+            |one: &Progress| matches!(one.state, State::Waiting(rule) | State::Active(rule) if rule == strike.rule);
+        let place = faults.iter().position(is_of)?;
+        let revision = (self.revision)();
+        let one = &mut faults[place];
+        let fault = Arc::clone(&one.fault);
+        let next = match (fault.kind.target, one.state) {
+            (FaultTarget::Requests, state) if strike.moment == moment_of(self.effect(&fault)) => {
+                one.struck.get_or_insert(revision);
+                one.state = State::Active(strike.rule);
+                match (state, fault.lasts) {
+                    (State::Waiting(_), Lasts::For(duration)) => Next::RecordAndEndIn(duration),
+                    _ => Next::Record,
+                }
+            }
+            (FaultTarget::Requests, _) => Next::Nothing,
+            (_, State::Waiting(_)) => match &fault.request {
+                Some(request) if request.moment == strike.moment => Next::Begin,
+                _ => Next::Nothing,
+            },
+            _ => {
+                if matches!(strike.moment, Moment::Sent | Moment::Held | Moment::Ended) {
+                    one.struck.get_or_insert(revision);
+                }
+                Next::Nothing
+            }
+        };
+        Some((FaultId(place), fault, next))
+    }
+
+    /// Records that a fault of requests has struck one.
+    fn record(&self, id: FaultId, fault: &Fault, asked: &Asked, cause: Option<EntryId>) {
+        let subject = object(asked);
+        let about = |cause: Option<EntryId>| {
+            Detail::about(subject.as_str()).caused_by(cause).with("fault", fault.name.as_str())
+        };
+        let on = self.recorder.record(ACTOR, Stage::FaultOn, || about(cause));
+        self.recorder.record(ACTOR, Stage::FaultOff, || about(on));
+        if let Some(one) = self.faults.lock().get_mut(id.0)
+            && one.entry.is_none()
+        {
+            one.entry = on;
+        }
+    }
+
+    fn went(&self, one: &Progress) -> FaultStrike {
+        match (one.struck, one.began, one.state, &one.fault.request) {
+            (Some(revision), ..) => FaultStrike::Struck { revision, entry: one.entry },
+            (None, Some(revision), ..) => FaultStrike::Began(revision),
+            (None, None, State::Waiting(rule), Some(request)) => {
+                FaultStrike::Waited { nth: request.nth, met: self.wire.selected(rule).unwrap_or_default() }
+            }
+            (None, None, State::Ended, Some(request)) => FaultStrike::Waited { nth: request.nth, met: one.met.clone() },
+            _ => FaultStrike::NotStarted,
+        }
+    }
+}
+
+/// When a fault of requests strikes: a lost answer after the API server has answered, all others at once.
+fn moment_of(effect: Option<Effect>) -> Moment {
+    match effect {
+        Some(Effect::Lose(crate::wire::Leg::Answer)) => Moment::Landed,
+        _ => Moment::Sent,
+    }
+}
+
+/// The subject of a request in the event log.
+fn object(asked: &Asked) -> String {
+    let Some(at) = asked.at.as_deref() else { return "requests".to_owned() };
+    let parts = [at.resource.resource.as_str(), at.namespace.as_str(), asked.name()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+}
+
+/// The subject of a fault of requesters or watches in the event log.
+fn target(fault: &Fault) -> String {
+    match (&fault.target.from, &fault.target.resource) {
+        (Senders::Named(name), _) => name.clone(),
+        (_, Some(resource)) => resource.clone(),
+        _ => "watches".to_owned(),
+    }
+}

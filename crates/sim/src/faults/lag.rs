@@ -1,0 +1,12 @@
+use super::fault_kind::{FaultKind, FaultTarget, duration};
+use crate::wire::Effect;
+
+pub(super) const LAG: FaultKind = FaultKind {
+    word: "lag",
+    argument: "a duration",
+    about: "Each event is delivered this much later. Events stay in order.",
+    contract: "A watch delivers events some time after the write, in order within the watch, and without any order \
+               between the watches of two kinds.",
+    target: FaultTarget::Watches,
+    effect: |argument, _| duration(argument).map(Effect::Lag),
+};

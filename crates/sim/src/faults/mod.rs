@@ -1,0 +1,38 @@
+//! Faults as data: each is a word with an argument, which requests or watches it acts on, when and for how long.
+//!
+//! ```text
+//! FAULTS: lose, slow, refuse, cut, ...     one file each: word, argument, document, contract, effect
+//!    |
+//!  Fault { kind, argument, request, target, lasts }
+//!    |
+//!  Injector: start --> rule with turns --> Wire --strike--> observer: begins, ends, records fault.on and fault.off
+//!    \--> verdicts: struck, or how near it came
+//! ```
+//!
+//! Start at [`FAULTS`] for what exists, at [`Injector`] for how a fault takes place. `docs/faults.md` is made from
+//! [`FAULTS`]; `docs/adding-a-fault.md` shows how to add one.
+//! Not here: the format of files and the conditions on steps, times and objects (`scenario`); what an effect does
+//! (`wire`).
+
+mod close;
+mod cut;
+#[cfg(test)]
+mod document;
+mod fault;
+mod fault_kind;
+mod gone;
+mod hang;
+mod injector;
+mod lag;
+mod list;
+mod lose;
+mod refuse;
+mod slow;
+mod stale;
+mod verdict;
+
+pub use fault::{Fault, FaultRequest, Lasts};
+pub use fault_kind::{FaultKind, FaultTarget, Now};
+pub use injector::{FaultId, Injector};
+pub use list::{FAULTS, fault_kind};
+pub use verdict::{FaultStrike, FaultVerdict};

@@ -1,0 +1,19 @@
+use super::fault_kind::{FaultKind, FaultTarget};
+use crate::wire::Effect;
+
+pub(super) const REFUSE: FaultKind = FaultKind {
+    word: "refuse",
+    argument: "`429`, `500`, `503` or `504`",
+    about: "The request is not carried out, and the answer is a Status with this code: too many requests, internal \
+            error, service unavailable, or timeout.",
+    contract: "The API server may refuse any request while it is overloaded, starts, stops, or cannot reach its store; \
+               a client has to retry with a back-off.",
+    target: FaultTarget::Requests,
+    effect: |argument, _| match argument.as_u64() {
+        Some(429) => Ok(Effect::Refuse(429)),
+        Some(500) => Ok(Effect::Refuse(500)),
+        Some(503) => Ok(Effect::Refuse(503)),
+        Some(504) => Ok(Effect::Refuse(504)),
+        _ => Err(format!("expected one of 429, 500, 503 and 504, found {argument}")),
+    },
+};

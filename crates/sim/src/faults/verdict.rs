@@ -1,0 +1,59 @@
+use coracle_journal::EntryId;
+
+use crate::wire::Selected;
+
+/// Whether a fault has struck.
+#[derive(Clone, Debug)]
+pub struct FaultVerdict {
+    /// The name of the fault.
+    pub name: String,
+    /// How it went.
+    pub strike: FaultStrike,
+}
+
+/// How far a fault came.
+#[derive(Clone, Debug)]
+pub enum FaultStrike {
+    /// It was not started.
+    NotStarted,
+    /// It waited for the nth of the requests that it selects.
+    Waited {
+        /// Which request it waited for.
+        nth: u64,
+        /// The requests that it met.
+        met: Selected,
+    },
+    /// It began at this revision, and there was nothing that it could act on.
+    Began(i64),
+    /// It struck.
+    Struck {
+        /// The revision at the first strike.
+        revision: i64,
+        /// The first entry of the log about it.
+        entry: Option<EntryId>,
+    },
+}
+
+impl FaultStrike {
+    /// What was found instead of a strike; `None` if the fault has struck.
+    pub fn near_miss(&self) -> Option<String> {
+        match self {
+            Self::Struck { .. } => None,
+            Self::NotStarted => Some("its condition did not come".to_owned()),
+            Self::Began(revision) => {
+                Some(format!("it began at revision {revision}, and there was no message for it to act on"))
+            }
+            Self::Waited { nth, met: Selected { selected, near, nearest } } => {
+                let matched = match selected {
+                    0 => "no request matched".to_owned(),
+                    1 => format!("1 request matched, and it waits for number {nth}"),
+                    many => format!("{many} requests matched, and it waits for number {nth}"),
+                };
+                Some(match nearest {
+                    None => matched,
+                    Some(last) => format!("{matched}; {near} matched in all fields but one, the last of them: {last}"),
+                })
+            }
+        }
+    }
+}
