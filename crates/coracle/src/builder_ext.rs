@@ -1,8 +1,7 @@
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use coracle_cluster::Builder;
-use coracle_sim::Latency;
+use coracle_sim::{Latency, Senders, Wire};
 
 use crate::ReportingBuilder;
 
@@ -51,7 +50,7 @@ pub trait BuilderExt {
 
 impl BuilderExt for Builder {
     fn latency(self, latency: Latency) -> Self {
-        self.transport_layer(Arc::new(move |_, transport| latency.over(transport)))
+        self.transport_layer(Wire::with(latency.rules(Senders::All)).layer())
     }
 
     fn report_on_failure(self, path: impl Into<PathBuf>) -> ReportingBuilder {

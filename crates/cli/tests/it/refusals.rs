@@ -41,6 +41,18 @@ const INPUTS: &[(&str, &str)] = &[
         "scenario-field.yaml",
         "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec: {stepps: []}\n",
     ),
+    (
+        "fault-word.yaml",
+        "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec: {faults: [{do: {loose: answer}}], steps: []}\n",
+    ),
+    (
+        "fault-verb.yaml",
+        "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec: {faults: [{do: {lag: 5s, verb: create}}], steps: []}\n",
+    ),
+    (
+        "fault-requester.yaml",
+        "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec: {faults: [{do: {cut: scheduller}}], steps: []}\n",
+    ),
     ("not-yaml.yaml", "a: [\n"),
     ("events.jsonl", "no log\n"),
 ];
@@ -212,6 +224,9 @@ const REFUSED: &[&str] = &[
     "coracle run missing.yaml",
     "coracle run scenario-field.yaml",
     "coracle run not-yaml.yaml",
+    "coracle run fault-word.yaml",
+    "coracle run fault-verb.yaml",
+    "coracle run fault-requester.yaml",
     "coracle run scenarios",
     "coracle run --mode=slow scenario.yaml",
     "coracle run --disturb=hard scenario.yaml",
