@@ -248,7 +248,7 @@ impl Cluster {
         self.running.start(component, || {
             self.recorder.record(component.word(), Stage::ComponentStart, Detail::default);
             let instance = self.instances.of(component).begin_next();
-            self.run(component, &instance).as_instance(instance)
+            self.run(component, &instance).with_instance(instance)
         });
     }
 

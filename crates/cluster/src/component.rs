@@ -75,7 +75,7 @@ impl Running {
     }
 
     /// The same component as the instance that ends with it.
-    pub(crate) fn as_instance(mut self, instance: Instance) -> Self {
+    pub(crate) fn with_instance(mut self, instance: Instance) -> Self {
         self.instance = instance;
         self
     }

@@ -179,7 +179,7 @@ pub enum Operation {
     /// Partitions a node from the API: it continues with what it saw last.
     Partition(OnNode),
     /// Causes a fault.
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// Heals the partition of a node, or ends a fault.
     Heal(Heal),
 }

@@ -64,7 +64,9 @@ impl<U: Upstream> Held<U> {
                 }
                 self.line.report_held(arrival);
                 match delivery {
-                    Delivery::At(due) => drop(select(pin!(sleep_until(due)), changed).await),
+                    Delivery::At(due) => {
+                        select(pin!(sleep_until(due)), changed).await;
+                    }
                     Delivery::NotYet => changed.await,
                 }
                 continue;

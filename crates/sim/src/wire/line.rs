@@ -65,7 +65,9 @@ impl Line {
             }
             match self.delivery(arrival) {
                 Delivery::At(due) if due <= Instant::now() => return true,
-                Delivery::At(due) => drop(select(pin!(sleep_until(due)), changed).await),
+                Delivery::At(due) => {
+                    select(pin!(sleep_until(due)), changed).await;
+                }
                 Delivery::NotYet => changed.await,
             }
         }
