@@ -85,6 +85,8 @@ impl VolumeManager {
             VolumeGoal::Unmounted(pod) => pod,
         };
         if self.has_nothing_to_do(key, goal) {
+            // The report of the pass that did the last work may have failed.
+            self.report_in_use(context).await?;
             return Ok(Progress { is_done: true, again: None });
         }
         let failures = self.populate(context, key, goal).await;

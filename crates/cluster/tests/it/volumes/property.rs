@@ -214,6 +214,26 @@ async fn live(all: Vec<(Happens, u64)>, seed: u64) {
     assert!(watcher.mounts.staged.values().all(BTreeSet::is_empty), "{:?}", watcher.mounts.staged);
 }
 
+#[test]
+fn volumes_in_use_are_reported_again_if_the_report_fails() {
+    let all = vec![
+        (Happens::Deleted(1), 389_547),
+        (Happens::HasPower(2), 3),
+        (Happens::DeletedByForce(0), 14_913),
+        (Happens::Deleted(0), 19_037),
+        (Happens::Faults(22), 4956),
+        (Happens::HasPower(2), 2614),
+        (Happens::DeletedByForce(0), 824),
+        (Happens::HasPower(0), 475_789),
+    ];
+    run_live(all, 9_332_251_820_019_134_831);
+}
+
+fn run_live(all: Vec<(Happens, u64)>, seed: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(live(all, seed));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 0, ..ProptestConfig::default() })]
 
@@ -222,7 +242,6 @@ proptest! {
         all in proptest::collection::vec(happens(), 1..12),
         seed in any::<u64>(),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        runtime.block_on(live(all, seed));
+        run_live(all, seed);
     }
 }
