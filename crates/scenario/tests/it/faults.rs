@@ -10,7 +10,7 @@ use coracle_sim::faults::{FAULTS, FaultTarget};
 use crate::harness;
 
 fn run(spec: &str) -> Report {
-    harness::run(spec, &Options::default(), &Recorder::ring(1_000_000))
+    harness::run_with(spec, &Options::default(), || Recorder::ring(1_000_000))
 }
 
 fn replica_set(name: &str) -> String {
@@ -78,7 +78,8 @@ fn each_fault_strikes_and_changes_nothing_before() {
         let entries = &report.events().entries;
         let began = entries.iter().position(is_of_a_fault).unwrap_or_else(|| panic!("{word} is not in the log"));
         assert!(began > 100, "{word} began at entry {began}");
-        assert!(left_alone.events().entries[..began] == entries[..began], "{word} changed an entry before");
+        let before = left_alone.events().entries.iter().zip(&entries[..began]).find(|(one, other)| one != other);
+        assert_eq!(before, None, "{word} changed an entry before");
         assert!(left_alone.events().entries != *entries, "{word} changed nothing");
         assert!(!entries[began].causes.is_empty(), "{word} has no cause: {:?}", entries[began]);
     }
@@ -100,7 +101,7 @@ fn two_maps(fault: &str) -> String {
     let create = |name: &str| {
         format!("    - create: {{resource: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}}}\n")
     };
-    format!("  faults:\n  - {fault}\n  steps:\n  - name: a\n    try:\n{}{}", create("x"), create("y"))
+    format!("  faults:\n  - {fault}\n  steps:\n  - name: a\n    try:\n{}{}", create("one"), create("two"))
 }
 
 const MAPS: &str = "by: scenario, verb: create, resource: configmaps";
@@ -125,7 +126,7 @@ fn a_sender_gets_the_error_of_its_fault() {
         let failure = failed(&report);
         assert!(failure.found.contains(found), "{fault}: {failure:?}");
         let subjects = report.events().entries.iter().filter(|entry| entry.stage == Stage::FaultOn);
-        assert_eq!(subjects.map(|entry| entry.subject.clone()).collect::<Vec<_>>(), ["configmaps/default/y"]);
+        assert_eq!(subjects.map(|entry| entry.subject.clone()).collect::<Vec<_>>(), ["configmaps/default/two"]);
     }
 }
 
@@ -140,7 +141,7 @@ fn a_count_is_exact_and_a_client_retries_429() {
 
 #[test]
 fn a_slow_request_is_as_late_as_the_fault_says() {
-    let report = run(&two_maps(&format!("{{when: {{{MAPS}, name: y}}, do: {{slow: 7s}}}}")));
+    let report = run(&two_maps(&format!("{{when: {{{MAPS}, name: two}}, do: {{slow: 7s}}}}")));
     assert!(report.passed(), "{}", report.block());
     assert_eq!(report.cluster_time.as_secs(), 7);
 }
@@ -149,8 +150,8 @@ fn a_slow_request_is_as_late_as_the_fault_says() {
 fn a_fault_that_does_not_strike_says_how_near_it_came() {
     for (fault, found) in [
         (
-            "{when: {by: scenario, verb: delete, resource: configmaps, name: x}, do: {lose: answer}}".to_owned(),
-            "no request matched; 1 matched in all fields but one, the last of them: create configmaps default/x by scenario",
+            "{when: {by: scenario, verb: delete, resource: configmaps, name: one}, do: {lose: answer}}".to_owned(),
+            "no request matched; 1 matched in all fields but one, the last of them: create configmaps default/one by scenario",
         ),
         (
             format!("{{when: {{{MAPS}, nth: 3}}, do: {{lose: answer}}}}"),
@@ -183,7 +184,7 @@ fn a_step_causes_and_heals_a_fault() {
 #[test]
 fn a_fault_begins_with_a_request_at_the_moment_that_it_names() {
     for moment in ["sent", "landed", "answered"] {
-        let fault = format!("{{when: {{{MAPS}, name: x, moment: {moment}}}, do: {{cut: scenario}}}}");
+        let fault = format!("{{when: {{{MAPS}, name: one, moment: {moment}}}, do: {{cut: scenario}}}}");
         // The request with which it begins is carried out, and the next one is not.
         let failure = failed(&run(&two_maps(&fault))).clone();
         assert!(failure.found.contains("no route to host"), "{moment}: {failure:?}");

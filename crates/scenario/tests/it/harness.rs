@@ -7,8 +7,13 @@ use coracle_scenario::{BuiltIn, Options, Report, execute, parse};
 
 /// The report of a scenario with this `spec`, in a cluster without nodes.
 pub(crate) fn run(spec: &str, options: &Options, recorder: &Recorder) -> Report {
+    run_with(spec, options, || recorder.clone())
+}
+
+/// The same with a recorder that is made in the time of the run, so that its entries can be compared with another's.
+pub(crate) fn run_with(spec: &str, options: &Options, make_recorder: impl Fn() -> Recorder) -> Report {
     let (path, head) =
         (Path::new("written.yaml"), "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: written}\n");
     let scenario = parse::parse(path, &format!("{head}spec:\n  cluster: {{nodes: 0}}\n{spec}"), &BuiltIn::default());
-    execute(&scenario.unwrap(), path, options, |_| recorder.clone()).unwrap()
+    execute(&scenario.unwrap(), path, options, |_| make_recorder()).unwrap()
 }
