@@ -50,7 +50,7 @@ enum Act {
     List,
 }
 
-/// The name and the uid of the object that this creates; `None` if there is none.
+/// The name and the uid of the object that this creates; `None` if it creates no object.
 async fn act(registry: &Registry, act: &Act) -> Option<(String, String)> {
     let request = Request::new(Verb::List, resource(), registry.ambient().clock.now());
     let Act::Create { user, program, namespace, metadata } = act else {

@@ -148,18 +148,12 @@ impl Rules {
 
     /// The rules with turns that hold an event of a watch.
     pub(super) fn holding(&self, watch: &Asked, arrival: Arrival) -> Vec<RuleId> {
-        let holds = |effect| match effect {
-            Effect::Lag(_) | Effect::Cut | Effect::Hang => true,
-            Effect::Stale(stale) => arrival.revision.is_none_or(|revision| revision > stale),
-            _ => false,
-        };
-        self.counted(watch).filter(|(_, effect)| holds(*effect)).map(|(id, _)| id).collect()
+        self.counted(watch).filter(|(_, effect)| holds(*effect, arrival)).map(|(id, _)| id).collect()
     }
 
     /// The rules with turns that end a watch which was opened at this instant.
     pub(super) fn ending_it(&self, watch: &Asked, opened: Instant) -> Vec<RuleId> {
-        let ends = |effect| matches!(effect, Effect::Close(before) | Effect::Gone(before) if opened < before);
-        self.counted(watch).filter(|(_, effect)| ends(*effect)).map(|(id, _)| id).collect()
+        self.counted(watch).filter(|(_, effect)| ends(*effect, opened).is_some()).map(|(id, _)| id).collect()
     }
 
     fn counted<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (RuleId, Effect)> + 'a {
@@ -202,17 +196,8 @@ impl Rules {
         for effect in self.effects(watch) {
             match effect {
                 Effect::Lag(lag) => due += lag,
-                Effect::Cut | Effect::Hang => return Delivery::NotYet,
-                Effect::Stale(stale) if arrival.revision.is_none_or(|revision| revision > stale) => {
-                    return Delivery::NotYet;
-                }
-                Effect::Stale(_)
-                | Effect::Slow { .. }
-                | Effect::Lose(_)
-                | Effect::Refuse(_)
-                | Effect::Observe
-                | Effect::Close(_)
-                | Effect::Gone(_) => {}
+                other if holds(other, arrival) => return Delivery::NotYet,
+                _ => {}
             }
         }
         Delivery::At(due)
@@ -220,11 +205,30 @@ impl Rules {
 
     /// How a watch that was opened at this instant ends; `None` if it does not.
     pub(super) fn ending(&self, watch: &Asked, opened: Instant) -> Option<WatchEnding> {
-        self.effects(watch).find_map(|effect| match effect {
-            Effect::Close(before) if opened < before => Some(WatchEnding::Closed),
-            Effect::Gone(before) if opened < before => Some(WatchEnding::Gone),
-            _ => None,
-        })
+        self.effects(watch).find_map(|effect| ends(effect, opened))
+    }
+}
+
+/// Whether an effect delivers an event of a watch later than it arrives.
+fn holds(effect: Effect, arrival: Arrival) -> bool {
+    match effect {
+        Effect::Lag(_) | Effect::Cut | Effect::Hang => true,
+        Effect::Stale(stale) => arrival.revision.is_none_or(|revision| revision > stale),
+        Effect::Slow { .. }
+        | Effect::Lose(_)
+        | Effect::Refuse(_)
+        | Effect::Observe
+        | Effect::Close(_)
+        | Effect::Gone(_) => false,
+    }
+}
+
+/// How an effect ends a watch that was opened at this instant; `None` if it does not.
+fn ends(effect: Effect, opened: Instant) -> Option<WatchEnding> {
+    match effect {
+        Effect::Close(before) if opened < before => Some(WatchEnding::Closed),
+        Effect::Gone(before) if opened < before => Some(WatchEnding::Gone),
+        _ => None,
     }
 }
 
