@@ -34,6 +34,7 @@ pub use coracle_yaml::to_yaml;
 pub use extension_transport::{ExtensionTransport, NoExtensions, Unreachable};
 pub use front::anonymous::Anonymous;
 pub use front::authenticate::PeerCertificates;
+pub use front::identification::Identification;
 pub use front::path_service::{PathRequest, PathService};
 pub use front::peer_address::PeerAddress;
 pub use front::request_headers::{FrontProxy, RequestHeaders};

@@ -16,12 +16,11 @@ use crate::front::passed_on::PassedOn;
 use crate::front::path_service::{PathRequest, PathService};
 use crate::front::peer_address::PeerAddress;
 use crate::front::received::Received;
-use crate::front::request_headers::FrontProxy;
 use crate::front::request_info::RequestInfo;
 use crate::front::token::hide_subprotocol;
 use crate::front::unread_request::UnreadRequest;
 use crate::front::upgrade::Upgrade;
-use crate::front::{access, authenticate, body, deadline, impersonate};
+use crate::front::{access, body, deadline, impersonate};
 use crate::non_resource;
 use crate::offload::Weight;
 use crate::query::{Plus, Query, percent_decode};
@@ -129,7 +128,7 @@ async fn admit(
         audit_event.received();
         Some(audit_event)
     };
-    let user = match identify(server, parts, warnings).await {
+    let user = match server.identification.user(parts, warnings).await {
         Ok(user) => user,
         Err(status) => return Admitted { audit_event: begin(&Arc::default(), None), allowed: Err(status), flow: None },
     };
@@ -144,26 +143,6 @@ async fn admit(
     let notes = audit_event.as_ref().map_or(&nowhere, AuditEventBuilder::notes);
     let allowed = access::decide_noted(&server.registry, &attributes, notes).await;
     Admitted { allowed: allowed.map(|()| asker), flow, audit_event }
-}
-
-/// The user of a request: from the transport if it authenticates, otherwise from the credentials.
-async fn identify(server: &ApiServer, parts: &Parts, warnings: &Warnings) -> Result<Arc<User>, Status> {
-    match (parts.extensions.get::<User>(), spoken_of(server, parts)?) {
-        (Some(user), _) => Ok(authenticate::vouched_for(user)),
-        (None, Some(user)) => Ok(authenticate::vouched_for(&user)),
-        (None, None) => {
-            let (authenticator, anonymous) = (&*server.authenticator, server.anonymous);
-            authenticate::authenticate(authenticator, anonymous, &server.registry, parts, warnings).await
-        }
-    }
-}
-
-/// The user in the headers of a front proxy. The headers of other clients are ignored.
-fn spoken_of(server: &ApiServer, parts: &Parts) -> Result<Option<User>, Status> {
-    match (&server.request_headers, parts.extensions.get::<FrontProxy>()) {
-        (Some(headers), Some(proxy)) => headers.user(proxy, &parts.headers),
-        _ => Ok(None),
-    }
 }
 
 fn receive(
@@ -245,7 +224,11 @@ async fn dispatch(server: &Arc<ApiServer>, mut received: Received, body: Body) -
         return Ok(extension::serve(server, received, passed_on, body).await);
     }
     if let Some(service) = received.path_service.take() {
-        let request = PathRequest { user: Arc::clone(&received.user), method: received.method.clone() };
+        let limit = deadline::limit_of(&received.info.verb, &received.query, server.limits.request_seconds)?;
+        let account = server.bodies.account(&received.user);
+        let body = deadline::within(limit, body::read(body, server.limits.body_bytes, account)).await?;
+        let path = received.info.path.clone();
+        let request = PathRequest { user: Arc::clone(&received.user), method: received.method.clone(), path, body };
         return service.serve(request).await;
     }
     match received.info.resource.clone() {

@@ -12,6 +12,7 @@ use crate::documents::metrics::RequestMetrics;
 use crate::documents::openapi::OpenApi;
 use crate::extension_transport::ExtensionTransport;
 use crate::front::anonymous::Anonymous;
+use crate::front::identification::Identification;
 use crate::front::request_headers::RequestHeaders;
 use crate::limits::Limits;
 use crate::limits::budget::Budget;
@@ -61,9 +62,8 @@ pub struct Document {
 /// The running server behind the router.
 pub(crate) struct ApiServer {
     pub(crate) registry: Registry,
-    pub(crate) authenticator: Arc<dyn Authenticator>,
+    pub(crate) identification: Identification,
     pub(crate) request_headers: Option<RequestHeaders>,
-    pub(crate) anonymous: Anonymous,
     pub(crate) nodes: Arc<dyn NodeTransport>,
     pub(crate) extensions: Arc<dyn ExtensionTransport>,
     pub(crate) documents: Vec<Document>,
@@ -100,12 +100,17 @@ impl ApiServer {
             audit,
             shutdown,
         } = config;
+        let identification = Identification {
+            registry: registry.clone(),
+            authenticator,
+            request_headers: request_headers.clone(),
+            anonymous,
+        };
         let audit_ids = registry.ambient().random.split("audit");
         Self {
             registry,
-            authenticator,
+            identification,
             request_headers,
-            anonymous,
             nodes,
             extensions,
             documents,

@@ -14,9 +14,11 @@ mod env;
 mod etcd;
 mod etcd_servers;
 mod exec;
+mod fault;
 mod front_proxy_flags;
 mod import;
 mod kube_apiserver;
+mod kubeconfig;
 mod kubectl;
 mod kubelet;
 mod kubelet_client_flags;
@@ -73,6 +75,10 @@ pub(crate) enum Command {
     Snapshot(snapshot::Snapshot),
     /// Add, start, stop, kill, partition or drain simulated nodes of the cluster
     Node(node::Node),
+    /// Add, list or remove faults between the API server and those that use it: lost answers, late watches, stale reads
+    Fault(fault::FaultCommand),
+    /// Write a kubeconfig for a program, with a user of its own that faults can select
+    Kubeconfig(kubeconfig::Kubeconfig),
     /// Run only the store, with etcd's protocol
     Store(Box<store::StoreCommand>),
     /// Run only the API server
@@ -105,6 +111,8 @@ impl Command {
             Self::Import(command) => command.run(),
             Self::Snapshot(command) => command.run(),
             Self::Node(command) => command.run(),
+            Self::Fault(command) => command.run(),
+            Self::Kubeconfig(command) => command.run(),
             Self::Store(command) => command.run(),
             Self::Apiserver(command) => command.run(),
             Self::ControllerManager(command) => command.run(),

@@ -12,6 +12,7 @@ mod commands;
 mod descriptions;
 mod exec_folder;
 mod exit;
+mod faults_api;
 #[cfg(test)]
 mod flag_document;
 mod flags;

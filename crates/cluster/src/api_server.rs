@@ -2,7 +2,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
-use coracle_apiserver::{Anonymous, ApiServerConfig, Document, NodeTransport, Shutdown};
+use coracle_apiserver::{Anonymous, ApiServerConfig, Document, Identification, NodeTransport, Shutdown};
 use coracle_auth::{
     AccessWebhook, Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, IssuerSpec,
     ServiceAccountTokens, StaticTokens, TokenRequests, TokenWebhook,
@@ -33,6 +33,7 @@ const EMPTY: Revision = 1;
 pub struct ApiServer {
     registry: Registry,
     front: Transport,
+    identification: Arc<Identification>,
     shutdown: Shutdown,
     limits: Vec<String>,
     issuer: Issuer,
@@ -96,7 +97,7 @@ impl ApiServer {
         let controllers = fill(&registry, options, &config).await?;
 
         let shutdown = Shutdown::default();
-        let router = coracle_apiserver::router(ApiServerConfig {
+        let config = ApiServerConfig {
             registry: registry.clone(),
             authenticator,
             request_headers: options.request_headers.as_ref().map(|(_, headers)| headers.clone()),
@@ -109,17 +110,24 @@ impl ApiServer {
             flows: controllers.flows(),
             audit: options.audit.clone(),
             shutdown: shutdown.clone(),
-        });
+        };
+        let identification = Arc::new(identification(&config));
+        let router = coracle_apiserver::router(config);
         let controllers = controllers.tasks().map(|(name, begin)| Running::start(&tasks, name, move |_| begin()));
         let running: Vec<_> = controllers.chain([caches]).collect();
         let tasks = Arc::new(BackgroundTasks::new(tasks, running));
         let front = Transport::to(router).kept_by(Arc::clone(&tasks));
-        Ok(Self { registry, front, shutdown, limits, issuer, tasks, advertising: Mutex::default() })
+        Ok(Self { registry, front, identification, shutdown, limits, issuer, tasks, advertising: Mutex::default() })
     }
 
     /// The transport for clients: each request has its own credentials.
     pub fn transport(&self) -> Transport {
         self.front.clone()
+    }
+
+    /// The transport for clients whose requests have their own credentials, behind `layer`, which sees their users.
+    pub(crate) fn transport_behind(&self, layer: impl FnOnce(Transport) -> Transport) -> Transport {
+        layer(self.front.clone()).identified_by(&self.identification)
     }
 
     /// The registry.
@@ -183,6 +191,16 @@ impl ApiServer {
             advertising.stop().await;
         }
         self.shutdown.begin();
+    }
+}
+
+/// The identification of the requests that the router of this configuration gets.
+fn identification(config: &ApiServerConfig) -> Identification {
+    Identification {
+        registry: config.registry.clone(),
+        authenticator: Arc::clone(&config.authenticator),
+        request_headers: config.request_headers.clone(),
+        anonymous: config.anonymous,
     }
 }
 

@@ -12,8 +12,8 @@ use crate::{ApiServerOptions, Audit, Requester, RequesterKind, ServiceRoutes, St
 ///
 /// The cluster calls it at least once for each start of a component, for each identity of the component, and for each
 /// simulated node as `kubelet/NAME`. Nodes share the transport `kubelet` for reads, except nodes with informers of
-/// their own. The requests have their `User` in the extensions, except those of other processes, which have
-/// credentials in their headers.
+/// their own. The requests have their `User` in the extensions, except those of other processes whose credentials are
+/// not valid.
 pub type TransportLayer = Arc<dyn Fn(&Requester, Transport) -> Transport + Send + Sync>;
 
 /// The options of a [`Cluster`](crate::Cluster). Everything has a default.

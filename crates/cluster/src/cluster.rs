@@ -188,9 +188,13 @@ impl Cluster {
         layered(self.api_server.transport(), &requester, self.layer.as_ref()).asking_as(Arc::new(user))
     }
 
-    /// The API server as a tower service without an identity: each request authenticates itself.
+    /// The API server as a tower service without an identity: each request authenticates itself. A layer gets the
+    /// requests after their users are known.
     pub fn front_door(&self) -> Transport {
-        layered(self.api_server.transport(), &Requester::connections(), self.layer.as_ref())
+        match &self.layer {
+            Some(layer) => self.api_server.transport_behind(|transport| layer(&Requester::connections(), transport)),
+            None => self.api_server.transport(),
+        }
     }
 
     /// A client of this project, with the identity of an administrator (`system:masters`).

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::change::Change;
+use crate::fault_list::PluralsOfKinds;
 use crate::file::{self, Operation, Scenario, Step};
 use crate::parse::Known;
 use crate::written_fault::read_fault;
@@ -27,7 +28,7 @@ struct Shared {
     injector: Injector,
     world: World,
     recorder: Recorder,
-    known: Known,
+    custom: PluralsOfKinds,
     all: Mutex<Vec<Item>>,
     /// The conditions that are waited for.
     waiting: Mutex<JoinSet<()>>,
@@ -56,24 +57,33 @@ pub(crate) fn has_faults(scenario: &Scenario, change: Option<&Change>) -> bool {
 impl Faults {
     /// The faults in the list of a scenario, which was validated when the file was read.
     pub(crate) fn of(scenario: &Scenario, path: &Path, wire: &Wire, recorder: &Recorder, world: &World) -> Self {
-        let seen = world.clone();
-        let shared = Shared {
-            injector: Injector::new(wire, recorder.clone(), move || seen.revision()),
-            world: world.clone(),
-            recorder: recorder.clone(),
-            known: Known::of(scenario, path),
-            all: Mutex::default(),
-            waiting: Mutex::default(),
-        };
-        let faults = Self { shared: Arc::new(shared) };
+        let faults = Self::new(Known::of(scenario, path).custom, wire, recorder, world);
         for fault in &scenario.spec.faults {
             faults.add(&fault.value);
         }
         faults
     }
 
+    /// No faults. `custom` are the plurals of custom kinds in faults that are added later.
+    pub(crate) fn new(custom: PluralsOfKinds, wire: &Wire, recorder: &Recorder, world: &World) -> Self {
+        let seen = world.clone();
+        let shared = Shared {
+            injector: Injector::new(wire, recorder.clone(), move || seen.revision()),
+            world: world.clone(),
+            recorder: recorder.clone(),
+            custom,
+            all: Mutex::default(),
+            waiting: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
     fn add(&self, written: &file::Fault) -> Option<Item> {
-        let meant = read_fault(written, &self.shared.known.custom).ok()?;
+        self.add_among(written, &self.shared.custom)
+    }
+
+    fn add_among(&self, written: &file::Fault, custom: &PluralsOfKinds) -> Option<Item> {
+        let meant = read_fault(written, custom).ok()?;
         let when = written.when.as_ref().map(|when| &when.value);
         let question = when.and_then(|when| when.cel.as_ref()).map(|cel| {
             let expression = Expression::compile(&cel.value).expect("the reader compiled the expression");
@@ -109,6 +119,18 @@ impl Faults {
         if let Some(item) = self.add(fault) {
             self.wait_and_start(&item, cause);
         }
+    }
+
+    /// Adds a fault whose kinds are among these, and waits for its conditions. It has none that is a step.
+    pub(crate) fn run(&self, fault: &file::Fault, custom: &PluralsOfKinds) -> Option<FaultId> {
+        let item = self.add_among(fault, custom)?;
+        self.wait_and_start(&item, None);
+        Some(item.id)
+    }
+
+    /// The faults on the wire.
+    pub(crate) fn injector(&self) -> &Injector {
+        &self.shared.injector
     }
 
     /// Ends the faults with a name.

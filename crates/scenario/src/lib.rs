@@ -3,6 +3,7 @@
 //! ```text
 //! FILE --read (errors with file, line, column)--> Scenario --execute--> Report --> terminal | file (`viewer`)
 //!                                                     \-- always, never: checked at every revision
+//! cluster --RunningFaults--> faults that are added and removed while it runs
 //! ```
 //! Start at [`Scenario`], [`parse::read`] and [`execute`].
 //! Not here: the cluster (`cluster`), pictures and sentences (`viewer`), the objects at each revision and the
@@ -13,6 +14,7 @@ mod change;
 mod disturbance;
 mod end_state;
 mod execute;
+mod fault_list;
 mod faults;
 /// The format of scenario files.
 pub mod file;
@@ -32,6 +34,7 @@ mod question;
 mod report;
 mod rerun;
 mod run;
+mod running_faults;
 mod step_file;
 mod taint;
 mod typed;
@@ -45,6 +48,7 @@ pub use change::{Change, ChangeOutcome};
 pub use disturbance::{Disturbance, NotADisturbance};
 pub use end_state::{Beside, EndState};
 pub use execute::{Options, execute};
+pub use fault_list::{FaultList, PluralsOfKinds, UncheckedFaults, parse_faults, read_faults};
 pub use file::Scenario;
 pub use maintenance::drain;
 pub use misfit::Misfit;
@@ -53,6 +57,7 @@ pub use parse::{Problem, Vocabulary};
 pub use path::Position;
 pub use report::{Check, Failure, Outcome, Report};
 pub use rerun::{NotChanged, Rerun, rerun};
+pub use running_faults::{FaultStatus, RunningFaults};
 pub use step_file::{parse_change, read_change};
 pub use taint::new_taint;
 pub use vocabulary::BuiltIn;

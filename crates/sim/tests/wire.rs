@@ -5,7 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::{Cluster, Component, Instance, Requester, RequesterKind, Transport, User, boxed};
+use coracle_cluster::{
+    ApiServerOptions, Cluster, Component, Instance, Requester, RequesterKind, Transport, User, boxed,
+};
 use coracle_handover::{Events, Offer};
 use coracle_meta::{GroupResource, Object, ObjectKey, ObjectType, WatchEvent};
 use coracle_sim::{Effect, LastSent, Latency, Leg, Rule, RuleId, Selector, Senders, Wire};
@@ -351,7 +353,7 @@ async fn all_that_send_requests_pass_the_layer_and_are_named() {
         ("kubelet/node-1", RequesterKind::Component, "system:node:node-1"),
         ("csi-driver", RequesterKind::Component, "system:serviceaccount:"),
         ("kubernetes-admin", RequesterKind::User, "kubernetes-admin"),
-        (Requester::CONNECTIONS, RequesterKind::Connections, ""),
+        (Requester::CONNECTIONS, RequesterKind::Connections, "system:anonymous"),
     ] {
         let (known, seen, _) = &met[name];
         assert!(*known == kind && seen.starts_with(user), "{name}: {known:?} {seen}");
@@ -369,6 +371,30 @@ async fn all_that_send_requests_pass_the_layer_and_are_named() {
     cluster.stop_component(Component::Kubelet).await;
     assert!(node.has_ended());
     cluster.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_other_processes_are_selected_by_user_and_by_program() {
+    let wire = Wire::default();
+    let options = ApiServerOptions { tokens: Some("1,ann,1\n2,bob,2\n".to_owned()), ..ApiServerOptions::default() };
+    let cluster = Cluster::builder().api_server(options).api_server_only().transport_layer_for_all(wire.layer());
+    let cluster = cluster.start().await.unwrap();
+    let asked = async |token: &str, agent: &str| {
+        let mut request = request(Method::GET, MAPS, None);
+        request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        request.headers_mut().insert("user-agent", agent.parse().unwrap());
+        cluster.front_door().send(request).await.ok().map(|answer| answer.status().as_u16())
+    };
+    for (token, agent, code) in [("1", "a/1", 403), ("2", "a/1", 403), ("3", "a/1", 401)] {
+        assert_eq!(asked(token, agent).await, Some(code), "{token}");
+    }
+    let of_ann = wire.add(Rule::from(Senders::Named("ann".into()), Effect::Cut));
+    assert_eq!((asked("1", "a/1").await, asked("2", "a/1").await, asked("3", "ann").await), (None, Some(403), None));
+    wire.remove(of_ann);
+    wire.add(Rule::from(Senders::Named("operator".into()), Effect::Refuse(503)));
+    for (agent, code) in [("operator/v0.1 (linux/amd64)", 503), ("operator", 503), ("operators/v0.1", 403)] {
+        assert_eq!(asked("1", agent).await, Some(code), "{agent}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@ pub(crate) mod deadline;
 pub(crate) mod endpoint;
 #[cfg(test)]
 mod header_pairs;
+pub(crate) mod identification;
 pub(crate) mod impersonate;
 pub(crate) mod options;
 pub(crate) mod passed_on;

@@ -17,6 +17,10 @@ pub struct PathRequest {
     pub user: Arc<User>,
     /// The HTTP method.
     pub method: Method,
+    /// The path, decoded.
+    pub path: String,
+    /// The body, of at most the length that the server accepts for an object.
+    pub body: Bytes,
 }
 
 /// Serves a path that is not the API server's own.

@@ -6,7 +6,9 @@ use clap::{ArgAction, Parser};
 use coracle_cluster::{ApiServerOptions, CertificateFile, Cluster, StoreSpec, controllers};
 use coracle_meta::KUBERNETES_VERSION;
 use coracle_pki::Authority;
+use coracle_scenario::RunningFaults;
 use coracle_secure_serving::{Listener, ServingCertificates};
+use coracle_sim::Wire;
 
 use crate::commands::admission_configuration;
 use crate::commands::advertise_flags::AdvertiseFlags;
@@ -21,6 +23,7 @@ use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::up::{run_on_worker, server_ambient};
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
+use crate::faults_api;
 use crate::flags::api_server_unused::ApiServerUnused;
 use crate::flags::headings::{
     ADMISSION, AUDIT, AUTHENTICATION, FRONT_PROXIES, NODE_CALLS, REQUESTS, SERVICE_ACCOUNTS, SERVICES, SERVING, STORE,
@@ -124,21 +127,26 @@ impl KubeApiserver {
         }
         let audit = options.audit.clone();
         let store = StoreSpec::Etcd(self.etcd.read()?);
+        let wire = Wire::default();
         let builder = Cluster::builder().ambient(server_ambient()).store(store).api_server(options);
         let cluster = match beside()? {
             Some((controllers, nodes)) => builder.controllers(controllers).nodes(nodes),
             None => builder.api_server_only(),
         }
+        .transport_layer_for_all(wire.layer())
         .start()
         .await?;
         for limit in cluster.limits() {
             note!("note: {limit}");
         }
         let mut code = Ok(exit::PASS);
-        let front = cluster.front_door();
+        let faults = RunningFaults::new(&cluster, &wire);
+        let front = faults_api::in_front_of(cluster.front_door(), &faults);
         let stop = async {
             code = cluster.unless_ended(interrupted_or_orphaned()).await;
             if code.is_ok() {
+                // A cluster stops without faults.
+                faults.remove(|_| true);
                 cluster.shutdown().await;
             }
         };

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
@@ -12,8 +12,9 @@ use coracle_cluster::{ApiServerOptions, Audit, Builder, Cluster, SavedNodes, Sto
 use coracle_cluster::{KeyFiles, read_keys};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_pki::Credential;
+use coracle_scenario::{RunningFaults, read_faults};
 use coracle_secure_serving::MetricsListener;
-use coracle_sim::record_objects;
+use coracle_sim::{Wire, record_objects};
 use coracle_store::Store;
 use coracle_viewer::serve::ServedPage;
 
@@ -33,7 +34,7 @@ use crate::random::random_letters;
 use crate::simulated::simulated_nodes;
 use crate::snapshot_api::SnapshotApi;
 use crate::state::StateFolder;
-use crate::{exit, state};
+use crate::{exit, faults_api, state};
 
 /// The addresses of load balancers: a documentation range of RFC 5737, so that they lead to no real host.
 const LOAD_BALANCERS: &str = "198.51.100.0/24";
@@ -90,6 +91,10 @@ pub(crate) struct Up {
     /// Serve /healthz and /metrics of the scheduler on this address, without authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     scheduler_metrics: Option<SocketAddr>,
+    /// Cause the faults of this file, in the format of `faults:` in a scenario, from the moment at which the cluster is
+    /// ready; `coracle fault` lists, adds and removes faults
+    #[arg(long, value_name = "FILE")]
+    faults: Option<PathBuf>,
     /// Write the event log to this file, for `coracle story`; compressed if the name ends with .gz
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
@@ -108,6 +113,7 @@ pub(crate) struct Up {
 /// A running cluster with its listener, its folder and its kubeconfig.
 pub(crate) struct RunningCluster {
     pub(crate) cluster: Cluster,
+    pub(crate) faults: RunningFaults,
     pub(crate) serving: SecureServing,
     pub(crate) kubeconfig: PathBuf,
     /// The link to the page, if it is served.
@@ -175,6 +181,7 @@ impl Up {
         let running = self.start(&folder, server_ambient()).await?;
         let greeted = self.greet(&running, &folder, started.elapsed(), known);
         let front = SnapshotApi::in_front_of(&running.cluster, &folder);
+        let front = faults_api::in_front_of(front, &running.faults);
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
         let serving = tokio::spawn(running.serving.listener.serve(front, {
             let stop = std::sync::Arc::clone(&stop);
@@ -186,6 +193,8 @@ impl Up {
         };
         note!("stopping");
         stop.notify_one();
+        // A cluster stops without faults.
+        running.faults.remove(|_| true);
         let recorder = running.cluster.recorder().clone();
         let kubelet = running.cluster.kubelet().clone();
         running.cluster.shutdown().await;
@@ -201,6 +210,8 @@ impl Up {
 
     async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
         let stages = stages(&self.stages)?;
+        let faults = self.faults.as_deref().map(read_faults).transpose();
+        let faults = faults.map_err(|problem| exit::Usage(format!("--faults: {problem}")))?;
         let (mut controllers, key_files) = self.controllers()?;
         let scheduler_config = self.scheduler_config.as_deref();
         let scheduler =
@@ -222,6 +233,8 @@ impl Up {
         let builder =
             Cluster::builder().ambient(ambient).node_specs(nodes).store(self.store(folder)).api_server(options);
         let builder = self.with_options(builder.controllers(controllers).scheduler(scheduler), stages, folder);
+        let wire = Wire::default();
+        let builder = builder.transport_layer_for_all(wire.layer());
         let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
         let socket = match self.view {
             Some(address) => Some(PageSocket::bind(address).await?),
@@ -231,6 +244,7 @@ impl Up {
         // From now on the saved state of nodes is older than the store.
         let _ = std::fs::remove_file(folder.nodes());
         self.spawn_writers(&cluster);
+        let running_faults = RunningFaults::new(&cluster, &wire);
         let page = socket.map(|socket| serve_page(&cluster, socket, header));
         if let Some(address) = self.controller_metrics {
             serve_metrics(&cluster, "metrics", address, move || controller_metrics.text()).await?;
@@ -241,8 +255,11 @@ impl Up {
         let kubeconfig = folder.kubeconfig();
         let client = cluster.client_as(User::new("kubernetes-admin", ["system:masters"]));
         let more = simulated_nodes(&client).await?.into_iter().filter(|name| !named.contains(name)).collect();
+        if let Some(faults) = faults {
+            running_faults.add(&faults).await.map_err(|why| anyhow!("--faults: {why:?}"))?;
+        }
         serving.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
-        Ok(RunningCluster { cluster, serving, kubeconfig, page, more, audit, claim })
+        Ok(RunningCluster { cluster, faults: running_faults, serving, kubeconfig, page, more, audit, claim })
     }
 
     /// Creates the state folder, and keeps other processes out of it.
@@ -489,6 +506,7 @@ where
         nodes: 2,
         node: NodeFlags::default(),
         stages: Vec::new(),
+        faults: None,
         events: None,
         view: None,
         controller_metrics: None,
@@ -503,7 +521,7 @@ where
             Ok(started) => started?,
             Err(code) => return Ok(code),
         };
-        let front = running.cluster.front_door();
+        let front = faults_api::in_front_of(running.cluster.front_door(), &running.faults);
         let serving = tokio::spawn(running.serving.listener.serve(front, std::future::pending()));
         let code = running.cluster.unless_ended(run(&running.kubeconfig, signals)).await?;
         running.cluster.shutdown().await;

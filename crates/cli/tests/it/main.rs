@@ -5,6 +5,7 @@ mod determinism;
 mod down;
 mod exec;
 mod exit_codes;
+mod faults;
 mod full_disk;
 mod full_output;
 mod keys;

@@ -10,6 +10,7 @@ use crate::object_file::{read_objects, take_apart};
 pub(crate) type Kind = (String, String);
 
 /// The names that a scenario itself defines.
+#[derive(Default)]
 pub(crate) struct Known {
     /// The names that steps give to objects, with their kinds; `None` if objects of several kinds have the name.
     pub(crate) bound: BTreeMap<String, Option<Kind>>,

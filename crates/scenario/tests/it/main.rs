@@ -8,6 +8,7 @@ mod faults;
 mod harness;
 mod log;
 mod repeated;
+mod running_faults;
 mod vacuous;
 mod verdicts;
 mod words;

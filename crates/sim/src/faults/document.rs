@@ -15,7 +15,8 @@ const INTRODUCTION: &str = "\
 
 This page lists the faults that a scenario can cause between a component and the API server. Each one is permitted by
 the contract of Kubernetes, so a correct controller survives it. [scenarios.md](scenarios.md#faults) shows the format,
-[adding-a-fault.md](adding-a-fault.md) how to add one.
+[adding-a-fault.md](adding-a-fault.md) how to add one. A running cluster has the same faults, for programs in any
+language: [clients.md](clients.md#faults).
 
 What no fault on this page can show: a wrong clock, a full disk, a container that fails, and what happens between two
 programs that do not use the API.

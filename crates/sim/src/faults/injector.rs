@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::fault::{Fault, FaultRequest, Lasts};
 use super::fault_kind::{FaultTarget, Now};
-use super::verdict::{FaultStrike, FaultVerdict};
+use super::verdict::{FaultProgress, FaultStrike, FaultVerdict};
 use crate::wire::{Asked, Effect, Moment, Rule, RuleId, Selected, Selector, Senders, Strike, Turns, Wire};
 
 /// The actor of faults in the event log.
@@ -43,6 +43,8 @@ struct Progress {
     began: Option<i64>,
     /// The revision of its first strike.
     struck: Option<i64>,
+    /// How often it has struck. Events that it holds count once.
+    strikes: u64,
     /// Its first entry in the log.
     entry: Option<EntryId>,
 }
@@ -100,6 +102,7 @@ impl Injector {
             met: Selected::default(),
             began: None,
             struck: None,
+            strikes: 0,
             entry: None,
         });
         FaultId(faults.len() - 1)
@@ -125,10 +128,38 @@ impl Injector {
         self.shared.end(id);
     }
 
+    /// How a fault is going; `None` for a fault of another injector.
+    pub fn progress(&self, id: FaultId) -> Option<FaultProgress> {
+        let faults = self.shared.faults.lock();
+        let one = faults.get(id.0)?;
+        let verdict = FaultVerdict { name: one.fault.name.clone(), strike: self.shared.went(one) };
+        Some(FaultProgress { verdict, strikes: one.strikes, has_ended: one.has_ended() })
+    }
+
     /// How each fault went, in the order in which they were added.
     pub fn verdicts(&self) -> Vec<FaultVerdict> {
         let faults = self.shared.faults.lock();
         faults.iter().map(|one| FaultVerdict { name: one.fault.name.clone(), strike: self.shared.went(one) }).collect()
+    }
+}
+
+impl Progress {
+    /// Counts a strike at this revision.
+    fn count(&mut self, revision: i64, moment: Moment) {
+        if self.struck.is_none() || moment != Moment::Held {
+            self.strikes += 1;
+        }
+        self.struck.get_or_insert(revision);
+    }
+
+    /// Whether it does not strike again.
+    fn has_ended(&self) -> bool {
+        let is_at_one_moment = self.fault.kind.target == FaultTarget::OpenWatches;
+        match self.fault.lasts {
+            _ if self.state == State::Ended => true,
+            Lasts::Requests(count) => self.strikes >= count,
+            Lasts::For(_) | Lasts::UntilEnded => is_at_one_moment && self.began.is_some(),
+        }
     }
 }
 
@@ -253,7 +284,7 @@ impl Shared {
         let fault = Arc::clone(&one.fault);
         let next = match (fault.kind.target, one.state) {
             (FaultTarget::Requests, state) if strike.moment == moment_of(self.effect(&fault)) => {
-                one.struck.get_or_insert(revision);
+                one.count(revision, strike.moment);
                 one.state = State::Active(strike.rule);
                 match (state, fault.lasts) {
                     (State::Waiting(_), Lasts::For(duration)) => Next::RecordAndEndIn(duration),
@@ -267,7 +298,7 @@ impl Shared {
             },
             _ => {
                 if matches!(strike.moment, Moment::Sent | Moment::Held | Moment::Ended) {
-                    one.struck.get_or_insert(revision);
+                    one.count(revision, strike.moment);
                 }
                 Next::Nothing
             }

@@ -35,4 +35,4 @@ pub use fault::{Fault, FaultRequest, Lasts};
 pub use fault_kind::{FaultKind, FaultTarget, Now};
 pub use injector::{FaultId, Injector};
 pub use list::{FAULTS, fault_kind};
-pub use verdict::{FaultStrike, FaultVerdict};
+pub use verdict::{FaultProgress, FaultStrike, FaultVerdict};

@@ -11,6 +11,17 @@ pub struct FaultVerdict {
     pub strike: FaultStrike,
 }
 
+/// How a fault of a cluster that still runs is going.
+#[derive(Clone, Debug)]
+pub struct FaultProgress {
+    /// How far it has come.
+    pub verdict: FaultVerdict,
+    /// How often it has struck: requests, and watches that it ended. Events that it holds count once.
+    pub strikes: u64,
+    /// Whether it does not strike again.
+    pub has_ended: bool,
+}
+
 /// How far a fault came.
 #[derive(Clone, Debug)]
 pub enum FaultStrike {
@@ -35,6 +46,14 @@ pub enum FaultStrike {
 }
 
 impl FaultStrike {
+    /// The revision at the first strike; `None` if the fault has not struck.
+    pub fn revision(&self) -> Option<i64> {
+        match self {
+            Self::Struck { revision, .. } => Some(*revision),
+            Self::NotStarted | Self::Waited { .. } | Self::Began(_) => None,
+        }
+    }
+
     /// What was found instead of a strike; `None` if the fault has struck.
     pub fn near_miss(&self) -> Option<String> {
         match self {

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use coracle_cluster::{Body, Requester, User, requested_resource};
+use coracle_cluster::{Body, Requester, RequesterKind, User, requested_resource};
 use coracle_meta::ResourcePath;
 use http::Request;
 use http::header::USER_AGENT;
@@ -11,15 +11,15 @@ use http::header::USER_AGENT;
 pub struct Asked {
     /// The component or user that sends it, and which start of the component.
     pub requester: Requester,
-    /// The user name; empty for other processes, whose credentials only the API server reads.
+    /// The user name; empty for other processes whose credentials are not valid.
     pub user: String,
-    /// The user agent up to its first slash.
+    /// The first product of the user agent, without its version: `my-operator` of `my-operator/v0.1 (linux/amd64)`.
     pub agent: String,
     /// The verb for authorization; for a path outside the API's resources, the method in lower case.
     pub verb: String,
     /// The resource and the object; `None` for other paths. A create has its name in the body.
     pub at: Option<Arc<ResourcePath>>,
-    /// Of a create, the name or the `generateName` in its body, if a rule has turns and the body is JSON.
+    /// Of a create, the name or the `generateName` in its body, if a rule has turns and the body is JSON or protobuf.
     pub created: String,
     /// Whether a read requires the newest state, because it has no resource version.
     pub is_consistent: bool,
@@ -39,7 +39,7 @@ impl Asked {
         Self {
             requester: requester.clone(),
             user: request.extensions().get::<User>().map(|user| user.name.clone()).unwrap_or_default(),
-            agent: agent.split('/').next().unwrap_or("").to_owned(),
+            agent: agent.split(['/', ' ']).next().unwrap_or("").to_owned(),
             is_consistent: matches!(verb.as_str(), "get" | "list") && !parameters.any(has_version),
             verb,
             at,
@@ -66,7 +66,8 @@ impl Asked {
     }
 }
 
-/// The request in one line: `create pods/binding default/web-1 by scheduler`.
+/// The request in one line: `create pods/binding default/web-1 by scheduler`. Of another process, the program and the
+/// user: `by my-operator as kubernetes-admin`.
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.verb)?;
@@ -79,6 +80,10 @@ impl fmt::Display for Asked {
                 write!(f, " {object}")?;
             }
         }
-        write!(f, " by {}", self.requester.name)
+        match (self.requester.kind, self.agent.as_str()) {
+            (RequesterKind::Connections, "") => write!(f, " by {}", self.user),
+            (RequesterKind::Connections, agent) => write!(f, " by {agent} as {}", self.user),
+            (RequesterKind::Component | RequesterKind::User, _) => write!(f, " by {}", self.requester.name),
+        }
     }
 }

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::{Body, BoxError, Requester, Transport, boxed};
+use coracle_cluster::{Body, BoxError, PathService, Requester, RequesterKind, Transport, boxed};
 use http::{HeaderValue, Request, Response};
+use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use tokio::time::sleep;
@@ -12,6 +13,7 @@ use super::effect::Leg;
 use super::in_flight::InFlight;
 use super::line::{Line, lives};
 use super::noted;
+use super::protobuf;
 use super::refusal::refused;
 use super::rule::RuleId;
 use super::rules::{Loss, Passage};
@@ -26,9 +28,13 @@ pub(super) async fn carry(
     transport: Transport,
     mut request: Request<Body>,
 ) -> Result<Response<Body>, BoxError> {
+    // The paths that control a server stay reachable.
+    if request.extensions().get::<PathService>().is_some() {
+        return transport.send(request).await;
+    }
     lives(&requester.instance).await;
     let mut asked = Asked::of(&requester, &request);
-    if asked.verb == "create" && state.rules().is_counting() {
+    if asked.verb == "create" && state.rules().is_counting() && has_short_body(&requester, &request) {
         request = name_of_created(&mut asked, request).await?;
     }
     let asked = Arc::new(asked);
@@ -77,15 +83,26 @@ async fn wait(duration: Duration) {
     }
 }
 
+/// The longest body of another process whose name is read, in bytes: what an API server accepts for an object.
+const MOST_BODY_BYTES: u64 = 3 << 20;
+
+/// Whether the body may be read before the API server limits it.
+fn has_short_body(requester: &Requester, request: &Request<Body>) -> bool {
+    let longest = request.body().size_hint().upper();
+    requester.kind != RequesterKind::Connections || longest.is_some_and(|longest| longest <= MOST_BODY_BYTES)
+}
+
 /// Reads the name from the body of a create.
 async fn name_of_created(asked: &mut Asked, request: Request<Body>) -> Result<Request<Body>, BoxError> {
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
-    // Other formats than JSON have no name here.
-    if let Ok(object) = serde_json::from_slice::<Value>(&body) {
-        let metadata = |field: &str| object["metadata"][field].as_str().filter(|name| !name.is_empty());
-        asked.created = metadata("name").or_else(|| metadata("generateName")).unwrap_or_default().to_owned();
-    }
+    asked.created = match serde_json::from_slice::<Value>(&body) {
+        Ok(object) => {
+            let metadata = |field: &str| object["metadata"][field].as_str().filter(|name| !name.is_empty());
+            metadata("name").or_else(|| metadata("generateName")).unwrap_or_default().to_owned()
+        }
+        Err(_) => protobuf::name(&body).unwrap_or_default().to_owned(),
+    };
     Ok(Request::from_parts(head, boxed(Full::new(body))))
 }
 

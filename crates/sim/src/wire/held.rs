@@ -19,6 +19,8 @@ pub(super) struct Held<U: Upstream> {
     queue: VecDeque<(Arrival, U::Item)>,
     /// How often the progress was asked for.
     asked: u64,
+    /// What makes the event that reports an error.
+    error: fn(Status) -> U::Item,
 }
 
 enum Source<U: Upstream> {
@@ -41,7 +43,8 @@ impl<U: Upstream> Source<U> {
 
 impl<U: Upstream> Held<U> {
     pub(super) fn new(line: Line, upstream: U) -> Self {
-        Self { line, source: Source::Direct(upstream), queue: VecDeque::new(), asked: 0 }
+        let error = upstream.errors();
+        Self { line, source: Source::Direct(upstream), queue: VecDeque::new(), asked: 0, error }
     }
 
     /// Waits for the next event; `None` at the end. Cancel-safe.
@@ -175,7 +178,7 @@ impl<U: Upstream> Held<U> {
             self.line.report_ended();
         }
         match ending {
-            WatchEnding::Gone if !has_ended => Some(U::error(Status::expired("too old resource version"))),
+            WatchEnding::Gone if !has_ended => Some((self.error)(Status::expired("too old resource version"))),
             WatchEnding::Gone | WatchEnding::Closed => None,
         }
     }

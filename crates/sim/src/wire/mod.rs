@@ -49,6 +49,7 @@ mod held;
 mod in_flight;
 mod line;
 mod noted;
+mod protobuf;
 mod pump;
 mod refusal;
 mod rule;

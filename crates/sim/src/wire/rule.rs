@@ -66,7 +66,7 @@ pub enum Senders {
     All,
     /// The components of the control plane, and the simulated nodes.
     Components,
-    /// Those with this component name, user name, or product of the user agent.
+    /// Those with this component name, user name, or first product of the user agent.
     Named(String),
     /// One start of a component.
     Instance(String, u64),

@@ -6,8 +6,11 @@ use coracle_handover::{Events, Handed};
 use coracle_meta::{Status, WatchEvent, parse_resource_version};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use http::HeaderValue;
 use http_body_util::BodyExt;
 use serde::Deserialize;
+
+use super::protobuf;
 
 /// The events of a watch as they come from the API server.
 pub(super) trait Upstream: Send + 'static {
@@ -25,8 +28,8 @@ pub(super) trait Upstream: Send + 'static {
     /// The revision of the event's object, or of a bookmark.
     fn revision(item: &Self::Item) -> Option<i64>;
 
-    /// The event that reports an error.
-    fn error(status: Status) -> Self::Item;
+    /// What makes the event that reports an error, in the format of this watch.
+    fn errors(&self) -> fn(Status) -> Self::Item;
 }
 
 /// Decoded objects.
@@ -57,41 +60,65 @@ impl Upstream for ObjectEvents {
         }
     }
 
-    fn error(status: Status) -> Self::Item {
-        WatchEvent::Error(status)
+    fn errors(&self) -> fn(Status) -> Self::Item {
+        WatchEvent::Error
     }
 }
 
-/// The lines of a body of JSON, one event each. A body in another format is passed on in the pieces in which it comes.
-pub(super) struct LineEvents {
+/// The format of a watch's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// JSON: each event is a line.
+    Lines,
+    /// Protobuf: each event has its length in front of it.
+    Lengths,
+}
+
+impl Framing {
+    /// The framing of a media type.
+    pub(super) fn of(media_type: Option<&HeaderValue>) -> Self {
+        let is_protobuf =
+            |media_type: &HeaderValue| media_type.as_bytes().starts_with(b"application/vnd.kubernetes.protobuf");
+        if media_type.is_some_and(is_protobuf) { Self::Lengths } else { Self::Lines }
+    }
+}
+
+/// The events of a body.
+pub(super) struct BodyEvents {
     body: Body,
-    is_json: bool,
-    /// Bytes without a line end.
+    framing: Framing,
+    /// The bytes of an event that has not arrived completely.
     begun: BytesMut,
     ready: VecDeque<Result<Bytes, BoxError>>,
     has_ended: bool,
 }
 
-impl LineEvents {
-    pub(super) fn of(body: Body, is_json: bool) -> Self {
-        Self { body, is_json, begun: BytesMut::new(), ready: VecDeque::new(), has_ended: false }
+impl BodyEvents {
+    pub(super) fn of(body: Body, framing: Framing) -> Self {
+        Self { body, framing, begun: BytesMut::new(), ready: VecDeque::new(), has_ended: false }
     }
 
     fn take(&mut self, data: Bytes) {
-        if !self.is_json {
-            self.ready.push_back(Ok(data));
-            return;
-        }
         self.begun.extend_from_slice(&data);
-        while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
-            self.ready.push_back(Ok(self.begun.split_to(end + 1).freeze()));
+        while let Some(event) = self.begun_event() {
+            self.ready.push_back(Ok(event));
         }
     }
 
-    async fn line(&mut self) -> Option<Result<Bytes, BoxError>> {
+    fn begun_event(&mut self) -> Option<Bytes> {
+        match self.framing {
+            Framing::Lengths => protobuf::take_event(&mut self.begun),
+            Framing::Lines => {
+                let end = self.begun.iter().position(|byte| *byte == b'\n')?;
+                Some(self.begun.split_to(end + 1).freeze())
+            }
+        }
+    }
+
+    async fn event(&mut self) -> Option<Result<Bytes, BoxError>> {
         loop {
-            if let Some(line) = self.ready.pop_front() {
-                return Some(line);
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
             }
             if self.has_ended {
                 return None;
@@ -113,11 +140,11 @@ impl LineEvents {
     }
 }
 
-impl Upstream for LineEvents {
+impl Upstream for BodyEvents {
     type Item = Result<Bytes, BoxError>;
 
     fn next(&mut self) -> BoxFuture<'_, Option<Self::Item>> {
-        self.line().boxed()
+        self.event().boxed()
     }
 
     fn last(&mut self) {}
@@ -140,13 +167,23 @@ impl Upstream for LineEvents {
             #[serde(rename = "resourceVersion")]
             version: String,
         }
-        let line: Line = serde_json::from_slice(item.as_ref().ok()?).ok()?;
+        let item = item.as_ref().ok()?;
+        // The first byte of a length is that of a `{` only in an event of 2 GB.
+        if item.first() != Some(&b'{') {
+            return protobuf::revision(item);
+        }
+        let line: Line = serde_json::from_slice(item).ok()?;
         parse_resource_version(&line.object.metadata.version)
     }
 
-    fn error(status: Status) -> Self::Item {
-        let mut line = serde_json::to_vec(&serde_json::json!({"type": "ERROR", "object": status}))?;
-        line.push(b'\n');
-        Ok(line.into())
+    fn errors(&self) -> fn(Status) -> Self::Item {
+        match self.framing {
+            Framing::Lengths => |status| Ok(protobuf::error(&status)),
+            Framing::Lines => |status| {
+                let mut line = serde_json::to_vec(&serde_json::json!({"type": "ERROR", "object": status}))?;
+                line.push(b'\n');
+                Ok(line.into())
+            },
+        }
     }
 }

@@ -12,26 +12,26 @@ use http_body_util::StreamBody;
 use super::held::Held;
 use super::line::Line;
 use super::noted;
-use super::upstream::{LineEvents, ObjectEvents};
+use super::upstream::{BodyEvents, Framing, ObjectEvents};
 
-/// The answer of a watch behind the wire: its lines, and its events if they are offered.
+/// The answer of a watch behind the wire: its bytes, and its events if they are offered.
 pub(super) fn over(line: &Line, answer: Response<Body>) -> Response<Body> {
-    let is_json = answer.headers().get(CONTENT_TYPE).is_some_and(|media_type| media_type.as_bytes().ends_with(b"json"));
+    let framing = Framing::of(answer.headers().get(CONTENT_TYPE));
     answer.map(|mut body| {
         let offer = body.take_offer();
-        let lines = lines(line.clone(), Held::new(line.clone(), LineEvents::of(body, is_json)));
+        let body = events(line.clone(), Held::new(line.clone(), BodyEvents::of(body, framing)));
         match offer {
             Some(Offer::Events(events)) => {
                 let held = HeldEvents { held: Held::new(line.clone(), ObjectEvents(events)), line: line.clone() };
-                lines.offering(Offer::Events(Box::new(held)))
+                body.offering(Offer::Events(Box::new(held)))
             }
-            Some(offer) => lines.offering(offer),
-            None => lines,
+            Some(offer) => body.offering(offer),
+            None => body,
         }
     })
 }
 
-fn lines(line: Line, held: Held<LineEvents>) -> Body {
+fn events(line: Line, held: Held<BodyEvents>) -> Body {
     let frames = futures_util::stream::unfold((line, held), async |(line, mut held)| {
         let event: Result<Bytes, _> = held.next().await?;
         if let (Some(sent), Ok(event)) = (&line.state.sent, &event) {

@@ -12,6 +12,9 @@ use crate::written_fault::{MOMENTS, WrittenFault, read_fault};
 /// The verbs of requests, as for authorization.
 const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 
+/// Why a fault of a running cluster takes no step.
+const NO_STEPS: &str = "a running cluster has no steps: use `after` or `cel`, or a duration in `for`";
+
 /// Where a fault is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FaultPlace {
@@ -19,9 +22,16 @@ pub(super) enum FaultPlace {
     List,
     /// In a step, with which it begins.
     Step,
+    /// In a list for a running cluster, which has no steps and where any requester may come later.
+    Running,
 }
 
 impl Checker<'_> {
+    /// A fault for a running cluster.
+    pub(crate) fn running_fault(&self, fault: &Fault) -> Result<(), Problem> {
+        self.fault(fault, FaultPlace::Running)
+    }
+
     pub(super) fn fault(&self, fault: &Fault, is_in: FaultPlace) -> Result<(), Problem> {
         if let Some(when) = &fault.when {
             self.fault_moment(&when.value, is_in)?;
@@ -31,7 +41,7 @@ impl Checker<'_> {
         let WrittenFault { until, requester, until_path, .. } = written;
         if let Some((path, name)) = requester {
             let place = self.below(fault.action.referenced, &path);
-            self.requester(&Spanned::new(name.clone(), place, place))?;
+            self.requester(&Spanned::new(name.clone(), place, place), is_in)?;
             if name.starts_with("kubelet/") {
                 let message =
                     format!("all nodes read as `kubelet`, so `{name}` has no watches; use the step `partition`");
@@ -40,6 +50,9 @@ impl Checker<'_> {
         }
         if let (Some(step), Some(lasts)) = (until, &fault.lasts) {
             let place = self.below(lasts.referenced, &until_path);
+            if is_in == FaultPlace::Running {
+                return Err(self.problem(place, NO_STEPS));
+            }
             self.step(&Spanned::new(step, place, place))?;
         }
         Ok(())
@@ -56,11 +69,12 @@ impl Checker<'_> {
                 let message = "a fault in a step begins with it, and takes no `step`";
                 return Err(self.problem(step.referenced, message));
             }
+            (Some(step), FaultPlace::Running) => return Err(self.problem(step.referenced, NO_STEPS)),
             (Some(step), FaultPlace::List) => self.step(step)?,
             (None, _) => {}
         }
         when.cel.iter().try_for_each(|cel| self.expression(cel))?;
-        when.by.iter().try_for_each(|by| self.requester(by))?;
+        when.by.iter().try_for_each(|by| self.requester(by, is_in))?;
         when.verb.iter().try_for_each(|verb| self.word(verb, VERBS, "verb"))?;
         when.moment.iter().try_for_each(|moment| self.word(moment, &MOMENTS, "moment"))?;
         if let Some(resource) = &when.resource {
@@ -73,7 +87,7 @@ impl Checker<'_> {
     }
 
     /// Who sends requests, as the wire knows it: a whole component, or a user.
-    fn requester(&self, name: &Spanned<String>) -> Result<(), Problem> {
+    fn requester(&self, name: &Spanned<String>, is_in: FaultPlace) -> Result<(), Problem> {
         let valid = self.requesters();
         if name.value.starts_with("system:") || valid.contains(&name.value) {
             return Ok(());
@@ -87,7 +101,10 @@ impl Checker<'_> {
             );
             return Err(self.problem(name.referenced, message));
         }
-        self.one_of(name, valid.iter(), "requester")
+        match is_in {
+            FaultPlace::Running => Ok(()),
+            FaultPlace::List | FaultPlace::Step => self.one_of(name, valid.iter(), "requester"),
+        }
     }
 
     fn requesters(&self) -> Vec<String> {

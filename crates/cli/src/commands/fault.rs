@@ -1,0 +1,165 @@
+//! `coracle fault`: controls the faults of a running cluster.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use bytes::Bytes;
+use clap::{Args, Subcommand};
+use coracle_client::kubeconfig::Kubeconfig;
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+use tower::ServiceExt;
+
+use crate::commands::env::StateArgs;
+use crate::commands::up::runtime;
+use crate::exit;
+use crate::faults_api::{BODY, PATH};
+use crate::output::out;
+
+/// Controls the faults of a running cluster.
+#[derive(Debug, Args)]
+pub(crate) struct FaultCommand {
+    #[command(flatten)]
+    state: StateArgs,
+    /// The kubeconfig of the cluster, instead of the one in the state folder
+    #[arg(long, value_name = "FILE", global = true)]
+    kubeconfig: Option<PathBuf>,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Add the faults of a file, in the format of `faults:` in a scenario; `-` for standard input
+    Add(Add),
+    /// List the faults: whether each waits, is active or has ended, how often it has struck, or how near it came
+    List,
+    /// End faults, and remove them from the list
+    Remove(Remove),
+}
+
+#[derive(Debug, Args)]
+struct Add {
+    /// The file, in YAML or JSON
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct Remove {
+    /// The numbers or names of the faults
+    #[arg(required_unless_present = "all", value_name = "FAULT")]
+    faults: Vec<String>,
+    /// Remove all faults
+    #[arg(long, conflicts_with = "faults")]
+    all: bool,
+}
+
+impl FaultCommand {
+    pub(crate) fn run(self) -> Result<u8> {
+        let text = match &self.action {
+            Action::Add(add) => read(&add.file)?,
+            Action::List | Action::Remove(_) => String::new(),
+        };
+        let kubeconfig = match &self.kubeconfig {
+            Some(file) => file.clone(),
+            None => self.state.kubeconfig()?,
+        };
+        runtime()?.block_on(async {
+            match &self.action {
+                Action::Add(add) => {
+                    let added = ask(&kubeconfig, Method::POST, PATH, text).await;
+                    print(&added.map_err(|refusal| in_file(&refusal, &add.file))?, Some("added"))
+                }
+                Action::List => print(&ask(&kubeconfig, Method::GET, PATH, String::new()).await?, None),
+                Action::Remove(Remove { all: true, .. }) => {
+                    print(&ask(&kubeconfig, Method::DELETE, PATH, String::new()).await?, Some("removed"))
+                }
+                Action::Remove(Remove { faults, .. }) => {
+                    for fault in faults {
+                        let path = format!("{PATH}/{}", encoded(fault));
+                        print(&ask(&kubeconfig, Method::DELETE, &path, String::new()).await?, Some("removed"))?;
+                    }
+                    Ok(exit::PASS)
+                }
+            }
+        })
+    }
+}
+
+fn read(file: &Path) -> Result<String> {
+    let mut text = String::new();
+    let read = match file.to_str() {
+        Some("-") => std::io::stdin().read_to_string(&mut text).map(drop),
+        _ => std::fs::read_to_string(file).map(|read| text = read),
+    };
+    read.map_err(|error| exit::Usage(format!("{}: cannot be read: {error}", file.display())))?;
+    Ok(text)
+}
+
+/// The error about a file whose text was the body of a request.
+fn in_file(error: &anyhow::Error, file: &Path) -> anyhow::Error {
+    let message = format!("{error:#}");
+    let place = message.strip_prefix(BODY).filter(|_| error.is::<exit::Usage>());
+    exit::Usage(place.map_or_else(|| message.clone(), |place| format!("{}{place}", file.display()))).into()
+}
+
+async fn ask(kubeconfig: &Path, method: Method, path: &str, body: String) -> Result<Vec<Value>> {
+    let unusable = |error| exit::Usage(format!("--kubeconfig: {:#}", anyhow::Error::from(error)));
+    let server = Kubeconfig::read(kubeconfig).and_then(|read| read.connect()).map_err(unusable)?;
+    let request = Request::builder().method(method).uri(path).body(Full::new(Bytes::from(body)))?;
+    let answer = server.oneshot(request).await.map_err(|error| anyhow!("the cluster cannot be reached: {error}"))?;
+    let code = answer.status();
+    let body = answer.into_body().collect().await.map_err(|error| anyhow!("the answer is not complete: {error}"))?;
+    let answer: Value = serde_json::from_slice(&body.to_bytes()).context("the cluster has no faults")?;
+    match (code.is_success(), &answer["faults"]) {
+        (true, Value::Array(faults)) => Ok(faults.clone()),
+        _ if code == StatusCode::INTERNAL_SERVER_ERROR => Err(anyhow!("{}", answer["message"])),
+        _ => Err(exit::Usage(answer["message"].as_str().unwrap_or("the cluster has no faults").to_owned()).into()),
+    }
+}
+
+/// A text as a step of a path.
+fn encoded(text: &str) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let each = text.as_bytes().iter();
+    each.map(|byte| if is_plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+/// Prints a line for each fault.
+fn print(faults: &[Value], done: Option<&str>) -> Result<u8> {
+    if faults.is_empty() {
+        out!("no faults")?;
+    }
+    for fault in faults {
+        let text = |name: &str| fault[name].as_str().unwrap_or_default();
+        let struck = match (fault["struck"].as_u64().unwrap_or_default(), fault["revision"].as_i64()) {
+            (0, _) | (_, None) => String::new(),
+            (1, Some(revision)) => format!(", struck once, at revision {revision}"),
+            (times, Some(revision)) => format!(", struck {times} times, first at revision {revision}"),
+        };
+        let near =
+            Some(text("nearMiss")).filter(|near| !near.is_empty()).map_or(String::new(), |near| format!(": {near}"));
+        let done = done.map_or(String::new(), |done| format!(" {done}"));
+        out!("fault/{}{done}  {}  {}{struck}{near}", fault["id"], text("name"), text("state"))?;
+    }
+    Ok(exit::PASS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_a_body_is_one_of_its_file() {
+        let refused = |message: &str| in_file(&exit::Usage(message.to_owned()).into(), Path::new("f.yaml")).to_string();
+        assert_eq!(refused("body:1:7: unknown fault"), "f.yaml:1:7: unknown fault");
+        assert_eq!(refused("you may not"), "you may not");
+    }
+
+    #[test]
+    fn a_name_is_one_step_of_a_path() {
+        assert_eq!(encoded("lag: 5s/a-b"), "lag%3A%205s%2Fa-b");
+    }
+}

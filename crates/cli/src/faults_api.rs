@@ -1,0 +1,85 @@
+//! Serves the faults of the running cluster: a path of its API, for members of `system:masters`.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use coracle_cluster::{Body, PathRequest, PathService, Transport};
+use coracle_meta::Status;
+use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
+use http::header::CONTENT_TYPE;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use serde_json::{Value, json};
+
+/// The path of all faults. A path below it is that of one fault, by its number or its name.
+pub(crate) const PATH: &str = "/coracle/faults";
+/// Stands for the file in the message about a body.
+pub(crate) const BODY: &str = "body";
+/// The group with access: a fault acts on every user.
+const MASTERS: &str = "system:masters";
+
+/// The API of a cluster with the paths of its faults in addition: the API server authorizes their requests.
+pub(crate) fn in_front_of(front: Transport, faults: &RunningFaults) -> Transport {
+    let faults = faults.clone();
+    let service = PathService::new(move |asked| {
+        let faults = faults.clone();
+        async move { answer(&faults, asked).await }
+    });
+    Transport::to(tower::service_fn(move |mut request: Request<Body>| {
+        if below(request.uri().path()).is_some() {
+            request.extensions_mut().insert(service.clone());
+        }
+        let front = front.clone();
+        async move { front.send(request).await }
+    }))
+}
+
+/// The name in a path of a fault, which is empty in the path of all; `None` for other paths.
+fn below(path: &str) -> Option<&str> {
+    match path.strip_prefix(PATH)? {
+        "" => Some(""),
+        rest => rest.strip_prefix('/'),
+    }
+}
+
+async fn answer(faults: &RunningFaults, asked: PathRequest) -> Result<Response<Full<Bytes>>, Status> {
+    if !asked.user.is_in(MASTERS) {
+        let why = format!("you may not use {PATH}: only members of {MASTERS} may");
+        return Err(Status::failure(403, "Forbidden", why));
+    }
+    let name = below(&asked.path).unwrap_or_default();
+    let is_it = |fault: &FaultStatus| name.is_empty() || fault.name == name || fault.id.to_string() == name;
+    let (code, found) = match asked.method {
+        Method::GET => (StatusCode::OK, faults.list().into_iter().filter(is_it).collect()),
+        Method::POST if name.is_empty() => (StatusCode::CREATED, add(faults, &asked.body).await?),
+        Method::DELETE => (StatusCode::OK, faults.remove(is_it)),
+        _ => {
+            let why = format!("GET and DELETE apply to {PATH} and to the paths of its faults, and POST to {PATH}");
+            return Err(Status::failure(405, "MethodNotAllowed", why));
+        }
+    };
+    if found.is_empty() && !name.is_empty() {
+        return Err(Status::failure(404, "NotFound", format!("no fault has the number or the name {name:?}")));
+    }
+    respond(code, &json!({"faults": found}))
+}
+
+/// Adds the faults in a body.
+async fn add(faults: &RunningFaults, body: &Bytes) -> Result<Vec<FaultStatus>, Status> {
+    let malformed = |why: String| Status::failure(400, "BadRequest", why);
+    let text = std::str::from_utf8(body).map_err(|error| malformed(format!("{BODY}: {error}")))?;
+    let parsed = parse_faults(Path::new(BODY), text).map_err(|problem| malformed(problem.to_string()))?;
+    let list = parsed
+        .checked(Path::new(BODY), text, faults.kinds())
+        .map_err(|problem| Status::failure(422, "Invalid", problem.to_string()))?;
+    let unread =
+        |why| Status::failure(500, "InternalError", format!("the objects of the cluster are not read: {why:?}"));
+    faults.add(&list).await.map_err(unread)
+}
+
+fn respond(code: StatusCode, body: &Value) -> Result<Response<Full<Bytes>>, Status> {
+    let answer = Response::builder().status(code).header(CONTENT_TYPE, "application/json");
+    answer
+        .body(Full::from(format!("{body}\n")))
+        .map_err(|error| Status::failure(500, "InternalError", error.to_string()))
+}

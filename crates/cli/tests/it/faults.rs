@@ -1,0 +1,315 @@
+//! Faults of a running cluster, for programs that are not changed: over HTTPS, against `coracle up`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use bytes::Bytes;
+use coracle_client::ResponseBody;
+use coracle_client::kubeconfig::Kubeconfig;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+use tower::ServiceExt;
+
+use crate::program::{Folder, Running, eventually, in_state, repository, succeed, text, there_is};
+
+/// Objects that no controller creates.
+const SECRETS: &str = "/api/v1/namespaces/default/secrets";
+const FAULTS: &str = "/coracle/faults";
+const SECOND: Duration = Duration::from_secs(1);
+/// More than a machine that is busy takes for a request, and less than the faults of the tests last.
+const SOON: Duration = Duration::from_secs(4);
+
+/// A running cluster without controllers that disturb.
+struct Cluster {
+    home: Folder,
+    _running: Running,
+}
+
+impl Cluster {
+    fn start(name: &str, more: &[&str]) -> Self {
+        let home = Folder::new(name);
+        let arguments = [&["up", "--ephemeral", "--nodes", "0", "--empty"], more].concat();
+        let running = Running::start(&mut in_state(home.path(), &arguments));
+        eventually("the cluster is up", || {
+            in_state(home.path(), &["fault", "list"]).output().ok().filter(|output| output.status.success())
+        });
+        Self { home, _running: running }
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.home.join("kubeconfig")
+    }
+
+    /// A program with this user agent and the administrator's kubeconfig.
+    fn program(&self, agent: &'static str) -> Program {
+        Program { kubeconfig: Kubeconfig::read(&self.kubeconfig()).unwrap(), agent }
+    }
+}
+
+/// A program that does not know of faults. Each request has a connection of its own.
+struct Program {
+    kubeconfig: Kubeconfig,
+    agent: &'static str,
+}
+
+impl Program {
+    fn request(&self, method: Method, path: &str, body: String) -> Request<Full<Bytes>> {
+        let request = Request::builder().method(method).uri(path).header(USER_AGENT, self.agent);
+        request.header(CONTENT_TYPE, "application/json").body(Full::new(Bytes::from(body))).unwrap()
+    }
+
+    async fn send(&self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), String> {
+        self.send_text(method, path, body.to_string()).await
+    }
+
+    async fn send_text(&self, method: Method, path: &str, body: String) -> Result<(u16, Value), String> {
+        let https = self.kubeconfig.connect().unwrap();
+        let answer = https.oneshot(self.request(method, path, body)).await.map_err(|error| error.to_string())?;
+        let code = answer.status().as_u16();
+        let body = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+        Ok((code, serde_json::from_slice(&body).unwrap_or_default()))
+    }
+
+    async fn create(&self, name: &str) -> Result<u16, String> {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}});
+        self.send(Method::POST, SECRETS, &secret).await.map(|(code, _)| code)
+    }
+
+    /// The names in a list with these parameters.
+    async fn list(&self, parameters: &str) -> Vec<String> {
+        let (code, list) = self.send(Method::GET, &format!("{SECRETS}{parameters}"), &Value::Null).await.unwrap();
+        assert_eq!(code, 200, "{list}");
+        let name = |secret: &Value| secret["metadata"]["name"].as_str().unwrap().to_owned();
+        list["items"].as_array().unwrap().iter().map(name).collect()
+    }
+
+    async fn watch(&self, path: &str, accept: &str) -> Watch {
+        let mut request = self.request(Method::GET, &format!("{path}?watch=true"), String::new());
+        request.headers_mut().insert(ACCEPT, accept.parse().unwrap());
+        let answer = self.kubeconfig.connect().unwrap().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        Watch { body: answer.into_body(), read: Vec::new() }
+    }
+
+    /// Adds faults, and returns them as the cluster lists them.
+    async fn cause(&self, faults: &str) -> Vec<Value> {
+        let (code, added) = self.send_text(Method::POST, FAULTS, faults.to_owned()).await.unwrap();
+        assert_eq!(code, 201, "{added}");
+        added["faults"].as_array().unwrap().clone()
+    }
+
+    async fn faults(&self) -> Vec<Value> {
+        let (code, list) = self.send(Method::GET, FAULTS, &Value::Null).await.unwrap();
+        assert_eq!(code, 200, "{list}");
+        list["faults"].as_array().unwrap().clone()
+    }
+
+    async fn heal(&self) {
+        assert_eq!(self.send(Method::DELETE, FAULTS, &Value::Null).await.unwrap().0, 200);
+        assert_eq!(self.faults().await, Vec::<Value>::new());
+    }
+}
+
+/// An open watch.
+struct Watch {
+    body: ResponseBody,
+    read: Vec<u8>,
+}
+
+impl Watch {
+    /// Waits until the watch has delivered this text; false if it ends before.
+    async fn delivers(&mut self, wanted: &str) -> bool {
+        while !self.read.windows(wanted.len()).any(|part| part == wanted.as_bytes()) {
+            match self.body.frame().await {
+                Some(Ok(frame)) => self.read.extend_from_slice(&frame.into_data().unwrap_or_default()),
+                Some(Err(_)) | None => return false,
+            }
+        }
+        true
+    }
+}
+
+fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
+}
+
+#[test]
+fn a_program_loses_an_answer_and_another_does_not() {
+    let cluster = Cluster::start("faults-lost", &[]);
+    run(async {
+        let (operator, other) = (cluster.program("my-operator/v0.0.0 (linux/amd64)"), cluster.program("other/v1"));
+        let lose = "{when: {by: my-operator, verb: create, resource: secrets, nth: 2}, do: {lose: answer}}";
+        let added = other.cause(lose).await;
+        assert_eq!((&added[0]["state"], &added[0]["struck"]), (&json!("waiting"), &json!(0)), "{added:?}");
+        assert_eq!(operator.create("first").await, Ok(201));
+        assert_eq!(other.create("others").await, Ok(201));
+        let waits = other.faults().await[0]["nearMiss"].as_str().unwrap().to_owned();
+        assert!(waits.starts_with("1 request matched, and it waits for number 2; 1 matched"), "{waits}");
+        assert!(waits.ends_with("create secrets default/others by other as kubernetes-admin"), "{waits}");
+        let lost = operator.create("second").await;
+        assert!(lost.is_err(), "{lost:?}");
+        assert_eq!(other.list("").await, ["first", "others", "second"], "the write has landed");
+        let struck = &other.faults().await[0];
+        assert_eq!((&struck["state"], &struck["struck"]), (&json!("ended"), &json!(1)), "{struck}");
+        assert!(struck["revision"].as_i64().is_some_and(|revision| revision > 1), "{struck}");
+        assert_eq!(operator.create("third").await, Ok(201));
+
+        other.cause("{when: {by: my-operator, verb: create}, do: {refuse: 503}, for: 3}").await;
+        for code in [503, 503, 503, 201] {
+            assert_eq!(operator.create(&format!("storm-{code}")).await, Ok(code));
+        }
+        other.cause("{name: a cut, do: {cut: my-operator}}").await;
+        assert!(operator.send(Method::GET, SECRETS, &Value::Null).await.is_err());
+        assert_eq!(other.list("").await.len(), 5);
+        let (code, healed) = other.send(Method::DELETE, &format!("{FAULTS}/a%20cut"), &Value::Null).await.unwrap();
+        assert_eq!((code, &healed["faults"][0]["struck"]), (200, &json!(1)), "{healed}");
+        assert_eq!(operator.list("").await.len(), 5);
+        other.heal().await;
+    });
+}
+
+#[test]
+fn a_watch_of_one_kind_by_one_program_is_late_and_can_end() {
+    let cluster = Cluster::start("faults-watch", &[]);
+    run(async {
+        let (operator, other) = (cluster.program("my-operator/v0"), cluster.program("other/v1"));
+        let mut late = operator.watch(SECRETS, "application/json").await;
+        let mut in_protobuf = operator.watch(SECRETS, "application/vnd.kubernetes.protobuf;stream=watch").await;
+        let mut of_namespaces = operator.watch("/api/v1/namespaces", "application/json").await;
+        let mut others = other.watch(SECRETS, "application/json").await;
+        other.cause("{do: {lag: 5s, kind: Secret, to: my-operator}}").await;
+        let written = Instant::now();
+        assert_eq!(other.create("web").await, Ok(201));
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
+        assert_eq!(other.send(Method::POST, "/api/v1/namespaces", &namespace).await.unwrap().0, 201);
+        let soon = async { others.delivers("\"web\"").await && of_namespaces.delivers("\"shop\"").await };
+        assert_eq!(timeout(SOON, soon).await, Ok(true));
+        assert!(late.delivers("\"web\"").await && in_protobuf.delivers("web").await);
+        let lag = written.elapsed();
+        assert!(lag >= 5 * SECOND, "{lag:?}");
+        assert_eq!(other.faults().await[0]["state"], "active");
+        other.heal().await;
+
+        other.cause("{do: {gone: {}, kind: Secret, to: my-operator}}").await;
+        let gone = async { late.delivers("\"code\":410").await && in_protobuf.delivers("Expired").await };
+        assert_eq!(timeout(SOON, gone).await, Ok(true));
+        let more = async { late.delivers("nothing more").await || in_protobuf.delivers("nothing more").await };
+        assert_eq!(timeout(SOON, more).await, Ok(false), "the watches have ended");
+        assert_eq!(other.create("db").await, Ok(201));
+        assert_eq!(timeout(SOON, others.delivers("\"db\"")).await, Ok(true));
+    });
+}
+
+#[test]
+fn a_program_reads_the_past_while_another_reads_the_present() {
+    let cluster = Cluster::start("faults-stale", &[]);
+    let kubeconfig = succeed(&mut in_state(cluster.home.path(), &["kubeconfig", "--for", "my-operator"]));
+    run(async {
+        let other = cluster.program("same/v1");
+        let own = Kubeconfig::read(Path::new(kubeconfig.trim())).unwrap();
+        let operator = Program { kubeconfig: own, agent: "same/v1" };
+        assert_eq!(other.create("before").await, Ok(201));
+        other.cause("{do: {stale: my-operator}}").await;
+        let mut past = operator.watch(SECRETS, "application/vnd.kubernetes.protobuf;stream=watch").await;
+        assert_eq!(operator.create("after").await, Ok(201), "writes are not affected");
+        assert_eq!(operator.list("?resourceVersion=0").await, ["before"]);
+        assert_eq!(other.list("").await, ["after", "before"]);
+        assert_eq!(timeout(SOON, past.delivers("before")).await, Ok(true));
+        assert!(timeout(SECOND, past.delivers("after")).await.is_err());
+        other.heal().await;
+        assert_eq!(timeout(SOON, past.delivers("after")).await, Ok(true));
+        assert_eq!(operator.list("?resourceVersion=0").await, ["after", "before"]);
+    });
+}
+
+#[test]
+fn only_administrators_control_faults_and_bad_input_is_refused_with_its_place() {
+    let cluster = Cluster::start("faults-refused", &[]);
+    let path = cluster.home.path();
+    let file = |name: &str| cluster.home.join(name).display().to_string();
+    let bind = ["kubeconfig", "--for", "ann", "--group", "people", "--output", &file("ann")];
+    succeed(&mut in_state(path, &bind));
+    run(async {
+        let (admin, ann) = (cluster.program("a"), Kubeconfig::read(&cluster.home.join("ann")).unwrap());
+        let ann = Program { kubeconfig: ann, agent: "a" };
+        let role = json!({"metadata": {"name": "all-paths"}, "rules": [{"nonResourceURLs": ["*"], "verbs": ["*"]}]});
+        let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+        let binding = json!({"metadata": {"name": "all-paths"}, "subjects": [{"kind": "User", "name": "ann"}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "all-paths"}});
+        let cannot = ann.send(Method::GET, FAULTS, &Value::Null).await.unwrap();
+        assert_eq!((cannot.0, cannot.1["reason"].as_str()), (403, Some("Forbidden")), "{cannot:?}");
+        for (resource, object) in [(roles.to_owned(), role), (roles.replace("roles", "rolebindings"), binding)] {
+            assert_eq!(admin.send(Method::POST, &resource, &object).await.unwrap().0, 201);
+        }
+        let cut = json!({"do": {"cut": "kubernetes-admin"}});
+        for (method, body) in [(Method::GET, &Value::Null), (Method::POST, &cut), (Method::DELETE, &Value::Null)] {
+            let refused = ann.send(method, FAULTS, body).await.unwrap();
+            assert_eq!(refused.0, 403, "{refused:?}");
+            assert!(refused.1["message"].as_str().unwrap().contains("only members of system:masters"), "{refused:?}");
+        }
+        for (body, code, message) in [
+            ("{do: {loose: answer}}", 422, "body:1:7: unknown fault `loose`, expected one of"),
+            ("{do: [", 400, "body:"),
+            ("{doo: {cut: a}}", 400, "body:1:2: unknown field `doo`"),
+            ("{when: {step: a}, do: {cut: a}}", 422, "body:1:15: a running cluster has no steps"),
+        ] {
+            let refused = admin.send_text(Method::POST, FAULTS, body.to_owned()).await.unwrap();
+            assert_eq!(refused.0, code, "{body}: {refused:?}");
+            assert!(refused.1["message"].as_str().unwrap().starts_with(message), "{body}: {refused:?}");
+        }
+        assert_eq!(admin.send(Method::DELETE, &format!("{FAULTS}/9"), &Value::Null).await.unwrap().0, 404);
+        assert_eq!(admin.send(Method::PUT, FAULTS, &cut).await.unwrap().0, 405);
+        // An administrator who is cut off still controls the faults.
+        admin.cause(&cut.to_string()).await;
+        assert!(admin.send(Method::GET, SECRETS, &Value::Null).await.is_err());
+        admin.heal().await;
+        assert_eq!(admin.send(Method::GET, SECRETS, &Value::Null).await.unwrap().0, 200);
+    });
+
+    std::fs::write(cluster.home.join("good.yaml"), "- {name: late, do: {lag: 1s, kind: Pod, to: a-later-one}}\n")
+        .unwrap();
+    std::fs::write(cluster.home.join("bad.yaml"), "- do: {cut: a}\n- do: {kut: a}\n").unwrap();
+    let added = succeed(&mut in_state(path, &["fault", "add", &file("good.yaml")]));
+    assert!(added.starts_with("fault/2 added  late  waiting: it began at revision "), "{added}");
+    let bad = in_state(path, &["fault", "add", &file("bad.yaml")]).output().unwrap();
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(text(&bad).contains("bad.yaml:2:8: unknown fault `kut`"), "{}", text(&bad));
+    assert!(succeed(&mut in_state(path, &["fault", "list"])).starts_with("fault/2  late  waiting"));
+    assert!(succeed(&mut in_state(path, &["fault", "remove", "late"])).starts_with("fault/2 removed  late"));
+    assert_eq!(succeed(&mut in_state(path, &["fault", "list"])), "no faults\n");
+    assert_eq!(in_state(path, &["fault", "remove", "late"]).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn a_file_of_faults_applies_from_the_start_and_custom_resources_have_groups() {
+    let folder = Folder::new("faults-file");
+    let file = folder.join("faults.yaml");
+    let faults = "faults:\n- {when: {by: my-operator, verb: create, resource: widgets.example.com}, do: {refuse: 429}}\n\
+                  - {when: {by: my-operator, verb: create, resource: secrets}, do: {refuse: 500}}\n";
+    std::fs::write(&file, faults).unwrap();
+    let cluster = Cluster::start("faults-file-up", &["--faults", &file.display().to_string()]);
+    run(async {
+        let (operator, other) = (cluster.program("my-operator/v0"), cluster.program("other/v1"));
+        assert_eq!(other.create("a").await, Ok(201));
+        assert_eq!(operator.create("b").await, Ok(500));
+        let widgets = "/apis/example.com/v1/namespaces/default/widgets";
+        assert_eq!(operator.send(Method::POST, widgets, &json!({})).await.unwrap().0, 429);
+        let states: Vec<_> = other.faults().await.iter().map(|fault| fault["state"].clone()).collect();
+        assert_eq!(states, ["ended", "ended"]);
+    });
+}
+
+#[test]
+fn a_python_program_sets_a_fault_between_two_lines() {
+    if !there_is("python3") {
+        return;
+    }
+    let cluster = Cluster::start("faults-python", &[]);
+    let mut program = Command::new("python3");
+    let program = program.arg(repository().join("tests/clients/python/faults.py"));
+    assert_eq!(succeed(program.env("KUBECONFIG", cluster.kubeconfig())), "the answer was lost, and the write landed\n");
+}

@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use crate::BuiltIn;
+use crate::file::Fault;
+use crate::parse::{Checker, Known, Problem, read_text, yaml};
+
+/// The plurals of kinds, by `apiVersion` and kind.
+pub type PluralsOfKinds = BTreeMap<(String, String), String>;
+
+/// Faults for a running cluster, which were read and checked.
+#[derive(Clone, Debug)]
+pub struct FaultList {
+    pub(crate) faults: Vec<Fault>,
+    /// The kinds that they may name in addition to the built-in ones.
+    pub(crate) custom: PluralsOfKinds,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    faults: Vec<Spanned<Fault>>,
+}
+
+/// Reads a file with faults for a running cluster: one fault, a list of faults, or an object with the list `faults`, in
+/// the format of a scenario. There are no steps. A requester that is not known may come later. A custom resource is
+/// named as `PLURAL.GROUP`.
+///
+/// # Errors
+/// If the file cannot be read or has another format, with its line and column.
+pub fn read_faults(path: &Path) -> Result<FaultList, Problem> {
+    let text = read_text(path)?;
+    parse_faults(path, &text)?.checked(path, &text, PluralsOfKinds::new())
+}
+
+/// A text with the format of faults, whose meaning is not checked.
+#[derive(Clone, Debug)]
+pub struct UncheckedFaults(Vec<Fault>);
+
+/// Reads a text with faults for a running cluster; `path` is for messages.
+///
+/// # Errors
+/// If it has another format, with its line and column.
+pub fn parse_faults(path: &Path, text: &str) -> Result<UncheckedFaults, Problem> {
+    let faults: Vec<Spanned<Fault>> = match yaml(path, text)? {
+        Value::Array(_) => yaml(path, text)?,
+        Value::Object(map) if map.contains_key("faults") => yaml::<Listed>(path, text)?.faults,
+        _ => vec![yaml(path, text)?],
+    };
+    if faults.is_empty() {
+        let message = "expected at least one fault, such as `do: {cut: scheduler}`".to_owned();
+        return Err(Problem { file: path.to_owned(), line: 1, column: 1, message });
+    }
+    Ok(UncheckedFaults(faults.into_iter().map(|fault| fault.value).collect()))
+}
+
+impl UncheckedFaults {
+    /// The faults, if their words, kinds and resources are known. `custom` are the kinds that the cluster serves.
+    ///
+    /// # Errors
+    /// What is wrong with one of them, with its line and column in `text`.
+    pub fn checked(self, path: &Path, text: &str, mut custom: PluralsOfKinds) -> Result<FaultList, Problem> {
+        let Self(mut faults) = self;
+        for fault in &mut faults {
+            name_custom_resources(fault, &mut custom);
+        }
+        let vocabulary = BuiltIn::default();
+        let known = Known { custom: custom.clone(), ..Known::default() };
+        let check = Checker { path, text, vocabulary: &vocabulary, known };
+        faults.iter().try_for_each(|fault| check.running_fault(fault))?;
+        Ok(FaultList { faults, custom })
+    }
+}
+
+/// Adds the custom resources that a fault names as `PLURAL.GROUP`, and removes the groups from the names of resources.
+fn name_custom_resources(fault: &mut Fault, custom: &mut PluralsOfKinds) {
+    if let Some(kind) = fault.action.value.get("kind").and_then(Value::as_str)
+        && let Some((plural, group)) = kind.split_once('.')
+    {
+        custom.insert((group.to_owned(), kind.to_owned()), plural.to_owned());
+    }
+    let resource = fault.when.as_mut().and_then(|when| when.value.resource.as_mut());
+    if let Some(resource) = resource
+        && let Some((plural, rest)) = resource.value.split_once('.')
+    {
+        let (group, subresource) = rest.split_once('/').map_or((rest, None), |(group, rest)| (group, Some(rest)));
+        custom.insert((group.to_owned(), resource.value.clone()), plural.to_owned());
+        resource.value = subresource.map_or_else(|| plural.to_owned(), |rest| format!("{plural}/{rest}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<FaultList, String> {
+        let (path, custom) = (Path::new("f.yaml"), PluralsOfKinds::new());
+        let read = parse_faults(path, text).and_then(|faults| faults.checked(path, text, custom));
+        read.map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn a_fault_a_list_and_an_object_with_a_list_are_read_in_yaml_and_json() {
+        let fault = "{when: {by: my-operator, verb: create, resource: configmaps}, do: {lose: answer}}";
+        let json = r#"{"when": {"by": "my-operator", "verb": "create"}, "do": {"refuse": 503}, "for": 3}"#;
+        let (list, object, two) =
+            (format!("- {fault}\n"), format!("faults:\n- {fault}\n"), format!("[{fault}, {json}]"));
+        for (text, count) in [(fault, 1), (json, 1), (&list, 1), (&object, 1), (&two, 2)] {
+            assert_eq!(read(text).unwrap().faults.len(), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn custom_resources_are_named_with_their_groups() {
+        let list = read(
+            "- {when: {verb: update, resource: widgets.example.com/status}, do: {refuse: 503}}\n\
+                         - {do: {lag: 5s, kind: gadgets.example.com, to: my-operator}}\n",
+        )
+        .unwrap();
+        let resource = list.faults[0].when.as_ref().unwrap().value.resource.as_ref().unwrap();
+        assert_eq!(resource.value, "widgets/status");
+        assert_eq!(list.custom.values().collect::<Vec<_>>(), ["gadgets", "widgets"]);
+    }
+
+    #[test]
+    fn a_fault_that_a_running_cluster_cannot_have_is_refused_with_its_place() {
+        for (text, message) in [
+            ("", "f.yaml:1:1: "),
+            ("[]", "f.yaml:1:1: expected at least one fault"),
+            ("{do: {loose: answer}}", "f.yaml:1:7: unknown fault `loose`, expected one of lose"),
+            ("- do: {cut: a}\n- when: {wen: 1}\n  do: {cut: a}\n", "f.yaml:2:10: unknown field `wen`"),
+            ("{when: {step: a}, do: {cut: a}}", "f.yaml:1:15: a running cluster has no steps"),
+            ("{do: {cut: a}, for: {until: b}}", "f.yaml:1:29: a running cluster has no steps"),
+            ("{do: {lag: 5s, kind: Pood}}", "f.yaml:1:22: unknown kind `Pood`; did you mean `Pod`?"),
+            ("{do: {lag: 5s, verb: get}}", "f.yaml:1:22: `verb` does not apply"),
+            ("{when: {verb: get, resource: pod}, do: {refuse: 503}}", "f.yaml:1:30: unknown resource `pod`"),
+            ("{when: {cel: 'pods.size() ='}, do: {cut: a}}", "f.yaml:1:14: bad expression"),
+            ("{do: {cut: controller-manager/replicaset}}", "f.yaml:1:12: `replicaset` is a part of"),
+        ] {
+            let found = read(text).unwrap_err();
+            assert!(found.starts_with(message), "{text}: {found}");
+        }
+        assert!(read("{do: {cut: a-program-that-comes-later}}").is_ok());
+    }
+}

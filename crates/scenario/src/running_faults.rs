@@ -1,0 +1,160 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_cluster::Cluster;
+use coracle_sim::faults::{FaultId, FaultProgress};
+use coracle_sim::{NotInTime, Wire, World};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use crate::fault_list::{FaultList, PluralsOfKinds};
+use crate::faults::Faults;
+
+/// How long the first fault may wait until all objects of the cluster were read.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The faults of a running cluster, which are added and removed at any time. Clones are the same faults.
+///
+/// The objects of the cluster are followed from the first fault on.
+#[derive(Clone)]
+pub struct RunningFaults {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    faults: Faults,
+    world: World,
+    kinds: Box<dyn Fn() -> PluralsOfKinds + Send + Sync>,
+    listed: Mutex<Listed>,
+    /// The task that follows the objects.
+    following: Mutex<JoinSet<()>>,
+}
+
+#[derive(Default)]
+struct Listed {
+    /// How many faults were added.
+    count: u64,
+    faults: Vec<Entry>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    number: u64,
+    id: FaultId,
+}
+
+/// A fault of a running cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FaultStatus {
+    /// The number by which it can be removed.
+    pub id: u64,
+    /// Its name; without one, its text.
+    pub name: String,
+    /// `waiting` before it has struck, `active` while it can strike again, and `ended`.
+    pub state: &'static str,
+    /// How often it has struck: requests, and watches that it ended. Events that it holds count once.
+    pub struck: u64,
+    /// The revision at its first strike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+    /// How near it came, if it has not struck.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_miss: Option<String>,
+}
+
+impl fmt::Debug for RunningFaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningFaults").field("listed", &self.list()).finish_non_exhaustive()
+    }
+}
+
+impl RunningFaults {
+    /// No faults in this cluster, whose layer for all transports is `wire`.
+    pub fn new(cluster: &Cluster, wire: &Wire) -> Self {
+        let world = World::new(cluster.store(), "default", Arc::new(cluster.plurals()), Vec::new());
+        let registry = cluster.registry().clone();
+        let kinds = move || {
+            let served = registry.kinds();
+            let of = |kind: &coracle_meta::GroupVersionKind| (kind.group_version().to_string(), kind.kind.clone());
+            served.iter().map(|kind| (of(kind.gvk()), kind.row().plural.clone())).collect()
+        };
+        let shared = Shared {
+            faults: Faults::new(PluralsOfKinds::new(), wire, cluster.recorder(), &world),
+            world,
+            kinds: Box::new(kinds),
+            listed: Mutex::default(),
+            following: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The kinds that the cluster serves now.
+    pub fn kinds(&self) -> PluralsOfKinds {
+        (self.shared.kinds)()
+    }
+
+    /// Adds faults. They wait for their conditions, or begin at once.
+    ///
+    /// # Errors
+    /// If the objects of the cluster cannot be read; no fault was added then.
+    pub async fn add(&self, list: &FaultList) -> Result<Vec<FaultStatus>, NotInTime> {
+        let Shared { faults, world, listed, .. } = &*self.shared;
+        self.follow();
+        world.caught_up(PATIENCE).await?;
+        let mut listed = listed.lock();
+        let mut added = Vec::new();
+        for fault in &list.faults {
+            let Some(id) = faults.run(fault, &list.custom) else { continue };
+            listed.count += 1;
+            added.push(Entry { number: listed.count, id });
+        }
+        listed.faults.extend(&added);
+        Ok(added.into_iter().filter_map(|entry| self.status(entry)).collect())
+    }
+
+    fn follow(&self) {
+        let mut following = self.shared.following.lock();
+        if following.is_empty() {
+            let world = self.shared.world.clone();
+            following.spawn(async move {
+                // It ends with the store; a fault that waits for an object then waits forever.
+                let _ = world.follow().await;
+            });
+        }
+    }
+
+    /// All faults, in the order in which they were added.
+    pub fn list(&self) -> Vec<FaultStatus> {
+        let entries = self.shared.listed.lock().faults.clone();
+        entries.into_iter().filter_map(|entry| self.status(entry)).collect()
+    }
+
+    /// Ends and removes the faults that `is_chosen` chooses, and returns how they went.
+    pub fn remove(&self, is_chosen: impl Fn(&FaultStatus) -> bool) -> Vec<FaultStatus> {
+        let mut removed = Vec::new();
+        self.shared.listed.lock().faults.retain(|entry| {
+            let status = self.status(*entry).filter(&is_chosen);
+            if status.is_some() {
+                self.shared.faults.injector().end(entry.id);
+            }
+            let stays = status.is_none();
+            removed.extend(status);
+            stays
+        });
+        removed
+    }
+
+    fn status(&self, Entry { number, id }: Entry) -> Option<FaultStatus> {
+        let FaultProgress { verdict, strikes, has_ended } = self.shared.faults.injector().progress(id)?;
+        let state = match (has_ended, strikes) {
+            (true, _) => "ended",
+            (false, 0) => "waiting",
+            (false, _) => "active",
+        };
+        let (name, near_miss, revision) = (verdict.name, verdict.strike.near_miss(), verdict.strike.revision());
+        Some(FaultStatus { id: number, name, state, struck: strikes, revision, near_miss })
+    }
+}

@@ -1,0 +1,61 @@
+//! Faults of a running cluster, in virtual time.
+
+use std::path::Path;
+use std::time::Duration;
+
+use coracle::api::core_v1::ConfigMap;
+use coracle::runtime::Api;
+use coracle_cluster::{Cluster, User};
+use coracle_meta::ObjectKey;
+use coracle_scenario::{FaultList, PluralsOfKinds, RunningFaults, parse_faults};
+use coracle_sim::Wire;
+use serde_json::json;
+
+fn list(text: &str) -> FaultList {
+    let path = Path::new("faults.yaml");
+    parse_faults(path, text).unwrap().checked(path, text, PluralsOfKinds::new()).unwrap()
+}
+
+async fn pass(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_running_fault_waits_for_its_conditions_and_ends_when_it_is_removed() {
+    let wire = Wire::default();
+    let cluster = Cluster::builder().api_server_only().transport_layer_for_all(wire.layer()).start().await.unwrap();
+    let faults = RunningFaults::new(&cluster, &wire);
+    let maps = |user: &str| Api::<ConfigMap>::of(&cluster.client_as(User::new(user, ["system:masters"])));
+    let reads = async |user: &str| maps(user).find(&ObjectKey::new("default", "web")).await.is_ok();
+    let text = "- {name: late, when: {after: 10s}, do: {cut: ann}}\n\
+                - {name: with a map, when: {cel: 'configmaps.size() == 1'}, do: {cut: ann}}\n\
+                - {name: removed, when: {after: 15s}, do: {cut: ann}}\n\
+                - {when: {by: bob, verb: get, nth: 2}, do: {refuse: 500}, for: 2}\n";
+    let added = faults.add(&list(text)).await.unwrap();
+    assert!(added.iter().all(|fault| fault.state == "waiting" && fault.near_miss.is_some()), "{added:?}");
+    assert_eq!(added.iter().map(|fault| fault.id).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(faults.remove(|fault| fault.name == "removed").len(), 1);
+
+    pass(9).await;
+    assert!(reads("ann").await);
+    pass(2).await;
+    assert!(!reads("ann").await && reads("bob").await);
+    let late = faults.list().remove(0);
+    assert_eq!((late.state, late.struck, late.near_miss), ("active", 1, None));
+    assert!(late.revision.is_some());
+    assert_eq!(faults.remove(|fault| fault.id == 1).len(), 1);
+    assert!(reads("ann").await);
+    pass(60).await;
+    assert!(reads("ann").await, "a fault that was removed does not begin");
+
+    let map = json!({"metadata": {"namespace": "default", "name": "web"}});
+    maps("carl").create(&serde_json::from_value(map).unwrap()).await.unwrap();
+    pass(1).await;
+    assert!(!reads("ann").await);
+    assert_eq!([reads("bob").await, reads("bob").await, reads("bob").await], [false, false, true]);
+    let states: Vec<_> = faults.list().iter().map(|fault| (fault.name.clone(), fault.state, fault.struck)).collect();
+    assert_eq!(states, [("with a map".to_owned(), "active", 1), ("refuse: 500".to_owned(), "ended", 2)]);
+    faults.remove(|_| true);
+    assert!(faults.list().is_empty() && reads("ann").await);
+    cluster.shutdown().await;
+}
