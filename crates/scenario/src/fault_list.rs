@@ -134,12 +134,12 @@ mod tests {
             ("{do: {loose: answer}}", "f.yaml:1:7: unknown fault `loose`, expected one of lose"),
             ("- do: {cut: a}\n- when: {wen: 1}\n  do: {cut: a}\n", "f.yaml:2:10: unknown field `wen`"),
             ("{when: {step: a}, do: {cut: a}}", "f.yaml:1:15: a running cluster has no steps"),
-            ("{do: {cut: a}, for: {until: b}}", "f.yaml:1:29: a running cluster has no steps"),
-            ("{do: {lag: 5s, kind: Pood}}", "f.yaml:1:22: unknown kind `Pood`; did you mean `Pod`?"),
-            ("{do: {lag: 5s, verb: get}}", "f.yaml:1:22: `verb` does not apply"),
+            ("{do: {cut: a}, for: {until: b}}", "f.yaml:1:22: a running cluster has no steps"),
+            ("{do: {lag: 5s, kind: Pood}}", "f.yaml:1:16: unknown kind `Pood`; did you mean `Pod`?"),
+            ("{do: {lag: 5s, verb: get}}", "f.yaml:1:16: `verb` does not apply"),
             ("{when: {verb: get, resource: pod}, do: {refuse: 503}}", "f.yaml:1:30: unknown resource `pod`"),
             ("{when: {cel: 'pods.size() ='}, do: {cut: a}}", "f.yaml:1:14: bad expression"),
-            ("{do: {cut: controller-manager/replicaset}}", "f.yaml:1:12: `replicaset` is a part of"),
+            ("{do: {cut: controller-manager/replicaset}}", "f.yaml:1:7: `replicaset` is a part of"),
         ] {
             let found = read(text).unwrap_err();
             assert!(found.starts_with(message), "{text}: {found}");

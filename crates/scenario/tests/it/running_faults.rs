@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use coracle::api::core_v1::ConfigMap;
+use coracle::api::core_v1::Secret;
 use coracle::runtime::Api;
 use coracle_cluster::{Cluster, User};
 use coracle_meta::ObjectKey;
@@ -25,10 +25,10 @@ async fn a_running_fault_waits_for_its_conditions_and_ends_when_it_is_removed() 
     let wire = Wire::default();
     let cluster = Cluster::builder().api_server_only().transport_layer_for_all(wire.layer()).start().await.unwrap();
     let faults = RunningFaults::new(&cluster, &wire);
-    let maps = |user: &str| Api::<ConfigMap>::of(&cluster.client_as(User::new(user, ["system:masters"])));
-    let reads = async |user: &str| maps(user).find(&ObjectKey::new("default", "web")).await.is_ok();
+    let secrets = |user: &str| Api::<Secret>::of(&cluster.client_as(User::new(user, ["system:masters"])));
+    let reads = async |user: &str| secrets(user).find(&ObjectKey::new("default", "web")).await.is_ok();
     let text = "- {name: late, when: {after: 10s}, do: {cut: ann}}\n\
-                - {name: with a map, when: {cel: 'configmaps.size() == 1'}, do: {cut: ann}}\n\
+                - {name: with a secret, when: {cel: 'secrets.size() == 1'}, do: {cut: ann}}\n\
                 - {name: removed, when: {after: 15s}, do: {cut: ann}}\n\
                 - {when: {by: bob, verb: get, nth: 2}, do: {refuse: 500}, for: 2}\n";
     let added = faults.add(&list(text)).await.unwrap();
@@ -48,13 +48,13 @@ async fn a_running_fault_waits_for_its_conditions_and_ends_when_it_is_removed() 
     pass(60).await;
     assert!(reads("ann").await, "a fault that was removed does not begin");
 
-    let map = json!({"metadata": {"namespace": "default", "name": "web"}});
-    maps("carl").create(&serde_json::from_value(map).unwrap()).await.unwrap();
+    let secret = json!({"metadata": {"namespace": "default", "name": "web"}});
+    secrets("carl").create(&serde_json::from_value(secret).unwrap()).await.unwrap();
     pass(1).await;
     assert!(!reads("ann").await);
     assert_eq!([reads("bob").await, reads("bob").await, reads("bob").await], [false, false, true]);
     let states: Vec<_> = faults.list().iter().map(|fault| (fault.name.clone(), fault.state, fault.struck)).collect();
-    assert_eq!(states, [("with a map".to_owned(), "active", 1), ("refuse: 500".to_owned(), "ended", 2)]);
+    assert_eq!(states, [("with a secret".to_owned(), "active", 1), ("refuse: 500".to_owned(), "ended", 2)]);
     faults.remove(|_| true);
     assert!(faults.list().is_empty() && reads("ann").await);
     cluster.shutdown().await;

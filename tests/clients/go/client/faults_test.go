@@ -1,0 +1,113 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+)
+
+// withFaults runs a claim about a program that is given faults, and another one that is not, in each format.
+func withFaults(t *testing.T, claim func(t *testing.T, program string, operator, other kubernetes.Interface)) {
+	for _, format := range []string{"json", "protobuf"} {
+		t.Run(format, func(t *testing.T) {
+			config, program := configuration(t), "operator-"+format
+			if format == "protobuf" {
+				config.ContentType = "application/vnd.kubernetes.protobuf"
+				config.AcceptContentTypes = config.ContentType
+			}
+			other := clientset(t, config)
+			config.UserAgent = program + "/v0.0.0 (linux/amd64) kubernetes/$Format"
+			claim(t, program, clientset(t, config), other)
+		})
+	}
+}
+
+// cause adds a fault, and returns what removes it.
+func cause(t *testing.T, client kubernetes.Interface, fault string) func() {
+	t.Helper()
+	rest := client.CoreV1().RESTClient()
+	body, err := rest.Post().AbsPath("/coracle/faults").Body([]byte(fault)).Do(ctx(t)).Raw()
+	must(t, err)
+	var added struct{ Faults []struct{ ID int } }
+	must(t, json.Unmarshal(body, &added))
+	return func() {
+		t.Helper()
+		must(t, rest.Delete().AbsPath(fmt.Sprintf("/coracle/faults/%d", added.Faults[0].ID)).Do(ctx(t)).Error())
+	}
+}
+
+func secret(name string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func TestALostAnswerIsAnErrorAfterTheWriteLanded(t *testing.T) {
+	withFaults(t, func(t *testing.T, program string, operator, other kubernetes.Interface) {
+		space := namespace(t, other)
+		heal := cause(t, other, fmt.Sprintf(
+			`{"when": {"by": %q, "verb": "create", "resource": "secrets", "name": "lost"}, "do": {"lose": "answer"}}`, program))
+		_, err := other.CoreV1().Secrets(space).Create(ctx(t), secret("kept"), metav1.CreateOptions{})
+		must(t, err)
+		_, err = operator.CoreV1().Secrets(space).Create(ctx(t), secret("lost"), metav1.CreateOptions{})
+		holds(t, "the answer is lost", err != nil)
+		_, err = other.CoreV1().Secrets(space).Get(ctx(t), "lost", metav1.GetOptions{})
+		must(t, err)
+		heal()
+	})
+}
+
+func TestAWatchOfOneProgramIsLateAndEndsWith410(t *testing.T) {
+	withFaults(t, func(t *testing.T, program string, operator, other kubernetes.Interface) {
+		space := namespace(t, other)
+		watched, err := operator.CoreV1().Secrets(space).Watch(ctx(t), metav1.ListOptions{})
+		must(t, err)
+		defer watched.Stop()
+		heal := cause(t, other, fmt.Sprintf(`{"do": {"lag": "2s", "kind": "Secret", "to": %q}}`, program))
+		written := time.Now()
+		_, err = other.CoreV1().Secrets(space).Create(ctx(t), secret("late"), metav1.CreateOptions{})
+		must(t, err)
+		kind, _ := next(t, watched)
+		equal(t, "the event", kind, watch.Added)
+		holds(t, "it is late", time.Since(written) >= 2*time.Second)
+		heal()
+		heal = cause(t, other, fmt.Sprintf(`{"do": {"gone": {}, "kind": "Secret", "to": %q}}`, program))
+		kind, status := next(t, watched)
+		equal(t, "the event", kind, watch.Error)
+		holds(t, "the error is 410", apierrors.IsResourceExpired(apierrors.FromObject(status)))
+		heal()
+	})
+}
+
+func TestOneProgramReadsThePast(t *testing.T) {
+	withFaults(t, func(t *testing.T, program string, operator, other kubernetes.Interface) {
+		space, inCache := namespace(t, other), metav1.ListOptions{ResourceVersion: "0"}
+		_, err := other.CoreV1().Secrets(space).Create(ctx(t), secret("before"), metav1.CreateOptions{})
+		must(t, err)
+		heal := cause(t, other, fmt.Sprintf(`{"do": {"stale": %q}}`, program))
+		watched, err := operator.CoreV1().Secrets(space).Watch(ctx(t), metav1.ListOptions{})
+		must(t, err)
+		defer watched.Stop()
+		_, err = operator.CoreV1().Secrets(space).Create(ctx(t), secret("after"), metav1.CreateOptions{})
+		must(t, err)
+		past, err := operator.CoreV1().Secrets(space).List(ctx(t), inCache)
+		must(t, err)
+		equal(t, "the number of secrets", len(past.Items), 1)
+		equal(t, "the secret", past.Items[0].Name, "before")
+		_, first := next(t, watched)
+		equal(t, "the secret of the event", first.(*corev1.Secret).Name, "before")
+		select {
+		case event := <-watched.ResultChan():
+			t.Fatalf("%v", event)
+		case <-time.After(time.Second):
+		}
+		heal()
+		_, second := next(t, watched)
+		equal(t, "the secret of the event", second.(*corev1.Secret).Name, "after")
+	})
+}
