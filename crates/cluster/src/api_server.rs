@@ -19,6 +19,7 @@ use futures_util::FutureExt;
 use parking_lot::Mutex;
 
 use crate::background_tasks::BackgroundTasks;
+use crate::bootstrap::DefaultObjects;
 use crate::component::Running;
 use crate::expression_threads::ExpressionThreads;
 use crate::outgoing::OutgoingCalls;
@@ -39,6 +40,7 @@ pub struct ApiServer {
     issuer: Issuer,
     tasks: Arc<BackgroundTasks>,
     advertising: Mutex<Option<Running>>,
+    default_objects: Arc<DefaultObjects>,
 }
 
 impl std::fmt::Debug for ApiServer {
@@ -59,14 +61,15 @@ impl ApiServer {
         ambient: &Ambient,
         recorder: &Recorder,
     ) -> Result<Self, Error> {
-        Self::start_among(Tasks::new(ambient.panics.clone()), options, store, nodes, ambient, recorder).await
+        Self::start_among(Tasks::new(ambient.panics.clone()), options, store, None, nodes, ambient, recorder).await
     }
 
-    /// Starts an API server whose tasks belong to `tasks`.
+    /// Starts an API server whose tasks belong to `tasks`. `kept` are the default objects that are in the store.
     pub(crate) async fn start_among(
         tasks: Tasks,
         options: &ApiServerOptions,
         store: Arc<dyn Store>,
+        kept: Option<&DefaultObjects>,
         nodes: Arc<dyn NodeTransport>,
         ambient: &Ambient,
         recorder: &Recorder,
@@ -94,7 +97,8 @@ impl ApiServer {
             .authorizer(Arc::new(authorizer))
             .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
         let registry = registry(builder, options, &config, &authenticator, &issuer)?;
-        let controllers = fill(&registry, options, &config).await?;
+        let default_objects = bootstrap::write(&registry, options, &config, kept).await?;
+        let controllers = load(&registry, options).await?;
 
         let shutdown = Shutdown::default();
         let config = ApiServerConfig {
@@ -117,7 +121,8 @@ impl ApiServer {
         let running: Vec<_> = controllers.chain([caches]).collect();
         let tasks = Arc::new(BackgroundTasks::new(tasks, running));
         let front = Transport::to(router).kept_by(Arc::clone(&tasks));
-        Ok(Self { registry, front, identification, shutdown, limits, issuer, tasks, advertising: Mutex::default() })
+        let advertising = Mutex::default();
+        Ok(Self { registry, front, identification, shutdown, limits, issuer, tasks, advertising, default_objects })
     }
 
     /// The transport for clients: each request has its own credentials.
@@ -133,6 +138,11 @@ impl ApiServer {
     /// The registry.
     pub fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// The default objects, which are in the store unless a client has deleted them.
+    pub(crate) fn default_objects(&self) -> Arc<DefaultObjects> {
+        Arc::clone(&self.default_objects)
     }
 
     /// The issuer of service account tokens.
@@ -315,9 +325,8 @@ fn registry(
     Ok(builder.build())
 }
 
-/// Creates the default objects, and updates everything that is computed from stored objects.
-async fn fill(registry: &Registry, options: &ApiServerOptions, config: &Config) -> Result<ServerControllers, Error> {
-    bootstrap::write(registry, options, config).await?;
+/// Updates everything that is computed from stored objects.
+async fn load(registry: &Registry, options: &ApiServerOptions) -> Result<ServerControllers, Error> {
     registry.load_custom_kinds().await?;
     let controllers = ServerControllers::new(registry, trust(options));
     controllers.sync().await?;

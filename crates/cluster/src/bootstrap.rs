@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use coracle_auth::{Reconciled, reconciled};
 use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Request, Verb};
 use coracle_resources::{API_SERVER_MANAGER, Config, create, create_if_missing};
+use coracle_store::Revision;
 use serde_json::{Value, json};
 
 use crate::{ApiServerOptions, Error};
@@ -12,26 +15,62 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 /// The port of an API server without an external address.
 const DEFAULT_PORT: u16 = 6443;
 
-/// Creates missing default objects, and reconciles the default roles and bindings.
-pub(crate) async fn write(registry: &Registry, options: &ApiServerOptions, kinds: &Config) -> Result<(), Error> {
-    // `--runtime-config` may have disabled the kind.
-    let is_served = |object: &Object| {
-        let kind = object.group_version_kind().unwrap_or_default();
-        registry.kinds().kind(&kind).is_some()
-    };
-    for name in NAMESPACES {
-        unless_unreadable(create_if_missing(registry, namespace(name)).await)?;
+/// The default objects of an API server.
+#[derive(Debug, PartialEq)]
+pub(crate) struct DefaultObjects {
+    namespaces: Vec<Object>,
+    roles: Vec<Object>,
+    others: Vec<Object>,
+}
+
+/// The default objects that a cluster has written to its store.
+#[derive(Clone)]
+pub(crate) struct Bootstrapped {
+    pub(crate) objects: Arc<DefaultObjects>,
+    /// Whether those of the simulated CSI driver are among them.
+    pub(crate) csi_driver: bool,
+    /// The revision at which all of them existed.
+    pub(crate) at: Revision,
+}
+
+impl DefaultObjects {
+    fn of(registry: &Registry, options: &ApiServerOptions, kinds: &Config) -> Self {
+        // `--runtime-config` may have disabled the kind.
+        let is_served = |object: &Object| {
+            let kind = object.group_version_kind().unwrap_or_default();
+            registry.kinds().kind(&kind).is_some()
+        };
+        let mut others = simulated_nodes().to_vec();
+        others.extend(coracle_resources::bootstrap(kinds));
+        others.push(kubernetes_service(options, kinds));
+        others.retain(is_served);
+        let roles = coracle_auth::bootstrap_policy().into_iter().filter(is_served).collect();
+        Self { namespaces: NAMESPACES.map(namespace).to_vec(), roles, others }
     }
-    for object in coracle_auth::bootstrap_policy().into_iter().filter(is_served) {
-        unless_unreadable(reconcile(registry, object).await)?;
+}
+
+/// Creates missing default objects, and reconciles the default roles and bindings, unless the store was kept by a
+/// cluster that wrote the same objects: it continues, and is not asked for each of them.
+pub(crate) async fn write(
+    registry: &Registry,
+    options: &ApiServerOptions,
+    kinds: &Config,
+    kept: Option<&DefaultObjects>,
+) -> Result<Arc<DefaultObjects>, Error> {
+    let objects = Arc::new(DefaultObjects::of(registry, options, kinds));
+    if kept == Some(&*objects) {
+        return Ok(objects);
     }
-    let mut objects = simulated_nodes().to_vec();
-    objects.extend(coracle_resources::bootstrap(kinds));
-    objects.push(kubernetes_service(options, kinds));
-    for object in objects.into_iter().filter(is_served) {
-        unless_unreadable(create_if_missing(registry, object).await)?;
+    for namespace in &objects.namespaces {
+        unless_unreadable(create_if_missing(registry, namespace.clone()).await)?;
     }
-    Ok(())
+    for role in &objects.roles {
+        unless_unreadable(reconcile(registry, role.clone()).await)?;
+    }
+    for object in &objects.others {
+        unless_unreadable(create_if_missing(registry, object.clone()).await)?;
+    }
+    Ok(objects)
 }
 
 /// Ignores an error because of a stored value that cannot be decoded: the cluster starts without the object.

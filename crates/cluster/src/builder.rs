@@ -144,7 +144,9 @@ impl Builder {
     }
 
     /// The cluster starts with the content of this store, which [`Cluster::keep_store`](crate::Cluster::keep_store)
-    /// returned. Controllers, scheduler and nodes start from the objects in it.
+    /// returned. Controllers, scheduler and nodes start from the objects in it. Default objects that a client of the
+    /// other cluster has deleted stay deleted, unlike after a restart of an API server, unless the options give other
+    /// default objects.
     #[must_use]
     pub fn kept_store(mut self, kept: KeptStore) -> Self {
         self.kept_store = Some(kept);

@@ -1,34 +1,34 @@
-use std::pin::pin;
 use std::sync::Arc;
 
 use coracle_ambient::{Ambient, PendingWork};
 use coracle_client::Client;
-use coracle_controllers::{Identities, TokenKey};
+use coracle_controllers::TokenKey;
 use coracle_csi_driver::CsiNodeService;
-use coracle_journal::{Detail, Recorder, Stage};
+use coracle_journal::Recorder;
 use coracle_kubelet::Kubelet;
 use coracle_kubelet_api::{DriversStore, StagedKinds};
 use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
-use coracle_stages::{StageRunner, StageSet};
 use coracle_store::Store;
-use futures_util::FutureExt;
-use futures_util::future::{OptionFuture, select};
-use parking_lot::Mutex;
 
 use crate::api_server::ApiServer;
+use crate::bootstrap::Bootstrapped;
 use crate::builder::{Builder, Components, TransportLayer};
+use crate::cluster_handle::ClusterHandle;
 use crate::component::{Component, Running};
-use crate::component_clients::{Accounts, CurrentInstance, KubeletClients, component_transport, layered};
+use crate::component_clients::{CurrentInstance, KubeletClients, layered};
+use crate::component_panics::{ComponentPanic, Unseen};
 use crate::kept_store::KeptStore;
 use crate::metrics_server;
 use crate::node_transport::NodeTransports;
-use crate::restartable::Restartable;
+use crate::own_component::OwnComponent;
+use crate::parts::{Instances, Parts};
+use crate::processes::Processes;
 use crate::running_components::{InThisProcess, RunningComponents};
 use crate::signer::Signer;
 use crate::store::OpenStore;
 use crate::tasks::Tasks;
-use crate::{ApiServerOptions, Error, Instance, Requester, Transport, bootstrap, clock};
+use crate::{ApiServerOptions, Error, Requester, Transport, bootstrap, clock};
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
@@ -38,48 +38,11 @@ use crate::{ApiServerOptions, Error, Instance, Requester, Transport, bootstrap, 
 /// advances to the next timer whenever all tasks are idle, and the same seed gives the same sequence of events. On any
 /// other runtime it runs in real time.
 pub struct Cluster {
-    api_server: ApiServer,
+    parts: Arc<Parts>,
     store: OpenStore,
-    ambient: Ambient,
-    recorder: Recorder,
-    layer: Option<TransportLayer>,
-    config: Config,
-    kubelet: Arc<Kubelet>,
-    stages: Option<Arc<StageSet>>,
-    tasks: Tasks,
-    running: Arc<RunningComponents>,
-    instances: Instances,
-    /// What was started in addition to the components; stops with the cluster.
-    beside: Mutex<Vec<Running>>,
-}
-
-/// The store in the event log.
-const STORE: &str = "store";
-
-/// The current start of each component.
-#[derive(Default)]
-struct Instances {
-    controller_manager: CurrentInstance,
-    scheduler: CurrentInstance,
-    kubelet: CurrentInstance,
-    csi_driver: CurrentInstance,
-}
-
-impl Instances {
-    fn of(&self, component: Component) -> &CurrentInstance {
-        match component {
-            Component::ControllerManager => &self.controller_manager,
-            Component::Scheduler => &self.scheduler,
-            Component::Kubelet => &self.kubelet,
-            Component::CsiDriver => &self.csi_driver,
-        }
-    }
-}
-
-/// What a restart of a component needs.
-struct Config {
-    controllers: coracle_controllers::Config,
-    scheduler: coracle_scheduler::Config,
+    bootstrapped: Bootstrapped,
+    /// Dropped last.
+    unseen: Unseen,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -123,10 +86,12 @@ impl Cluster {
         if builder.components == Components::All || crate::clock::is_paused() {
             builder.api_server.running_components = Some(InThisProcess::of(&running));
         }
+        let kept = builder.kept_store.take().and_then(|kept| kept.bootstrapped);
         let api_server = ApiServer::start_among(
             tasks.clone(),
             &builder.api_server,
             Arc::clone(&store.store),
+            kept.as_ref().map(|kept| &*kept.objects),
             Arc::new(nodes.clone()),
             &ambient,
             &recorder,
@@ -138,29 +103,23 @@ impl Cluster {
         }
         api_server.advertise(&builder.api_server, store.is_shared()).await?;
         let instances = Instances::default();
-        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &instances.kubelet));
+        let kubelet_instance = instances.of(Component::Kubelet.word());
+        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &kubelet_instance));
         nodes.served_by(&kubelet);
-        if builder.csi_driver {
-            bootstrap::install(api_server.registry(), coracle_csi_driver::manifests()).await?;
-        }
-        let config = Config {
-            controllers: controllers_config(builder.controllers, &builder.api_server, &api_server),
-            scheduler: builder.scheduler,
-        };
-        let cluster = Self {
-            api_server,
-            store,
+        let bootstrapped = install(&builder, &api_server, &*store.store, kept).await?;
+        let processes = Processes {
+            front: api_server.transport(),
+            layer: builder.layer,
             ambient,
             recorder,
-            layer: builder.layer,
-            config,
+            controllers: controllers_config(builder.controllers, &builder.api_server, &api_server),
+            scheduler: builder.scheduler,
             kubelet,
             stages: builder.stages,
-            tasks,
-            running,
-            instances,
-            beside: Mutex::default(),
         };
+        let parts = Arc::new(Parts::new(api_server, &store, processes, tasks, running, instances));
+        let unseen = Unseen(parts.panics.clone());
+        let cluster = Self { parts, store, bootstrapped, unseen };
         if builder.components == Components::All {
             cluster.start_components(builder.csi_driver);
         }
@@ -185,15 +144,16 @@ impl Cluster {
     /// The API server as a tower service, with the identity of `user`; RBAC decides what is allowed.
     pub fn service_as(&self, user: User) -> Transport {
         let requester = Requester::user(&user.name);
-        layered(self.api_server.transport(), &requester, self.layer.as_ref()).asking_as(Arc::new(user))
+        layered(self.parts.api_server.transport(), &requester, self.layer()).asking_as(Arc::new(user))
     }
 
     /// The API server as a tower service without an identity: each request authenticates itself. A layer gets the
     /// requests after their users are known.
     pub fn front_door(&self) -> Transport {
-        match &self.layer {
-            Some(layer) => self.api_server.transport_behind(|transport| layer(&Requester::connections(), transport)),
-            None => self.api_server.transport(),
+        let api_server = &self.parts.api_server;
+        match self.layer() {
+            Some(layer) => api_server.transport_behind(|transport| layer(&Requester::connections(), transport)),
+            None => api_server.transport(),
         }
     }
 
@@ -204,18 +164,22 @@ impl Cluster {
 
     /// A client of this project, with the identity of `user`; RBAC decides what is allowed.
     pub fn client_as(&self, user: User) -> Client {
-        let ambient = self.ambient.split(&user.name);
-        Client::new(self.service_as(user), &ambient).with_recorder(self.recorder.clone())
+        let ambient = self.ambient().split(&user.name);
+        Client::new(self.service_as(user), &ambient).with_recorder(self.recorder().clone())
+    }
+
+    fn layer(&self) -> Option<&TransportLayer> {
+        self.parts.processes.layer.as_ref()
     }
 
     /// The unsupported settings in the configuration, one sentence each.
     pub fn limits(&self) -> &[String] {
-        self.api_server.limits()
+        self.parts.api_server.limits()
     }
 
     /// The registry behind the API server.
     pub fn registry(&self) -> &Registry {
-        self.api_server.registry()
+        self.parts.api_server.registry()
     }
 
     /// The store below the API server.
@@ -225,17 +189,17 @@ impl Cluster {
 
     /// The clock and the randomness of the cluster. In virtual time both derive from the seed.
     pub fn ambient(&self) -> &Ambient {
-        &self.ambient
+        &self.parts.processes.ambient
     }
 
     /// The event log.
     pub fn recorder(&self) -> &Recorder {
-        &self.recorder
+        &self.parts.processes.recorder
     }
 
     /// The simulated nodes.
     pub fn kubelet(&self) -> &Kubelet {
-        &self.kubelet
+        &self.parts.processes.kubelet
     }
 
     /// Returns the plurals of served kinds, by `apiVersion` and `kind`. Kinds that are served later are included.
@@ -247,92 +211,63 @@ impl Cluster {
         }
     }
 
+    /// Starts, stops and kills components, nodes and the store by name, as long as the cluster runs.
+    pub fn handle(&self) -> ClusterHandle {
+        ClusterHandle::of(&self.parts)
+    }
+
+    /// Adds a component of the caller, and starts it. It is started, stopped, killed and doubled by its name, which is
+    /// also the name of its requests on the wire. `run` is called for each start, with a transport of `user`. A stop and
+    /// a kill drop its future. If it panics or returns, the event log has an entry, and it is started again after a
+    /// pause.
+    ///
+    /// ```
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// use coracle::User;
+    ///
+    /// let user = User::new("my-operator", ["system:masters"]);
+    /// cluster.add_component("my-operator", user, |service| async move {
+    ///     // An operator over any client, for example `kube::Client::new(service, "default")`.
+    ///     let _service = service;
+    ///     std::future::pending::<()>().await;
+    /// }).unwrap();
+    /// assert!(cluster.handle().kill_component("my-operator", None));
+    /// assert!(cluster.handle().start_component("my-operator", None));
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// If there is a component of this name.
+    pub fn add_component<F>(
+        &self,
+        name: &str,
+        user: User,
+        run: impl Fn(Transport) -> F + Send + Sync + 'static,
+    ) -> Result<(), Error>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        {
+            let mut own = self.parts.own.lock();
+            if Component::named(name).is_some() || own.contains_key(name) {
+                return Err(Error::Options(format!("there is a component of the name `{name}` already")));
+            }
+            own.insert(name.to_owned(), OwnComponent::new(user, run));
+        }
+        self.parts.start(name, None);
+        Ok(())
+    }
+
     /// Starts a component that does not run; one that runs is left alone.
     pub fn start_component(&self, component: Component) {
-        self.running.start(component, || {
-            self.recorder.record(component.word(), Stage::ComponentStart, Detail::default);
-            let instance = self.instances.of(component).begin_next();
-            self.run(component, &instance).with_instance(instance)
-        });
-    }
-
-    fn run(&self, component: Component, instance: &Instance) -> Running {
-        let (tasks, name) = (&self.tasks, component.word());
-        let ambient = self.ambient.split(component.word());
-        let recorder = self.recorder.clone();
-        let transport = component_transport(&self.api_server, component, instance, self.layer.as_ref());
-        let client = Client::new(transport, &ambient).with_recorder(recorder.clone());
-        let mut restarts = Restarts { name, recorder: recorder.clone(), began: false };
-        match component {
-            Component::ControllerManager => {
-                let controllers = Arc::new(self.controllers(client, ambient, instance.clone()));
-                Running::start(tasks, name, move |stop| {
-                    restarts.note();
-                    let controllers = Arc::clone(&controllers);
-                    async move { controllers.run(stop.asked()).await }
-                })
-            }
-            Component::Scheduler => {
-                let config = self.config.scheduler.clone();
-                Running::start(tasks, name, move |stop| {
-                    restarts.note();
-                    let (config, client, ambient) = (config.clone(), client.clone(), ambient.clone());
-                    coracle_scheduler::run(config, client, ambient, recorder.clone(), stop.asked()).map(drop)
-                })
-            }
-            Component::Kubelet => {
-                let kubelet = Kubelet::clone(&self.kubelet);
-                let stage_runner = self.stage_runner(&ambient, recorder, instance.clone()).map(Arc::new);
-                Running::start(tasks, name, move |stop| {
-                    restarts.note();
-                    let (kubelet, stage_runner) = (kubelet.clone(), stage_runner.clone());
-                    async move {
-                        let run_stages = OptionFuture::from(stage_runner.as_deref().map(StageRunner::run)).map(drop);
-                        let run_stages = run_stages.then(|()| std::future::pending::<()>());
-                        select(pin!(kubelet.run(stop.asked())), pin!(run_stages)).await;
-                    }
-                })
-            }
-            Component::CsiDriver => Running::start(tasks, name, move |stop| {
-                restarts.note();
-                coracle_csi_driver::run(client.clone(), ambient.clone(), recorder.clone(), stop.asked())
-            }),
-        }
-    }
-
-    /// What plays the Stages by which nodes and pods live, if there are any: they may say anything of any object.
-    fn stage_runner(&self, ambient: &Ambient, recorder: Recorder, instance: Instance) -> Option<StageRunner> {
-        let stages = self.stages.clone()?;
-        let user = User::new("system:coracle:stages", ["system:masters"]);
-        let requester = Requester::component(Component::Kubelet.word(), instance);
-        let front = layered(self.api_server.transport(), &requester, self.layer.as_ref()).asking_as(Arc::new(user));
-        let client = Client::new(front, ambient);
-        let kubelet = Kubelet::clone(&self.kubelet);
-        let acts = move |node: &str| kubelet.acts(node);
-        Some(StageRunner::new(stages, client, ambient.split("stages"), recorder, acts))
-    }
-
-    /// What runs all controllers, each with its own identity.
-    fn controllers(&self, client: Client, ambient: Ambient, instance: Instance) -> Controllers {
-        let accounts = Accounts {
-            transport: self.api_server.transport(),
-            layer: self.layer.clone(),
-            ambient: ambient.split("accounts"),
-            instance,
-        };
-        let (config, recorder) = (self.config.controllers.clone(), self.recorder.clone());
-        Controllers { config, client, accounts, ambient, recorder }
+        self.parts.start(component.word(), None);
     }
 
     /// Starts another controller-manager; with leader election, one of them acts. It runs as long as the cluster, and
     /// restarts when it loses its Lease.
     pub fn add_controller_manager(&self, name: &str) {
-        let ambient = self.ambient.split(name);
-        let component = Component::ControllerManager;
-        let instance = self.instances.of(component).begin_next();
-        let transport = component_transport(&self.api_server, component, &instance, self.layer.as_ref());
-        let client = Client::new(transport, &ambient).with_recorder(self.recorder.clone());
-        let controllers = self.controllers(client, ambient, instance);
+        let instance = self.parts.instances.of(Component::ControllerManager.word()).begin_next();
+        let controllers = self.parts.processes.controller_manager(instance, name);
         self.spawn(name, async move {
             loop {
                 controllers.run(std::future::pending()).await;
@@ -342,25 +277,23 @@ impl Cluster {
 
     /// Whether a component runs: it was neither stopped nor killed.
     pub fn runs(&self, component: Component) -> bool {
-        self.running.contains(component)
+        self.parts.running.contains(component.word())
     }
 
     /// Stops a component in order, and waits until it has stopped.
     pub async fn stop_component(&self, component: Component) {
-        let running = self.running.remove(component);
-        if let Some(running) = running {
-            running.stop().await;
-            self.recorder.record(component.word(), Stage::ComponentStop, || Detail::default().with("why", "asked"));
-        }
+        self.parts.stop(component.word()).await;
     }
 
     /// Kills a component like `kill -9`; returns whether it ran.
     pub fn kill_component(&self, component: Component) -> bool {
-        let running = self.running.remove(component);
-        if running.is_some() {
-            self.recorder.record(component.word(), Stage::ComponentStop, || Detail::default().with("why", "killed"));
-        }
-        running.is_some()
+        self.parts.kill(component.word(), None)
+    }
+
+    /// The panics of components since the last call, if panics are not survived. The components were started again. The
+    /// cluster panics when it is shut down or dropped, unless they were taken.
+    pub fn take_component_panics(&self) -> Vec<ComponentPanic> {
+        self.parts.panics.take()
     }
 
     /// Kills the store like `kill -9`: requests fail as unavailable, its watches break. A dead store stays dead.
@@ -368,10 +301,7 @@ impl Cluster {
     /// # Errors
     /// If it is not in the memory of this process.
     pub fn kill_store(&self) -> Result<(), Error> {
-        if self.restartable()?.kill() {
-            self.recorder.record(STORE, Stage::ComponentStop, || Detail::default().with("why", "killed"));
-        }
-        Ok(())
+        self.parts.kill_store(None).map(drop).ok_or_else(only_in_memory)
     }
 
     /// Starts a killed store with all acknowledged writes. A running store is not affected.
@@ -379,23 +309,18 @@ impl Cluster {
     /// # Errors
     /// If it is not in the memory of this process.
     pub fn start_store(&self) -> Result<(), Error> {
-        if self.restartable()?.start()? {
-            self.recorder.record(STORE, Stage::ComponentStart, Detail::default);
-        }
+        self.parts.start_store(None).ok_or_else(only_in_memory)??;
         Ok(())
     }
 
-    /// The content of the store with its history, for the start of another cluster.
+    /// The content of the store with its history, for the start of another cluster. That cluster does not create the
+    /// default objects again if it has the same ones.
     ///
     /// # Errors
     /// If it is not in the memory of this process.
     pub fn keep_store(&self) -> Result<KeptStore, Error> {
-        Ok(self.restartable()?.kept()?)
-    }
-
-    fn restartable(&self) -> Result<&Restartable, Error> {
-        let only = || Error::Options("only a store in memory can be killed or kept by its cluster".to_owned());
-        self.store.restartable().ok_or_else(only)
+        let kept = self.store.restartable().ok_or_else(only_in_memory)?.kept()?;
+        Ok(KeptStore { bootstrapped: Some(self.bootstrapped.clone()), ..kept })
     }
 
     /// Runs a task of the caller as a task of the cluster: it is dropped with the cluster, and its panic ends the
@@ -404,34 +329,61 @@ impl Cluster {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
-        let running = Running::of(&self.tasks, name, task);
-        self.beside.lock().push(running);
+        let running = Running::of(&self.parts.tasks, name, task);
+        self.parts.additional.lock().push(running);
     }
 
     /// Waits for `work`, unless the cluster ends before, because one of its tasks panicked and panics are not survived.
+    /// A panic of a component does not end it.
     ///
     /// # Errors
     /// [`Error::Panic`] with the task and its message. No task of the cluster runs afterwards, and no request is
     /// served.
     pub async fn unless_ended<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
-        self.tasks.unless_panicked(work).await
+        self.parts.tasks.unless_panicked(work).await
     }
 
     /// Stops everything in order: nodes, scheduler, controllers, the API server with its watches, the store.
     ///
     /// # Panics
-    /// If a task of the cluster has panicked, with its name and its message.
+    /// If a task or a component of the cluster has panicked, with its name and its message, unless the caller has taken
+    /// the panics of the components.
     pub async fn shutdown(self) {
-        if let Err(panic) = self.tasks.check() {
+        if let Err(panic) = self.parts.tasks.check() {
             panic!("{panic}");
+        }
+        let own: Vec<String> = self.parts.own.lock().keys().cloned().collect();
+        for name in own {
+            self.parts.stop(&name).await;
         }
         let all = [Component::Kubelet, Component::CsiDriver, Component::Scheduler, Component::ControllerManager];
         for component in all {
             self.stop_component(component).await;
         }
-        self.api_server.stop().await;
-        self.store.close().await;
+        self.parts.api_server.stop().await;
+        let Self { parts, store, unseen, .. } = self;
+        drop(parts);
+        store.close().await;
+        drop(unseen);
     }
+}
+
+fn only_in_memory() -> Error {
+    Error::Options("only a store in memory can be killed or kept by its cluster".to_owned())
+}
+
+/// Installs what the builder asks for, unless it is in the kept store, and returns what the store has then.
+async fn install(
+    builder: &Builder,
+    api_server: &ApiServer,
+    store: &dyn Store,
+    kept: Option<Bootstrapped>,
+) -> Result<Bootstrapped, Error> {
+    let csi_driver = builder.csi_driver;
+    if csi_driver && !kept.is_some_and(|kept| kept.csi_driver) {
+        bootstrap::install(api_server.registry(), coracle_csi_driver::manifests()).await?;
+    }
+    Ok(Bootstrapped { objects: api_server.default_objects(), csi_driver, at: store.status().await?.revision })
 }
 
 /// The flags of the controllers, with the root certificate and the signing key of the API server as defaults.
@@ -484,41 +436,6 @@ fn simulated_kubelet(
         kubelet.restore(saved);
     }
     kubelet
-}
-
-/// Records restarts of a component after panics in the event log.
-struct Restarts {
-    name: &'static str,
-    recorder: Recorder,
-    began: bool,
-}
-
-impl Restarts {
-    /// Must be called at each start; the first one is recorded elsewhere.
-    fn note(&mut self) {
-        if std::mem::replace(&mut self.began, true) {
-            self.recorder.record(self.name, Stage::ComponentStop, || Detail::default().with("why", "panicked"));
-            self.recorder.record(self.name, Stage::ComponentStart, Detail::default);
-        }
-    }
-}
-
-/// The controller-manager, ready to run.
-struct Controllers {
-    config: coracle_controllers::Config,
-    client: Client,
-    accounts: Accounts,
-    ambient: Ambient,
-    recorder: Recorder,
-}
-
-impl Controllers {
-    async fn run(&self, stop: impl Future<Output = ()> + Send) {
-        let Self { config, client, accounts, ambient, recorder } = self;
-        let identities: &dyn Identities = if config.own_identity_for_all { client } else { accounts };
-        let (config, ambient, recorder) = (config.clone(), ambient.clone(), recorder.clone());
-        coracle_controllers::run(config, client.clone(), identities, ambient, recorder, stop).map(drop).await;
-    }
 }
 
 /// The administrator of `kubeadm`'s kubeconfig.

@@ -8,14 +8,13 @@ use coracle_journal::Recorder;
 use coracle_registry::User;
 use parking_lot::Mutex;
 
-use crate::api_server::ApiServer;
 use crate::builder::TransportLayer;
 use crate::component::Component;
 use crate::{Instance, Requester, Transport};
 
 /// The transport of a component to the API server, with the identity that it has in a real cluster.
 pub(crate) fn component_transport(
-    api_server: &ApiServer,
+    front: &Transport,
     component: Component,
     instance: &Instance,
     layer: Option<&TransportLayer>,
@@ -25,7 +24,7 @@ pub(crate) fn component_transport(
         _ => User::new(format!("system:kube-{}", component.word()), std::iter::empty::<String>()),
     };
     let requester = Requester::component(component.word(), instance.clone());
-    layered(api_server.transport(), &requester, layer).asking_as(Arc::new(user))
+    layered(front.clone(), &requester, layer).asking_as(Arc::new(user))
 }
 
 /// The transport behind the layer, if there is one. The user is set in front of it, so that the layer sees the user.

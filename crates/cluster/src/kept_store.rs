@@ -1,6 +1,7 @@
 use coracle_store::{Engine, Options, Revision};
 
 use crate::Error;
+use crate::bootstrap::Bootstrapped;
 
 /// The content of a cluster's store with its history, for the start of another cluster from it, or from an earlier
 /// revision. The two share common data.
@@ -11,6 +12,8 @@ use crate::Error;
 pub struct KeptStore {
     pub(crate) engine: Engine,
     pub(crate) options: Options,
+    /// The default objects that are in it; `None` if it may have to be asked for them.
+    pub(crate) bootstrapped: Option<Bootstrapped>,
 }
 
 impl std::fmt::Debug for KeptStore {
@@ -25,6 +28,9 @@ impl KeptStore {
     /// # Errors
     /// If history at that revision is compacted, or there is no such revision yet.
     pub fn at(&self, revision: Revision) -> Result<Self, Error> {
-        Ok(Self { engine: self.engine.fork(revision, self.options.clone())?, options: self.options.clone() })
+        let engine = self.engine.fork(revision, self.options.clone())?;
+        let has_them = |bootstrapped: &Bootstrapped| revision == 0 || bootstrapped.at <= revision;
+        let bootstrapped = self.bootstrapped.clone().filter(has_them);
+        Ok(Self { engine, options: self.options.clone(), bootstrapped })
     }
 }

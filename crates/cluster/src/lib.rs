@@ -4,7 +4,7 @@
 //! Builder --start--> Cluster { store, API server, controller-manager, scheduler, kubelet }
 //!                       \--service()--> Transport (a tower service) --> any client, no socket
 //! ```
-//! Start at [`Cluster`]. Which tasks and threads run, and in which order they start and stop, is decided here.
+//! Start at [`Cluster`]; at [`ClusterHandle`] for what is killed and started while it runs. Which tasks and threads run, and in which order they start and stop, is decided here.
 //! Not here: what a component does; sockets and TLS (`secure-serving`, `egress`); the API of the nodes for other
 //! processes (`kubelet-server`).
 
@@ -15,8 +15,10 @@ mod bootstrap;
 mod builder;
 mod clock;
 mod cluster;
+mod cluster_handle;
 mod component;
 mod component_clients;
+mod component_panics;
 mod error;
 mod expression_threads;
 mod kept_store;
@@ -30,6 +32,9 @@ pub mod metrics_server;
 mod node_address;
 mod node_transport;
 mod outgoing;
+mod own_component;
+mod parts;
+mod processes;
 #[cfg(feature = "serve")]
 mod read_keys;
 #[cfg(feature = "serve")]
@@ -52,7 +57,9 @@ pub use api_server::ApiServer;
 pub use api_server_options::ApiServerOptions;
 pub use builder::{Builder, TransportLayer};
 pub use cluster::Cluster;
+pub use cluster_handle::ClusterHandle;
 pub use component::Component;
+pub use component_panics::ComponentPanic;
 pub use coracle_admission::{Configurations as AdmissionConfigurations, DefaultTolerationSeconds};
 pub use coracle_apiserver::{
     Audit, AuditLog, AuditPolicy, AuditSink, Limits, NoNodes, PathRequest, PathService, RequestHeaders,

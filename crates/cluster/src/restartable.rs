@@ -1,21 +1,23 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use coracle_store::{
-    Engine, Error, HistoryHash, LeaseId, LeaseStatus, Options, Position, RangeRequest, RangeResponse, Revision, Store,
-    StoreStatus, Txn, TxnResponse, WatchBatch, WatchRequest, Watcher,
+    Engine, Error, HistoryHash, LeaseId, LeaseStatus, Operation, Options, Position, RangeRequest, RangeResponse,
+    Revision, Store, StoreStatus, Txn, TxnResponse, WatchBatch, WatchRequest, Watcher,
 };
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::kept_store::KeptStore;
 
 /// A store in memory that can be killed and started again, like one on disk: acknowledged writes are kept with their
-/// history, leases have their full time again, and watches end.
+/// history, leases have their full time again, and watches end. It can be slow, and it can be full.
 #[derive(Clone)]
 pub(crate) struct Restartable {
     inner: Arc<Inner>,
@@ -43,6 +45,10 @@ struct State {
     engine: Engine,
     /// The maintenance tasks of the engine; `None` while the store is dead.
     alive: Option<JoinSet<()>>,
+    /// How much longer each request takes.
+    latency: Duration,
+    /// Whether there is no space for more.
+    is_full: bool,
 }
 
 impl Restartable {
@@ -56,7 +62,8 @@ impl Restartable {
         options: Options,
         upkeep: impl Fn(&Engine) -> JoinSet<()> + Send + Sync + 'static,
     ) -> Self {
-        let state = Mutex::new(State { alive: Some(upkeep(&engine)), engine });
+        let alive = Some(upkeep(&engine));
+        let state = Mutex::new(State { engine, alive, latency: Duration::ZERO, is_full: false });
         Self { inner: Arc::new(Inner { options, upkeep: Box::new(upkeep), state, deaths: Arc::default() }) }
     }
 
@@ -82,13 +89,43 @@ impl Restartable {
     /// The content with its history, for another store; a dead store has the content of its next start.
     pub(crate) fn kept(&self) -> Result<KeptStore, Error> {
         let engine = self.inner.state.lock().engine.fork(0, self.inner.options.clone())?;
-        Ok(KeptStore { engine, options: self.inner.options.clone() })
+        Ok(KeptStore { engine, options: self.inner.options.clone(), bootstrapped: None })
     }
 
-    fn engine(&self) -> Result<Engine, Error> {
+    /// Each request takes this much longer, except watches.
+    pub(crate) fn slow(&self, latency: Duration) {
+        self.inner.state.lock().latency = latency;
+    }
+
+    /// Whether there is no space for more.
+    pub(crate) fn fill(&self, is_full: bool) {
+        self.inner.state.lock().is_full = is_full;
+    }
+
+    /// The engine after the latency of a request. A request that the store is slow with fails if it dies meanwhile.
+    async fn engine(&self) -> Result<Engine, Error> {
+        let latency = self.inner.state.lock().latency;
+        if !latency.is_zero() {
+            sleep(latency).await;
+        }
+        self.engine_now()
+    }
+
+    fn engine_now(&self) -> Result<Engine, Error> {
         let state = self.inner.state.lock();
         if state.alive.is_some() { Ok(state.engine.clone()) } else { Err(dead()) }
     }
+
+    /// # Errors
+    /// If there is no space for a request that adds something.
+    fn has_space(&self, adds: bool) -> Result<(), Error> {
+        if adds && self.inner.state.lock().is_full { Err(Error::NoSpace(None)) } else { Ok(()) }
+    }
+}
+
+/// Whether a transaction may add something. In etcd: `costTxn`.
+fn adds(txn: &Txn) -> bool {
+    txn.success.iter().chain(&txn.failure).any(|operation| matches!(operation, Operation::Put { .. }))
 }
 
 fn dead() -> Error {
@@ -156,53 +193,57 @@ impl Watcher for MortalWatcher {
 #[async_trait]
 impl Store for Restartable {
     async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
-        self.engine()?.range(request).await
+        self.engine().await?.range(request).await
     }
 
     async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
-        self.engine()?.txn(txn).await
+        let engine = self.engine().await?;
+        self.has_space(adds(&txn))?;
+        engine.txn(txn).await
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
-        let (engine, deaths) = (self.engine()?, Arc::clone(&self.inner.deaths));
+        let (engine, deaths) = (self.engine_now()?, Arc::clone(&self.inner.deaths));
         let life = Life { before: deaths.count.load(Ordering::Relaxed), deaths };
         Ok(Box::new(MortalWatcher { inner: engine.watch(request).await?, life }))
     }
 
     async fn compact(&self, revision: Revision) -> Result<(), Error> {
-        self.engine()?.compact(revision).await
+        self.engine().await?.compact(revision).await
     }
 
     async fn lease_grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<LeaseId, Error> {
-        self.engine()?.lease_grant(id, ttl_seconds).await
+        let engine = self.engine().await?;
+        self.has_space(true)?;
+        engine.lease_grant(id, ttl_seconds).await
     }
 
     async fn lease_revoke(&self, id: LeaseId) -> Result<(), Error> {
-        self.engine()?.lease_revoke(id).await
+        self.engine().await?.lease_revoke(id).await
     }
 
     async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error> {
-        self.engine()?.lease_keep_alive(id).await
+        self.engine().await?.lease_keep_alive(id).await
     }
 
     async fn lease_status(&self, id: LeaseId) -> Result<LeaseStatus, Error> {
-        self.engine()?.lease_status(id).await
+        self.engine().await?.lease_status(id).await
     }
 
     async fn leases(&self) -> Result<Vec<LeaseId>, Error> {
-        self.engine()?.leases().await
+        self.engine().await?.leases().await
     }
 
     async fn history_hash(&self, revision: Revision) -> Result<HistoryHash, Error> {
-        self.engine()?.history_hash(revision).await
+        self.engine().await?.history_hash(revision).await
     }
 
     async fn defragment(&self) -> Result<(), Error> {
-        self.engine()?.defragment().await
+        self.engine().await?.defragment().await
     }
 
     async fn status(&self) -> Result<StoreStatus, Error> {
-        self.engine()?.status().await
+        self.engine().await?.status().await
     }
 }
 
@@ -210,7 +251,7 @@ impl Store for Restartable {
 mod tests {
     use coracle_ambient::Ambient;
     use coracle_journal::Recorder;
-    use coracle_store::{KeyRange, Operation};
+    use coracle_store::KeyRange;
 
     use super::*;
 

@@ -3,25 +3,30 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use crate::component::{Component, Running};
+use crate::component::Running;
 
-/// The running components of a cluster.
+/// The running components of a cluster, by name.
 #[derive(Default)]
-pub(crate) struct RunningComponents(Mutex<BTreeMap<Component, Running>>);
+pub(crate) struct RunningComponents(Mutex<BTreeMap<String, Running>>);
 
 impl RunningComponents {
-    pub(crate) fn contains(&self, component: Component) -> bool {
-        self.0.lock().contains_key(&component)
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.0.lock().contains_key(name)
     }
 
-    /// Starts a component with `start` unless it is running.
-    pub(crate) fn start(&self, component: Component, start: impl FnOnce() -> Running) {
-        self.0.lock().entry(component).or_insert_with(start);
+    /// Starts a component with `start` unless it is running; returns whether it was started.
+    pub(crate) fn start(&self, name: &str, start: impl FnOnce() -> Option<Running>) -> bool {
+        let mut all = self.0.lock();
+        if all.contains_key(name) {
+            return false;
+        }
+        let started = start().map(|running| all.insert(name.to_owned(), running));
+        started.is_some()
     }
 
     /// Removes a component, which the caller then stops or drops.
-    pub(crate) fn remove(&self, component: Component) -> Option<Running> {
-        self.0.lock().remove(&component)
+    pub(crate) fn remove(&self, name: &str) -> Option<Running> {
+        self.0.lock().remove(name)
     }
 }
 
@@ -37,7 +42,6 @@ impl InThisProcess {
 
 impl coracle_registry::RunningComponents for InThisProcess {
     fn is_running(&self, name: &str) -> bool {
-        let running = self.0.upgrade();
-        running.is_some_and(|running| running.0.lock().keys().any(|component| component.word() == name))
+        self.0.upgrade().is_some_and(|running| running.contains(name))
     }
 }

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +22,8 @@ const IS_WELL_AFTER: Duration = Duration::from_secs(600);
 /// The tasks of one cluster.
 ///
 /// By default, a panic of one task ends all tasks, and every caller gets the name and the message of that task. If
-/// panics are survived, a panicked task is reported and restarted after a delay, and the others continue.
+/// panics are survived, a panicked task is reported and restarted after a delay, and the others continue. The panic of
+/// a component ends only the component, in any case.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks {
     end: Arc<End>,
@@ -33,6 +35,12 @@ struct End {
     /// The name and the message of the first task that panicked.
     panic: OnceLock<(String, String)>,
     came: Notify,
+}
+
+/// How a component ended, although its stop was not requested.
+pub(crate) enum TaskEnd {
+    Panicked(Box<dyn Any + Send>),
+    Exited,
 }
 
 impl Tasks {
@@ -87,10 +95,42 @@ impl Tasks {
                     return;
                 }
                 tasks.panics.caught(&format!("the task {name}"), panic);
-                let was_well = began.elapsed() >= IS_WELL_AFTER.saturating_add(pause);
-                pause = if was_well { FIRST_PAUSE } else { pause.saturating_mul(2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
+                pause = next_pause(pause, began);
             }
         }
+    }
+
+    /// The task of a component: the future of `begin`, which is started again after each panic and each exit until
+    /// `is_over`. It ends with the other tasks, and does not end them.
+    pub(crate) fn supervised<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        mut begin: impl FnMut(Duration) -> F + Send + 'static,
+        is_over: impl Fn() -> bool + Send + 'static,
+        mut ended: impl FnMut(TaskEnd) + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let tasks = self.clone();
+        async move {
+            let mut pause = Duration::ZERO;
+            loop {
+                let began = Instant::now();
+                let task = AssertUnwindSafe(async { begin(pause).await }).catch_unwind();
+                match tasks.unless_panicked(task).await {
+                    Err(_) => return,
+                    Ok(Ok(())) if is_over() => return,
+                    Ok(Ok(())) => ended(TaskEnd::Exited),
+                    Ok(Err(panic)) => ended(TaskEnd::Panicked(panic)),
+                }
+                if is_over() {
+                    return;
+                }
+                pause = next_pause(pause, began);
+            }
+        }
+    }
+
+    /// How panics are handled.
+    pub(crate) fn panics(&self) -> &Panics {
+        &self.panics
     }
 
     /// Waits until a task panics.
@@ -120,6 +160,12 @@ impl Tasks {
             Some((task, message)) => Err(Error::Panic { task: task.clone(), message: message.clone() }),
         }
     }
+}
+
+/// The delay before the next start of a task that began at an instant, after this delay.
+fn next_pause(pause: Duration, began: Instant) -> Duration {
+    let was_well = began.elapsed() >= IS_WELL_AFTER.saturating_add(pause);
+    if was_well { FIRST_PAUSE } else { pause.saturating_mul(2).clamp(FIRST_PAUSE, LONGEST_PAUSE) }
 }
 
 #[cfg(test)]

@@ -116,20 +116,28 @@ pub(crate) fn execute_until<T>(
             let (rest, change, strict) = (options.rest, options.change.as_ref(), options.strict);
             let ending = Ending { header, mode, seed, rest, change, disturbance, strict };
             let wire = wire.unwrap_or_default();
-            let faults = Faults::of(scenario, path, &wire, cluster.recorder(), &world);
+            let faults = Faults::of(scenario, path, &wire, &cluster, &world);
             let run = ScenarioRun::new(scenario, path, &cluster, world.clone(), faults).finish(ending, wall);
             match select(pin!(run), pin!(disturbed)).await {
                 Either::Left((report, _)) => Ok::<_, Error>(report),
                 Either::Right((never, _)) => never,
             }
         };
-        let report = cluster.unless_ended(run).await??;
+        let report = or_panic(&cluster, cluster.unless_ended(run).await.and_then(std::convert::identity))?;
         let taken = take(&cluster)?;
         follower.abort();
         cluster.shutdown().await;
         Ok((report, taken))
     })
     .map_err(|error| Error::NotStarted(error.to_string()))?
+}
+
+/// The result of a run. If the run failed and a component has panicked, the panic is the reason.
+pub(crate) fn or_panic<T>(cluster: &Cluster, result: Result<T, Error>) -> Result<T, Error> {
+    result.map_err(|error| match cluster.take_component_panics().into_iter().next() {
+        Some(panic) => Error::Panic { task: panic.component, message: panic.message },
+        None => error,
+    })
 }
 
 pub(crate) fn clock_of(mode: Mode) -> ClockMode {

@@ -2,6 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_cluster::Cluster;
 use coracle_expression::Expression;
 use coracle_journal::{EntryId, Recorder};
 use coracle_sim::faults::{FaultId, FaultVerdict, Injector};
@@ -56,8 +57,8 @@ pub(crate) fn has_faults(scenario: &Scenario, change: Option<&Change>) -> bool {
 
 impl Faults {
     /// The faults in the list of a scenario, which was validated when the file was read.
-    pub(crate) fn of(scenario: &Scenario, path: &Path, wire: &Wire, recorder: &Recorder, world: &World) -> Self {
-        let faults = Self::new(Known::of(scenario, path).custom, wire, recorder, world);
+    pub(crate) fn of(scenario: &Scenario, path: &Path, wire: &Wire, cluster: &Cluster, world: &World) -> Self {
+        let faults = Self::new(Known::of(scenario, path).custom, wire, cluster, world);
         for fault in &scenario.spec.faults {
             faults.add(&fault.value);
         }
@@ -65,10 +66,10 @@ impl Faults {
     }
 
     /// No faults. `custom` are the plurals of custom kinds in faults that are added later.
-    pub(crate) fn new(custom: PluralsOfKinds, wire: &Wire, recorder: &Recorder, world: &World) -> Self {
-        let seen = world.clone();
+    pub(crate) fn new(custom: PluralsOfKinds, wire: &Wire, cluster: &Cluster, world: &World) -> Self {
+        let (seen, recorder) = (world.clone(), cluster.recorder());
         let shared = Shared {
-            injector: Injector::new(wire, recorder.clone(), move || seen.revision()),
+            injector: Injector::new(wire, recorder.clone(), move || seen.revision()).operating(cluster.handle()),
             world: world.clone(),
             recorder: recorder.clone(),
             custom,

@@ -6,7 +6,7 @@ use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{InvariantQuestion, World};
 
 use crate::change::Change;
-use crate::execute::{Options, ambient, clock_of, follow, header, start, until_ready, wall_clock, wire};
+use crate::execute::{Options, ambient, clock_of, follow, header, or_panic, start, until_ready, wall_clock, wire};
 use crate::faults::Faults;
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
@@ -89,11 +89,11 @@ pub(crate) fn execute_from(
             let (rest, strict) = (moment.rest, options.strict);
             let ending = Ending { header, mode, seed, rest, change: Some(change), disturbance: None, strict };
             let wire = wire.unwrap_or_default();
-            let faults = Faults::of(scenario, &change.path, &wire, cluster.recorder(), &world);
+            let faults = Faults::of(scenario, &change.path, &wire, &cluster, &world);
             let run = ScenarioRun::new(scenario, &change.path, &cluster, world.clone(), faults);
             Ok::<_, Error>(run.alone(ending, wall).await)
         };
-        let report = cluster.unless_ended(run).await??;
+        let report = or_panic(&cluster, cluster.unless_ended(run).await.and_then(std::convert::identity))?;
         follower.abort();
         cluster.shutdown().await;
         Ok(report)

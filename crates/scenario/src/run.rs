@@ -125,6 +125,7 @@ impl<'a> ScenarioRun<'a> {
             self.judge_disturbance(disturbance, strike.get(), &mut outcome);
         }
         self.judge_faults(&mut outcome);
+        self.judge_panics(&mut outcome);
         self.report(header, mode, seed, Ended { outcome, cluster_time, fate }, wall())
     }
 
@@ -156,6 +157,7 @@ impl<'a> ScenarioRun<'a> {
         self.judge_throughout(&mut outcome);
         self.judge_vacuous(&mut outcome);
         self.judge_faults(&mut outcome);
+        self.judge_panics(&mut outcome);
         self.report(header, mode, seed, Ended { outcome, cluster_time, fate: Some(fate) }, wall())
     }
 

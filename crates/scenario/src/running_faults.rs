@@ -82,7 +82,7 @@ impl RunningFaults {
             served.iter().map(|kind| (of(kind.gvk()), kind.row().plural.clone())).collect()
         };
         let shared = Shared {
-            faults: Faults::new(PluralsOfKinds::new(), wire, cluster.recorder(), &world),
+            faults: Faults::new(PluralsOfKinds::new(), wire, cluster, &world),
             world,
             kinds: Box::new(kinds),
             listed: Mutex::default(),

@@ -1,10 +1,14 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use coracle_schema::Table;
-use coracle_sim::faults::{FAULTS, Fault, FaultKind, FaultRequest, FaultTarget, Lasts, fault_kind};
+use coracle_sim::faults::{
+    ClusterOperation, FAULTS, Fault, FaultKind, FaultRequest, FaultTarget, Lasts, Length, Now, fault_kind,
+};
 use coracle_sim::{Moment, Selector, Senders};
 use serde_json::{Map, Value};
 use serde_saphyr::{Location, Spanned};
+use tokio::time::Instant;
 
 use crate::file::{self, FaultMoment};
 use crate::path::Position;
@@ -31,8 +35,16 @@ pub(crate) struct WrittenFault {
     pub(crate) until: Option<String>,
     /// Where the requester that it acts on is named, below `do`.
     pub(crate) requester: Option<(Vec<Position>, String)>,
+    /// Where a part of the cluster that it acts on is named, below `do`.
+    pub(crate) part: Option<(Vec<Position>, Part)>,
     /// Where the step with which it ends is named, below `for`.
     pub(crate) until_path: Vec<Position>,
+}
+
+/// A part of the cluster that a fault acts on.
+pub(crate) enum Part {
+    Component(String),
+    Node(String),
 }
 
 /// The text of a fault without a name: `lag: 5s, kind: Pod, to: scheduler`.
@@ -66,14 +78,38 @@ pub(crate) fn read_fault(written: &file::Fault, custom: &Custom) -> Result<Writt
             format!("`{}` is a fault of requests: `when` needs `by`, `verb`, `resource` or `name`", kind.word);
         return Err(bad(vec![key(kind.word)], message));
     }
-    let (lasts, until) = lasts(kind, written.lasts.as_ref())?;
+    let operation = kind.on_cluster(argument, Now { at: Instant::now(), revision: 0 });
+    let length = operation.as_ref().map_or(length(kind), ClusterOperation::length);
+    let (lasts, until) = lasts(kind, length, written.lasts.as_ref())?;
     let requester = match kind.target {
         FaultTarget::Requester => argument.as_str().map(|name| (vec![key(kind.word)], name.to_owned())),
         _ => action.get("to").and_then(Value::as_str).map(|name| (vec![key("to")], name.to_owned())),
     };
     let name = written.name.as_ref().map_or_else(|| text_of(kind, action), |name| name.value.clone());
     let fault = Fault { name, kind, argument: argument.clone(), request, target, lasts };
-    Ok(WrittenFault { fault, until, requester, until_path: vec![key("until")] })
+    let part = operation.and_then(|operation| part(kind, operation));
+    Ok(WrittenFault { fault, until, requester, part, until_path: vec![key("until")] })
+}
+
+/// The part of the cluster that has a name, and where the name is.
+fn part(kind: &FaultKind, operation: ClusterOperation) -> Option<(Vec<Position>, Part)> {
+    let word = key(kind.word);
+    match operation {
+        ClusterOperation::Kill(component) | ClusterOperation::Double(component) => {
+            Some((vec![word], Part::Component(component)))
+        }
+        ClusterOperation::StopNode(node) => Some((vec![word, key("stop")], Part::Node(node))),
+        ClusterOperation::KillNode(node) => Some((vec![word, key("forget")], Part::Node(node))),
+        ClusterOperation::KillStore
+        | ClusterOperation::SlowStore(_)
+        | ClusterOperation::FillStore
+        | ClusterOperation::CompactStore(_) => None,
+    }
+}
+
+/// How long a fault on the wire lasts if nothing else is said.
+fn length(kind: &FaultKind) -> Length {
+    if kind.target == FaultTarget::OpenWatches { Length::Moment } else { Length::UntilEnded }
 }
 
 type Wrong = (Vec<Position>, String);
@@ -106,7 +142,7 @@ fn kind_of(action: &Map<String, Value>) -> Result<(&'static FaultKind, &Value), 
 fn target(kind: &FaultKind, action: &Map<String, Value>, custom: &Custom) -> Result<Selector, Wrong> {
     let (is_of_watches, what): (bool, &[&str]) = match kind.target {
         FaultTarget::Watches | FaultTarget::OpenWatches => (true, &["kind", "to"]),
-        FaultTarget::Requests | FaultTarget::Requester => (false, &[]),
+        FaultTarget::Requests | FaultTarget::Requester | FaultTarget::Cluster => (false, &[]),
     };
     let mut selector = Selector { verb: is_of_watches.then(|| "watch".to_owned()), ..Selector::default() };
     if is_of_watches {
@@ -119,6 +155,7 @@ fn target(kind: &FaultKind, action: &Map<String, Value>, custom: &Custom) -> Res
                 FaultTarget::Requests => "requests: `when` selects them",
                 FaultTarget::Requester => "all that one requester sends",
                 FaultTarget::Watches | FaultTarget::OpenWatches => "watches: it takes `kind` and `to`",
+                FaultTarget::Cluster => "one part of the cluster",
             };
             let hint = did_you_mean(word, what.iter().copied());
             return Err((path(), format!("`{word}` does not apply: `{}` is a fault of {acts}{hint}", kind.word)));
@@ -200,13 +237,23 @@ fn moment_of(word: &str) -> Moment {
 }
 
 /// How long a fault lasts, and the step with which it ends.
-fn lasts(kind: &FaultKind, written: Option<&Spanned<Value>>) -> Result<(Lasts, Option<String>), BadFault> {
+fn lasts(
+    kind: &FaultKind,
+    length: Length,
+    written: Option<&Spanned<Value>>,
+) -> Result<(Lasts, Option<String>), BadFault> {
     let is_of_requests = kind.target == FaultTarget::Requests;
     let Some(written) = written else {
-        return Ok((if is_of_requests { Lasts::Requests(1) } else { Lasts::UntilEnded }, None));
+        let lasts = match length {
+            _ if is_of_requests => Lasts::Requests(1),
+            Length::UntilEnded => Lasts::UntilEnded,
+            Length::Moment if kind.target == FaultTarget::OpenWatches => Lasts::UntilEnded,
+            Length::Moment | Length::AtOnce => Lasts::For(Duration::ZERO),
+        };
+        return Ok((lasts, None));
     };
     let bad = |message: String| BadFault { place: written.referenced, path: Vec::new(), message };
-    if kind.target == FaultTarget::OpenWatches {
+    if length == Length::Moment {
         return Err(bad(format!("`{}` takes place at one moment, and takes no `for`", kind.word)));
     }
     match &written.value {

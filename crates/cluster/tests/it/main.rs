@@ -18,6 +18,7 @@ mod no_object_ends_the_server;
 mod node_duties;
 mod nodes;
 mod nothing_left;
+mod own_components;
 mod plugins;
 #[cfg(feature = "serve")]
 mod recorded_rights;

@@ -1,3 +1,4 @@
+use coracle_cluster::ComponentPanic;
 use coracle_journal::{Detail, Stage};
 use coracle_sim::InvariantVerdict;
 use coracle_sim::faults::{FaultStrike, FaultVerdict};
@@ -103,6 +104,20 @@ impl ScenarioRun<'_> {
             if *outcome == Outcome::Passed {
                 *outcome =
                     Outcome::NothingMatched(Failure { what: name, expected, found, revision: last, written_by: None });
+            }
+        }
+    }
+
+    /// A panic of a component fails the run, although the component was started again.
+    pub(super) fn judge_panics(&mut self, outcome: &mut Outcome) {
+        let last = self.world.revision();
+        for ComponentPanic { component, message } in self.cluster.take_component_panics() {
+            let name = format!("component {component}");
+            let (expected, found) = ("it does not panic".to_owned(), format!("it panicked: {message}"));
+            self.checks.push(self.check(&name, false, last));
+            self.record_failure(&name, &expected, &found, last, "");
+            if matches!(outcome, Outcome::Passed | Outcome::NothingMatched(_)) {
+                *outcome = failed(&name, expected, found, last);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coracle_journal::{Entry, Recorder, Stage};
 use coracle_scenario::{BuiltIn, Failure, Options, Outcome, Report, parse};
-use coracle_sim::faults::{FAULTS, FaultTarget};
+use coracle_sim::faults::{FAULTS, FaultKind, FaultTarget};
 
 use crate::harness;
 
@@ -34,54 +34,75 @@ fn four_pods(faults: &str) -> String {
 
 const CONTROLLER: &str = "by: 'system:serviceaccount:kube-system:replicaset-controller'";
 
+/// The arguments with which a fault is tried.
+fn arguments(word: &str) -> &'static [&'static str] {
+    match word {
+        "lose" => &["answer"],
+        "slow" | "lag" => &["2s"],
+        "refuse" => &["503"],
+        "cut" | "stale" | "kill" | "double" => &["controller-manager"],
+        "node" => &["{stop: node-1}", "{forget: node-1}"],
+        "store" => &["kill", "full", "{slow: 1s}", "compact"],
+        _ => &["{}"],
+    }
+}
+
 /// Each kind of fault with a controller that creates pods, in the step `struck`.
 fn each_fault() -> Vec<(&'static str, String)> {
-    let argument = |word: &str| match word {
-        "lose" => "answer",
-        "slow" | "lag" => "2s",
-        "refuse" => "503",
-        "cut" | "stale" => "controller-manager",
-        _ => "{}",
-    };
-    let fault = |word: &'static str, target: FaultTarget| {
-        let argument = argument(word);
-        let fault = match target {
-            FaultTarget::Requests => format!(
-                "{{when: {{step: struck, {CONTROLLER}, verb: create, resource: pods, name: 'db-*'}}, do: {{{word}: {argument}}}}}"
-            ),
-            FaultTarget::Requester => format!("{{when: {{step: struck}}, do: {{{word}: {argument}}}, for: 10s}}"),
-            FaultTarget::Watches => format!(
+    let request = format!("{{step: struck, {CONTROLLER}, verb: create, resource: pods, name: 'db-*'");
+    let fault = |kind: &FaultKind, argument: &str| {
+        let (word, after) = (kind.word, "{step: struck, after: 100ms}");
+        match (kind.target, word, argument) {
+            (FaultTarget::Requests, ..) => format!("{{when: {request}}}, do: {{{word}: {argument}}}}}"),
+            (FaultTarget::Requester, ..) => format!("{{when: {{step: struck}}, do: {{{word}: {argument}}}, for: 10s}}"),
+            (FaultTarget::Watches, ..) => format!(
                 "{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: controller-manager}}, for: 10s}}"
             ),
-            FaultTarget::OpenWatches => {
+            (FaultTarget::OpenWatches, ..) => {
                 format!("{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: controller-manager}}}}")
             }
-        };
-        (word, format!("  faults:\n  - {fault}\n"))
+            (FaultTarget::Cluster, "kill", _) => {
+                format!("{{when: {request}, moment: landed}}, do: {{{word}: {argument}}}}}")
+            }
+            (FaultTarget::Cluster, _, "compact") => format!("{{when: {after}, do: {{{word}: {argument}}}}}"),
+            (FaultTarget::Cluster, ..) => format!("{{when: {after}, do: {{{word}: {argument}}}, for: 10s}}"),
+        }
     };
-    FAULTS.iter().map(|kind| fault(kind.word, kind.target)).collect()
+    let written = |kind: &'static FaultKind| {
+        arguments(kind.word)
+            .iter()
+            .map(move |argument| (kind.word, format!("  faults:\n  - {}\n", fault(kind, argument))))
+    };
+    FAULTS.iter().flat_map(written).collect()
 }
 
 fn is_of_a_fault(entry: &Entry) -> bool {
     matches!(entry.stage, Stage::FaultOn | Stage::FaultOff)
 }
 
+fn run_on(nodes: usize, spec: &str) -> Report {
+    harness::run_on(nodes, spec, &Options::default(), || Recorder::ring(1_000_000))
+}
+
 #[test]
 fn each_fault_strikes_and_changes_nothing_before() {
-    let left_alone = run(&four_pods(""));
-    assert!(left_alone.passed(), "{}", left_alone.block());
-    assert!(!left_alone.events().entries.iter().any(is_of_a_fault));
+    let left_alone = [0, 1].map(|nodes| run_on(nodes, &four_pods("")));
+    for report in &left_alone {
+        assert!(report.passed(), "{}", report.block());
+        assert!(!report.events().entries.iter().any(is_of_a_fault));
+    }
     for (word, fault) in each_fault() {
-        let report = run(&four_pods(&fault));
-        assert!(report.passed(), "{word}: {}", report.block());
-        assert!(report.checks.iter().any(|check| check.name.starts_with("fault ") && check.held), "{word}");
+        let nodes = usize::from(word == "node");
+        let (report, left_alone) = (run_on(nodes, &four_pods(&fault)), &left_alone[nodes]);
+        assert!(report.passed(), "{fault}: {}", report.block());
+        assert!(report.checks.iter().any(|check| check.name.starts_with("fault ") && check.held), "{fault}");
         let entries = &report.events().entries;
-        let began = entries.iter().position(is_of_a_fault).unwrap_or_else(|| panic!("{word} is not in the log"));
-        assert!(began > 100, "{word} began at entry {began}");
+        let began = entries.iter().position(is_of_a_fault).unwrap_or_else(|| panic!("{fault} is not in the log"));
+        assert!(began > 100, "{fault} began at entry {began}");
         let before = left_alone.events().entries.iter().zip(&entries[..began]).find(|(one, other)| one != other);
-        assert_eq!(before, None, "{word} changed an entry before");
-        assert!(left_alone.events().entries != *entries, "{word} changed nothing");
-        assert!(!entries[began].causes.is_empty(), "{word} has no cause: {:?}", entries[began]);
+        assert_eq!(before, None, "{fault} changed an entry before");
+        assert!(left_alone.events().entries != *entries, "{fault} changed nothing");
+        assert!(!entries[began].causes.is_empty(), "{fault} has no cause: {:?}", entries[began]);
     }
 }
 
@@ -191,6 +212,103 @@ fn a_fault_begins_with_a_request_at_the_moment_that_it_names() {
     }
 }
 
+/// The requests that create pods, from the step `struck` on.
+fn creates(report: &Report) -> Vec<Entry> {
+    let entries = &report.events().entries;
+    let struck = entries.iter().position(|entry| entry.stage == Stage::StepStart && entry.data["name"] == "struck");
+    let is_create = |entry: &&Entry| {
+        let is_request = entry.stage == Stage::ApiRequest && entry.data["verb"] == "create";
+        is_request && entry.subject.split('/').next() == Some("pods") && !entry.data.contains_key("subresource")
+    };
+    entries[struck.unwrap()..].iter().filter(is_create).cloned().collect()
+}
+
+/// The first stop of a component, and its first start after that.
+fn stop_and_start(report: &Report, component: &str) -> (Entry, Entry) {
+    let entries = &report.events().entries;
+    let of = |stage: Stage, from: usize| {
+        let place = entries[from..].iter().position(|entry| entry.stage == stage && entry.actor == component);
+        from + place.unwrap_or_else(|| panic!("no {stage} of {component}"))
+    };
+    let stop = of(Stage::ComponentStop, 0);
+    (entries[stop].clone(), entries[of(Stage::ComponentStart, stop)].clone())
+}
+
+#[test]
+fn the_write_of_a_killed_component_lands_at_each_moment_and_the_component_starts_when_the_fault_ends() {
+    for moment in ["sent", "landed", "answered"] {
+        let when =
+            format!("{{step: struck, {CONTROLLER}, verb: create, resource: pods, name: 'db-*', moment: {moment}}}");
+        let report = run(&four_pods(&format!(
+            "  requests:\n  - {{name: no pod is created twice, verb: create, resource: pods, by: \
+             controller-manager/replicaset, count: 2, since: struck}}\n  faults:\n  - {{when: {when}, do: {{kill: \
+             controller-manager}}, for: 7s}}\n"
+        )));
+        assert!(report.passed(), "{moment}: {}", report.block());
+        let (stop, start) = stop_and_start(&report, "controller-manager");
+        assert_eq!((stop.data["why"].as_str(), start.at - stop.at), (Some("killed"), Duration::from_secs(7)));
+        let of = |stage: Stage| report.events().entries.iter().find(|entry| entry.stage == stage).unwrap();
+        assert_eq!((&stop.causes, &start.causes), (&vec![of(Stage::FaultOn).id], &vec![of(Stage::FaultOff).id]));
+        let created = creates(&report);
+        assert!(created[0].at < start.at && created[1].at > start.at, "{moment}: it creates one pod before");
+    }
+}
+
+#[test]
+fn a_fault_of_a_part_that_does_not_run_has_not_struck() {
+    let steps =
+        "  steps:\n  - name: a\n    try:\n    - stop: {component: scheduler}\n    - fault: {do: {kill: scheduler}}\n";
+    let Outcome::NothingMatched(failure) = run(steps).outcome else { panic!("the scheduler did not run") };
+    assert!(failure.found.contains("there was nothing to act on: `scheduler` did not run"), "{failure:?}");
+}
+
+#[test]
+fn a_full_store_refuses_writes_until_it_is_healed() {
+    let create = "    - create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}\n";
+    let steps = |heal: &str| {
+        let fault = "    - fault: {name: no space, do: {store: full}}\n";
+        format!("  steps:\n  - name: a\n    try:\n{fault}{heal}{create}")
+    };
+    let failure = failed(&run(&steps(""))).clone();
+    assert!(failure.found.contains("database space exceeded"), "{failure:?}");
+    let healed = run(&steps("    - heal: {fault: no space}\n"));
+    assert!(healed.passed(), "{}", healed.block());
+}
+
+#[test]
+fn a_slow_store_is_as_slow_as_the_fault_says() {
+    let report = run(&two_maps("{do: {store: {slow: 2s}}}"));
+    assert!(report.passed(), "{}", report.block());
+    assert!(report.cluster_time >= Duration::from_secs(4), "{:?}", report.cluster_time);
+}
+
+#[test]
+fn a_compacted_store_lets_the_watches_end_and_their_readers_list_again() {
+    let listed = |report: &Report, from: usize| {
+        let entries = &report.events().entries[from..];
+        entries
+            .iter()
+            .filter(|entry| entry.stage == Stage::ReflectorList && entry.actor.starts_with("controller-manager"))
+            .count()
+    };
+    let left_alone = run(&four_pods(""));
+    let when = format!("{{step: struck, {CONTROLLER}, verb: create, resource: pods, name: 'db-*', moment: landed}}");
+    let report = run(&four_pods(&format!("  faults:\n  - {{when: {when}, do: {{store: compact}}}}\n")));
+    assert!(report.passed(), "{}", report.block());
+    let began = report.events().entries.iter().position(is_of_a_fault).unwrap();
+    assert_eq!(listed(&left_alone, began), 0);
+    assert!(listed(&report, began) > 0, "no reader has listed again");
+}
+
+#[test]
+fn two_instances_of_a_component_act_until_the_fault_ends() {
+    let report = run(&four_pods("  faults:\n  - {when: {step: struck}, do: {double: controller-manager}, for: 10s}\n"));
+    assert!(report.passed(), "{}", report.block());
+    assert!(creates(&report).len() > 2, "only one of them has created pods");
+    let stop = report.events().entries.iter().find(|entry| entry.stage == Stage::ComponentStop).cloned().unwrap();
+    assert_eq!((stop.actor.as_str(), stop.data["why"].as_str()), ("controller-manager", Some("killed")));
+}
+
 #[test]
 fn what_is_wrong_with_a_fault_is_refused_where_it_stands() {
     let head = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  faults:\n  - ";
@@ -221,6 +339,16 @@ fn what_is_wrong_with_a_fault_is_refused_where_it_stands() {
         ),
         ("{when: {nth: 2}, do: {cut: scheduler}}", "x.yaml:6:12: `nth` and `moment` need"),
         ("{when: {cel: '#'}, do: {cut: scheduler}}", "x.yaml:6:18: bad expression: "),
+        ("{do: {kill: schedular}}", "x.yaml:6:11: unknown component `schedular`, expected one of controller-manager"),
+        ("{do: {kill: {}}}", "x.yaml:6:11: `kill`: expected the name of a component"),
+        ("{do: {double: kubelet}}", "x.yaml:6:11: `double`: two kubelets would manage"),
+        ("{do: {node: {stop: node-7}}}", "x.yaml:6:18: unknown simulated node `node-7`"),
+        ("{do: {node: {halt: node-1}}}", "x.yaml:6:11: `node`: expected `{stop: NODE}` or `{forget: NODE}`"),
+        ("{do: {store: burn}}", "x.yaml:6:11: `store`: expected `kill`, `full`, `compact` or"),
+        ("{do: {store: {slow: often}}}", "x.yaml:6:11: `store`: \"often\" is not a duration"),
+        ("{do: {store: compact}, for: 5s}", "x.yaml:6:33: `store` takes place at one moment"),
+        ("{do: {kill: scheduler, kind: Pod}}", "x.yaml:6:28: `kind` does not apply: `kill` is a fault of one part"),
+        ("{do: {kill: scheduler}, for: 3}", "x.yaml:6:34: `kill` is no fault of requests"),
         ("{when: {verbs: get}, do: {cut: scheduler}}", "x.yaml:6:13: unknown field `verbs`"),
     ] {
         let text = format!("{head}{fault}\n  steps:\n  - name: a\n    try: []\n");

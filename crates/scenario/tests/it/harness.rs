@@ -12,8 +12,14 @@ pub(crate) fn run(spec: &str, options: &Options, recorder: &Recorder) -> Report 
 
 /// The same with a recorder that is made in the time of the run, so that its entries can be compared with another's.
 pub(crate) fn run_with(spec: &str, options: &Options, make_recorder: impl Fn() -> Recorder) -> Report {
+    run_on(0, spec, options, make_recorder)
+}
+
+/// The same in a cluster with this number of nodes.
+pub(crate) fn run_on(nodes: usize, spec: &str, options: &Options, make_recorder: impl Fn() -> Recorder) -> Report {
     let (path, head) =
         (Path::new("written.yaml"), "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: written}\n");
-    let scenario = parse::parse(path, &format!("{head}spec:\n  cluster: {{nodes: 0}}\n{spec}"), &BuiltIn::default());
+    let text = format!("{head}spec:\n  cluster: {{nodes: {nodes}}}\n{spec}");
+    let scenario = parse::parse(path, &text, &BuiltIn::default());
     execute(&scenario.unwrap(), path, options, |_| make_recorder()).unwrap()
 }

@@ -1,4 +1,4 @@
-use super::fault_kind::{FaultKind, FaultTarget, nothing};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, nothing};
 use crate::wire::Effect;
 
 pub(super) const CLOSE: FaultKind = FaultKind {
@@ -8,5 +8,5 @@ pub(super) const CLOSE: FaultKind = FaultKind {
     contract: "The API server may end a watch at any time; a client opens it again after the last revision that it \
                has seen.",
     target: FaultTarget::OpenWatches,
-    effect: |argument, now| nothing(argument).map(|()| Effect::Close(now.at)),
+    effect: FaultEffect::Wire(|argument, now| nothing(argument).map(|()| Effect::Close(now.at))),
 };

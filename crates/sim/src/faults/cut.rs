@@ -1,4 +1,4 @@
-use super::fault_kind::{FaultKind, FaultTarget, requester};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, requester};
 use crate::wire::Effect;
 
 pub(super) const CUT: FaultKind = FaultKind {
@@ -8,5 +8,5 @@ pub(super) const CUT: FaultKind = FaultKind {
     contract: "The network between a component and the API server may be partitioned for any time. A component \
                continues with what it has seen, and has to catch up afterwards.",
     target: FaultTarget::Requester,
-    effect: |argument, _| requester(argument).map(|()| Effect::Cut),
+    effect: FaultEffect::Wire(|argument, _| requester(argument).map(|()| Effect::Cut)),
 };

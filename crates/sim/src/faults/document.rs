@@ -13,20 +13,21 @@ const INTRODUCTION: &str = "\
 
 # Faults
 
-This page lists the faults that a scenario can cause between a component and the API server. Each one is permitted by
-the contract of Kubernetes, so a correct controller survives it. [scenarios.md](scenarios.md#faults) shows the format,
-[adding-a-fault.md](adding-a-fault.md) how to add one. A running cluster has the same faults, for programs in any
-language: [clients.md](clients.md#faults).
+This page lists the faults that a scenario can cause: between a component and the API server, and of components, nodes
+and the store. Each one is permitted by the contract of Kubernetes, so a correct controller survives it.
+[scenarios.md](scenarios.md#faults) shows the format, [adding-a-fault.md](adding-a-fault.md) how to add one. A running
+cluster has the same faults, for programs in any language: [clients.md](clients.md#faults).
 
-What no fault on this page can show: a wrong clock, a full disk, a container that fails, and what happens between two
-programs that do not use the API.
+What no fault on this page can show: a wrong clock, a container that fails, and what happens between two programs that
+do not use the API.
 ";
 
-const SECTIONS: [(FaultTarget, &str); 4] = [
+const SECTIONS: [(FaultTarget, &str); 5] = [
     (FaultTarget::Requests, "Faults of requests: `when` selects the requests."),
     (FaultTarget::Requester, "Faults of all that one component or user sends and receives."),
     (FaultTarget::Watches, "Faults of watches, for some time: `kind` and `to` select the watches."),
     (FaultTarget::OpenWatches, "Faults of open watches, at one moment: `kind` and `to` select the watches."),
+    (FaultTarget::Cluster, "Faults of a part of the cluster: a component, a node or the store."),
 ];
 
 fn document() -> String {

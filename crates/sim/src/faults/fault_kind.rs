@@ -4,6 +4,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::operation::ClusterOperation;
 use crate::wire::Effect;
 
 /// A kind of faults: its word in files, what it does, and why a controller must survive it.
@@ -18,8 +19,16 @@ pub struct FaultKind {
     pub contract: &'static str,
     /// What it acts on.
     pub target: FaultTarget,
-    /// The effect for an argument, if the fault begins now; an error states what the argument has to be.
-    pub effect: fn(&Value, Now) -> Result<Effect, String>,
+    /// What it does for an argument, if the fault begins now.
+    pub effect: FaultEffect,
+}
+
+/// The function from the argument of a fault to what it does; an error states what the argument has to be.
+pub enum FaultEffect {
+    /// An effect on the wire.
+    Wire(fn(&Value, Now) -> Result<Effect, String>),
+    /// An operation on a part of the cluster.
+    Cluster(fn(&Value, Now) -> Result<ClusterOperation, String>),
 }
 
 /// What a fault acts on.
@@ -33,6 +42,8 @@ pub enum FaultTarget {
     Watches,
     /// The open watches of a kind by a requester, at one moment.
     OpenWatches,
+    /// A component, a node or the store. The argument names it.
+    Cluster,
 }
 
 /// The moment at which a fault begins.
@@ -56,7 +67,27 @@ impl FaultKind {
     /// # Errors
     /// If no fault of this kind has such an argument; the text states what is valid.
     pub fn check(&self, argument: &Value) -> Result<(), String> {
-        (self.effect)(argument, Now { at: Instant::now(), revision: 0 }).map(drop)
+        let now = Now { at: Instant::now(), revision: 0 };
+        match self.effect {
+            FaultEffect::Wire(effect) => effect(argument, now).map(drop),
+            FaultEffect::Cluster(operation) => operation(argument, now).map(drop),
+        }
+    }
+
+    /// The effect on the wire for a valid argument; `None` for a fault of the cluster.
+    pub(super) fn on_wire(&self, argument: &Value, now: Now) -> Option<Effect> {
+        match self.effect {
+            FaultEffect::Wire(effect) => effect(argument, now).ok(),
+            FaultEffect::Cluster(_) => None,
+        }
+    }
+
+    /// The operation on the cluster for a valid argument; `None` for a fault on the wire.
+    pub fn on_cluster(&self, argument: &Value, now: Now) -> Option<ClusterOperation> {
+        match self.effect {
+            FaultEffect::Wire(_) => None,
+            FaultEffect::Cluster(operation) => operation(argument, now).ok(),
+        }
     }
 }
 
@@ -79,5 +110,13 @@ pub(super) fn requester(argument: &Value) -> Result<(), String> {
     match argument {
         Value::String(name) if !name.is_empty() => Ok(()),
         other => Err(format!("expected the name of a component or a user, found {other}")),
+    }
+}
+
+/// An argument that names a component.
+pub(super) fn component(argument: &Value) -> Result<String, String> {
+    match argument {
+        Value::String(name) if !name.is_empty() => Ok(name.clone()),
+        other => Err(format!("expected the name of a component, found {other}")),
     }
 }

@@ -1,4 +1,4 @@
-use super::fault_kind::{FaultKind, FaultTarget, nothing};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, nothing};
 use crate::wire::Effect;
 
 pub(super) const GONE: FaultKind = FaultKind {
@@ -8,5 +8,5 @@ pub(super) const GONE: FaultKind = FaultKind {
     contract: "The API server keeps a limited history; a watch that needs more of it ends with 410, and the client lists \
                again. Changes in between are seen as their result only.",
     target: FaultTarget::OpenWatches,
-    effect: |argument, now| nothing(argument).map(|()| Effect::Gone(now.at)),
+    effect: FaultEffect::Wire(|argument, now| nothing(argument).map(|()| Effect::Gone(now.at))),
 };

@@ -1,4 +1,4 @@
-use super::fault_kind::{FaultKind, FaultTarget, nothing};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, nothing};
 use crate::wire::Effect;
 
 pub(super) const HANG: FaultKind = FaultKind {
@@ -7,5 +7,5 @@ pub(super) const HANG: FaultKind = FaultKind {
     about: "The watches stay open and deliver nothing. When the fault ends, they deliver what they held.",
     contract: "A watch that delivers nothing cannot be distinguished from one of objects that do not change.",
     target: FaultTarget::Watches,
-    effect: |argument, _| nothing(argument).map(|()| Effect::Hang),
+    effect: FaultEffect::Wire(|argument, _| nothing(argument).map(|()| Effect::Hang)),
 };

@@ -1,6 +1,7 @@
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use coracle_cluster::ClusterHandle;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
@@ -8,13 +9,14 @@ use tokio::time::{Instant, sleep};
 
 use super::fault::{Fault, FaultRequest, Lasts};
 use super::fault_kind::{FaultTarget, Now};
+use super::operation::ClusterOperation;
 use super::verdict::{FaultProgress, FaultStrike, FaultVerdict};
 use crate::wire::{Asked, Effect, Moment, Rule, RuleId, Selected, Selector, Senders, Strike, Turns, Wire};
 
 /// The actor of faults in the event log.
 const ACTOR: &str = "wire";
 
-/// Lets faults take place on a wire. Clones are the same injector; all faults end with the last of them.
+/// Lets faults take place on a wire, and on a cluster. Clones are the same injector; all faults end with the last of them.
 #[derive(Clone)]
 pub struct Injector {
     shared: Arc<Shared>,
@@ -28,6 +30,8 @@ struct Shared {
     wire: Wire,
     recorder: Recorder,
     revision: Box<dyn Fn() -> i64 + Send + Sync>,
+    /// What faults of the cluster act on.
+    cluster: OnceLock<ClusterHandle>,
     faults: Mutex<Vec<Progress>>,
     /// The ends of faults that last for a time.
     ends: Mutex<JoinSet<()>>,
@@ -39,7 +43,9 @@ struct Progress {
     state: State,
     /// The requests that it had met when its rule was removed.
     met: Selected,
-    /// The revision at which it began, if it acts on requesters or watches.
+    /// What a fault of the cluster does.
+    operation: Option<ClusterOperation>,
+    /// The revision at which it began, if it is no fault of requests.
     began: Option<i64>,
     /// The revision of its first strike.
     struck: Option<i64>,
@@ -56,6 +62,8 @@ enum State {
     Waiting(RuleId),
     /// Its effect applies.
     Active(RuleId),
+    /// It acts on the cluster.
+    Operating,
     Ended,
 }
 
@@ -80,6 +88,7 @@ impl Injector {
             wire: wire.clone(),
             recorder,
             revision: Box::new(revision),
+            cluster: OnceLock::new(),
             faults: Mutex::default(),
             ends: Mutex::default(),
         });
@@ -93,6 +102,13 @@ impl Injector {
         Self { shared }
     }
 
+    /// Faults of the cluster act on this one. Without it, they do not strike. Only the first call has an effect.
+    #[must_use]
+    pub fn operating(self, cluster: ClusterHandle) -> Self {
+        let _ = self.shared.cluster.set(cluster);
+        self
+    }
+
     /// Adds a fault, which does nothing before it is started.
     pub fn add(&self, fault: Fault) -> FaultId {
         let mut faults = self.shared.faults.lock();
@@ -100,6 +116,7 @@ impl Injector {
             fault: Arc::new(fault),
             state: State::Idle,
             met: Selected::default(),
+            operation: None,
             began: None,
             struck: None,
             strikes: 0,
@@ -167,8 +184,14 @@ impl Progress {
 impl Drop for Shared {
     fn drop(&mut self) {
         for one in self.faults.get_mut() {
-            if let State::Waiting(rule) | State::Active(rule) = one.state {
-                self.wire.remove(rule);
+            match (one.state, &one.operation, self.cluster.get()) {
+                (State::Waiting(rule) | State::Active(rule), ..) => {
+                    self.wire.remove(rule);
+                }
+                (State::Operating, Some(operation), Some(cluster)) if operation.is_of_a_running_store() => {
+                    operation.end(cluster, None);
+                }
+                _ => {}
             }
         }
     }
@@ -192,38 +215,71 @@ impl Shared {
         Some(Arc::clone(&one.fault))
     }
 
-    fn effect(&self, fault: &Fault) -> Option<Effect> {
-        let now = Now { at: Instant::now(), revision: (self.revision)() };
-        (fault.kind.effect)(&fault.argument, now).ok()
+    fn now(&self) -> Now {
+        Now { at: Instant::now(), revision: (self.revision)() }
     }
 
-    /// Begins a fault of requesters or watches.
+    fn effect(&self, fault: &Fault) -> Option<Effect> {
+        fault.kind.on_wire(&fault.argument, self.now())
+    }
+
+    /// Begins a fault that is no fault of requests.
     fn begin(self: &Arc<Self>, id: FaultId, cause: Option<EntryId>) {
-        let (fault, effect) = {
-            let faults = self.faults.lock();
-            let Some(one) = faults.get(id.0) else { return };
-            (Arc::clone(&one.fault), self.effect(&one.fault))
-        };
-        let Some(effect) = effect else { return };
-        let subject = target(&fault);
-        let entry = self.recorder.record(ACTOR, Stage::FaultOn, || {
-            Detail::about(subject.as_str()).caused_by(cause).with("fault", fault.name.as_str())
-        });
-        let selector = Selector { turns: Some(Turns::ALL), ..fault.target.clone() };
+        let fault = self.faults.lock().get(id.0).map(|one| Arc::clone(&one.fault));
+        let Some(fault) = fault else { return };
+        if let Some(operation) = fault.kind.on_cluster(&fault.argument, self.now()) {
+            self.operate(id, &fault, operation, cause);
+        } else if let Some(effect) = self.effect(&fault) {
+            self.rule(id, &fault, effect, cause);
+        }
+        match fault.lasts {
+            Lasts::For(Duration::ZERO) => self.end(id),
+            Lasts::For(duration) => self.end_in(id, duration),
+            Lasts::Requests(_) | Lasts::UntilEnded => {}
+        }
+    }
+
+    /// Begins a fault of a part of the cluster.
+    fn operate(&self, id: FaultId, fault: &Fault, operation: ClusterOperation, cause: Option<EntryId>) {
+        let entry = self.record_on(&operation.part(), fault, cause);
+        let revision = (self.revision)();
         {
             let mut faults = self.faults.lock();
             let one = &mut faults[id.0];
-            if let State::Waiting(rule) = one.state {
-                one.met = self.wire.selected(rule).unwrap_or_default();
-                self.wire.remove(rule);
-            }
-            (one.began, one.entry) = (Some((self.revision)()), entry);
-            // The reader of a watch is woken by the wire, and polled after this lock is released.
-            one.state = State::Active(self.wire.add(Rule { selector, effect }));
+            self.stop_waiting(one);
+            (one.state, one.operation) = (State::Operating, Some(operation.clone()));
+            (one.began, one.entry) = (Some(revision), entry);
         }
-        if let Lasts::For(duration) = fault.lasts {
-            self.end_in(id, duration);
+        // A component may be killed by one of its own requests, and the fault must not be locked while it is.
+        let has_struck = self.cluster.get().is_some_and(|cluster| operation.begin(cluster, entry));
+        if has_struck {
+            self.faults.lock()[id.0].count(revision, Moment::Sent);
         }
+    }
+
+    fn stop_waiting(&self, one: &mut Progress) {
+        if let State::Waiting(rule) = one.state {
+            one.met = self.wire.selected(rule).unwrap_or_default();
+            self.wire.remove(rule);
+        }
+    }
+
+    fn record_on(&self, subject: &str, fault: &Fault, cause: Option<EntryId>) -> Option<EntryId> {
+        self.recorder.record(ACTOR, Stage::FaultOn, || {
+            Detail::about(subject).caused_by(cause).with("fault", fault.name.as_str())
+        })
+    }
+
+    /// Begins a fault of requesters or watches.
+    fn rule(&self, id: FaultId, fault: &Fault, effect: Effect, cause: Option<EntryId>) {
+        let entry = self.record_on(&target(fault), fault, cause);
+        let selector = Selector { turns: Some(Turns::ALL), ..fault.target.clone() };
+        let mut faults = self.faults.lock();
+        let one = &mut faults[id.0];
+        self.stop_waiting(one);
+        (one.began, one.entry) = (Some((self.revision)()), entry);
+        // The reader of a watch is woken by the wire, and polled after this lock is released.
+        one.state = State::Active(self.wire.add(Rule { selector, effect }));
     }
 
     fn end_in(self: &Arc<Self>, id: FaultId, duration: Duration) {
@@ -240,22 +296,24 @@ impl Shared {
         let ended = {
             let mut faults = self.faults.lock();
             let Some(one) = faults.get_mut(id.0) else { return };
+            self.stop_waiting(one);
             let was = std::mem::replace(&mut one.state, State::Ended);
-            if let State::Waiting(rule) | State::Active(rule) = was {
-                if matches!(was, State::Waiting(_)) {
-                    one.met = self.wire.selected(rule).unwrap_or_default();
-                }
+            if let State::Active(rule) = was {
                 self.wire.remove(rule);
             }
-            matches!(was, State::Active(_)).then(|| (Arc::clone(&one.fault), one.entry))
+            let has_begun = matches!(was, State::Active(_) | State::Operating);
+            has_begun.then(|| (Arc::clone(&one.fault), one.entry, one.operation.clone()))
         };
-        if let Some((fault, entry)) = ended
-            && fault.kind.target != FaultTarget::Requests
-        {
-            let subject = target(&fault);
-            self.recorder.record(ACTOR, Stage::FaultOff, || {
-                Detail::about(subject.as_str()).caused_by(entry).with("fault", fault.name.as_str())
-            });
+        let Some((fault, entry, operation)) = ended else { return };
+        if fault.kind.target == FaultTarget::Requests {
+            return;
+        }
+        let subject = operation.as_ref().map_or_else(|| target(&fault), ClusterOperation::part);
+        let off = self.recorder.record(ACTOR, Stage::FaultOff, || {
+            Detail::about(subject.as_str()).caused_by(entry).with("fault", fault.name.as_str())
+        });
+        if let (Some(operation), Some(cluster)) = (operation, self.cluster.get()) {
+            operation.end(cluster, off);
         }
     }
 
@@ -324,7 +382,10 @@ impl Shared {
     fn went(&self, one: &Progress) -> FaultStrike {
         match (one.struck, one.began, one.state, &one.fault.request) {
             (Some(revision), ..) => FaultStrike::Struck { revision, entry: one.entry },
-            (None, Some(revision), ..) => FaultStrike::Began(revision),
+            (None, Some(revision), ..) => match &one.operation {
+                None => FaultStrike::Began(revision),
+                Some(operation) => FaultStrike::Missed { revision, part: operation.part() },
+            },
             (None, None, State::Waiting(rule), Some(request)) => {
                 FaultStrike::Waited { nth: request.nth, met: self.wire.selected(rule).unwrap_or_default() }
             }

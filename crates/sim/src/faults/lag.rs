@@ -1,4 +1,4 @@
-use super::fault_kind::{FaultKind, FaultTarget, duration};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, duration};
 use crate::wire::Effect;
 
 pub(super) const LAG: FaultKind = FaultKind {
@@ -8,5 +8,5 @@ pub(super) const LAG: FaultKind = FaultKind {
     contract: "A watch delivers events some time after the write, in order within the watch, and without any order \
                between the watches of two kinds.",
     target: FaultTarget::Watches,
-    effect: |argument, _| duration(argument).map(Effect::Lag),
+    effect: FaultEffect::Wire(|argument, _| duration(argument).map(Effect::Lag)),
 };

@@ -1,4 +1,4 @@
-use super::fault_kind::{FaultKind, FaultTarget};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget};
 use crate::wire::{Effect, Leg};
 
 pub(super) const LOSE: FaultKind = FaultKind {
@@ -9,9 +9,9 @@ pub(super) const LOSE: FaultKind = FaultKind {
     contract: "A client cannot know whether a request whose answer it did not get was carried out; it has to read \
                the state, or to repeat the request in a way that is safe to repeat.",
     target: FaultTarget::Requests,
-    effect: |argument, _| match argument.as_str() {
+    effect: FaultEffect::Wire(|argument, _| match argument.as_str() {
         Some("request") => Ok(Effect::Lose(Leg::Request)),
         Some("answer") => Ok(Effect::Lose(Leg::Answer)),
         _ => Err(format!("expected `request` or `answer`, found {argument}")),
-    },
+    }),
 };

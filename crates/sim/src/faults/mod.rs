@@ -1,11 +1,12 @@
-//! Faults as data: each is a word with an argument, which requests or watches it acts on, when and for how long.
+//! Faults as data: each is a word with an argument, what it acts on, when and for how long.
 //!
 //! ```text
-//! FAULTS: lose, slow, refuse, cut, ...     one file each: word, argument, document, contract, effect
+//! FAULTS: lose, slow, refuse, kill, ...     one file each: word, argument, document, contract, effect
 //!    |
 //!  Fault { kind, argument, request, target, lasts }
 //!    |
 //!  Injector: start --> rule with turns --> Wire --strike--> observer: begins, ends, records fault.on and fault.off
+//!    |\--> ClusterOperation --> ClusterHandle: kill and start a component, a node, the store
 //!    \--> verdicts: struck, or how near it came
 //! ```
 //!
@@ -18,21 +19,27 @@ mod close;
 mod cut;
 #[cfg(test)]
 mod document;
+mod double;
 mod fault;
 mod fault_kind;
 mod gone;
 mod hang;
 mod injector;
+mod kill;
 mod lag;
 mod list;
 mod lose;
+mod node;
+mod operation;
 mod refuse;
 mod slow;
 mod stale;
+mod store;
 mod verdict;
 
 pub use fault::{Fault, FaultRequest, Lasts};
-pub use fault_kind::{FaultKind, FaultTarget, Now};
+pub use fault_kind::{FaultEffect, FaultKind, FaultTarget, Now};
 pub use injector::{FaultId, Injector};
 pub use list::{FAULTS, fault_kind};
+pub use operation::{ClusterOperation, Length};
 pub use verdict::{FaultProgress, FaultStrike, FaultVerdict};

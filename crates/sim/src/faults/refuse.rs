@@ -1,4 +1,4 @@
-use super::fault_kind::{FaultKind, FaultTarget};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget};
 use crate::wire::Effect;
 
 pub(super) const REFUSE: FaultKind = FaultKind {
@@ -9,11 +9,11 @@ pub(super) const REFUSE: FaultKind = FaultKind {
     contract: "The API server may refuse any request while it is overloaded, starts, stops, or cannot reach its store; \
                a client has to retry with a back-off.",
     target: FaultTarget::Requests,
-    effect: |argument, _| match argument.as_u64() {
+    effect: FaultEffect::Wire(|argument, _| match argument.as_u64() {
         Some(429) => Ok(Effect::Refuse(429)),
         Some(500) => Ok(Effect::Refuse(500)),
         Some(503) => Ok(Effect::Refuse(503)),
         Some(504) => Ok(Effect::Refuse(504)),
         _ => Err(format!("expected one of 429, 500, 503 and 504, found {argument}")),
-    },
+    }),
 };

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::fault_kind::{FaultKind, FaultTarget, duration};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, duration};
 use crate::wire::Effect;
 
 pub(super) const SLOW: FaultKind = FaultKind {
@@ -10,5 +10,7 @@ pub(super) const SLOW: FaultKind = FaultKind {
     contract: "The API promises no time within which a request is answered, and no order among requests that are sent \
                at the same time.",
     target: FaultTarget::Requests,
-    effect: |argument, _| duration(argument).map(|there| Effect::Slow { there, back: Duration::ZERO }),
+    effect: FaultEffect::Wire(|argument, _| {
+        duration(argument).map(|there| Effect::Slow { there, back: Duration::ZERO })
+    }),
 };

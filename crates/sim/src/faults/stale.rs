@@ -1,4 +1,4 @@
-use super::fault_kind::{FaultKind, FaultTarget, requester};
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, requester};
 use crate::wire::Effect;
 
 pub(super) const STALE: FaultKind = FaultKind {
@@ -10,5 +10,5 @@ pub(super) const STALE: FaultKind = FaultKind {
     contract: "A read with a resourceVersion, including `0`, may be answered by any state that is not older than it, and \
                API servers differ in how much they have seen.",
     target: FaultTarget::Requester,
-    effect: |argument, now| requester(argument).map(|()| Effect::Stale(now.revision)),
+    effect: FaultEffect::Wire(|argument, now| requester(argument).map(|()| Effect::Stale(now.revision))),
 };

@@ -36,6 +36,13 @@ pub enum FaultStrike {
     },
     /// It began at this revision, and there was nothing that it could act on.
     Began(i64),
+    /// It began, and the part of the cluster did not run.
+    Missed {
+        /// The revision at which it began.
+        revision: i64,
+        /// The part: a component, `nodes/NAME` or `store`.
+        part: String,
+    },
     /// It struck.
     Struck {
         /// The revision at the first strike.
@@ -50,7 +57,7 @@ impl FaultStrike {
     pub fn revision(&self) -> Option<i64> {
         match self {
             Self::Struck { revision, .. } => Some(*revision),
-            Self::NotStarted | Self::Waited { .. } | Self::Began(_) => None,
+            Self::NotStarted | Self::Waited { .. } | Self::Began(_) | Self::Missed { .. } => None,
         }
     }
 
@@ -62,6 +69,9 @@ impl FaultStrike {
             Self::Began(revision) => {
                 Some(format!("it began at revision {revision}, and there was no message for it to act on"))
             }
+            Self::Missed { revision, part } => Some(format!(
+                "it began at revision {revision}, and there was nothing to act on: `{part}` did not run here"
+            )),
             Self::Waited { nth, met: Selected { selected, near, nearest } } => {
                 let matched = match selected {
                     0 => "no request matched".to_owned(),

@@ -7,10 +7,13 @@ use crate::file::{Fault, FaultMoment, Heal};
 use crate::parse::Problem;
 use crate::path::Position;
 use crate::placed::place_in;
-use crate::written_fault::{MOMENTS, WrittenFault, read_fault};
+use crate::written_fault::{MOMENTS, Part, WrittenFault, read_fault};
 
 /// The verbs of requests, as for authorization.
 const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+
+/// The components, as the wire knows them.
+const COMPONENTS: [&str; 4] = ["controller-manager", "scheduler", "csi-driver", "kubelet"];
 
 /// Why a fault of a running cluster takes no step.
 const NO_STEPS: &str = "a running cluster has no steps: use `after` or `cel`, or a duration in `for`";
@@ -38,7 +41,7 @@ impl Checker<'_> {
         }
         let read = read_fault(fault, &self.known.custom);
         let written = read.map_err(|bad| self.problem(self.below(bad.place, &bad.path), bad.message))?;
-        let WrittenFault { until, requester, until_path, .. } = written;
+        let WrittenFault { until, requester, part, until_path, .. } = written;
         if let Some((path, name)) = requester {
             let place = self.below(fault.action.referenced, &path);
             self.requester(&Spanned::new(name.clone(), place, place), is_in)?;
@@ -48,6 +51,9 @@ impl Checker<'_> {
                 return Err(self.problem(place, message));
             }
         }
+        if let Some((path, part)) = part {
+            self.part_of_a_fault(self.below(fault.action.referenced, &path), part, is_in)?;
+        }
         if let (Some(step), Some(lasts)) = (until, &fault.lasts) {
             let place = self.below(lasts.referenced, &until_path);
             if is_in == FaultPlace::Running {
@@ -56,6 +62,15 @@ impl Checker<'_> {
             self.step(&Spanned::new(step, place, place))?;
         }
         Ok(())
+    }
+
+    /// A component or a node that a fault acts on. A running cluster may get it later.
+    fn part_of_a_fault(&self, place: Location, part: Part, is_in: FaultPlace) -> Result<(), Problem> {
+        match part {
+            _ if is_in == FaultPlace::Running => Ok(()),
+            Part::Component(name) => self.word(&Spanned::new(name, place, place), &COMPONENTS, "component"),
+            Part::Node(name) => self.simulated(&Spanned::new(name, place, place)),
+        }
     }
 
     /// The location of a part of the value that begins at `place`.
@@ -108,10 +123,10 @@ impl Checker<'_> {
     }
 
     fn requesters(&self) -> Vec<String> {
-        let components = ["controller-manager", "scheduler", "csi-driver", "kubelet", "scenario"].map(str::to_owned);
+        let components = COMPONENTS.into_iter().chain(["scenario"]).map(str::to_owned);
         let nodes = self.known.nodes.iter().map(|node| format!("kubelet/{node}"));
         let toys = crate::broken_controller::BROKEN_CONTROLLERS.iter().map(|toy| format!("toy/{toy}"));
-        components.into_iter().chain(nodes).chain(toys).chain(self.known.users.iter().cloned()).collect()
+        components.chain(nodes).chain(toys).chain(self.known.users.iter().cloned()).collect()
     }
 
     pub(super) fn heal(&self, place: Location, heal: &Heal) -> Result<(), Problem> {

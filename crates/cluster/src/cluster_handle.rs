@@ -1,0 +1,104 @@
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use coracle_journal::EntryId;
+use coracle_kubelet::Kubelet;
+
+use crate::parts::Parts;
+
+/// Starts, stops and kills the parts of a running cluster by name. Clones are handles of the same cluster, and none of
+/// them keeps it running: after its end they do nothing.
+///
+/// The names of components are those of [`Requester`](crate::Requester): `controller-manager`, `scheduler`, `kubelet`,
+/// `csi-driver`, and what [`Cluster::add_component`](crate::Cluster::add_component) has added. `cause` is the entry of
+/// the event log that led to a call.
+#[derive(Clone)]
+pub struct ClusterHandle(Weak<Parts>);
+
+impl std::fmt::Debug for ClusterHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ClusterHandle")
+    }
+}
+
+impl ClusterHandle {
+    pub(crate) fn of(parts: &Arc<Parts>) -> Self {
+        Self(Arc::downgrade(parts))
+    }
+
+    fn parts(&self, act: impl FnOnce(&Parts) -> bool) -> bool {
+        self.0.upgrade().is_some_and(|parts| act(&parts))
+    }
+
+    /// Starts a component; false if it runs, or if there is no such component.
+    pub fn start_component(&self, name: &str, cause: Option<EntryId>) -> bool {
+        self.parts(|parts| parts.start(name, cause))
+    }
+
+    /// Kills a component like `kill -9`; false if it does not run.
+    pub fn kill_component(&self, name: &str, cause: Option<EntryId>) -> bool {
+        self.parts(|parts| parts.kill(name, cause))
+    }
+
+    /// Starts a second instance of a component, which acts at the same time; false if there is one, if there is no such
+    /// component, or if it is the kubelet, because two kubelets would manage the containers of one machine.
+    pub fn double_component(&self, name: &str, cause: Option<EntryId>) -> bool {
+        self.parts(|parts| parts.double(name, cause))
+    }
+
+    /// Kills the second instance of a component; false if it has one instance only.
+    pub fn kill_double(&self, name: &str, cause: Option<EntryId>) -> bool {
+        self.parts(|parts| parts.end_double(name, cause))
+    }
+
+    /// Stops the kubelet of a simulated node that runs; its containers keep running. False if the node does not run.
+    pub fn stop_node(&self, name: &str) -> bool {
+        self.nodes(|kubelet| kubelet.has_node(name) && kubelet.acts(name) && kubelet.stop_node(name))
+    }
+
+    /// Cuts the power of a simulated node that runs: its containers are lost. False if the node does not run.
+    pub fn kill_node(&self, name: &str) -> bool {
+        self.nodes(|kubelet| kubelet.has_node(name) && kubelet.acts(name) && kubelet.kill_node(name))
+    }
+
+    /// Starts a simulated node; false if there is no such node.
+    pub fn start_node(&self, name: &str) -> bool {
+        self.nodes(|kubelet| kubelet.start_node(name))
+    }
+
+    fn nodes(&self, act: impl FnOnce(&Kubelet) -> bool) -> bool {
+        self.parts(|parts| act(&parts.processes.kubelet))
+    }
+
+    /// Kills the store like `kill -9`; false if it does not run, or is not in the memory of this process.
+    pub fn kill_store(&self, cause: Option<EntryId>) -> bool {
+        self.parts(|parts| parts.kill_store(cause) == Some(true))
+    }
+
+    /// Starts a killed store with all acknowledged writes; false if it runs, or is not in the memory of this process.
+    pub fn start_store(&self, cause: Option<EntryId>) -> bool {
+        self.parts(|parts| matches!(parts.start_store(cause), Some(Ok(true))))
+    }
+
+    /// Each request to the store takes this much longer; watches are not affected. False if the store is not in the
+    /// memory of this process.
+    pub fn slow_store(&self, latency: Duration) -> bool {
+        self.parts(|parts| parts.restartable.as_ref().map(|store| store.slow(latency)).is_some())
+    }
+
+    /// Whether the store has no space for more: it refuses writes except deletions, as etcd does with the alarm NOSPACE.
+    /// False if the store is not in the memory of this process.
+    pub fn fill_store(&self, is_full: bool) -> bool {
+        self.parts(|parts| parts.restartable.as_ref().map(|store| store.fill(is_full)).is_some())
+    }
+
+    /// Compacts the store up to a revision, and lets the API server fill its watch caches again, as after a restart of
+    /// both: all watches end, and a watch that continues after an older revision gets 410 Expired. False after the end
+    /// of the cluster.
+    pub fn compact_store(&self, revision: i64) -> bool {
+        self.parts(|parts| {
+            parts.compact_store(revision);
+            true
+        })
+    }
+}

@@ -1,0 +1,200 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coracle_ambient::Panics;
+use coracle_journal::{Detail, EntryId, Stage};
+use coracle_registry::Registry;
+use coracle_storage::Resource;
+use coracle_store::{Revision, Store};
+use parking_lot::Mutex;
+
+use crate::api_server::ApiServer;
+use crate::component::{Component, Running};
+use crate::component_clients::CurrentInstance;
+use crate::component_panics::{ComponentPanic, ComponentPanics};
+use crate::own_component::OwnComponent;
+use crate::processes::Processes;
+use crate::restartable::Restartable;
+use crate::running_components::RunningComponents;
+use crate::store::OpenStore;
+use crate::tasks::{TaskEnd, Tasks};
+
+/// The store in the event log.
+const STORE: &str = "store";
+
+/// The parts of a cluster that are started, stopped and killed by name while it runs.
+pub(crate) struct Parts {
+    pub(crate) api_server: ApiServer,
+    store: Arc<dyn Store>,
+    /// The store, if it can be killed.
+    pub(crate) restartable: Option<Restartable>,
+    pub(crate) processes: Processes,
+    pub(crate) tasks: Tasks,
+    pub(crate) running: Arc<RunningComponents>,
+    /// Second instances of components.
+    doubles: RunningComponents,
+    pub(crate) instances: Instances,
+    /// The components of the caller.
+    pub(crate) own: Mutex<BTreeMap<String, OwnComponent>>,
+    pub(crate) panics: ComponentPanics,
+    /// What was started in addition to the components; stops with the cluster.
+    pub(crate) additional: Mutex<Vec<Running>>,
+}
+
+/// The current start of each component, by name.
+#[derive(Default)]
+pub(crate) struct Instances(Mutex<BTreeMap<String, CurrentInstance>>);
+
+impl Instances {
+    pub(crate) fn of(&self, name: &str) -> CurrentInstance {
+        self.0.lock().entry(name.to_owned()).or_default().clone()
+    }
+}
+
+impl Parts {
+    /// The parts of a cluster; no component runs.
+    pub(crate) fn new(
+        api_server: ApiServer,
+        store: &OpenStore,
+        processes: Processes,
+        tasks: Tasks,
+        running: Arc<RunningComponents>,
+        instances: Instances,
+    ) -> Self {
+        Self {
+            api_server,
+            store: Arc::clone(&store.store),
+            restartable: store.restartable().cloned(),
+            processes,
+            tasks,
+            running,
+            doubles: RunningComponents::default(),
+            instances,
+            own: Mutex::default(),
+            panics: ComponentPanics::default(),
+            additional: Mutex::default(),
+        }
+    }
+
+    /// Starts a component that does not run; one that runs is left alone. Returns whether it was started.
+    pub(crate) fn start(&self, name: &str, cause: Option<EntryId>) -> bool {
+        self.running.start(name, || self.begin(name, name, cause))
+    }
+
+    /// Starts a second instance of a component that can have one; returns whether it was started.
+    pub(crate) fn double(&self, name: &str, cause: Option<EntryId>) -> bool {
+        // Two kubelets would manage the containers of one machine.
+        if name == Component::Kubelet.word() {
+            return false;
+        }
+        self.doubles.start(name, || self.begin(name, &format!("{name}/double"), cause))
+    }
+
+    /// Starts an instance of a component; `None` if there is no such component.
+    fn begin(&self, name: &str, stream: &str, cause: Option<EntryId>) -> Option<Running> {
+        let instance = self.instances.of(name).begin_next();
+        let work = match Component::named(name) {
+            Some(component) => self.processes.of(component, &instance, stream),
+            None => {
+                let own = self.own.lock().get(name).cloned()?;
+                own.work(name, &instance, &self.processes.front, self.processes.layer.as_ref())
+            }
+        };
+        self.record(name, Stage::ComponentStart, |detail| detail.caused_by(cause));
+        let ended = {
+            let (name, recorder) = (name.to_owned(), self.processes.recorder.clone());
+            let (panics, unseen) = (self.tasks.panics().clone(), self.panics.clone());
+            move |end| {
+                let why = report(&name, end, &panics, &unseen);
+                recorder.record(&name, Stage::ComponentStop, || Detail::default().with("why", why));
+            }
+        };
+        let restarted = {
+            let (name, recorder): (Arc<str>, _) = (name.into(), self.processes.recorder.clone());
+            move || {
+                recorder.record(&name, Stage::ComponentStart, Detail::default);
+            }
+        };
+        Some(Running::supervised(&self.tasks, work, ended, restarted).with_instance(instance))
+    }
+
+    /// Kills a component like `kill -9`; returns whether it ran.
+    pub(crate) fn kill(&self, name: &str, cause: Option<EntryId>) -> bool {
+        self.killed(name, self.running.remove(name), cause)
+    }
+
+    /// Kills the second instance of a component; returns whether there was one.
+    pub(crate) fn end_double(&self, name: &str, cause: Option<EntryId>) -> bool {
+        self.killed(name, self.doubles.remove(name), cause)
+    }
+
+    fn killed(&self, name: &str, running: Option<Running>, cause: Option<EntryId>) -> bool {
+        if running.is_some() {
+            self.record(name, Stage::ComponentStop, |detail| detail.caused_by(cause).with("why", "killed"));
+        }
+        running.is_some()
+    }
+
+    /// Stops a component in order, and waits until it has stopped.
+    pub(crate) async fn stop(&self, name: &str) {
+        for running in [self.running.remove(name), self.doubles.remove(name)].into_iter().flatten() {
+            running.stop().await;
+            self.record(name, Stage::ComponentStop, |detail| detail.with("why", "asked"));
+        }
+    }
+
+    /// Kills the store like `kill -9`; returns whether it ran, or `None` if it cannot be killed.
+    pub(crate) fn kill_store(&self, cause: Option<EntryId>) -> Option<bool> {
+        let was_alive = self.restartable.as_ref()?.kill();
+        if was_alive {
+            self.record(STORE, Stage::ComponentStop, |detail| detail.caused_by(cause).with("why", "killed"));
+        }
+        Some(was_alive)
+    }
+
+    /// Starts a killed store with all acknowledged writes; returns whether it was dead, or `None` if it cannot be killed.
+    pub(crate) fn start_store(&self, cause: Option<EntryId>) -> Option<Result<bool, coracle_store::Error>> {
+        let started = self.restartable.as_ref()?.start();
+        if let Ok(true) = started {
+            self.record(STORE, Stage::ComponentStart, |detail| detail.caused_by(cause));
+        }
+        Some(started)
+    }
+
+    /// Compacts the store up to a revision, and then lets the API server fill its watch caches again.
+    pub(crate) fn compact_store(&self, revision: Revision) {
+        let (store, registry) = (Arc::clone(&self.store), self.api_server.registry().clone());
+        let compaction = async move {
+            // An error means that it was compacted further already, or that it does not run.
+            if store.compact(revision).await.is_ok() {
+                forget_watch_caches(&registry);
+            }
+        };
+        self.additional.lock().push(Running::of(&self.tasks, "compaction", compaction));
+    }
+
+    fn record(&self, name: &str, stage: Stage, more: impl FnOnce(Detail) -> Detail) {
+        self.processes.recorder.record(name, stage, || more(Detail::default()));
+    }
+}
+
+/// Ends all watches of an API server, which then fills its watch caches again.
+fn forget_watch_caches(registry: &Registry) {
+    for kind in registry.kinds().iter() {
+        let spec = kind.strategy().spec();
+        let cached = Resource::new(spec.row.resource().group_resource(), spec.store_directory.clone(), true);
+        registry.storage().forget(&cached);
+    }
+}
+
+/// Reports how a component ended, and returns it in one word, with the message of a panic.
+fn report(name: &str, end: TaskEnd, panics: &Panics, unseen: &ComponentPanics) -> String {
+    let TaskEnd::Panicked(panic) = end else { return "exited".to_owned() };
+    let message = Panics::message(&*panic);
+    if panics.are_survived() {
+        panics.caught(&format!("the component {name}"), panic);
+    } else {
+        unseen.add(ComponentPanic { component: name.to_owned(), message: message.clone() });
+    }
+    format!("panicked: {message}")
+}

@@ -1,0 +1,126 @@
+use std::pin::pin;
+use std::sync::Arc;
+
+use coracle_ambient::Ambient;
+use coracle_client::Client;
+use coracle_controllers::Identities;
+use coracle_journal::Recorder;
+use coracle_kubelet::Kubelet;
+use coracle_registry::User;
+use coracle_stages::{StageRunner, StageSet};
+use futures_util::FutureExt;
+use futures_util::future::{OptionFuture, select};
+
+use crate::builder::TransportLayer;
+use crate::component::{Component, ComponentWork};
+use crate::component_clients::{Accounts, component_transport, layered};
+use crate::{Instance, Requester, Transport};
+
+/// What the components of a control plane run, and what each start of one needs.
+pub(crate) struct Processes {
+    /// The transport to the API server.
+    pub(crate) front: Transport,
+    pub(crate) layer: Option<TransportLayer>,
+    pub(crate) ambient: Ambient,
+    pub(crate) recorder: Recorder,
+    pub(crate) controllers: coracle_controllers::Config,
+    pub(crate) scheduler: coracle_scheduler::Config,
+    pub(crate) kubelet: Arc<Kubelet>,
+    pub(crate) stages: Option<Arc<StageSet>>,
+}
+
+impl Processes {
+    /// What an instance of a component runs, with the stream of randomness of this name.
+    pub(crate) fn of(&self, component: Component, instance: &Instance, stream: &str) -> ComponentWork {
+        let ambient = self.ambient.split(stream);
+        let recorder = self.recorder.clone();
+        let client = self.client(component, instance, &ambient);
+        match component {
+            Component::ControllerManager => {
+                let controllers = Arc::new(self.controllers(client, ambient, instance.clone()));
+                Box::new(move |stop| {
+                    let controllers = Arc::clone(&controllers);
+                    async move { controllers.run(stop.asked()).await }.boxed()
+                })
+            }
+            Component::Scheduler => {
+                let config = self.scheduler.clone();
+                Box::new(move |stop| {
+                    let (config, client, ambient) = (config.clone(), client.clone(), ambient.clone());
+                    coracle_scheduler::run(config, client, ambient, recorder.clone(), stop.asked()).map(drop).boxed()
+                })
+            }
+            Component::Kubelet => {
+                let kubelet = Kubelet::clone(&self.kubelet);
+                let stage_runner = self.stage_runner(&ambient, recorder, instance.clone()).map(Arc::new);
+                Box::new(move |stop| {
+                    let (kubelet, stage_runner) = (kubelet.clone(), stage_runner.clone());
+                    async move {
+                        let run_stages = OptionFuture::from(stage_runner.as_deref().map(StageRunner::run)).map(drop);
+                        let run_stages = run_stages.then(|()| std::future::pending::<()>());
+                        select(pin!(kubelet.run(stop.asked())), pin!(run_stages)).await;
+                    }
+                    .boxed()
+                })
+            }
+            Component::CsiDriver => Box::new(move |stop| {
+                coracle_csi_driver::run(client.clone(), ambient.clone(), recorder.clone(), stop.asked()).boxed()
+            }),
+        }
+    }
+
+    /// The client of an instance of a component.
+    fn client(&self, component: Component, instance: &Instance, ambient: &Ambient) -> Client {
+        let transport = component_transport(&self.front, component, instance, self.layer.as_ref());
+        Client::new(transport, ambient).with_recorder(self.recorder.clone())
+    }
+
+    /// One more controller-manager, with the stream of randomness of this name.
+    pub(crate) fn controller_manager(&self, instance: Instance, stream: &str) -> Controllers {
+        let ambient = self.ambient.split(stream);
+        let client = self.client(Component::ControllerManager, &instance, &ambient);
+        self.controllers(client, ambient, instance)
+    }
+
+    /// What plays the Stages by which nodes and pods live, if there are any: they may say anything of any object.
+    fn stage_runner(&self, ambient: &Ambient, recorder: Recorder, instance: Instance) -> Option<StageRunner> {
+        let stages = self.stages.clone()?;
+        let user = User::new("system:coracle:stages", ["system:masters"]);
+        let requester = Requester::component(Component::Kubelet.word(), instance);
+        let front = layered(self.front.clone(), &requester, self.layer.as_ref()).asking_as(Arc::new(user));
+        let client = Client::new(front, ambient);
+        let kubelet = Kubelet::clone(&self.kubelet);
+        let acts = move |node: &str| kubelet.acts(node);
+        Some(StageRunner::new(stages, client, ambient.split("stages"), recorder, acts))
+    }
+
+    /// What runs all controllers, each with its own identity.
+    fn controllers(&self, client: Client, ambient: Ambient, instance: Instance) -> Controllers {
+        let accounts = Accounts {
+            transport: self.front.clone(),
+            layer: self.layer.clone(),
+            ambient: ambient.split("accounts"),
+            instance,
+        };
+        let (config, recorder) = (self.controllers.clone(), self.recorder.clone());
+        Controllers { config, client, accounts, ambient, recorder }
+    }
+}
+
+/// The controller-manager, ready to run.
+pub(crate) struct Controllers {
+    config: coracle_controllers::Config,
+    client: Client,
+    accounts: Accounts,
+    ambient: Ambient,
+    recorder: Recorder,
+}
+
+impl Controllers {
+    pub(crate) async fn run(&self, stop: impl Future<Output = ()> + Send) {
+        let Self { config, client, accounts, ambient, recorder } = self;
+        let identities: &dyn Identities = if config.own_identity_for_all { client } else { accounts };
+        let (config, ambient, recorder) = (config.clone(), ambient.clone(), recorder.clone());
+        coracle_controllers::run(config, client.clone(), identities, ambient, recorder, stop).map(drop).await;
+    }
+}

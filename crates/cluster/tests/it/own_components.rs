@@ -1,0 +1,166 @@
+//! Components by name: those of the cluster, and those that a caller adds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use coracle_api::core_v1::ConfigMap;
+use coracle_client::{Api, Client, ListParams};
+use coracle_cluster::{Cluster, Transport, User};
+use coracle_journal::{Entry, EntryId, Recorder, Stage};
+use coracle_meta::{ObjectKey, WatchEvent};
+use serde_json::json;
+use tokio::time::sleep;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn admin(name: &str) -> User {
+    User::new(name, ["system:masters"])
+}
+
+async fn cluster() -> Cluster {
+    Cluster::builder().seed(1).api_server_only().recorder(Recorder::ring(100_000)).start().await.unwrap()
+}
+
+fn client(cluster: &Cluster, service: Transport) -> Client {
+    Client::new(service, cluster.ambient())
+}
+
+/// When and how a component stopped and started, in seconds since the log began.
+fn life(cluster: &Cluster, name: &str) -> Vec<(u64, String)> {
+    let word = |entry: &Entry| match entry.stage {
+        Stage::ComponentStart => Some("start".to_owned()),
+        Stage::ComponentStop => Some(entry.data["why"].as_str().unwrap_or_default().to_owned()),
+        _ => None,
+    };
+    let entries = cluster.recorder().entries(EntryId(0));
+    let of_it = entries.iter().filter(|entry| entry.actor == name);
+    of_it.filter_map(|entry| Some((entry.at.as_secs(), word(entry)?))).collect()
+}
+
+fn said(life: &[(u64, &str)]) -> Vec<(u64, String)> {
+    life.iter().map(|(at, word)| (*at, (*word).to_owned())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_component_that_panics_is_recorded_and_started_again_and_the_cluster_continues() {
+    let cluster = cluster().await;
+    let starts = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&starts);
+    let run = move |_| {
+        let start = counted.fetch_add(1, Ordering::Relaxed);
+        async move {
+            sleep(SECOND * 10).await;
+            match start {
+                0 => panic!("no {}", "boat"),
+                1 => {}
+                _ => std::future::pending().await,
+            }
+        }
+    };
+    cluster.add_component("my-operator", admin("me"), run).unwrap();
+    sleep(SECOND * 60).await;
+    assert_eq!(starts.load(Ordering::Relaxed), 3);
+    let expected = [(0, "start"), (10, "panicked: no boat"), (11, "start"), (21, "exited"), (23, "start")];
+    assert_eq!(life(&cluster, "my-operator"), said(&expected));
+    let maps = Api::<ConfigMap>::of(&client(&cluster, cluster.service())).within("default");
+    maps.list(&ListParams::default()).await.unwrap();
+    let panics: Vec<String> = cluster.take_component_panics().iter().map(ToString::to_string).collect();
+    assert_eq!(panics, ["the component my-operator panicked: no boat"]);
+    assert_eq!(cluster.take_component_panics(), []);
+    cluster.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "the component my-operator panicked: no boat")]
+async fn a_panic_of_a_component_that_no_caller_takes_fails_a_test() {
+    let cluster = cluster().await;
+    cluster.add_component("my-operator", admin("me"), async |_| panic!("no boat")).unwrap();
+    sleep(SECOND).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_component_of_the_caller_is_killed_started_and_doubled_by_its_name() {
+    let cluster = cluster().await;
+    let numbers = Arc::new(AtomicUsize::new(0));
+    let ambient = cluster.ambient().clone();
+    // Each instance writes a ConfigMap with its number every ten seconds.
+    let run = move |service: Transport| {
+        let number = numbers.fetch_add(1, Ordering::Relaxed);
+        let maps = Api::<ConfigMap>::of(&Client::new(service, &ambient.split(&number.to_string()))).within("default");
+        async move {
+            for write in 0.. {
+                let map = json!({"metadata": {"name": format!("instance-{number}-{write}")}});
+                maps.create(&serde_json::from_value(map).unwrap()).await.unwrap();
+                sleep(SECOND * 10).await;
+            }
+        }
+    };
+    cluster.add_component("my-operator", admin("me"), run).unwrap();
+    let handle = cluster.handle();
+    sleep(SECOND * 5).await;
+    assert!(handle.kill_component("my-operator", None) && !handle.kill_component("my-operator", None));
+    sleep(SECOND * 20).await;
+    assert!(handle.start_component("my-operator", None) && !handle.start_component("my-operator", None));
+    assert!(handle.double_component("my-operator", None) && !handle.double_component("my-operator", None));
+    sleep(SECOND * 5).await;
+    assert!(handle.kill_double("my-operator", None) && !handle.kill_double("my-operator", None));
+    sleep(SECOND * 10).await;
+    let maps = Api::<ConfigMap>::of(&client(&cluster, cluster.service())).within("default");
+    let names: Vec<String> = maps.list(&ListParams::default()).await.unwrap().items.into_iter().map(name).collect();
+    let own: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("instance-")).collect();
+    assert_eq!(own, ["instance-0-0", "instance-1-0", "instance-1-1", "instance-2-0"]);
+    let expected = [(0, "start"), (5, "killed"), (25, "start"), (25, "start"), (30, "killed")];
+    assert_eq!(life(&cluster, "my-operator"), said(&expected));
+    cluster.shutdown().await;
+    assert!(!handle.start_component("my-operator", None), "the cluster has ended");
+}
+
+fn name(map: ConfigMap) -> String {
+    map.metadata.name.unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_belongs_to_one_component() {
+    let cluster = cluster().await;
+    let add = |name: &str| cluster.add_component(name, admin("me"), |_| std::future::pending());
+    add("my-operator").unwrap();
+    for name in ["my-operator", "scheduler"] {
+        assert!(add(name).unwrap_err().to_string().contains(name));
+    }
+    let handle = cluster.handle();
+    assert!(!handle.start_component("other", None) && !handle.double_component("other", None));
+    assert!(!handle.double_component("kubelet", None) && !handle.stop_node("node-1"));
+    cluster.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_needs_compacted_history_gets_410() {
+    let cluster = cluster().await;
+    let maps = Api::<ConfigMap>::of(&client(&cluster, cluster.service())).within("default");
+    let create = async |name: &str| {
+        let map = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+        maps.create(&map).await.unwrap().metadata.resource_version.unwrap()
+    };
+    let first = create("a").await;
+    let newest = create("b").await;
+    let from = |version: &str| coracle_client::WatchParams {
+        resource_version: Some(version.to_owned()),
+        ..coracle_client::WatchParams::default()
+    };
+    let mut open = maps.watch(&from(&first)).await.unwrap();
+    assert!(open.next().await.unwrap().is_some());
+    assert!(cluster.handle().compact_store(newest.parse().unwrap()));
+    sleep(SECOND).await;
+    assert!(open.next().await.unwrap().is_none(), "the watch has ended");
+    let expired = match maps.watch(&from(&first)).await {
+        Ok(mut watch) => match watch.next().await.unwrap() {
+            Some(WatchEvent::Error(status)) => status.code,
+            other => panic!("{other:?}"),
+        },
+        Err(error) => error.status().map_or(0, |status| status.code),
+    };
+    assert_eq!(expired, 410);
+    assert!(maps.get(&ObjectKey::new("default", "a")).await.is_ok());
+    cluster.shutdown().await;
+}

@@ -1,0 +1,15 @@
+use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, component};
+use super::operation::ClusterOperation;
+
+pub(super) const DOUBLE: FaultKind = FaultKind {
+    word: "double",
+    argument: "a component, except `kubelet`",
+    about: "A second instance of the component runs at the same time, and both act.",
+    contract: "A Lease does not stop a process that is late or cannot reach the API server, so for some time two \
+               instances may act as leader. Each write must be safe if another instance writes, too.",
+    target: FaultTarget::Cluster,
+    effect: FaultEffect::Cluster(|argument, _| match component(argument)? {
+        kubelet if kubelet == "kubelet" => Err("two kubelets would manage the containers of one machine".to_owned()),
+        other => Ok(ClusterOperation::Double(other)),
+    }),
+};

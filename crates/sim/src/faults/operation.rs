@@ -1,0 +1,88 @@
+use std::time::Duration;
+
+use coracle_cluster::ClusterHandle;
+use coracle_journal::EntryId;
+
+/// What a fault does to a part of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterOperation {
+    /// A component is killed. At the end of the fault it is started.
+    Kill(String),
+    /// A component has a second instance until the end of the fault.
+    Double(String),
+    /// The kubelet of a node is stopped. At the end of the fault it is started.
+    StopNode(String),
+    /// A node loses its power, and with it its containers. At the end of the fault it is started.
+    KillNode(String),
+    /// The store is killed. At the end of the fault it is started.
+    KillStore,
+    /// Each request to the store takes this much longer.
+    SlowStore(Duration),
+    /// The store has no space for more.
+    FillStore,
+    /// The store is compacted up to this revision, at one moment.
+    CompactStore(i64),
+}
+
+/// How long a fault of the cluster lasts if nothing else is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// It takes place at one moment, and has no length.
+    Moment,
+    /// It ends at once: what was killed is started again.
+    AtOnce,
+    /// Until it is ended.
+    UntilEnded,
+}
+
+impl ClusterOperation {
+    /// How long it lasts if nothing else is said.
+    pub fn length(&self) -> Length {
+        match self {
+            Self::CompactStore(_) => Length::Moment,
+            Self::Kill(_) | Self::StopNode(_) | Self::KillNode(_) | Self::KillStore => Length::AtOnce,
+            Self::Double(_) | Self::SlowStore(_) | Self::FillStore => Length::UntilEnded,
+        }
+    }
+
+    /// The part of the cluster, in the event log.
+    pub fn part(&self) -> String {
+        match self {
+            Self::Kill(component) | Self::Double(component) => component.clone(),
+            Self::StopNode(node) | Self::KillNode(node) => format!("nodes/{node}"),
+            Self::KillStore | Self::SlowStore(_) | Self::FillStore | Self::CompactStore(_) => "store".to_owned(),
+        }
+    }
+
+    /// Whether it changes how the running store answers. What was killed may stay dead when its cluster ends.
+    pub(super) fn is_of_a_running_store(&self) -> bool {
+        matches!(self, Self::SlowStore(_) | Self::FillStore)
+    }
+
+    /// Carries it out because of an entry of the event log; false if there is nothing that it can act on.
+    pub(super) fn begin(&self, cluster: &ClusterHandle, cause: Option<EntryId>) -> bool {
+        match self {
+            Self::Kill(component) => cluster.kill_component(component, cause),
+            Self::Double(component) => cluster.double_component(component, cause),
+            Self::StopNode(node) => cluster.stop_node(node),
+            Self::KillNode(node) => cluster.kill_node(node),
+            Self::KillStore => cluster.kill_store(cause),
+            Self::SlowStore(latency) => cluster.slow_store(*latency),
+            Self::FillStore => cluster.fill_store(true),
+            Self::CompactStore(revision) => cluster.compact_store(*revision),
+        }
+    }
+
+    /// Takes it back; false if there is nothing to take back.
+    pub(super) fn end(&self, cluster: &ClusterHandle, cause: Option<EntryId>) -> bool {
+        match self {
+            Self::Kill(component) => cluster.start_component(component, cause),
+            Self::Double(component) => cluster.kill_double(component, cause),
+            Self::StopNode(node) | Self::KillNode(node) => cluster.start_node(node),
+            Self::KillStore => cluster.start_store(cause),
+            Self::SlowStore(_) => cluster.slow_store(Duration::ZERO),
+            Self::FillStore => cluster.fill_store(false),
+            Self::CompactStore(_) => false,
+        }
+    }
+}
