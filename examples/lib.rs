@@ -8,10 +8,12 @@
 //! leader_election      one of several copies acts
 //! killed_component     a test in virtual time with a killed component
 //! passing_week         a test that lets a week pass
+//! bugs                 bugs of real controllers, each with the fault that shows it and a fixed twin
 //! ```
 //! Not here: anything to depend on.
 #![cfg(test)]
 
+mod bugs;
 mod custom_kind;
 mod finalizer;
 mod killed_component;

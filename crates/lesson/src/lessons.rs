@@ -10,8 +10,14 @@ const LESSONS: &[(&str, &str)] = &[
     ("lessons/a-pod-is-deleted.yaml", include_str!("../../../lessons/a-pod-is-deleted.yaml")),
     ("lessons/replacement-comes-first.yaml", include_str!("../../../lessons/replacement-comes-first.yaml")),
     ("lessons/level-or-edge.yaml", include_str!("../../../lessons/level-or-edge.yaml")),
+    ("lessons/resync-resume-or-relist.yaml", include_str!("../../../lessons/resync-resume-or-relist.yaml")),
+    ("lessons/too-many-pods.yaml", include_str!("../../../lessons/too-many-pods.yaml")),
+    ("lessons/own-writes-first.yaml", include_str!("../../../lessons/own-writes-first.yaml")),
     ("lessons/conflict-is-fine.yaml", include_str!("../../../lessons/conflict-is-fine.yaml")),
+    ("lessons/why-nothing-happens.yaml", include_str!("../../../lessons/why-nothing-happens.yaml")),
     ("lessons/many-events-few-syncs.yaml", include_str!("../../../lessons/many-events-few-syncs.yaml")),
+    ("lessons/where-events-wait.yaml", include_str!("../../../lessons/where-events-wait.yaml")),
+    ("lessons/the-unseen-deletion.yaml", include_str!("../../../lessons/the-unseen-deletion.yaml")),
     ("lessons/still-terminating.yaml", include_str!("../../../lessons/still-terminating.yaml")),
     ("lessons/who-deletes-the-children.yaml", include_str!("../../../lessons/who-deletes-the-children.yaml")),
     ("lessons/three-counters.yaml", include_str!("../../../lessons/three-counters.yaml")),
@@ -29,15 +35,6 @@ pub fn lessons() -> Vec<Lesson> {
         lesson.unwrap_or_else(|problem| panic!("{problem}"))
     };
     LESSONS.iter().map(read).collect()
-}
-
-/// The numbers without a lesson and why, as a sentence; `None` if there are none.
-pub fn missing(lessons: &[Lesson]) -> Option<String> {
-    let there: Vec<u32> = lessons.iter().map(|lesson| lesson.spec.number).collect();
-    let absent = (1..there.last().copied().unwrap_or(1)).filter(|number| !there.contains(number));
-    let absent: Vec<String> = absent.map(|number| number.to_string()).collect();
-    let why = "which need faults on watches and requests. Scenarios do not support these yet.";
-    (!absent.is_empty()).then(|| format!("Not there yet: {}, {why}", absent.join(", ")))
 }
 
 fn built_in_scenario(path: &Path) -> Result<String, String> {

@@ -25,5 +25,5 @@ mod taught;
 mod text;
 
 pub use file::Lesson;
-pub use lessons::{lessons, missing};
+pub use lessons::lessons;
 pub use taught::{Error, Taught, teach};

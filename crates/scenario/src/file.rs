@@ -410,7 +410,7 @@ pub struct Part {
     /// A node, by name.
     #[serde(default)]
     pub node: Option<Spanned<String>>,
-    /// A deliberately broken controller: `edge-triggered`. It does not run before a step starts it.
+    /// A deliberately broken controller: `edge-triggered` or `counting`. It does not run before a step starts it.
     #[serde(default)]
     pub toy: Option<Spanned<String>>,
 }

@@ -159,7 +159,7 @@ mod tests {
             ("stop: {component: scheduller}", "x.yaml:8:25: unknown component `scheduller`"),
             (
                 "start: {toy: edge-trigered}",
-                "x.yaml:8:20: unknown toy `edge-trigered`, expected one of edge-triggered; did you",
+                "x.yaml:8:20: unknown toy `edge-trigered`, expected one of edge-triggered, counting; did you",
             ),
             ("start: {toy: edge-triggered, node: n}", "x.yaml:8:7: needs one of `component`, `node` and `toy`"),
             ("update: {from: mine}", "x.yaml:8:22: no step gives an object the name `mine`"),

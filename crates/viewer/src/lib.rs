@@ -32,6 +32,7 @@ mod sentence;
 pub mod serve;
 mod steps;
 mod story;
+mod struck;
 mod summary;
 mod templates;
 mod why;

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use coracle_journal::{Entry, EntryId, Stage};
 
 use crate::sentence::{sentence, word};
+use crate::struck::MARK;
 
 /// The entries of a story, of which only the steps of `docs/walk.md` are shown.
 pub(crate) struct Steps<'e> {
@@ -31,6 +32,7 @@ impl<'e> Steps<'e> {
                     sentence(entry) + &decides.unwrap_or_default()
                 }
                 Stage::SchedulerPick | Stage::KubeletTransition | Stage::KubeletVolume => sentence(entry),
+                Stage::FaultOn | Stage::FaultOff => format!("{MARK}{}", sentence(entry)),
                 Stage::HandlerCall if announced.insert((&entry.subject, entry.revision)) => {
                     tell(entry, "informers", &self.announcement(entry));
                     continue;

@@ -8,6 +8,7 @@ use crate::changed::changed;
 use crate::find::{find, names, unknown_object};
 use crate::sentence::{sentence, word};
 use crate::steps::Steps;
+use crate::struck::{MARK, faults_between, is_fault};
 
 /// The level of detail of a story.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub enum Telling {
 ///
 /// Without `about`, the story begins at the first deletion that a user or a scenario requested. With it, the story
 /// begins at the first entry about that object. Entries that caused no further write are left out, except syncs that
-/// found nothing to do.
+/// found nothing to do. Faults that applied between the two writes are part of it, after `!!`.
 ///
 /// ```
 /// use coracle::api::core_v1::Namespace;
@@ -50,6 +51,8 @@ pub enum Telling {
 pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result<String, NotInLog> {
     let start = beginning(entries, about)?;
     let told = on_the_way(entries, start);
+    let last = told.last().copied().unwrap_or(start);
+    let faults: BTreeSet<EntryId> = faults_between(entries, start, last).iter().map(|fault| fault.id).collect();
     let origin = entries.iter().find(|entry| entry.id == start).map_or_else(Default::default, |entry| entry.at);
     let mut text = format!("      time     rev  {:<34} what\n", "who");
     let mut revision = None;
@@ -63,9 +66,12 @@ pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result
         let changes = changed(entries, entry).map(|changed| format!(" (changes {changed})")).unwrap_or_default();
         let _ = writeln!(text, "{millis:>10.1} ms  {at:>5}  {actor:<34} {what}{changes}");
     };
-    let on_the_way = || entries.iter().filter(|entry| told.contains(&entry.id));
+    let on_the_way = || entries.iter().filter(|entry| told.contains(&entry.id) || faults.contains(&entry.id));
     match telling {
-        Telling::Everything => on_the_way().for_each(|entry| tell(entry, &entry.actor, &sentence(entry))),
+        Telling::Everything => on_the_way().for_each(|entry| {
+            let mark = if is_fault(entry) { MARK } else { "" };
+            tell(entry, &entry.actor, &format!("{mark}{}", sentence(entry)));
+        }),
         Telling::Steps => {
             Steps::of(on_the_way().collect()).each(|entry, actor, what| tell(entry, actor, what));
         }
@@ -204,6 +210,28 @@ mod tests {
                 "store creates pods/default/b",
             ]
         );
+    }
+
+    #[test]
+    fn a_story_marks_the_faults_that_applied_on_its_way() {
+        let recorder = Recorder::ring(100);
+        let say = |actor: &str, stage, detail: Detail| recorder.record(actor, stage, || detail).unwrap();
+        let ask = Detail::about("pods/default/a").with("verb", "delete").with("user", "admin");
+        let ask = say("apiserver", Stage::ApiRequest, ask);
+        let fault = Detail::about("pods/default/a").with("fault", "lose: answer").caused_by([ask]);
+        say("wire", Stage::FaultOn, fault);
+        let commit = Detail::about("pods/default/a").at(41).with("op", "put").caused_by([ask]);
+        say("store", Stage::StoreCommit, commit);
+        say("wire", Stage::FaultOn, Detail::about("pods").with("fault", "later"));
+        for telling in [Telling::Steps, Telling::Everything] {
+            let text = story(&recorder.entries(EntryId(0)), None, telling).unwrap();
+            let marked: Vec<&str> =
+                text.lines().filter_map(|line| line.split_once("!! ")).map(|(_, what)| what).collect();
+            assert_eq!(marked, ["lose: answer of pods/default/a begins"], "{text}");
+        }
+        let chain = crate::why::why(&recorder.entries(EntryId(0)), "rev=41").unwrap();
+        let lines: Vec<bool> = chain.lines().map(|line| line.contains("!! ")).collect();
+        assert_eq!(lines, [false, true, false], "{chain}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::NotInLog;
 use crate::changed::changed;
 use crate::find::{find, place};
 use crate::sentence::{sentence, word};
+use crate::struck::{MARK, faults_between, is_fault};
 
 /// A link of the chain from an entry back to an entry without a cause in the log.
 #[derive(Clone, Debug)]
@@ -56,7 +57,7 @@ pub fn chain(entries: &[Entry], id: EntryId) -> Vec<Link<'_>> {
 }
 
 /// Explains why an object, a revision or an entry exists, named as for [`find`]: the chain, one sentence per line, the
-/// newest first.
+/// newest first. Faults that applied meanwhile are between them, after `!!`.
 ///
 /// # Errors
 /// If the log holds nothing about it.
@@ -64,11 +65,21 @@ pub fn why(entries: &[Entry], about: &str) -> Result<String, NotInLog> {
     let start = find(entries, about)?;
     let mut text = String::new();
     let links = chain(entries, start);
+    let oldest = links.last().map_or(start, |link| link.entry.id);
+    let mut faults = faults_between(entries, oldest, start);
     for Link { entry, others, decided, changed } in &links {
+        // The newest is first, as in the chain.
+        while let Some(fault) = faults.pop_if(|fault| fault.id > entry.id) {
+            let _ = writeln!(text, "{}", line(fault));
+        }
+        faults.pop_if(|fault| fault.id == entry.id);
         let decides = decided.map(|decided| format!(" decides: {decided}")).unwrap_or_default();
         let changes = changed.as_ref().map(|changed| format!(" (changes {changed})")).unwrap_or_default();
         let also = if *others > 0 { format!(" (and {others} more)") } else { String::new() };
         let _ = writeln!(text, "{}{decides}{changes}{also}", line(entry));
+    }
+    for fault in faults.iter().rev() {
+        let _ = writeln!(text, "{}", line(fault));
     }
     if let Some(lost) = links.last().and_then(|link| newest(link.entry)) {
         let _ = writeln!(text, "         what caused that, #{}, is not in the log", lost.0);
@@ -84,7 +95,8 @@ pub(crate) fn line(entry: &Entry) -> String {
     let millis = entry.at.as_secs_f64() * 1000.0;
     let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
     let id = format!("#{}", entry.id.0);
-    format!("{id:>8} {millis:>10.1} ms {revision:>6}  {:<34} {}", entry.actor, sentence(entry))
+    let mark = if is_fault(entry) { MARK } else { "" };
+    format!("{id:>8} {millis:>10.1} ms {revision:>6}  {:<34} {mark}{}", entry.actor, sentence(entry))
 }
 
 /// The decision of the sync that an entry starts, from one of the entries after it; `None` if the entry starts no sync,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use coracle_lesson::file::Spec;
-use coracle_lesson::{Error, Lesson, Taught, lessons, missing, read, teach};
+use coracle_lesson::{Error, Lesson, Taught, lessons, read, teach};
 use coracle_viewer::{Caption, LessonAnswer, sentence};
 
 use super::diff::check_page;
@@ -82,9 +82,6 @@ fn list() -> Result<()> {
     for lesson in &lessons {
         out!("{:>3}  {:<24} {}", lesson.spec.number, lesson.metadata.name, lesson.spec.title)?;
     }
-    if let Some(missing) = missing(&lessons) {
-        out!("\n{missing}")?;
-    }
     out!("\nNext: coracle learn 1")?;
     Ok(())
 }
@@ -102,9 +99,7 @@ fn built_in(wanted: &str) -> Result<(Lesson, PathBuf), String> {
     Err(match (wanted.parse::<u32>(), coracle_scenario::parse::nearest(wanted, names.iter().copied())) {
         (Ok(number), _) => {
             let near = all.iter().map(|lesson| lesson.spec.number).min_by_key(|own| own.abs_diff(number)).unwrap_or(1);
-            let last = all.last().map_or(0, |lesson| lesson.spec.number);
-            let why = if (1..last).contains(&number) { missing(&all) } else { None };
-            format!("the nearest is {near}{}", why.map_or_else(String::new, |why| format!("\n{why}")))
+            format!("the nearest is {near}")
         }
         (Err(_), Some(near)) => format!("did you mean `{near}`?"),
         (Err(_), None) => format!("there are {}", names.join(", ")),
@@ -249,8 +244,6 @@ mod tests {
     #[test]
     fn an_unknown_lesson_gets_the_closest_name() {
         assert_eq!(built_in("99").map(drop), Err("the nearest is 15".to_owned()));
-        let not_yet = built_in("4").unwrap_err();
-        assert!(not_yet.starts_with("the nearest is 3\nNot there yet: 4, "), "{not_yet}");
         assert_eq!(built_in("who-owns-this-feld").map(drop), Err("did you mean `who-owns-this-field`?".to_owned()));
         assert!(built_in("x").unwrap_err().starts_with("there are a-pod-is-deleted, "));
         assert_eq!(built_in("1").unwrap().0.metadata.name, "a-pod-is-deleted");

@@ -14,7 +14,6 @@ fn without_a_name_the_lessons_are_listed() {
     let lines: Vec<&str> = printed.lines().take_while(|line| !line.is_empty()).collect();
     assert_eq!(lines.len(), std::fs::read_dir(repository().join("lessons")).unwrap().count());
     assert!(lines[0].starts_with("  1  a-pod-is-deleted ") && printed.contains("coracle learn 1"), "{printed}");
-    assert!(printed.contains("Not there yet: 4, 5, 6, 8, 10, 11, "), "{printed}");
 }
 
 #[test]
@@ -42,8 +41,8 @@ fn without_a_terminal_a_lesson_prints_the_same_text_each_time() {
 fn an_unknown_lesson_gets_the_closest_name_and_an_invalid_file_its_place() {
     let (code, said) = learn(&["conflict-is-fin"]);
     assert!(code == Some(4) && said.contains("did you mean `conflict-is-fine`?"), "{said}");
-    let (code, said) = learn(&["10"]);
-    assert!(code == Some(4) && said.contains("the nearest is 9"), "{said}");
+    let (code, said) = learn(&["16"]);
+    assert!(code == Some(4) && said.contains("the nearest is 15"), "{said}");
     let (code, said) = learn(&["1", "--report", "lesson.txt"]);
     assert!(code == Some(2) && said.contains("ends with .html"), "{said}");
 

@@ -1,0 +1,87 @@
+//! An operator deletes the claim of a terminating cluster by its name. The cluster is gone, and another is created
+//! under the name, with a claim of its own. The operator restarts, reads an old state in which the first cluster is
+//! terminating, and deletes the claim of the second.
+//!
+//! Found in: Percona MongoDB K8SPSMDB-430, zookeeper-operator#312, casskop#316.
+//! The fault: `stale` of all that the restarted operator reads, as of the moment at which it cleaned up.
+//! The fix: the operator deletes the claim that the cluster owns, with its uid as a precondition.
+
+use coracle::meta::Object;
+use coracle::runtime::{Client, DeleteParams, Error, ListParams, Patch};
+use coracle::simulation::faults::Fault;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::trial::{
+    Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, is_owned_by, key, object, objects, owned_by, program,
+    when,
+};
+
+/// The operator after its restart, which reaches another API server.
+const RESTARTED: &str = "restarted";
+
+/// Looks at all clusters each second, in any version.
+async fn operate(client: Client, twin: Twin) {
+    let any = ListParams { resource_version: Some("0".to_owned()), ..ListParams::default() };
+    loop {
+        if let Ok(list) = objects(&client, "Cluster").list(&any).await {
+            for cluster in list.items {
+                // It is tried again in the next second.
+                let _ = reconcile(&client, &cluster, &any, twin).await;
+            }
+        }
+        sleep(SECOND).await;
+    }
+}
+
+async fn reconcile(client: &Client, cluster: &Object, any: &ListParams, twin: Twin) -> Result<(), Error> {
+    let claims = objects(client, "Claim");
+    if !cluster.is_terminating() {
+        let claim = owned_by(object("Claim", cluster.name(), json!({})), cluster);
+        return claims.create(&claim).await.map(drop);
+    }
+    match twin {
+        Twin::Buggy => drop(claims.delete(&cluster.key(), &DeleteParams::default()).await?),
+        Twin::Fixed => {
+            for claim in claims.list(any).await?.items.iter().filter(|claim| is_owned_by(claim, cluster)) {
+                claims.delete(&claim.key(), &DeleteParams::default().with_uid(claim.uid())).await?;
+            }
+        }
+    }
+    let free = json!({"metadata": {"uid": cluster.uid(), "finalizers": null}});
+    objects(client, "Cluster").patch(&cluster.key(), &Patch::Merge(free)).await.map(drop)
+}
+
+fn cluster() -> Object {
+    let mut cluster = object("Cluster", "orders", json!({}));
+    cluster.set_finalizers(vec!["example.com/clean-up".to_owned()]);
+    cluster
+}
+
+pub(super) struct Example;
+
+impl Bug for Example {
+    const KINDS: &'static [&'static str] = &["Cluster", "Claim"];
+    const WRONG: &'static str = "the claim of the second cluster is gone";
+
+    fn faults() -> Vec<Fault> {
+        vec![when(first(OPERATOR, "delete", "Claim"), program(RESTARTED, "stale"))]
+    }
+
+    async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
+        let operator = Program::start(operate(trial.operator(OPERATOR), twin));
+        trial.create(cluster()).await;
+        sleep(3 * SECOND).await;
+        trial.delete("Cluster", "orders").await;
+        sleep(3 * SECOND).await;
+        trial.create(cluster()).await;
+        sleep(3 * SECOND).await;
+        let claim = trial.of("Claim").get(&key("orders")).await.unwrap();
+
+        drop(operator);
+        let _restarted = Program::start(operate(trial.operator(RESTARTED), twin));
+        sleep(20 * SECOND).await;
+        let after = trial.find("Claim", "orders").await;
+        check(after.is_some_and(|after| after.uid() == claim.uid()), Self::WRONG)
+    }
+}

@@ -1,0 +1,69 @@
+//! A controller adds its finalizer to a new object and then sets its status, in the branch for objects without a
+//! finalizer. If the second write fails, the next pass finds the finalizer, does not enter the branch, and the status
+//! is never set.
+//!
+//! Found in: kratix#741 (by a crash after the first write).
+//! The fault: `refuse: 500` of the second write.
+//! The fix: each write depends on what it writes, and not on the other.
+
+use coracle::meta::{Object, ObjectKey};
+use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, key_of};
+use coracle::runtime::informer::Lister;
+use coracle::runtime::{Client, Patch};
+use coracle::simulation::faults::Fault;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, object, objects, resource, strike};
+
+struct Promises {
+    promises: Lister<Object>,
+    client: Client,
+    twin: Twin,
+}
+
+impl Reconciler for Promises {
+    async fn reconcile(&self, _: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(promise) = self.promises.get(key) else { return Ok(Action::Done) };
+        let promises = objects(&self.client, "Promise");
+        let is_new = promise.finalizers().is_empty();
+        if is_new {
+            let finalizer = json!({"metadata": {"finalizers": ["example.com/clean-up"]}});
+            promises.patch(key, &Patch::Merge(finalizer)).await?;
+        }
+        let is_unreported = match self.twin {
+            Twin::Buggy => is_new,
+            Twin::Fixed => promise.text("status.phase").is_empty(),
+        };
+        if is_unreported {
+            promises.patch(key, &Patch::Merge(json!({"status": {"phase": "Available"}}))).await?;
+        }
+        Ok(Action::Done)
+    }
+}
+
+pub(super) struct Example;
+
+impl Bug for Example {
+    const KINDS: &'static [&'static str] = &["Promise"];
+    const WRONG: &'static str = "the promise has no status";
+
+    fn faults() -> Vec<Fault> {
+        let mut second = first(OPERATOR, "patch", "Promise");
+        second.nth = 2;
+        vec![strike(second, "refuse", 500)]
+    }
+
+    async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
+        let process = trial.process();
+        let promises = process.informers.dynamic(&resource("Promise"));
+        let reconciler = Promises { promises: promises.lister(), client: process.client.clone(), twin };
+        let controller = Controller::new(&process, "promises", reconciler).watches(&promises, key_of);
+        let _running = Program::of(process, controller);
+
+        trial.create(object("Promise", "redis", json!({}))).await;
+        sleep(60 * SECOND).await;
+        let promise = trial.find("Promise", "redis").await.unwrap();
+        check(promise.text("status.phase") == "Available", Self::WRONG)
+    }
+}

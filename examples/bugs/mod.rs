@@ -1,0 +1,63 @@
+//! Bugs that real controllers had, each as a small controller that has it and a twin that does not. A fault makes the
+//! first fail, and the second survives it. Without the fault, no test sees the bug.
+//!
+//! Each file says what is wrong, where it was found, and which fault shows it. [`trial`] has what they share: an API
+//! server in virtual time, and the faults of `docs/faults.md` as functions. To add a bug, add a file that implements
+//! `Bug`, and two lines below.
+
+mod answer_over_event;
+mod cancelled_pass;
+mod claim_by_name;
+mod counted_twice;
+mod dropped_delete;
+mod expired_expectations;
+mod first_pass_only;
+mod inherited_expectations;
+mod merged_key;
+mod never_rests;
+mod old_leader;
+mod orphaned_machine;
+mod second_request;
+mod skipped_terminating;
+mod skipped_tombstone;
+mod small_claim;
+mod terminating_claim;
+mod too_many_pods;
+mod too_many_sets;
+mod trial;
+mod two_containers;
+mod unseen_deletion;
+
+/// The tests: one line for each bug, with its file and what is wrong.
+macro_rules! bugs {
+    ($($file:ident: $claim:ident,)*) => {
+        $(#[test]
+        fn $claim() {
+            trial::prove::<$file::Example>();
+        })*
+    };
+}
+
+bugs! {
+    second_request: a_lost_answer_makes_a_second_request_for_one_certificate,
+    too_many_sets: a_watch_that_lags_makes_a_second_set_after_each_time_out,
+    too_many_pods: a_watch_that_lags_makes_more_pods_than_are_wanted,
+    expired_expectations: a_watch_that_lags_longer_than_expectations_last_makes_twice_as_many_pods,
+    inherited_expectations: a_slow_creation_leaves_its_expectation_to_an_object_of_the_same_name,
+    counted_twice: a_watch_of_pods_that_lags_makes_a_finished_pod_count_twice,
+    cancelled_pass: a_watch_of_its_own_kind_that_lags_makes_a_controller_drop_the_newest_revision,
+    answer_over_event: a_slow_answer_replaces_a_newer_event_in_the_cache,
+    dropped_delete: a_watch_that_ends_makes_a_reader_keep_an_object_that_is_gone,
+    skipped_tombstone: a_deletion_that_only_a_list_reveals_is_not_cleaned_up_after,
+    skipped_terminating: an_object_that_terminates_before_the_first_list_keeps_its_finalizer,
+    unseen_deletion: a_watch_that_hangs_hides_a_deletion_from_a_controller_that_waits_to_see_it,
+    merged_key: a_watch_that_hangs_merges_a_deletion_and_a_creation_of_the_same_name,
+    terminating_claim: a_slow_write_makes_a_controller_take_a_terminating_claim_for_a_new_one,
+    small_claim: a_refused_write_between_two_steps_makes_a_controller_forget_the_second,
+    first_pass_only: a_refused_write_makes_a_controller_never_report_a_status,
+    orphaned_machine: two_refused_writes_leave_an_object_that_nothing_owns,
+    two_containers: a_stale_first_list_starts_a_second_container_of_one_pod,
+    claim_by_name: a_stale_first_list_deletes_the_claim_of_another_incarnation,
+    old_leader: a_slow_write_of_an_old_leader_lands_after_the_new_leader_has_written,
+    never_rests: a_time_in_the_status_makes_a_controller_wake_itself,
+}

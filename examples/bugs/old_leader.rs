@@ -1,0 +1,81 @@
+//! A leader sends a write that takes a minute. In the meantime it loses the lease, and another leader writes. Then
+//! the write of the old leader lands, and undoes the new one's. Leader election alone does not prevent that.
+//!
+//! Found in: cilium#42920.
+//! The fault: `slow` by one minute of a write of the leader, and `cut` of the leader from then on.
+//! The fix: a new leader first changes what it will write, and each write has the version of the leader's last one as
+//! its precondition. The old leader's write is refused.
+
+use std::future::pending;
+
+use coracle::api::coordination_v1::Lease;
+use coracle::journal::Recorder;
+use coracle::runtime::Api;
+use coracle::runtime::controller::{Ended, LeaderElection, LeaderTimings, Process, lead};
+use coracle::runtime::{Client, Error, Patch};
+use coracle::simulation::faults::Fault;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::trial::{Bug, Program, SECOND, Trial, Twin, check, first, key, object, objects, program, strike, when};
+
+/// What a leader does: after ten seconds it writes that it leads.
+async fn work(client: Client, name: &str, twin: Twin) -> Result<(), Error> {
+    let routes = objects(&client, "Route");
+    match twin {
+        Twin::Buggy => {
+            sleep(10 * SECOND).await;
+            routes.patch(&key("main"), &Patch::Merge(json!({"spec": {"by": name}}))).await?;
+        }
+        Twin::Fixed => {
+            let mut route = routes.get(&key("main")).await?;
+            route.set("spec.epoch", route.number("spec.epoch").unwrap_or_default() + 1);
+            let route = routes.update(&route).await?;
+            sleep(10 * SECOND).await;
+            let write = json!({"metadata": {"resourceVersion": route.resource_version()}, "spec": {"by": name}});
+            routes.patch(&key("main"), &Patch::Merge(write)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn candidate(process: Process, name: &'static str, twin: Twin) {
+    let election = LeaderElection::new(&process, "router", key("router"), LeaderTimings::default());
+    let client = process.client.clone();
+    let leading = async move {
+        // A leader that fails waits until its lease is over.
+        let _ = work(client, name, twin).await;
+        pending().await
+    };
+    let led = lead(Some(election), pending(), leading);
+    let (Ended::Asked | Ended::LeadershipLost, ()) = tokio::join!(biased; led, async { process.run().await });
+}
+
+pub(super) struct Example;
+
+impl Bug for Example {
+    const KINDS: &'static [&'static str] = &["Route"];
+    const WRONG: &'static str = "the route is not the leader's";
+
+    fn faults() -> Vec<Fault> {
+        let write = || first("a", "patch", "Route");
+        vec![strike(write(), "slow", "60s"), when(write(), program("a", "cut"))]
+    }
+
+    async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
+        trial.create(object("Route", "main", json!({}))).await;
+        let start = |name: &'static str| {
+            let client = trial.operator(name);
+            let process = Process::new("router", &client, trial.cluster.ambient(), &Recorder::off()).on_host(name);
+            Program::start(candidate(process, name, twin))
+        };
+        let _a = start("a");
+        sleep(SECOND).await;
+        let _b = start("b");
+        sleep(180 * SECOND).await;
+        let route = trial.find("Route", "main").await.unwrap();
+        let leases = Api::<Lease>::of(&trial.operator("reader"));
+        let holder = leases.get(&key("router")).await.unwrap().spec.holder_identity.unwrap_or_default();
+        check(holder.starts_with(&format!("{}_", route.text("spec.by"))), Self::WRONG)
+    }
+}

@@ -1,0 +1,76 @@
+//! To make a claim larger, a controller deletes the set that uses it, updates the claim, and creates the set again
+//! with the new size. If the update fails, the next pass finds no set, creates one with the new size, and finds
+//! nothing else to do: it compares the size of the set only, and the claim stays small.
+//!
+//! Found in: rabbitmq cluster-operator#782 (by a crash between the steps).
+//! The fault: `refuse: 500` of the update of the claim.
+//! The fix: the decision follows from the claim's own size.
+
+use coracle::meta::{Object, ObjectKey};
+use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, key_of};
+use coracle::runtime::informer::Lister;
+use coracle::runtime::{Client, DeleteParams, Patch};
+use coracle::simulation::faults::Fault;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, object, objects, resource, strike};
+
+struct Clusters {
+    clusters: Lister<Object>,
+    client: Client,
+    twin: Twin,
+}
+
+impl Reconciler for Clusters {
+    async fn reconcile(&self, _: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(cluster) = self.clusters.get(key) else { return Ok(Action::Done) };
+        let (sets, claims) = (objects(&self.client, "Set"), objects(&self.client, "Claim"));
+        let storage = json!({"spec": {"storage": cluster.number("spec.storage")}});
+        let (set, claim) = (sets.find(key).await?, claims.find(key).await?);
+        let is_other = |object: &Object| object.number("spec.storage") != cluster.number("spec.storage");
+        let resizes = match self.twin {
+            Twin::Buggy => set.as_ref().is_some_and(is_other),
+            Twin::Fixed => claim.as_ref().is_some_and(is_other),
+        };
+        if resizes && set.is_some() {
+            sets.delete(key, &DeleteParams::default()).await?;
+        }
+        if resizes {
+            claims.patch(key, &Patch::Merge(storage.clone())).await?;
+        }
+        if claim.is_none() {
+            claims.create(&object("Claim", &key.name, storage.clone())).await?;
+        }
+        if resizes || set.is_none() {
+            sets.create(&object("Set", &key.name, storage)).await?;
+        }
+        Ok(Action::Done)
+    }
+}
+
+pub(super) struct Example;
+
+impl Bug for Example {
+    const KINDS: &'static [&'static str] = &["Cluster", "Set", "Claim"];
+    const WRONG: &'static str = "the claim stays at 10";
+
+    fn faults() -> Vec<Fault> {
+        vec![strike(first(OPERATOR, "patch", "Claim"), "refuse", 500)]
+    }
+
+    async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
+        let process = trial.process();
+        let clusters = process.informers.dynamic(&resource("Cluster"));
+        let reconciler = Clusters { clusters: clusters.lister(), client: process.client.clone(), twin };
+        let controller = Controller::new(&process, "clusters", reconciler).watches(&clusters, key_of);
+        let _running = Program::of(process, controller);
+
+        trial.create(object("Cluster", "queue", json!({"spec": {"storage": 10}}))).await;
+        sleep(SECOND).await;
+        trial.patch("Cluster", "queue", json!({"spec": {"storage": 15}})).await;
+        sleep(60 * SECOND).await;
+        let claim = trial.find("Claim", "queue").await.unwrap();
+        check(claim.number("spec.storage") == Some(15), Self::WRONG)
+    }
+}

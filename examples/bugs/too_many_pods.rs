@@ -1,0 +1,76 @@
+//! A controller subtracts the pods in its cache from the pods that it wants, creates the difference, and deletes what
+//! is too many. While its cache lags behind its own creations, it creates them again; then it deletes pods that run.
+//!
+//! Found in: kuberay#715, and again in grove#122.
+//! The fault: `lag` of the pods' watch by 20 ms.
+//! The fix: no pass over a key before the caches show what the last pass wrote. Here the writes go through the pass,
+//! which remembers them. In Kubernetes: expectations, and since 1.35 the consistency checks of KEP-5647.
+
+use std::time::Duration;
+
+use coracle::meta::{Object, ObjectKey};
+use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, controllers_of, key_of};
+use coracle::runtime::informer::Lister;
+use coracle::runtime::{Client, DeleteParams};
+use coracle::simulation::faults::Fault;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::trial::{Bug, Program, Trial, Twin, check, is_owned_by, object, objects, owned_by, pod, resource, watches};
+
+struct Groups {
+    groups: Lister<Object>,
+    pods: Lister<Object>,
+    client: Client,
+    twin: Twin,
+}
+
+impl Reconciler for Groups {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(group) = self.groups.get(key) else { return Ok(Action::Done) };
+        let mut there = self.pods.list();
+        there.retain(|pod| is_owned_by(pod, &group));
+        let wanted = group.number("spec.replicas").and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
+        let pods = match self.twin {
+            Twin::Buggy => objects(&self.client, "Pod"),
+            Twin::Fixed => objects(pass.client(), "Pod"),
+        };
+        for _ in there.len()..wanted {
+            pods.create(&owned_by(pod("worker-", json!({})), &group)).await?;
+        }
+        for extra in there.iter().skip(wanted) {
+            pods.delete(&extra.key(), &DeleteParams::now()).await?;
+        }
+        Ok(Action::Done)
+    }
+}
+
+pub(super) struct Example;
+
+impl Bug for Example {
+    const KINDS: &'static [&'static str] = &["Group"];
+    const WRONG: &'static str = "more than 3 pods at one moment";
+
+    fn faults() -> Vec<Fault> {
+        vec![watches("Pod", "lag", json!("20ms"))]
+    }
+
+    async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
+        let process = trial.process();
+        let groups = process.informers.dynamic(&resource("Group"));
+        let pods = process.informers.dynamic(&resource("Pod"));
+        let client = process.client.clone();
+        let reconciler = Groups { groups: groups.lister(), pods: pods.lister(), client, twin };
+        let controller = Controller::new(&process, "groups", reconciler)
+            .watches(&groups, key_of)
+            .watches(&pods, |change| controllers_of(change, "Group"));
+        let _running = Program::of(process, controller);
+
+        trial.create(object("Group", "workers", json!({"spec": {"replicas": 3}}))).await;
+        for _ in 0..100 {
+            sleep(Duration::from_millis(2)).await;
+            check(trial.all("Pod").await.len() <= 3, Self::WRONG)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! An agent of a node starts the containers of the pods of its node. After a restart it lists them, and accepts any
+//! version. The API server that it reaches has not seen that its pod was deleted, and that a pod of the same name was
+//! created for another node: two containers of one pod run.
+//!
+//! Found in: kubernetes#59848 (kubelet and StatefulSet).
+//! The fault: `stale` of all that the restarted agent reads, as of the moment before the deletion.
+//! The fix: the first list of an agent asks for the newest state.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coracle::meta::{Object, WatchEvent};
+use coracle::runtime::{Api, Error, ListParams, WatchParams};
+use coracle::simulation::faults::Fault;
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::trial::{Bug, Program, SECOND, Trial, Twin, USER, check, first, objects, pod, program, when};
+
+/// The node of each running container, by the uid of its pod.
+type Containers = Arc<Mutex<BTreeMap<String, String>>>;
+
+struct Agent {
+    pods: Api<Object>,
+    node: &'static str,
+    containers: Containers,
+    twin: Twin,
+}
+
+impl Agent {
+    async fn run(self) -> Result<(), Error> {
+        let resource_version = match self.twin {
+            Twin::Buggy => Some("0".to_owned()),
+            Twin::Fixed => None,
+        };
+        let list = self.pods.list(&ListParams { resource_version, ..ListParams::default() }).await?;
+        list.items.iter().for_each(|pod| self.start(pod));
+        let resource_version = Some(list.metadata.resource_version);
+        let mut watch = self.pods.watch(&WatchParams { resource_version, ..WatchParams::default() }).await?;
+        while let Some(event) = watch.next().await? {
+            match event {
+                WatchEvent::Added(pod) | WatchEvent::Modified(pod) => self.start(&pod),
+                WatchEvent::Deleted(pod) => drop(self.containers.lock().remove(pod.uid())),
+                WatchEvent::Bookmark { .. } | WatchEvent::Error(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&self, pod: &Object) {
+        if pod.text("spec.nodeName") == self.node && !pod.is_terminating() {
+            self.containers.lock().insert(pod.uid().to_owned(), self.node.to_owned());
+        }
+    }
+}
+
+/// The agent of the first node after its restart, which reaches another API server.
+const RESTARTED: &str = "restarted";
+
+fn pod_on(node: &str) -> Object {
+    let mut pod = pod("db-0", json!({}));
+    pod.set("spec.nodeName", node);
+    pod
+}
+
+pub(super) struct Example;
+
+impl Bug for Example {
+    const KINDS: &'static [&'static str] = &[];
+    const WRONG: &'static str = "two containers of one pod run";
+
+    fn faults() -> Vec<Fault> {
+        vec![when(first(USER, "delete", "Pod"), program(RESTARTED, "stale"))]
+    }
+
+    async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
+        let containers = Containers::default();
+        let start = |agent: &str, node: &'static str| {
+            let pods = objects(&trial.operator(agent), "Pod");
+            let agent = Agent { pods, node, containers: Arc::clone(&containers), twin };
+            Program::start(async move { drop(agent.run().await) })
+        };
+        let agent = start("agent-1", "node-1");
+        let _other = start("agent-2", "node-2");
+        trial.create(pod_on("node-1")).await;
+        sleep(SECOND).await;
+        trial.delete("Pod", "db-0").await;
+        sleep(SECOND).await;
+        trial.create(pod_on("node-2")).await;
+        sleep(SECOND).await;
+
+        drop(agent);
+        let _restarted = start(RESTARTED, "node-1");
+        sleep(10 * SECOND).await;
+        let running: Vec<String> = containers.lock().values().cloned().collect();
+        check(running == ["node-2"], Self::WRONG)
+    }
+}
