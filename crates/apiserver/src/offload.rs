@@ -53,10 +53,9 @@ impl Weight {
 pub(crate) async fn run<T: Send + 'static>(
     place: Option<&dyn ExpressionPool>,
     weight: &Weight,
-    answer: impl Future<Output = Result<T, Status>> + Send + 'static,
+    mut answer: Answer<T>,
 ) -> Result<T, Status> {
     let Some(place) = place else { return answer.await };
-    let mut answer: Answer<T> = Box::pin(answer);
     let light = std::future::poll_fn(|context| match answer.as_mut().poll(context) {
         Poll::Ready(result) => Poll::Ready(Some(result)),
         Poll::Pending if weight.is_heavy() => Poll::Ready(None),
@@ -68,7 +67,9 @@ pub(crate) async fn run<T: Send + 'static>(
     }
 }
 
-type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Status>> + Send>>;
+/// The future of a response. It is boxed where it is made, because it is large, and each future around it would hold and
+/// move it twice.
+pub(crate) type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Status>> + Send>>;
 
 /// A heavy request.
 struct Job<T> {
@@ -180,7 +181,7 @@ mod tests {
                 Ok([before, heavy, is_here()])
             }
         };
-        run(Some(thread), &weight, answer).await
+        run(Some(thread), &weight, Box::pin(answer)).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -211,7 +212,7 @@ mod tests {
                 Ok(())
             }
         };
-        let panic = AssertUnwindSafe(run(Some(&thread), &weight, answer)).catch_unwind().await.unwrap_err();
+        let panic = AssertUnwindSafe(run(Some(&thread), &weight, Box::pin(answer))).catch_unwind().await.unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"a fault"));
     }
 }

@@ -207,7 +207,7 @@ async fn answer(server: &Arc<ApiServer>, mut received: Received, body: Body) -> 
 async fn within_limits(server: &Arc<ApiServer>, received: Received, body: Body) -> Result<Response<Body>, Status> {
     let limit = deadline::limit_of(&received.info.verb, &received.query, server.limits.request_seconds)?;
     let (weight, own) = (received.weight.clone(), Arc::clone(server));
-    let answer = async move {
+    let answer: offload::Answer<_> = Box::pin(async move {
         let body = match &received.passed_on {
             Some(_) => body::arrived(body, own.limits.body_bytes, own.bodies.account(&received.user)).await?,
             None => body,
@@ -215,7 +215,7 @@ async fn within_limits(server: &Arc<ApiServer>, received: Received, body: Body) 
         let enter = || own.in_flight.enter(&received.info.verb, &received.user);
         let _place = if received.reads_body() { None } else { Some(enter()?) };
         dispatch(&own, received, body).await
-    };
+    });
     deadline::within(limit, offload::run(server.registry.expression_pool(), &weight, answer)).await
 }
 
