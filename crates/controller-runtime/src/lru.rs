@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A map that drops the least recently used entries.
 #[derive(Debug)]
 pub(crate) struct Lru<V> {
     capacity: usize,
     next: u64,
-    values: BTreeMap<String, (u64, V)>,
-    order: BTreeMap<u64, String>,
+    values: BTreeMap<Arc<str>, (u64, V)>,
+    order: BTreeMap<u64, Arc<str>>,
 }
 
 impl<V> Lru<V> {
@@ -18,22 +19,22 @@ impl<V> Lru<V> {
     pub(crate) fn entry(&mut self, key: &str, make: impl FnOnce() -> V) -> &mut V {
         let used = self.next;
         self.next += 1;
-        match self.values.get_mut(key) {
-            Some((last, _)) => {
-                self.order.remove(last);
-                *last = used;
-            }
+        let last = self.values.get(key).map(|(last, _)| *last);
+        let shared = match last.and_then(|last| self.order.remove(&last)) {
+            Some(shared) => shared,
             None => {
                 if self.values.len() >= self.capacity
                     && let Some((_, oldest)) = self.order.pop_first()
                 {
                     self.values.remove(&oldest);
                 }
-                self.values.insert(key.to_owned(), (used, make()));
+                Arc::from(key)
             }
-        }
-        self.order.insert(used, key.to_owned());
-        &mut self.values.get_mut(key).expect("the key was just found or put in").1
+        };
+        self.order.insert(used, Arc::clone(&shared));
+        let (last, value) = self.values.entry(shared).or_insert_with(|| (used, make()));
+        *last = used;
+        value
     }
 }
 

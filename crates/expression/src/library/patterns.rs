@@ -19,8 +19,8 @@ const LARGEST: usize = 1 << 20;
 /// How many patterns one evaluation caches.
 const KEPT: usize = 16;
 
-/// The approximate maximum size of all cached compiled patterns, in bytes.
-const MOST_KEPT: usize = 32 << 20;
+/// The approximate maximum size of all cached compiled patterns, in bytes: about 500 patterns.
+const MOST_KEPT: usize = 8 << 20;
 
 /// A pattern, and its work for each byte of a text. Expressions hold its text; the compiled pattern is in a shared
 /// cache of limited size, and is compiled again if it was dropped.
@@ -30,30 +30,62 @@ pub(crate) struct Pattern {
     weight: u64,
 }
 
-/// The cache of compiled patterns.
-#[derive(Default)]
-struct Kept {
-    patterns: BTreeMap<Arc<str>, Regex>,
+/// A cache of compiled patterns in two halves: when the recent half is full, it becomes the older one, and the patterns
+/// that were not used since the last time are dropped.
+struct PatternCache {
+    recent: BTreeMap<Arc<str>, Compiled>,
+    older: BTreeMap<Arc<str>, Compiled>,
+    recent_bytes: usize,
+    max_bytes: usize,
+}
+
+#[derive(Clone)]
+struct Compiled {
+    regex: Regex,
+    /// The approximate size.
     bytes: usize,
 }
 
-static CACHE: Mutex<Kept> = Mutex::new(Kept { patterns: BTreeMap::new(), bytes: 0 });
+static CACHE: Mutex<PatternCache> = Mutex::new(PatternCache::new(MOST_KEPT));
+
+impl PatternCache {
+    const fn new(max_bytes: usize) -> Self {
+        Self { recent: BTreeMap::new(), older: BTreeMap::new(), recent_bytes: 0, max_bytes }
+    }
+
+    fn get(&mut self, translated: &Arc<str>) -> Option<Regex> {
+        if let Some(compiled) = self.recent.get(translated) {
+            return Some(compiled.regex.clone());
+        }
+        let compiled = self.older.remove(translated)?;
+        let regex = compiled.regex.clone();
+        self.insert(Arc::clone(translated), compiled);
+        Some(regex)
+    }
+
+    fn insert(&mut self, translated: Arc<str>, compiled: Compiled) {
+        if self.recent_bytes + compiled.bytes > self.max_bytes / 2 {
+            self.older = std::mem::take(&mut self.recent);
+            self.recent_bytes = 0;
+        }
+        self.recent_bytes += compiled.bytes;
+        // Two threads can compile the same pattern at the same time.
+        if let Some(same) = self.recent.insert(translated, compiled) {
+            self.recent_bytes -= same.bytes;
+        }
+    }
+}
 
 /// Compiles the pattern; `None` if it is invalid or too large.
 fn compiled(translated: &Arc<str>) -> Option<Regex> {
-    if let Some(regex) = CACHE.lock().patterns.get(translated) {
-        return Some(regex.clone());
+    if let Some(regex) = CACHE.lock().get(translated) {
+        return Some(regex);
     }
     let builder = |size| RegexBuilder::new(translated).size_limit(size).dfa_size_limit(LARGEST).build().ok();
     // The limit that suffices is the size of the pattern.
     let (regex, bytes) =
         [LARGEST / 64, LARGEST / 8, LARGEST].into_iter().find_map(|size| Some((builder(size)?, size)))?;
-    let mut kept = CACHE.lock();
-    if kept.bytes + bytes > MOST_KEPT {
-        *kept = Kept::default();
-    }
-    kept.bytes += bytes;
-    kept.patterns.insert(Arc::clone(translated), regex.clone());
+    CACHE.lock().insert(Arc::clone(translated), Compiled { regex: regex.clone(), bytes });
     Some(regex)
 }
 
@@ -261,12 +293,24 @@ mod tests {
             let regex = compiled(&pattern.translated).unwrap();
             assert!(regex.is_match(&format!("{}{at}", "\u{e9}".repeat(8))), "{at}");
         }
-        let kept = CACHE.lock();
-        assert!(
-            kept.bytes <= MOST_KEPT && kept.patterns.len() < 300,
-            "{} of {} bytes",
-            kept.patterns.len(),
-            kept.bytes
-        );
+        let cache = CACHE.lock();
+        let held: usize = cache.recent.values().chain(cache.older.values()).map(|compiled| compiled.bytes).sum();
+        assert!(held <= MOST_KEPT, "{held} bytes");
+        assert!(cache.recent.len() + cache.older.len() < 300, "nothing was dropped");
+    }
+
+    #[test]
+    fn a_pattern_that_is_used_stays_in_the_cache_and_others_leave_it() {
+        let mut cache = PatternCache::new(8);
+        let compiled = || Compiled { regex: Regex::new("a").unwrap(), bytes: 1 };
+        let used: Arc<str> = Arc::from("used");
+        cache.insert(Arc::clone(&used), compiled());
+        for at in 0..100 {
+            assert!(cache.get(&used).is_some(), "after {at} others");
+            cache.insert(Arc::from(format!("other {at}")), compiled());
+            assert!(cache.recent.len() + cache.older.len() <= 8, "after {at} others");
+        }
+        assert!(cache.get(&Arc::from("other 99")).is_some());
+        assert!(cache.get(&Arc::from("other 0")).is_none());
     }
 }
