@@ -221,7 +221,7 @@ async fn within_limits(server: &Arc<ApiServer>, received: Received, body: Body) 
 
 async fn dispatch(server: &Arc<ApiServer>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
     if let Some(passed_on) = received.passed_on.take() {
-        return Ok(extension::serve(server, received, passed_on, body).await);
+        return Ok(Box::pin(extension::serve(server, received, passed_on, body)).await);
     }
     if let Some(service) = received.path_service.take() {
         let limit = deadline::limit_of(&received.info.verb, &received.query, server.limits.request_seconds)?;

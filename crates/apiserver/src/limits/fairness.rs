@@ -1,15 +1,12 @@
-use std::hash::{DefaultHasher, Hash, Hasher};
-
+use coracle_ambient::stable_hash;
 use coracle_meta::{Status, reason};
 
 /// The number of groups of users that are counted together. In Kubernetes: the queues of a priority level.
 pub(crate) const FLOWS: usize = 128;
 
-/// The group of a user. It is the same in every run, because a new `DefaultHasher` has fixed keys.
+/// The group of a user, the same in every run.
 pub(crate) fn flow(user: &str) -> usize {
-    let mut hasher = DefaultHasher::new();
-    user.hash(&mut hasher);
-    (hasher.finish() % FLOWS as u64) as usize
+    (stable_hash(user) % FLOWS as u64) as usize
 }
 
 /// 429 for a request beyond the limit. In Kubernetes: `tooManyRequests` of `WithMaxInFlightLimit`.

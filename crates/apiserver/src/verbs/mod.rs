@@ -42,7 +42,7 @@ pub(crate) async fn serve(
     let endpoint = Endpoint::find(&server.registry.kinds(), &asked, &received.method, received.info.verb == "watch")?;
     let offer = offer(&endpoint, &asked, &received.method);
     let verb = match endpoint.action {
-        Action::Connect => return connect::serve(server, &endpoint.kind, received, body, &asked).await,
+        Action::Connect => return Box::pin(connect::serve(server, &endpoint.kind, received, body, &asked)).await,
         Action::Verb(verb) => verb,
     };
     let how = negotiate(&received.headers, &received.query, offer)?;
@@ -69,15 +69,16 @@ pub(crate) async fn serve(
         weight: received.weight,
         place: None,
     };
+    // The futures of the other verbs are large: a `get` does not pay for them.
     let result = match verb {
         Verb::Get => get::serve(call).await,
-        Verb::List => list::serve(call).await,
-        Verb::Watch => watch::serve(call).await,
-        Verb::Create => create::serve(call).await,
-        Verb::Update => update::serve(call).await,
-        Verb::Patch => patch::serve(call).await,
-        Verb::Delete => delete::one(call).await,
-        Verb::DeleteCollection => delete::collection(call).await,
+        Verb::List => Box::pin(list::serve(call)).await,
+        Verb::Watch => Box::pin(watch::serve(call)).await,
+        Verb::Create => Box::pin(create::serve(call)).await,
+        Verb::Update => Box::pin(update::serve(call)).await,
+        Verb::Patch => Box::pin(patch::serve(call)).await,
+        Verb::Delete => Box::pin(delete::one(call)).await,
+        Verb::DeleteCollection => Box::pin(delete::collection(call)).await,
     };
     // Errors also carry warnings.
     let mut response = result.unwrap_or_else(|status| respond::status(&status, of_failures));
