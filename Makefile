@@ -73,8 +73,8 @@ soak: ## Run long tests: comparison with etcd, crashes, power losses, disturbed 
 	export PROPTEST_RNG_SEED="$$(date +%s)"; echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; \
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled && \
-	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile && \
-	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=10000 CORACLE_PROCESSES=100 \
+	PROPTEST_CASES=20000 CORACLE_RACES=10000 $(CARGO) test --release -p coracle-tests --test api -- hostile races && \
+	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=10000 CORACLE_DRAWN_FAULTS=500 CORACLE_PROCESSES=100 \
 		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn repeated && \
 	CORACLE_OBJECTS=2000 $(CARGO) test --release -p coracle-cluster --test it -- every_object && \
 	CORACLE_LONG_LISTS=8 $(CARGO) test --release -p coracle-resources --test long_lists -- --include-ignored

@@ -66,6 +66,12 @@ impl ClusterHandle {
         self.nodes(|kubelet| kubelet.start_node(name))
     }
 
+    /// Takes the network of a simulated node away, or gives it back: the node sends nothing, and sees nothing. False if
+    /// there is no such node.
+    pub fn partition_node(&self, name: &str, is_cut: bool) -> bool {
+        self.nodes(|kubelet| kubelet.partition_node(name, is_cut))
+    }
+
     fn nodes(&self, act: impl FnOnce(&Kubelet) -> bool) -> bool {
         self.parts(|parts| act(&parts.processes.kubelet))
     }

@@ -5,14 +5,18 @@ use std::time::Duration;
 use coracle_cluster::Cluster;
 use coracle_expression::Expression;
 use coracle_journal::{EntryId, Recorder};
-use coracle_sim::faults::{FaultId, FaultVerdict, Injector};
-use coracle_sim::{InvariantQuestion, Polarity, Wire, World};
+use coracle_sim::faults::{FaultId, FaultStrike, FaultVerdict, Injector};
+use coracle_sim::{
+    Awaited, ChangeKind, ChangeSelector, InvariantAnswer, InvariantQuestion, NotInTime, Polarity, Wire, World,
+};
+use futures_util::FutureExt;
 use parking_lot::Mutex;
+use serde_saphyr::Spanned;
 use tokio::task::JoinSet;
 
 use crate::change::Change;
 use crate::fault_list::PluralsOfKinds;
-use crate::file::{self, Operation, Scenario, Step};
+use crate::file::{self, FaultEvent, FaultMoment, Operation, Scenario, Step};
 use crate::parse::Known;
 use crate::written_fault::read_fault;
 
@@ -45,7 +49,20 @@ struct Item {
     /// The step with which it ends.
     until: Option<String>,
     after: Duration,
+    revision: Option<FaultRevision>,
     question: Option<InvariantQuestion>,
+    /// The change with which it begins, and which of those that are selected it is.
+    change: Option<(ChangeSelector, u64)>,
+    /// What it waits for, or has waited for last.
+    awaited: Arc<Mutex<Option<Arc<Awaited>>>>,
+}
+
+/// The revision with which a fault begins.
+#[derive(Clone, Copy)]
+enum FaultRevision {
+    At(i64),
+    /// This many after it began to wait.
+    After(i64),
 }
 
 /// Whether a run causes faults.
@@ -67,11 +84,11 @@ impl Faults {
 
     /// No faults. `custom` are the plurals of custom kinds in faults that are added later.
     pub(crate) fn new(custom: PluralsOfKinds, wire: &Wire, cluster: &Cluster, world: &World) -> Self {
-        let (seen, recorder) = (world.clone(), cluster.recorder());
+        let (seen, recorder) = (world.clone(), cluster.recorder().clone());
         let shared = Shared {
             injector: Injector::new(wire, recorder.clone(), move || seen.revision()).operating(cluster.handle()),
             world: world.clone(),
-            recorder: recorder.clone(),
+            recorder,
             custom,
             all: Mutex::default(),
             waiting: Mutex::default(),
@@ -96,7 +113,10 @@ impl Faults {
             step: when.and_then(|when| when.step.as_ref()).map(|step| step.value.clone()),
             until: meant.until,
             after: when.and_then(|when| when.after).unwrap_or_default(),
+            revision: when.and_then(revision_of),
             question,
+            change: when.and_then(|when| when.event.as_ref()).map(|event| change_of(&event.value)),
+            awaited: Arc::default(),
         };
         self.shared.all.lock().push(item.clone());
         Some(item)
@@ -143,7 +163,13 @@ impl Faults {
 
     /// How each fault went.
     pub(crate) fn verdicts(&self) -> Vec<FaultVerdict> {
-        self.shared.injector.verdicts()
+        let mut verdicts = self.shared.injector.verdicts();
+        for (item, verdict) in self.shared.all.lock().iter().zip(&mut verdicts) {
+            if let (FaultStrike::NotStarted(why), Some(near)) = (&mut verdict.strike, item.near_miss()) {
+                *why = near;
+            }
+        }
+        verdicts
     }
 
     fn chosen(&self, is_chosen: impl Fn(&Item) -> bool) -> Vec<Item> {
@@ -156,23 +182,82 @@ impl Faults {
         }
     }
 
-    /// Starts a fault when its conditions are met: at once, if it has none.
+    /// Starts a fault when its conditions are met: at once, if it has none. It waits from now on, also if the task runs
+    /// later.
     fn wait_and_start(&self, item: &Item, cause: Option<EntryId>) {
-        let Item { id, after, question, .. } = item.clone();
-        if after.is_zero() && question.is_none() {
-            self.shared.injector.start(id, cause);
-            return;
-        }
         let Shared { injector, world, recorder, .. } = &*self.shared;
         let (injector, world, recorder) = (injector.clone(), world.clone(), recorder.clone());
-        self.shared.waiting.lock().spawn(async move {
-            let mut cause = cause;
-            tokio::time::sleep(after).await;
-            if let Some(question) = question {
-                let Ok(held) = world.until(&question, Polarity::Always, FOREVER).await else { return };
-                cause = recorder.commit(held.revision).last().copied();
+        let item = item.clone();
+        let mut waiting = async move {
+            match item.met_at(&world).await {
+                Ok(None) => injector.start(item.id, cause),
+                Ok(Some(revision)) => injector.start(item.id, recorder.commit(revision).last().copied()),
+                // The report states that the condition did not come.
+                Err(NotInTime { .. }) => {}
             }
-            injector.start(id, cause);
-        });
+        }
+        .boxed();
+        if waiting.as_mut().now_or_never().is_none() {
+            self.shared.waiting.lock().spawn(waiting);
+        }
     }
+}
+
+impl Item {
+    /// Waits until its conditions are met, one after the other; returns the revision that met the last, if it was met
+    /// by one.
+    async fn met_at(&self, world: &World) -> Result<Option<i64>, NotInTime> {
+        let mut met = None;
+        if !self.after.is_zero() {
+            tokio::time::sleep(self.after).await;
+        }
+        if let Some(revision) = self.revision {
+            let wanted = match revision {
+                FaultRevision::At(revision) => revision,
+                FaultRevision::After(revisions) => world.newest() + revisions,
+            };
+            met = Some(self.until_met(world.await_revision(wanted)).await);
+        }
+        if let Some(question) = &self.question {
+            met = Some(world.until(question, Polarity::Always, FOREVER).await?.revision);
+        }
+        if let Some((selector, nth)) = self.change.clone() {
+            met = Some(self.until_met(world.await_change(selector, nth)).await);
+        }
+        Ok(met)
+    }
+
+    async fn until_met(&self, awaited: Awaited) -> i64 {
+        let awaited = Arc::new(awaited);
+        *self.awaited.lock() = Some(Arc::clone(&awaited));
+        awaited.until_met().await
+    }
+
+    /// How near it came to what it waits for.
+    fn near_miss(&self) -> Option<String> {
+        match self.awaited.lock().as_ref()?.answer()? {
+            InvariantAnswer::Unanswerable(why) => Some(why),
+            InvariantAnswer::Holds | InvariantAnswer::Fails { .. } => None,
+        }
+    }
+}
+
+fn revision_of(when: &FaultMoment) -> Option<FaultRevision> {
+    let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    when.revision.map(number).map(FaultRevision::At).or(when.revisions.map(number).map(FaultRevision::After))
+}
+
+/// The change that was validated when the file was read.
+fn change_of(event: &FaultEvent) -> (ChangeSelector, u64) {
+    let is_meant = |kind: &ChangeKind| event.change.as_ref().is_some_and(|word| word.value == kind.word());
+    let condition =
+        |cel: &Spanned<String>| Arc::new(Expression::compile(&cel.value).expect("the reader compiled the expression"));
+    let selector = ChangeSelector {
+        kind: event.kind.value.clone(),
+        change: ChangeKind::ALL.into_iter().find(is_meant),
+        namespace: event.namespace.clone(),
+        name: event.name.clone(),
+        condition: event.cel.as_ref().map(condition),
+    };
+    (selector, event.nth.map_or(1, |nth| u64::try_from(nth).unwrap_or(u64::MAX)))
 }

@@ -14,7 +14,7 @@ use serde_saphyr::Spanned;
 
 pub use self::cluster::{ClusterSpec, Joins, Latency, NodeShape, Nodes};
 use self::duration::{duration, optional_duration};
-pub use self::fault::{Fault, FaultMoment, Heal};
+pub use self::fault::{Fault, FaultEvent, FaultMoment, Heal};
 pub use self::maintenance::{Drain, Evict, OnNode, Rollout, RolloutAction, Taint};
 use self::positive::{optional_positive, positive};
 pub use self::writing::{Apply, Get, Update};

@@ -174,7 +174,7 @@ fn target(kind: &FaultKind, action: &Map<String, Value>, custom: &Custom) -> Res
 }
 
 /// The plural of a kind, of whatever group.
-fn plural_of(kind: &str, custom: &Custom) -> Result<String, String> {
+pub(crate) fn plural_of(kind: &str, custom: &Custom) -> Result<String, String> {
     let rows = Table::v1_35().resources();
     let own = custom.iter().find(|((_, custom), _)| custom == kind).map(|(_, plural)| plural);
     let built_in = || rows.iter().find(|row| row.kind.kind == kind).map(|row| &row.plural);

@@ -2,10 +2,23 @@ use std::collections::BTreeMap;
 
 use coracle_store::Revision;
 
+use crate::cluster_state::ObjectChange;
 use crate::{ClusterState, InvariantAnswer, Lists};
 
-/// Checks all objects at one revision; the error is why the condition does not hold.
-pub(crate) type Look = Box<dyn Fn(&ClusterState, &Lists, &str) -> Result<(), InvariantAnswer> + Send>;
+/// Checks one revision; the error is why the condition does not hold.
+pub(crate) type Look = Box<dyn FnMut(&View<'_>) -> Result<(), InvariantAnswer> + Send>;
+
+/// One revision.
+pub(crate) struct View<'a> {
+    /// All objects.
+    pub(crate) cluster: &'a ClusterState,
+    /// The same, for expressions.
+    pub(crate) lists: &'a Lists,
+    /// The namespace of questions that name none.
+    pub(crate) namespace: &'a str,
+    /// What changed; empty when a condition is checked for the first time.
+    pub(crate) changes: &'a [ObjectChange<'a>],
+}
 
 /// The conditions that are checked at every revision until they hold.
 #[derive(Default)]
@@ -30,10 +43,10 @@ pub(crate) enum Met {
 
 impl Awaiting {
     /// Checks the condition on the current objects, and from now on at every revision.
-    pub(crate) fn add(&mut self, look: Look, cluster: &ClusterState, lists: &Lists, namespace: &str) -> u64 {
+    pub(crate) fn add(&mut self, mut look: Look, view: &View<'_>) -> u64 {
         let id = self.next;
         self.next += 1;
-        let state = Met::of(&look, cluster, lists, namespace);
+        let state = Met::of(&mut look, view);
         self.all.insert(id, One { look, state });
         id
     }
@@ -47,18 +60,19 @@ impl Awaiting {
     }
 
     /// Checks all conditions at a new revision.
-    pub(crate) fn look(&mut self, cluster: &ClusterState, lists: &Lists, namespace: &str) {
+    pub(crate) fn look(&mut self, view: &View<'_>) {
         for one in self.all.values_mut().filter(|one| matches!(one.state, Met::NotBy(..))) {
-            one.state = Met::of(&one.look, cluster, lists, namespace);
+            one.state = Met::of(&mut one.look, view);
         }
     }
 }
 
 impl Met {
-    fn of(look: &Look, cluster: &ClusterState, lists: &Lists, namespace: &str) -> Self {
-        match look(cluster, lists, namespace) {
-            Ok(()) => Self::At(cluster.revision()),
-            Err(answer) => Self::NotBy(cluster.revision(), answer),
+    fn of(look: &mut Look, view: &View<'_>) -> Self {
+        let revision = view.cluster.revision();
+        match look(view) {
+            Ok(()) => Self::At(revision),
+            Err(answer) => Self::NotBy(revision, answer),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! Not here: the format of scenario files (`scenario`), the cluster itself (`cluster`).
 
 mod awaited;
+mod change_selector;
 mod cluster_state;
 /// Faults of requests and watches, as data.
 pub mod faults;
@@ -20,6 +21,7 @@ mod invariant;
 mod latency;
 mod members;
 mod merge_patch;
+mod named;
 mod object_changes;
 mod partial;
 mod runtime;
@@ -30,6 +32,7 @@ mod until;
 mod wire;
 mod world;
 
+pub use change_selector::{ChangeKind, ChangeSelector};
 pub use cluster_state::{ClusterState, ObjectChange, PluralOf};
 pub use follow::record_objects;
 pub use invariant::{Invariant, InvariantAnswer, InvariantQuestion, Lists, Polarity};

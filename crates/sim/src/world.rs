@@ -4,11 +4,13 @@ use std::time::Duration;
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::Object;
 use coracle_store::{Error, Position, Revision, Store, WatchBatch};
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::awaited::{Awaiting, Look, Met};
+use crate::awaited::{Awaiting, Look, Met, View};
+use crate::change_selector::{ChangeCount, ChangeSelector};
 use crate::cluster_state::ObjectChange;
 use crate::follow::{Followed, follow_all};
 use crate::invariant::Subjects;
@@ -308,7 +310,7 @@ impl World {
         timeout: Duration,
         look: impl Fn(&ClusterState) -> Result<(), InvariantAnswer> + Send + 'static,
     ) -> Result<Held, NotInTime> {
-        self.until_met(timeout, Box::new(move |cluster, _, _| look(cluster))).await
+        self.until_met(timeout, Box::new(move |view| look(view.cluster))).await
     }
 
     async fn until_met(&self, timeout: Duration, look: Look) -> Result<Held, NotInTime> {
@@ -344,13 +346,41 @@ impl World {
         &self,
         look: impl Fn(&ClusterState) -> Result<(), InvariantAnswer> + Send + 'static,
     ) -> Awaited {
-        self.await_met(lapsed(Box::new(move |cluster, _, _| look(cluster))))
+        self.await_met(lapsed(Box::new(move |view| look(view.cluster))))
+    }
+
+    /// Waits in the background for the nth change, from now on, that a selector selects. Changes that the store has
+    /// acknowledged by now do not count.
+    pub fn await_change(&self, selector: ChangeSelector, nth: u64) -> Awaited {
+        let begin = self.newest();
+        let mut count = ChangeCount::default();
+        self.await_met(Box::new(move |view| {
+            let after = |change: &&ObjectChange<'_>| change.event.kv.mod_revision > begin;
+            view.changes.iter().filter(after).for_each(|change| count.take(&selector, change));
+            if count.selected >= nth { Ok(()) } else { Err(InvariantAnswer::Unanswerable(count.near_miss(nth))) }
+        }))
+    }
+
+    /// Waits in the background for a revision. One that has passed is met at once.
+    pub fn await_revision(&self, revision: Revision) -> Awaited {
+        self.await_met(Box::new(move |view| {
+            let newest = view.cluster.revision();
+            let answer =
+                || InvariantAnswer::Unanswerable(format!("it waits for revision {revision}, and the last is {newest}"));
+            if newest >= revision { Ok(()) } else { Err(answer()) }
+        }))
+    }
+
+    /// The newest revision of the store, as far as it is known without waiting.
+    pub fn newest(&self) -> Revision {
+        let status = self.store.status().now_or_never().and_then(Result::ok);
+        status.map_or(0, |status| status.revision).max(self.revision())
     }
 
     fn await_met(&self, look: Look) -> Awaited {
         let mut state = self.state.lock();
         let State { cluster, lists, namespace, awaiting, .. } = &mut *state;
-        Awaited { id: awaiting.add(look, cluster, lists, namespace), world: self.clone() }
+        Awaited { id: awaiting.add(look, &View { cluster, lists, namespace, changes: &[] }), world: self.clone() }
     }
 
     /// The results of the invariants so far.
@@ -392,7 +422,7 @@ impl State {
         for watched in self.invariants.iter_mut().filter(|watched| watched.begun) {
             watched.ask(cluster, &self.lists, &self.namespace, self.changes.recorder());
         }
-        self.awaiting.look(cluster, &self.lists, &self.namespace);
+        self.awaiting.look(&View { cluster, lists: &self.lists, namespace: &self.namespace, changes });
     }
 }
 
@@ -417,8 +447,8 @@ impl Watched {
 
 /// Checks whether the question has the wanted answer.
 fn asked(question: InvariantQuestion, wanted: Polarity) -> Look {
-    Box::new(move |cluster, lists, namespace| {
-        let answer = question.ask(cluster, lists, namespace);
+    Box::new(move |view| {
+        let answer = question.ask(view.cluster, view.lists, view.namespace);
         match (&answer, wanted) {
             (InvariantAnswer::Holds, Polarity::Always) | (InvariantAnswer::Fails { .. }, Polarity::Never) => Ok(()),
             _ => Err(answer),
@@ -427,8 +457,8 @@ fn asked(question: InvariantQuestion, wanted: Polarity) -> Look {
 }
 
 /// Checks whether `look` fails.
-fn lapsed(look: Look) -> Look {
-    Box::new(move |cluster, lists, namespace| match look(cluster, lists, namespace) {
+fn lapsed(mut look: Look) -> Look {
+    Box::new(move |view| match look(view) {
         Ok(()) => Err(InvariantAnswer::Holds),
         Err(_) => Ok(()),
     })
@@ -440,6 +470,26 @@ impl Awaited {
         match self.state() {
             Met::At(revision) => Some(revision),
             Met::NotBy(..) => None,
+        }
+    }
+
+    /// Waits until it is met, and returns the revision.
+    pub async fn until_met(&self) -> Revision {
+        loop {
+            let mut moved = std::pin::pin!(self.world.moved.notified());
+            moved.as_mut().enable();
+            if let Some(revision) = self.met() {
+                return revision;
+            }
+            moved.await;
+        }
+    }
+
+    /// Why it is not met; `None` if it is.
+    pub fn answer(&self) -> Option<InvariantAnswer> {
+        match self.state() {
+            Met::At(_) => None,
+            Met::NotBy(_, answer) => Some(answer),
         }
     }
 

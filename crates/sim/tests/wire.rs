@@ -219,7 +219,7 @@ async fn a_bookmark_and_the_progress_report_only_what_was_delivered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rule_that_is_removed_frees_what_it_held() {
-    for hold in [Effect::Hang, Effect::Cut, Effect::Lag(SECOND * 3600)] {
+    for hold in [Effect::Hang, Effect::BookmarkOnly, Effect::Cut, Effect::Lag(SECOND * 3600)] {
         let world = World::new().await;
         let mut events = world.events(&world.watch).await;
         nothing(&mut events, SECOND).await;
@@ -239,6 +239,67 @@ async fn a_rule_that_is_removed_frees_what_it_held() {
         assert_eq!(names, ["a", "b"], "{hold:?}");
         assert_eq!(Instant::now() - healed, SECOND);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_that_overtakes_held_events_has_the_revision_of_the_last_delivered_one() {
+    let world = World::new().await;
+    let uri = format!("{}&allowWatchBookmarks=true", world.watch);
+    // Without `Events::last`, so that there are bookmarks.
+    let offer = world.reader.send(request(Method::GET, &uri, None)).await.unwrap().into_body().take_offer();
+    let Some(Offer::Events(mut events)) = offer else { panic!("no events are offered") };
+    let mut body = world.reader.send(request(Method::GET, &uri, None)).await.unwrap().into_body();
+    let mut line = async || -> Value {
+        let line = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        serde_json::from_slice(&line).unwrap()
+    };
+    let first = world.write("a").await;
+    assert_eq!(next(&mut events).await.unwrap().1, "a");
+    assert_eq!(version(&line().await["object"]), first);
+    let rule = world.disturb(Effect::BookmarkOnly);
+    let second = world.write("b").await;
+    let bookmark = ("BOOKMARK".to_owned(), first.to_string(), String::new());
+    for _ in 0..3 {
+        assert_eq!(timeout(SECOND * 120, next(&mut events)).await.unwrap(), Some(bookmark.clone()));
+        let line = timeout(SECOND * 120, line()).await.unwrap();
+        assert_eq!((line["type"].as_str(), version(&line["object"])), (Some("BOOKMARK"), first), "{line}");
+    }
+    assert_eq!(events.progress().await, None, "b is held");
+    world.wire.remove(rule);
+    assert_eq!(next(&mut events).await.unwrap().1, "b");
+    assert_eq!(version(&line().await["object"]), second);
+    let later = timeout(SECOND * 120, next(&mut events)).await.unwrap().unwrap();
+    assert!(later.0 == "BOOKMARK" && later.1.parse::<i64>().unwrap() >= second, "{later:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_bookmark_overtakes_the_objects_that_exist() {
+    let world = World::new().await;
+    world.write("a").await;
+    let rule = world.disturb(Effect::BookmarkOnly);
+    let query = "&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let mut events = world.events(&format!("{WATCH}{query}")).await;
+    nothing(&mut events, SECOND * 300).await;
+    world.wire.remove(rule);
+    assert_eq!(next(&mut events).await.unwrap().1, "a");
+    assert_eq!(next(&mut events).await.unwrap().0, "BOOKMARK");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_writer_wins_against_each_write_with_a_resource_version() {
+    let world = World::new().await;
+    let created = world.write("a").await;
+    world.disturb(Effect::Conflict);
+    let at = format!("{MAPS}/a");
+    let put = |version: &str| json!({"metadata": {"name": "a", "resourceVersion": version}, "data": {"value": "1"}});
+    assert_eq!(ask(&world.reader, Method::PUT, &at, Some(put(&created.to_string()))).await.unwrap().0, 409);
+    let (_, stored) = ask(&world.writer, Method::GET, &at, None).await.unwrap();
+    assert!(version(&stored) > created && stored.get("data").is_none(), "{stored}");
+    assert_eq!(stored["metadata"]["annotations"], json!({"coracle.dev/conflict": "conflict-1"}));
+    let precondition = json!({"preconditions": {"resourceVersion": version(&stored).to_string()}});
+    assert_eq!(ask(&world.reader, Method::DELETE, &at, Some(precondition)).await.unwrap().0, 409);
+    let (code, stored) = ask(&world.reader, Method::PUT, &at, Some(put(""))).await.unwrap();
+    assert_eq!((code, stored["data"]["value"].as_str()), (200, Some("1")));
 }
 
 #[tokio::test(start_paused = true)]

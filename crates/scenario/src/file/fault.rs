@@ -25,8 +25,8 @@ pub struct Fault {
     pub lasts: Option<Spanned<Value>>,
 }
 
-/// When a fault begins. The fields apply in this order: it waits for the step, then for the time, then for the
-/// expression, and then it counts requests.
+/// When a fault begins. The fields apply in this order: it waits for the step, then for the time, for the revision, for
+/// the expression and for the event, and then it counts requests.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultMoment {
@@ -36,9 +36,18 @@ pub struct FaultMoment {
     /// How long after the step.
     #[serde(default, deserialize_with = "optional_duration")]
     pub after: Option<Duration>,
+    /// The revision of the store.
+    #[serde(default, deserialize_with = "optional_positive")]
+    pub revision: Option<usize>,
+    /// How many revisions after the step and the time.
+    #[serde(default, deserialize_with = "optional_positive")]
+    pub revisions: Option<usize>,
     /// An expression over all objects; the fault begins when it becomes true.
     #[serde(default)]
     pub cel: Option<Spanned<String>>,
+    /// A change of an object.
+    #[serde(default)]
+    pub event: Option<Spanned<FaultEvent>>,
     /// Who sends the request: a component, a node as `kubelet/NAME`, a user, or the product of a user agent.
     #[serde(default)]
     pub by: Option<Spanned<String>>,
@@ -60,6 +69,29 @@ pub struct FaultMoment {
     /// `sent`, `landed` or `answered`.
     #[serde(default)]
     pub moment: Option<Spanned<String>>,
+}
+
+/// A change of an object with which a fault begins.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultEvent {
+    /// The kind.
+    pub kind: Spanned<String>,
+    /// `ADDED`, `MODIFIED` or `DELETED`; absent for any.
+    #[serde(default, rename = "type")]
+    pub change: Option<Spanned<String>>,
+    /// The namespace.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// The name. With a `*` at the end, what it begins with.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// An expression over `object` and `oldObject`: the object after and before the change, or null.
+    #[serde(default)]
+    pub cel: Option<Spanned<String>>,
+    /// Which of these changes, from 1; absent for the first.
+    #[serde(default, deserialize_with = "optional_positive")]
+    pub nth: Option<usize>,
 }
 
 impl FaultMoment {

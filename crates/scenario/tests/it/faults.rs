@@ -316,11 +316,15 @@ fn what_is_wrong_with_a_fault_is_refused_where_it_stands() {
         ("{do: {loose: answer}}", "x.yaml:6:11: unknown fault `loose`, expected one of lose, slow"),
         ("{do: {lose: everything}, when: {verb: get}}", "x.yaml:6:11: `lose`: expected `request` or `answer`"),
         ("{do: {lose: answer}}", "x.yaml:6:11: `lose` is a fault of requests: `when` needs"),
-        ("{do: {refuse: 409}, when: {verb: update}}", "x.yaml:6:11: `refuse`: expected one of 429, 500, 503 and 504"),
+        (
+            "{do: {refuse: 418}, when: {verb: update}}",
+            "x.yaml:6:11: `refuse`: expected one of 409, 429, 500, 503 and 504",
+        ),
         ("{do: {lag: 5s, verb: create}}", "x.yaml:6:20: `verb` does not apply: `lag` is a fault of watches"),
         ("{do: {lag: 5s, kind: Pood}}", "x.yaml:6:20: unknown kind `Pood`; did you mean `Pod`?"),
         ("{do: {cut: scheduller}}", "x.yaml:6:11: unknown requester `scheduller`; did you mean `scheduler`?"),
-        ("{do: {cut: kubelet/node-1}}", "x.yaml:6:11: all nodes read as `kubelet`"),
+        ("{do: {stale: kubelet/node-1}}", "x.yaml:6:11: all nodes read as `kubelet`"),
+        ("{do: {lag: 5s, to: kubelet/node-1}}", "x.yaml:6:20: all nodes read as `kubelet`"),
         (
             "{do: {hang: {}, to: controller-manager/replicaset}}",
             "x.yaml:6:21: `replicaset` is a part of `controller-manager`",
@@ -349,6 +353,28 @@ fn what_is_wrong_with_a_fault_is_refused_where_it_stands() {
         ("{do: {store: compact}, for: 5s}", "x.yaml:6:33: `store` takes place at one moment"),
         ("{do: {kill: scheduler, kind: Pod}}", "x.yaml:6:28: `kind` does not apply: `kill` is a fault of one part"),
         ("{do: {kill: scheduler}, for: 3}", "x.yaml:6:34: `kill` is no fault of requests"),
+        (
+            "{when: {event: {kind: Pood}}, do: {cut: scheduler}}",
+            "x.yaml:6:27: unknown kind `Pood`; did you mean `Pod`?",
+        ),
+        (
+            "{when: {event: {kind: Pod, type: REMOVED}}, do: {cut: scheduler}}",
+            "x.yaml:6:38: unknown type `REMOVED`, expected one of ADDED, MODIFIED, DELETED",
+        ),
+        ("{when: {event: {type: ADDED}}, do: {cut: scheduler}}", "x.yaml:6:21: missing field `kind`"),
+        (
+            "{when: {event: {kind: Pod, cel: 'pods.size() > 1'}}, do: {cut: scheduler}}",
+            "x.yaml:6:37: bad expression: an event has `object` and `oldObject`, and not `pods`",
+        ),
+        (
+            "{when: {event: {kind: Pod, cel: 'object.spec.nodename != \"\"'}}, do: {cut: scheduler}}",
+            "x.yaml:6:37: bad expression: ",
+        ),
+        (
+            "{when: {revision: 7, revisions: 7}, do: {cut: scheduler}}",
+            "x.yaml:6:12: `revision` and `revisions` exclude",
+        ),
+        ("{when: {revision: 0}, do: {cut: scheduler}}", "x.yaml:6:23: "),
         ("{when: {verbs: get}, do: {cut: scheduler}}", "x.yaml:6:13: unknown field `verbs`"),
     ] {
         let text = format!("{head}{fault}\n  steps:\n  - name: a\n    try: []\n");

@@ -1,12 +1,14 @@
 //! Scenarios that are run whole: what they end as, what they cost, and what their logs are.
 
 mod changed;
+mod conflicts;
 mod disturbed;
 mod drawn;
 mod economy;
 mod faults;
 mod harness;
 mod log;
+mod moments;
 mod repeated;
 mod running_faults;
 mod vacuous;

@@ -46,6 +46,13 @@ pub enum FaultTarget {
     Cluster,
 }
 
+impl FaultTarget {
+    /// Whether its faults last; those of requests and of open watches take place at one moment.
+    pub(super) fn lasts(self) -> bool {
+        matches!(self, Self::Requester | Self::Watches | Self::Cluster)
+    }
+}
+
 /// The moment at which a fault begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {

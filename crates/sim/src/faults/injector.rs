@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
+use super::cut::CUT;
 use super::fault::{Fault, FaultRequest, Lasts};
 use super::fault_kind::{FaultTarget, Now};
 use super::operation::ClusterOperation;
@@ -51,6 +52,8 @@ struct Progress {
     struck: Option<i64>,
     /// How often it has struck. Events that it holds count once.
     strikes: u64,
+    /// The last request that was to conflict, and the status code of its answer.
+    without_conflict: Option<(Arc<Asked>, Option<u16>)>,
     /// Its first entry in the log.
     entry: Option<EntryId>,
 }
@@ -120,6 +123,7 @@ impl Injector {
             began: None,
             struck: None,
             strikes: 0,
+            without_conflict: None,
             entry: None,
         });
         FaultId(faults.len() - 1)
@@ -270,16 +274,33 @@ impl Shared {
         })
     }
 
+    fn record_off(&self, subject: &str, fault: &Fault, cause: Option<EntryId>) -> Option<EntryId> {
+        self.recorder.record(ACTOR, Stage::FaultOff, || {
+            Detail::about(subject).caused_by(cause).with("fault", fault.name.as_str())
+        })
+    }
+
     /// Begins a fault of requesters or watches.
     fn rule(&self, id: FaultId, fault: &Fault, effect: Effect, cause: Option<EntryId>) {
         let entry = self.record_on(&target(fault), fault, cause);
         let selector = Selector { turns: Some(Turns::ALL), ..fault.target.clone() };
-        let mut faults = self.faults.lock();
-        let one = &mut faults[id.0];
-        self.stop_waiting(one);
-        (one.began, one.entry) = (Some((self.revision)()), entry);
-        // The reader of a watch is woken by the wire, and polled after this lock is released.
-        one.state = State::Active(self.wire.add(Rule { selector, effect }));
+        {
+            let mut faults = self.faults.lock();
+            let one = &mut faults[id.0];
+            self.stop_waiting(one);
+            (one.began, one.entry) = (Some((self.revision)()), entry);
+            // The reader of a watch is woken by the wire, and polled after this lock is released.
+            one.state = State::Active(self.wire.add(Rule { selector, effect }));
+        }
+        if !fault.kind.target.lasts() {
+            self.record_off(&target(fault), fault, entry);
+        }
+        // A node that is disconnected sends nothing, so its rule strikes nothing.
+        if self.switch_node(fault, true)
+            && let Some(one) = self.faults.lock().get_mut(id.0)
+        {
+            one.count(one.began.unwrap_or_default(), Moment::Sent);
+        }
     }
 
     fn end_in(self: &Arc<Self>, id: FaultId, duration: Duration) {
@@ -305,15 +326,24 @@ impl Shared {
             has_begun.then(|| (Arc::clone(&one.fault), one.entry, one.operation.clone()))
         };
         let Some((fault, entry, operation)) = ended else { return };
-        if fault.kind.target == FaultTarget::Requests {
+        if !fault.kind.target.lasts() {
             return;
         }
         let subject = operation.as_ref().map_or_else(|| target(&fault), ClusterOperation::part);
-        let off = self.recorder.record(ACTOR, Stage::FaultOff, || {
-            Detail::about(subject.as_str()).caused_by(entry).with("fault", fault.name.as_str())
-        });
+        self.switch_node(&fault, false);
+        let off = self.record_off(&subject, &fault, entry);
         if let (Some(operation), Some(cluster)) = (operation, self.cluster.get()) {
             operation.end(cluster, off);
+        }
+    }
+
+    /// Disconnects the simulated node that a fault cuts, or connects it again; false if it cuts none. All nodes share
+    /// the watches of `kubelet`, so the wire alone cannot stop those of one node.
+    fn switch_node(&self, fault: &Fault, disconnects: bool) -> bool {
+        let Senders::Named(name) = &fault.target.from else { return false };
+        match (self.cluster.get(), name.strip_prefix("kubelet/")) {
+            (Some(cluster), Some(node)) if fault.kind.word == CUT.word => cluster.partition_node(node, disconnects),
+            _ => false,
         }
     }
 
@@ -324,9 +354,9 @@ impl Shared {
         match next {
             Next::Nothing => {}
             Next::Begin => self.begin(id, cause()),
-            Next::Record => self.record(id, &fault, &strike.asked, cause()),
+            Next::Record => self.record(id, &fault, strike, cause()),
             Next::RecordAndEndIn(duration) => {
-                self.record(id, &fault, &strike.asked, cause());
+                self.record(id, &fault, strike, cause());
                 self.end_in(id, duration);
             }
         }
@@ -340,9 +370,19 @@ impl Shared {
         let revision = (self.revision)();
         let one = &mut faults[place];
         let fault = Arc::clone(&one.fault);
+        let effect = self.effect(&fault);
         let next = match (fault.kind.target, one.state) {
-            (FaultTarget::Requests, state) if strike.moment == moment_of(self.effect(&fault)) => {
-                one.count(revision, strike.moment);
+            (FaultTarget::Requests, _) if effect == Some(Effect::Conflict) && strike.moment == Moment::Landed => {
+                match strike.code {
+                    Some(409) => one.count(revision, strike.moment),
+                    code => one.without_conflict = Some((Arc::clone(&strike.asked), code)),
+                }
+                Next::Nothing
+            }
+            (FaultTarget::Requests, state) if strike.moment == moment_of(effect) => {
+                if effect != Some(Effect::Conflict) {
+                    one.count(revision, strike.moment);
+                }
                 one.state = State::Active(strike.rule);
                 match (state, fault.lasts) {
                     (State::Waiting(_), Lasts::For(duration)) => Next::RecordAndEndIn(duration),
@@ -365,12 +405,15 @@ impl Shared {
     }
 
     /// Records that a fault of requests has struck one.
-    fn record(&self, id: FaultId, fault: &Fault, asked: &Asked, cause: Option<EntryId>) {
-        let subject = object(asked);
+    fn record(&self, id: FaultId, fault: &Fault, strike: &Strike<'_>, cause: Option<EntryId>) {
+        let subject = object(&strike.asked);
         let about = |cause: Option<EntryId>| {
             Detail::about(subject.as_str()).caused_by(cause).with("fault", fault.name.as_str())
         };
         let on = self.recorder.record(ACTOR, Stage::FaultOn, || about(cause));
+        if let (Some(other_write), Some(on)) = (strike.other_write, on) {
+            self.recorder.remember_audit(other_write, on);
+        }
         self.recorder.record(ACTOR, Stage::FaultOff, || about(on));
         if let Some(one) = self.faults.lock().get_mut(id.0)
             && one.entry.is_none()
@@ -380,6 +423,9 @@ impl Shared {
     }
 
     fn went(&self, one: &Progress) -> FaultStrike {
+        if let (None, Some((request, code))) = (one.struck, &one.without_conflict) {
+            return FaultStrike::NoConflict { request: Arc::clone(request), code: *code };
+        }
         match (one.struck, one.began, one.state, &one.fault.request) {
             (Some(revision), ..) => FaultStrike::Struck { revision, entry: one.entry },
             (None, Some(revision), ..) => match &one.operation {
@@ -390,15 +436,17 @@ impl Shared {
                 FaultStrike::Waited { nth: request.nth, met: self.wire.selected(rule).unwrap_or_default() }
             }
             (None, None, State::Ended, Some(request)) => FaultStrike::Waited { nth: request.nth, met: one.met.clone() },
-            _ => FaultStrike::NotStarted,
+            _ => FaultStrike::NotStarted("its condition did not come".to_owned()),
         }
     }
 }
 
-/// When a fault of requests strikes: a lost answer after the API server has answered, all others at once.
+/// When a fault of requests strikes: a lost answer after the API server has answered, a conflict before the request is
+/// carried out, all others at once.
 fn moment_of(effect: Option<Effect>) -> Moment {
     match effect {
         Some(Effect::Lose(crate::wire::Leg::Answer)) => Moment::Landed,
+        Some(Effect::Conflict) => Moment::Arrived,
         _ => Moment::Sent,
     }
 }

@@ -1,3 +1,4 @@
+use super::bookmark_only::BOOKMARK_ONLY;
 use super::close::CLOSE;
 use super::cut::CUT;
 use super::double::DOUBLE;
@@ -14,7 +15,8 @@ use super::stale::STALE;
 use super::store::STORE;
 
 /// All kinds of faults.
-pub static FAULTS: &[FaultKind] = &[LOSE, SLOW, REFUSE, CUT, STALE, LAG, HANG, CLOSE, GONE, KILL, DOUBLE, NODE, STORE];
+pub static FAULTS: &[FaultKind] =
+    &[LOSE, SLOW, REFUSE, CUT, STALE, LAG, HANG, BOOKMARK_ONLY, CLOSE, GONE, KILL, DOUBLE, NODE, STORE];
 
 /// The kind with this word.
 pub fn fault_kind(word: &str) -> Option<&'static FaultKind> {

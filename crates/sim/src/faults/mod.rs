@@ -15,6 +15,7 @@
 //! Not here: the format of files and the conditions on steps, times and objects (`scenario`); what an effect does
 //! (`wire`).
 
+mod bookmark_only;
 mod close;
 mod cut;
 #[cfg(test)]

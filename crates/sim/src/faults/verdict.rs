@@ -1,6 +1,10 @@
+use std::sync::Arc;
+
 use coracle_journal::EntryId;
 
-use crate::wire::Selected;
+use crate::wire::{Asked, Selected};
+
+const LAST: &str = "the last of them: ";
 
 /// Whether a fault has struck.
 #[derive(Clone, Debug)]
@@ -25,14 +29,21 @@ pub struct FaultProgress {
 /// How far a fault came.
 #[derive(Clone, Debug)]
 pub enum FaultStrike {
-    /// It was not started.
-    NotStarted,
+    /// It was not started, for this reason.
+    NotStarted(String),
     /// It waited for the nth of the requests that it selects.
     Waited {
         /// Which request it waited for.
         nth: u64,
         /// The requests that it met.
         met: Selected,
+    },
+    /// A request was to conflict, and the API server answered with another status code than 409.
+    NoConflict {
+        /// The request.
+        request: Arc<Asked>,
+        /// The status code; `None` if there was no answer.
+        code: Option<u16>,
     },
     /// It began at this revision, and there was nothing that it could act on.
     Began(i64),
@@ -57,7 +68,11 @@ impl FaultStrike {
     pub fn revision(&self) -> Option<i64> {
         match self {
             Self::Struck { revision, .. } => Some(*revision),
-            Self::NotStarted | Self::Waited { .. } | Self::Began(_) | Self::Missed { .. } => None,
+            Self::NotStarted(_)
+            | Self::NoConflict { .. }
+            | Self::Waited { .. }
+            | Self::Began(_)
+            | Self::Missed { .. } => None,
         }
     }
 
@@ -65,23 +80,29 @@ impl FaultStrike {
     pub fn near_miss(&self) -> Option<String> {
         match self {
             Self::Struck { .. } => None,
-            Self::NotStarted => Some("its condition did not come".to_owned()),
+            Self::NotStarted(why) => Some(why.clone()),
             Self::Began(revision) => {
                 Some(format!("it began at revision {revision}, and there was no message for it to act on"))
             }
             Self::Missed { revision, part } => Some(format!(
                 "it began at revision {revision}, and there was nothing to act on: `{part}` did not run here"
             )),
-            Self::Waited { nth, met: Selected { selected, near, nearest } } => {
+            Self::NoConflict { request, code } => {
+                let code = code.map_or_else(|| "no answer".to_owned(), |code| format!("the answer {code}"));
+                Some(format!("a request matched, and had {code} instead of 409: {request}"))
+            }
+            Self::Waited { nth, met } => {
+                let Selected { selected, near, nearest, unconditional, last_unconditional } = met;
                 let matched = match selected {
                     0 => "no request matched".to_owned(),
                     1 => format!("1 request matched, and it waits for number {nth}"),
                     many => format!("{many} requests matched, and it waits for number {nth}"),
                 };
-                Some(match nearest {
-                    None => matched,
-                    Some(last) => format!("{matched}; {near} matched in all fields but one, the last of them: {last}"),
-                })
+                let near = nearest.as_ref().map(|last| format!("{near} matched in all fields but one, {LAST}{last}"));
+                let cannot = last_unconditional.as_ref().map(|last| {
+                    format!("{unconditional} matched without a resourceVersion, so they cannot conflict, {LAST}{last}")
+                });
+                Some([Some(matched), cannot, near].into_iter().flatten().collect::<Vec<_>>().join("; "))
             }
         }
     }

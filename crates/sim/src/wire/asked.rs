@@ -21,8 +21,13 @@ pub struct Asked {
     pub at: Option<Arc<ResourcePath>>,
     /// Of a create, the name or the `generateName` in its body, if a rule has turns and the body is JSON or protobuf.
     pub created: String,
+    /// Whether a write is carried out only at the resource version in its body. It is known for JSON, if a rule lets
+    /// writes conflict.
+    pub is_conditional: bool,
     /// Whether a read requires the newest state, because it has no resource version.
     pub is_consistent: bool,
+    /// The revision after which a watch begins; `None` if it begins with the objects that exist.
+    pub since: Option<i64>,
 }
 
 impl Asked {
@@ -33,17 +38,21 @@ impl Asked {
             None => (request.method().as_str().to_ascii_lowercase(), None),
         };
         let agent = request.headers().get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or("");
-        let mut parameters = request.uri().query().unwrap_or("").split('&').filter_map(|pair| pair.split_once('='));
-        let has_version =
-            |(name, value): (&str, &str)| matches!(name, "resourceVersion" | "continue") && !value.is_empty();
+        let parameters = request.uri().query().unwrap_or("").split('&').filter_map(|pair| pair.split_once('='));
+        let parameter =
+            |wanted: &str| parameters.clone().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value);
+        let (version, next) = (parameter("resourceVersion"), parameter("continue"));
+        let begins_with_all = parameter("sendInitialEvents") == "true";
         Self {
             requester: requester.clone(),
             user: request.extensions().get::<User>().map(|user| user.name.clone()).unwrap_or_default(),
             agent: agent.split(['/', ' ']).next().unwrap_or("").to_owned(),
-            is_consistent: matches!(verb.as_str(), "get" | "list") && !parameters.any(has_version),
+            is_consistent: matches!(verb.as_str(), "get" | "list") && version.is_empty() && next.is_empty(),
+            since: version.parse().ok().filter(|revision| *revision > 0 && verb == "watch" && !begins_with_all),
             verb,
             at,
             created: String::new(),
+            is_conditional: false,
         }
     }
 
@@ -58,6 +67,11 @@ impl Asked {
     /// Whether it opens a watch.
     pub fn is_watch(&self) -> bool {
         self.verb == "watch"
+    }
+
+    /// Whether it writes an object that exists.
+    pub fn is_change(&self) -> bool {
+        matches!(self.verb.as_str(), "update" | "patch" | "delete")
     }
 
     /// Whether it reads objects.

@@ -13,12 +13,13 @@ use super::effect::Leg;
 use super::in_flight::InFlight;
 use super::line::{Line, lives};
 use super::noted;
+use super::other_writer;
 use super::protobuf;
 use super::refusal::refused;
 use super::rule::RuleId;
 use super::rules::{Loss, Passage};
 use super::state::WireState;
-use super::strike::Moment;
+use super::strike::{Moment, Strike};
 use super::watch;
 
 /// Carries a request to the API server, and its answer back.
@@ -34,13 +35,13 @@ pub(super) async fn carry(
     }
     lives(&requester.instance).await;
     let mut asked = Asked::of(&requester, &request);
-    if asked.verb == "create" && state.rules().is_counting() && has_short_body(&requester, &request) {
-        request = name_of_created(&mut asked, request).await?;
+    if state.rules().reads_body(&asked) && has_short_body(&requester, &request) {
+        request = read_body(&mut asked, request).await?;
     }
     let asked = Arc::new(asked);
-    let (Passage { there, back, loss, refusal, as_of }, struck) = state.send(&asked);
+    let (Passage { there, back, loss, refusal, as_of, conflicts }, struck) = state.send(&asked);
     let strikes = Arc::new(Strikes::of(&state, struck, &asked, &request));
-    strikes.report(Moment::Sent);
+    strikes.report(Moment::Sent, None);
     match loss {
         Some(Loss::NoRoute) => return Err("no route to host".into()),
         Some(Loss::Message(Leg::Request)) => {
@@ -58,15 +59,20 @@ pub(super) async fn carry(
         wait(there).await;
         let answer = match refusal {
             Some(code) => refused(code),
-            None => transport.send(request).await,
+            None => {
+                if conflicts {
+                    landed.write_before(&transport).await;
+                }
+                transport.send(request).await
+            }
         };
-        landed.report(Moment::Landed);
+        landed.report(Moment::Landed, code_of(&answer));
         answer
     };
     let answer = InFlight::new(sent, Arc::clone(&state)).await;
     wait(back).await;
     lives(&requester.instance).await;
-    strikes.report(Moment::Answered);
+    strikes.report(Moment::Answered, code_of(&answer));
     if loss.is_some() {
         return Err("the connection was reset before the answer came".into());
     }
@@ -83,7 +89,7 @@ async fn wait(duration: Duration) {
     }
 }
 
-/// The longest body of another process whose name is read, in bytes: what an API server accepts for an object.
+/// The longest body of another process that is read, in bytes: what an API server accepts for an object.
 const MOST_BODY_BYTES: u64 = 3 << 20;
 
 /// Whether the body may be read before the API server limits it.
@@ -92,17 +98,27 @@ fn has_short_body(requester: &Requester, request: &Request<Body>) -> bool {
     requester.kind != RequesterKind::Connections || longest.is_some_and(|longest| longest <= MOST_BODY_BYTES)
 }
 
-/// Reads the name from the body of a create.
-async fn name_of_created(asked: &mut Asked, request: Request<Body>) -> Result<Request<Body>, BoxError> {
+fn code_of(answer: &Result<Response<Body>, BoxError>) -> Option<u16> {
+    answer.as_ref().ok().map(|answer| answer.status().as_u16())
+}
+
+/// Reads from the body the name of a create, and whether a change has a resource version.
+async fn read_body(asked: &mut Asked, request: Request<Body>) -> Result<Request<Body>, BoxError> {
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
-    asked.created = match serde_json::from_slice::<Value>(&body) {
-        Ok(object) => {
-            let metadata = |field: &str| object["metadata"][field].as_str().filter(|name| !name.is_empty());
-            metadata("name").or_else(|| metadata("generateName")).unwrap_or_default().to_owned()
-        }
-        Err(_) => protobuf::name(&body).unwrap_or_default().to_owned(),
+    let object = serde_json::from_slice::<Value>(&body);
+    let text = |part: &str, field: &str| {
+        let object = object.as_ref().ok()?;
+        object[part][field].as_str().filter(|text| !text.is_empty())
     };
+    if asked.verb == "create" {
+        let name = || text("metadata", "name").or_else(|| text("metadata", "generateName"));
+        let name = if object.is_ok() { name() } else { protobuf::name(&body) };
+        asked.created = name.unwrap_or_default().to_owned();
+    } else {
+        let part = if asked.verb == "delete" { "preconditions" } else { "metadata" };
+        asked.is_conditional = text(part, "resourceVersion").is_some();
+    }
     Ok(Request::from_parts(head, boxed(Full::new(body))))
 }
 
@@ -120,8 +136,22 @@ impl Strikes {
         Self { state: Arc::clone(state), rules, asked: Arc::clone(asked), audit_id }
     }
 
-    fn report(&self, moment: Moment) {
-        let audit_id = self.audit_id.as_ref().and_then(|id| id.to_str().ok());
-        self.state.report(&self.rules, moment, &self.asked, audit_id);
+    fn audit_id(&self) -> Option<&str> {
+        self.audit_id.as_ref().and_then(|id| id.to_str().ok())
+    }
+
+    fn report(&self, moment: Moment, code: Option<u16>) {
+        let audit_id = self.audit_id();
+        self.state.report(&self.rules, |rule| Strike { audit_id, code, ..Strike::new(rule, moment, &self.asked) });
+    }
+
+    /// Another writer changes the object of the request.
+    async fn write_before(&self, transport: &Transport) {
+        let Some(at) = self.asked.at.as_deref() else { return };
+        let (audit_id, other) = (self.audit_id(), self.state.next_other_write());
+        let arrived =
+            |rule| Strike { audit_id, other_write: Some(&other), ..Strike::new(rule, Moment::Arrived, &self.asked) };
+        self.state.report(&self.rules, arrived);
+        other_writer::write(transport, at, &other).await;
     }
 }

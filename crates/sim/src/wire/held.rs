@@ -10,6 +10,7 @@ use super::line::Line;
 use super::pump::{Arrived, Order, Pump};
 use super::rules::{Arrival, Delivery, WatchEnding};
 use super::upstream::Upstream;
+use super::watermark::{Mark, Watermark};
 
 /// The events of a watch, each delivered when the rules say so, in order.
 pub(super) struct Held<U: Upstream> {
@@ -17,10 +18,23 @@ pub(super) struct Held<U: Upstream> {
     source: Source<U>,
     /// Those that have arrived.
     queue: VecDeque<(Arrival, U::Item)>,
+    /// What was delivered.
+    delivered: Watermark,
     /// How often the progress was asked for.
     asked: u64,
     /// What makes the event that reports an error.
     error: fn(Status) -> U::Item,
+}
+
+/// What overtakes an event that is held.
+enum Ahead<T> {
+    /// This bookmark.
+    Bookmark(T),
+    /// A bookmark at this instant.
+    At(Instant),
+    /// A bookmark that has not arrived.
+    Awaited,
+    Nothing,
 }
 
 enum Source<U: Upstream> {
@@ -43,8 +57,8 @@ impl<U: Upstream> Source<U> {
 
 impl<U: Upstream> Held<U> {
     pub(super) fn new(line: Line, upstream: U) -> Self {
-        let error = upstream.errors();
-        Self { line, source: Source::Direct(upstream), queue: VecDeque::new(), asked: 0, error }
+        let (error, delivered) = (upstream.errors(), Watermark::of(&line.watch));
+        Self { line, source: Source::Direct(upstream), queue: VecDeque::new(), delivered, asked: 0, error }
     }
 
     /// Waits for the next event; `None` at the end. Cancel-safe.
@@ -63,6 +77,7 @@ impl<U: Upstream> Held<U> {
                 if let Delivery::At(due) = delivery
                     && due <= Instant::now()
                 {
+                    self.delivered.pass(arrival.mark, arrival.revision);
                     return self.queue.pop_front().map(|(_, item)| item);
                 }
                 self.line.report_held(arrival);
@@ -70,23 +85,59 @@ impl<U: Upstream> Held<U> {
                     Delivery::At(due) => {
                         select(pin!(sleep_until(due)), changed).await;
                     }
-                    Delivery::NotYet => changed.await,
+                    Delivery::NotYet => match self.ahead(arrival) {
+                        Ahead::Bookmark(bookmark) => return Some(bookmark),
+                        Ahead::At(due) => {
+                            select(pin!(sleep_until(due)), changed).await;
+                        }
+                        Ahead::Awaited => {
+                            self.arrival_or(changed).await;
+                        }
+                        Ahead::Nothing => changed.await,
+                    },
                 }
                 continue;
             }
             if self.line.holds() {
                 self.pump();
             }
-            let news = match select(pin!(self.source.next()), changed).await {
-                Either::Left((news, _)) => news,
-                // The rules have changed.
-                Either::Right(_) => continue,
-            };
-            match news {
-                Some((at, arrived)) => self.take(at, arrived),
-                None if matches!(self.source, Source::Ended) => return None,
-                None => self.source = Source::Ended,
+            if matches!(self.source, Source::Ended) {
+                return None;
             }
+            self.arrival_or(changed).await;
+        }
+    }
+
+    /// Takes what arrives next, unless the rules change before.
+    async fn arrival_or(&mut self, changed: impl Future<Output = ()>) {
+        let news = match select(pin!(self.source.next()), pin!(changed)).await {
+            Either::Left((news, _)) => news,
+            Either::Right(_) => return,
+        };
+        match news {
+            Some((at, arrived)) => self.take(at, arrived),
+            None => self.source = Source::Ended,
+        }
+    }
+
+    /// What overtakes the first event, which is held: a bookmark, if the event would be delivered if it were one.
+    fn ahead(&mut self, first: Arrival) -> Ahead<U::Item> {
+        let passes = Arrival { mark: Mark::Bookmark, ..first };
+        if !matches!(self.line.delivery(passes), Delivery::At(due) if due <= Instant::now()) {
+            return Ahead::Nothing;
+        }
+        // While its reader gets the objects that exist, no bookmark is true.
+        let Some(revision) = self.delivered.revision() else { return Ahead::Nothing };
+        let Some(place) = self.queue.iter().position(|(arrival, _)| arrival.mark == Mark::Bookmark) else {
+            return if matches!(self.source, Source::Ended) { Ahead::Nothing } else { Ahead::Awaited };
+        };
+        match self.line.delivery(self.queue[place].0) {
+            Delivery::At(due) if due > Instant::now() => Ahead::At(due),
+            Delivery::At(_) => match self.queue.remove(place) {
+                Some((_, item)) => Ahead::Bookmark(U::bookmark_at(item, revision)),
+                None => Ahead::Nothing,
+            },
+            Delivery::NotYet => Ahead::Nothing,
         }
     }
 
@@ -120,7 +171,7 @@ impl<U: Upstream> Held<U> {
             Source::Pumped(_) => self.pumped_progress().await?,
             Source::Ended => return None,
         };
-        let arrival = Arrival { at, revision: parse_resource_version(&version) };
+        let arrival = Arrival { at, revision: parse_resource_version(&version), mark: Mark::Unknown };
         self.line.until_delivered(arrival).await.then_some(version)
     }
 
@@ -167,7 +218,8 @@ impl<U: Upstream> Held<U> {
     }
 
     fn note(&mut self, at: Instant, item: U::Item) {
-        self.queue.push_back((Arrival { at, revision: U::revision(&item) }, item));
+        let (mark, revision) = U::mark(&item);
+        self.queue.push_back((Arrival { at, revision, mark }, item));
     }
 
     /// Ends the watch; what it holds is lost.

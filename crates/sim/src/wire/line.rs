@@ -7,9 +7,10 @@ use futures_util::future::select;
 use tokio::time::{Instant, sleep_until};
 
 use super::asked::Asked;
+use super::rule::RuleId;
 use super::rules::{Arrival, Delivery, WatchEnding};
 use super::state::WireState;
-use super::strike::Moment;
+use super::strike::{Moment, Strike};
 
 /// One open watch on the wire.
 #[derive(Clone)]
@@ -43,14 +44,18 @@ impl Line {
     pub(super) fn report_held(&self, arrival: Arrival) {
         let rules = self.state.rules();
         if rules.is_counting() {
-            self.state.report(&rules.holding(&self.watch, arrival), Moment::Held, &self.watch, None);
+            self.report(&rules.holding(&self.watch, arrival), Moment::Held);
         }
     }
 
     /// Informs the observer that the watch ends.
     pub(super) fn report_ended(&self) {
         let rules = self.state.rules().ending_it(&self.watch, self.opened);
-        self.state.report(&rules, Moment::Ended, &self.watch, None);
+        self.report(&rules, Moment::Ended);
+    }
+
+    fn report(&self, rules: &[RuleId], moment: Moment) {
+        self.state.report(rules, |rule| Strike::new(rule, moment, &self.watch));
     }
 
     /// Waits until something that arrived is delivered; false if the watch ends before. Never resolves after the reader

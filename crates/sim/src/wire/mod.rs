@@ -37,6 +37,8 @@
 //!   nothing more: its futures never resolve.
 //! - A rule that is removed frees what it holds at once.
 //! - A rule with [`Turns`] counts the requests that it selects, when they are sent. Other rules count nothing.
+//! - No bookmark is newer than an event that its reader does not have, because a client resumes after a bookmark.
+//! - A conflict is a real write of another writer, so that the API server itself answers 409.
 //! - A stale component is a revision, not a second server: its reads carry `AsOf`, and its watches hold what is newer.
 //!
 //! Not here: which faults there are, when they begin and end, and their names in files (`faults`); the meaning of
@@ -49,6 +51,7 @@ mod held;
 mod in_flight;
 mod line;
 mod noted;
+mod other_writer;
 mod protobuf;
 mod pump;
 mod refusal;
@@ -59,6 +62,7 @@ mod state;
 mod strike;
 mod upstream;
 mod watch;
+mod watermark;
 #[expect(clippy::module_inception, reason = "the noun of this folder")]
 mod wire;
 

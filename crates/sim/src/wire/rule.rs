@@ -3,6 +3,7 @@ use coracle_meta::ResourcePath;
 
 use super::asked::Asked;
 use super::effect::Effect;
+use crate::named::is_named;
 
 /// An effect on the selected requests and watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,11 @@ impl Rule {
     pub fn from(from: Senders, effect: Effect) -> Self {
         Self { selector: Selector { from, ..Selector::default() }, effect }
     }
+
+    /// Whether its effect is possible for a request.
+    pub(super) fn may_strike(&self, asked: &Asked) -> bool {
+        self.effect != Effect::Conflict || asked.is_conditional
+    }
 }
 
 impl Senders {
@@ -118,12 +124,5 @@ impl Selector {
             self.name.as_ref().is_some_and(|wanted| !is_named(asked.name(), wanted)),
         ]
         .into_iter()
-    }
-}
-
-fn is_named(name: &str, wanted: &str) -> bool {
-    match wanted.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning),
-        None => name == wanted,
     }
 }

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::asked::Asked;
 use super::effect::{Effect, Leg};
 use super::rule::{Rule, RuleId};
+use super::watermark::Mark;
 
 /// How long a server with stale caches waits before it answers a consistent read from the store, or refuses a read of
 /// a newer revision. In Kubernetes: `blockTimeout` of the watch cache.
@@ -31,6 +32,10 @@ pub struct Selected {
     pub near: u64,
     /// The last of these.
     pub nearest: Option<Arc<Asked>>,
+    /// How many its selector has selected, although they have no resource version, so that they cannot conflict.
+    pub unconditional: u64,
+    /// The last of these.
+    pub last_unconditional: Option<Arc<Asked>>,
 }
 
 /// What happens to a request.
@@ -46,6 +51,8 @@ pub(super) struct Passage {
     pub(super) refusal: Option<u16>,
     /// The revision at which a read is answered.
     pub(super) as_of: Option<AsOf>,
+    /// Whether another writer changes the object before.
+    pub(super) conflicts: bool,
 }
 
 /// Why a request fails on the wire.
@@ -61,6 +68,8 @@ pub(super) struct Arrival {
     pub(super) at: Instant,
     /// The revision of its object, or of a bookmark; `None` if it is not known.
     pub(super) revision: Option<i64>,
+    /// What it is.
+    pub(super) mark: Mark,
 }
 
 /// When an event is delivered.
@@ -91,12 +100,11 @@ impl Rules {
         id
     }
 
-    /// The rules without one; false if there is no such rule.
-    pub(super) fn remove(&mut self, id: RuleId) -> bool {
-        let before = self.all.len();
-        self.all.retain(|(known, _)| *known != id);
+    /// Removes a rule and returns it; `None` if there is no such rule.
+    pub(super) fn remove(&mut self, id: RuleId) -> Option<Rule> {
+        let place = self.all.iter().position(|(known, _)| *known == id)?;
         self.counts.remove(&id);
-        self.all.len() < before
+        Some(self.all.remove(place).1)
     }
 
     /// The rules, after one more request was sent.
@@ -104,6 +112,10 @@ impl Rules {
         for (id, rule) in &self.all {
             let Some(count) = self.counts.get_mut(id) else { continue };
             match rule.selector.distance(asked) {
+                0 if !rule.may_strike(asked) => {
+                    count.unconditional += 1;
+                    count.last_unconditional = Some(Arc::clone(asked));
+                }
                 0 => count.selected += 1,
                 1 => {
                     count.near += 1;
@@ -119,6 +131,12 @@ impl Rules {
         !self.counts.is_empty()
     }
 
+    /// Whether the body of a request has to be read before the request is counted.
+    pub(super) fn reads_body(&self, asked: &Asked) -> bool {
+        let conflicts = || self.all.iter().any(|(_, rule)| rule.effect == Effect::Conflict);
+        (asked.verb == "create" && self.is_counting()) || (asked.is_change() && conflicts())
+    }
+
     /// The requests that a rule with turns has met; `None` for other rules.
     pub(super) fn selected(&self, id: RuleId) -> Option<&Selected> {
         self.counts.get(&id)
@@ -131,7 +149,8 @@ impl Rules {
     fn ruling<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (RuleId, Effect)> + 'a {
         let applies = |id: &RuleId, rule: &Rule| {
             let selected = self.counts.get(id).map_or(0, |count| count.selected);
-            rule.selector.turns.is_none_or(|turns| turns.includes(selected)) && rule.selector.selects(asked)
+            let has_its_turn = rule.selector.turns.is_none_or(|turns| turns.includes(selected));
+            has_its_turn && rule.may_strike(asked) && rule.selector.selects(asked)
         };
         self.all.iter().filter(move |(id, rule)| applies(id, rule)).map(|(id, rule)| (*id, rule.effect))
     }
@@ -139,9 +158,14 @@ impl Rules {
     /// The rules with turns that strike a request which was counted last.
     pub(super) fn striking(&self, asked: &Asked) -> Vec<RuleId> {
         let strikes = |effect| match effect {
-            Effect::Slow { .. } | Effect::Cut | Effect::Lose(_) | Effect::Refuse(_) | Effect::Observe => true,
+            Effect::Slow { .. }
+            | Effect::Cut
+            | Effect::Lose(_)
+            | Effect::Refuse(_)
+            | Effect::Conflict
+            | Effect::Observe => true,
             Effect::Stale(_) => asked.is_read(),
-            Effect::Lag(_) | Effect::Hang | Effect::Close(_) | Effect::Gone(_) => false,
+            Effect::Lag(_) | Effect::Hang | Effect::BookmarkOnly | Effect::Close(_) | Effect::Gone(_) => false,
         };
         self.counted(asked).filter(|(_, effect)| strikes(*effect)).map(|(id, _)| id).collect()
     }
@@ -172,13 +196,19 @@ impl Rules {
                 Effect::Cut => passage.loss = Some(Loss::NoRoute),
                 Effect::Lose(leg) => passage.loss = passage.loss.or(Some(Loss::Message(leg))),
                 Effect::Refuse(code) => passage.refusal = passage.refusal.or(Some(code)),
+                Effect::Conflict => passage.conflicts = true,
                 Effect::Stale(_) if !asked.is_read() => {}
                 Effect::Stale(_) if asked.is_consistent => passage.there += CONSISTENT_READ_WAIT,
                 Effect::Stale(revision) => {
                     let oldest = passage.as_of.map_or(revision, |AsOf(other)| other.min(revision));
                     passage.as_of = Some(AsOf(oldest));
                 }
-                Effect::Lag(_) | Effect::Hang | Effect::Close(_) | Effect::Gone(_) | Effect::Observe => {}
+                Effect::Lag(_)
+                | Effect::Hang
+                | Effect::BookmarkOnly
+                | Effect::Close(_)
+                | Effect::Gone(_)
+                | Effect::Observe => {}
             }
         }
         passage
@@ -186,7 +216,9 @@ impl Rules {
 
     /// Whether events of a watch may be delivered later than they arrive.
     pub(super) fn hold(&self, watch: &Asked) -> bool {
-        let holds = |effect| matches!(effect, Effect::Lag(_) | Effect::Cut | Effect::Hang | Effect::Stale(_));
+        let holds = |effect| {
+            matches!(effect, Effect::Lag(_) | Effect::Cut | Effect::Hang | Effect::BookmarkOnly | Effect::Stale(_))
+        };
         self.effects(watch).any(holds)
     }
 
@@ -213,10 +245,12 @@ impl Rules {
 fn holds(effect: Effect, arrival: Arrival) -> bool {
     match effect {
         Effect::Lag(_) | Effect::Cut | Effect::Hang => true,
+        Effect::BookmarkOnly => arrival.mark != Mark::Bookmark,
         Effect::Stale(stale) => arrival.revision.is_none_or(|revision| revision > stale),
         Effect::Slow { .. }
         | Effect::Lose(_)
         | Effect::Refuse(_)
+        | Effect::Conflict
         | Effect::Observe
         | Effect::Close(_)
         | Effect::Gone(_) => false,
@@ -311,16 +345,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn delays_add_up_and_what_holds_wins() {
         let (watch, at) = (asked("/api/v1/pods?watch=true"), Instant::now());
-        let arrival = |revision| Arrival { at, revision };
+        let arrival = |revision| Arrival { at, revision, mark: Mark::Changed };
         let lags = [Effect::Lag(MILLISECOND), Effect::Lag(MILLISECOND * 2)];
         assert_eq!(rules(lags).delivery(&watch, arrival(None)), Delivery::At(at + MILLISECOND * 3));
-        for hold in [Effect::Cut, Effect::Hang, Effect::Stale(7)] {
+        for hold in [Effect::Cut, Effect::Hang, Effect::BookmarkOnly, Effect::Stale(7)] {
             let rules = rules([Effect::Lag(MILLISECOND), hold]);
             assert!(rules.hold(&watch));
             assert_eq!(rules.delivery(&watch, arrival(Some(8))), Delivery::NotYet);
         }
         assert_eq!(rules([Effect::Stale(7)]).delivery(&watch, arrival(Some(7))), Delivery::At(at));
         assert_eq!(rules([Effect::Stale(7)]).delivery(&watch, arrival(None)), Delivery::NotYet);
+        let bookmark = Arrival { mark: Mark::Bookmark, ..arrival(Some(8)) };
+        assert_eq!(rules([Effect::BookmarkOnly, lags[0]]).delivery(&watch, bookmark), Delivery::At(at + MILLISECOND));
+        assert_eq!(rules([Effect::BookmarkOnly, Effect::Hang]).delivery(&watch, bookmark), Delivery::NotYet);
         let ends = [Effect::Close(at + MILLISECOND), Effect::Gone(at + MILLISECOND * 2)];
         assert_eq!(rules(ends).ending(&watch, at), Some(WatchEnding::Closed));
         assert_eq!(rules(ends).ending(&watch, at + MILLISECOND), Some(WatchEnding::Gone));
@@ -346,7 +383,7 @@ mod tests {
         let mut rules = rules([]);
         let id = rules.add(Rule::from(Senders::All, Effect::Cut));
         assert_eq!(rules.passage(&asked("/version")).loss, Some(Loss::NoRoute));
-        assert!(rules.remove(id) && !rules.remove(id));
+        assert!(rules.remove(id).is_some() && rules.remove(id).is_none());
         assert_eq!(rules.passage(&asked("/version")), Passage::default());
     }
 
@@ -379,6 +416,27 @@ mod tests {
     }
 
     #[test]
+    fn only_a_write_with_a_resource_version_conflicts() {
+        let selector = Selector {
+            resource: Some("pods".to_owned()),
+            turns: Some(Turns { first: 1, count: Some(1) }),
+            ..Selector::default()
+        };
+        let mut rules = rules([]);
+        let id = rules.add(Rule { selector, effect: Effect::Conflict });
+        let update = Asked { verb: "update".to_owned(), ..asked("/api/v1/namespaces/a/pods/web") };
+        assert!(rules.reads_body(&update) && !rules.reads_body(&asked("/api/v1/pods")));
+        for (is_conditional, conflicts) in [(false, false), (true, true), (true, false)] {
+            let asked = Arc::new(Asked { is_conditional, ..update.clone() });
+            rules.count(&asked);
+            assert_eq!(rules.passage(&asked), Passage { conflicts, ..Passage::default() });
+            assert_eq!(rules.striking(&asked), if conflicts { vec![id] } else { Vec::new() });
+        }
+        let met = rules.selected(id).unwrap();
+        assert_eq!((met.selected, met.near, met.unconditional), (2, 0, 1));
+    }
+
+    #[test]
     fn a_rule_with_turns_knows_the_requests_that_it_nearly_selected() {
         let mut rules = rules([]);
         let selector = Selector {
@@ -397,17 +455,18 @@ mod tests {
         assert_eq!(met.nearest.as_ref().unwrap().to_string(), "get pods a/db-1 by controller-manager");
         counted(&mut rules, "/api/v1/namespaces/a/pods/web-1");
         assert_eq!(rules.selected(id).unwrap().selected, 1);
-        assert!(rules.remove(id) && rules.selected(id).is_none());
+        assert!(rules.remove(id).is_some() && rules.selected(id).is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_rule_with_turns_strikes_what_it_holds_and_ends() {
         let (watch, at) = (asked("/api/v1/pods?watch=true"), Instant::now());
-        let arrival = Arrival { at, revision: Some(8) };
+        let arrival = Arrival { at, revision: Some(8), mark: Mark::Changed };
         let all = |effect| Rule { selector: Selector { turns: Some(Turns::ALL), ..Selector::default() }, effect };
         for (effect, holds) in [
             (Effect::Lag(MILLISECOND), true),
             (Effect::Hang, true),
+            (Effect::BookmarkOnly, true),
             (Effect::Cut, true),
             (Effect::Stale(7), true),
             (Effect::Stale(8), false),

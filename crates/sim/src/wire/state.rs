@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -6,22 +7,25 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::asked::Asked;
-use super::rule::RuleId;
+use super::effect::Effect;
+use super::rule::{Rule, RuleId};
 use super::rules::{Passage, Rules};
 use super::sent::SentObjects;
-use super::strike::{Moment, Observer, Strike};
+use super::strike::{Observer, Strike};
 
 /// What all that passes a wire shares.
 #[derive(Default)]
 pub(super) struct WireState {
     rules: Mutex<Arc<Rules>>,
-    /// Notified when the rules change.
+    /// Notified when the rules of watches change.
     pub(super) changed: Notify,
     /// What was sent, if it is kept.
     pub(super) sent: Option<SentObjects>,
     /// The requests whose senders are gone.
     landing: Mutex<JoinSet<()>>,
     observer: Mutex<Option<Observer>>,
+    /// How many writes of another writer there were.
+    other_writes: AtomicU64,
 }
 
 impl WireState {
@@ -35,11 +39,29 @@ impl WireState {
         Arc::clone(&self.rules.lock())
     }
 
-    /// Changes the rules.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Rules) -> T) -> T {
-        let result = change(Arc::make_mut(&mut *self.rules.lock()));
-        self.changed.notify_waiters();
-        result
+    /// Adds a rule.
+    pub(super) fn add(&self, rule: Rule) -> RuleId {
+        let effect = rule.effect;
+        let id = Arc::make_mut(&mut *self.rules.lock()).add(rule);
+        self.wake(effect);
+        id
+    }
+
+    /// Removes a rule; false if there is no such rule.
+    pub(super) fn remove(&self, id: RuleId) -> bool {
+        let removed = Arc::make_mut(&mut *self.rules.lock()).remove(id);
+        removed.is_some_and(|rule| {
+            self.wake(rule.effect);
+            true
+        })
+    }
+
+    /// Wakes the watches if an effect acts on them. Otherwise they are not polled, because that changes the order in
+    /// which readers get their events, before the fault has struck.
+    fn wake(&self, effect: Effect) {
+        if effect.acts_on_watches() {
+            self.changed.notify_waiters();
+        }
     }
 
     /// What happens to a request that is sent now, and which rules with turns strike it.
@@ -56,12 +78,15 @@ impl WireState {
         *self.observer.lock() = Some(observer);
     }
 
-    /// Informs the observer.
-    pub(super) fn report(&self, rules: &[RuleId], moment: Moment, asked: &Arc<Asked>, audit_id: Option<&str>) {
+    /// Informs the observer of the strike of each of these rules.
+    pub(super) fn report<'a>(&self, rules: &[RuleId], strike: impl Fn(RuleId) -> Strike<'a>) {
         let Some(observer) = self.observer.lock().clone().filter(|_| !rules.is_empty()) else { return };
-        for rule in rules {
-            observer(&Strike { rule: *rule, moment, asked: Arc::clone(asked), audit_id });
-        }
+        rules.iter().for_each(|rule| observer(&strike(*rule)));
+    }
+
+    /// The audit id of the next write of another writer.
+    pub(super) fn next_other_write(&self) -> String {
+        format!("conflict-{}", self.other_writes.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// Carries out a request whose sender is gone. Without a runtime, nothing is carried out.

@@ -1,16 +1,19 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::{Bytes, BytesMut};
 use coracle_cluster::{Body, BoxError};
 use coracle_handover::{Events, Handed};
-use coracle_meta::{Status, WatchEvent, parse_resource_version};
+use coracle_meta::{INITIAL_EVENTS_END, Status, WatchEvent, parse_resource_version};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::HeaderValue;
 use http_body_util::BodyExt;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::protobuf;
+use super::watermark::Mark;
 
 /// The events of a watch as they come from the API server.
 pub(super) trait Upstream: Send + 'static {
@@ -25,8 +28,11 @@ pub(super) trait Upstream: Send + 'static {
     /// See `Events::progress`.
     fn progress(&mut self) -> BoxFuture<'_, Option<String>>;
 
-    /// The revision of the event's object, or of a bookmark.
-    fn revision(item: &Self::Item) -> Option<i64>;
+    /// What an event is, and the revision of its object or of a bookmark.
+    fn mark(item: &Self::Item) -> (Mark, Option<i64>);
+
+    /// A bookmark with another revision.
+    fn bookmark_at(item: Self::Item, revision: i64) -> Self::Item;
 
     /// What makes the event that reports an error, in the format of this watch.
     fn errors(&self) -> fn(Status) -> Self::Item;
@@ -50,13 +56,24 @@ impl Upstream for ObjectEvents {
         self.0.progress()
     }
 
-    fn revision(item: &Self::Item) -> Option<i64> {
+    fn mark(item: &Self::Item) -> (Mark, Option<i64>) {
         match item {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
-                Some(object.revision())
+            WatchEvent::Added(object) => (Mark::Added, Some(object.revision())),
+            WatchEvent::Modified(object) | WatchEvent::Deleted(object) => (Mark::Changed, Some(object.revision())),
+            WatchEvent::Bookmark { resource_version, initial_events_end } => {
+                let mark = if *initial_events_end { Mark::InitialEventsEnd } else { Mark::Bookmark };
+                (mark, parse_resource_version(resource_version))
             }
-            WatchEvent::Bookmark { resource_version, .. } => parse_resource_version(resource_version),
-            WatchEvent::Error(_) => None,
+            WatchEvent::Error(_) => (Mark::Unknown, None),
+        }
+    }
+
+    fn bookmark_at(item: Self::Item, revision: i64) -> Self::Item {
+        match item {
+            WatchEvent::Bookmark { initial_events_end, .. } => {
+                WatchEvent::Bookmark { resource_version: revision.to_string(), initial_events_end }
+            }
+            other => other,
         }
     }
 
@@ -153,37 +170,63 @@ impl Upstream for BodyEvents {
         std::future::ready(None).boxed()
     }
 
-    fn revision(item: &Self::Item) -> Option<i64> {
-        #[derive(Deserialize)]
-        struct Line {
-            object: Versioned,
-        }
-        #[derive(Deserialize)]
-        struct Versioned {
-            metadata: Metadata,
-        }
-        #[derive(Deserialize)]
-        struct Metadata {
-            #[serde(rename = "resourceVersion")]
-            version: String,
-        }
-        let item = item.as_ref().ok()?;
-        // The first byte of a length is that of a `{` only in an event of 2 GB.
+    fn mark(item: &Self::Item) -> (Mark, Option<i64>) {
+        let Ok(item) = item else { return (Mark::Unknown, None) };
+        // The first byte of a length is that of a `{` only in an event of 2 GB. Bookmarks in protobuf stay in order.
         if item.first() != Some(&b'{') {
-            return protobuf::revision(item);
+            return (Mark::Unknown, protobuf::revision(item));
         }
-        let line: Line = serde_json::from_slice(item).ok()?;
-        parse_resource_version(&line.object.metadata.version)
+        let Ok(Line { event_type, object: Versioned { metadata } }) = serde_json::from_slice(item) else {
+            return (Mark::Unknown, None);
+        };
+        let ends_the_initial = metadata.annotations.contains_key(INITIAL_EVENTS_END);
+        let mark = match event_type.as_str() {
+            "ADDED" => Mark::Added,
+            "MODIFIED" | "DELETED" => Mark::Changed,
+            "BOOKMARK" if ends_the_initial => Mark::InitialEventsEnd,
+            "BOOKMARK" => Mark::Bookmark,
+            _ => Mark::Unknown,
+        };
+        (mark, parse_resource_version(&metadata.version))
+    }
+
+    fn bookmark_at(item: Self::Item, revision: i64) -> Self::Item {
+        let mut line: Value = serde_json::from_slice(&item?)?;
+        line["object"]["metadata"]["resourceVersion"] = Value::from(revision.to_string());
+        line_of(&line)
     }
 
     fn errors(&self) -> fn(Status) -> Self::Item {
         match self.framing {
             Framing::Lengths => |status| Ok(protobuf::error(&status)),
-            Framing::Lines => |status| {
-                let mut line = serde_json::to_vec(&serde_json::json!({"type": "ERROR", "object": status}))?;
-                line.push(b'\n');
-                Ok(line.into())
-            },
+            Framing::Lines => |status| line_of(&serde_json::json!({"type": "ERROR", "object": status})),
         }
     }
+}
+
+fn line_of(event: &Value) -> Result<Bytes, BoxError> {
+    let mut line = serde_json::to_vec(event)?;
+    line.push(b'\n');
+    Ok(line.into())
+}
+
+/// A line of JSON, as far as the wire reads it.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(rename = "type")]
+    event_type: String,
+    object: Versioned,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    #[serde(rename = "resourceVersion")]
+    version: String,
+    #[serde(default)]
+    annotations: BTreeMap<String, IgnoredAny>,
 }

@@ -64,12 +64,12 @@ impl Wire {
 
     /// Adds a rule for requests that are sent from now on, and for watches, including those that are open.
     pub fn add(&self, rule: Rule) -> RuleId {
-        self.state.change(|rules| rules.add(rule))
+        self.state.add(rule)
     }
 
     /// Removes a rule; false if it was removed before. Events that only this rule held are delivered at once.
     pub fn remove(&self, id: RuleId) -> bool {
-        self.state.change(|rules| rules.remove(id))
+        self.state.remove(id)
     }
 
     /// The requests that a rule with [turns](super::Turns) has met since it was added; `None` for other rules, and after

@@ -1,13 +1,19 @@
 //! Faults.
 
+use std::collections::BTreeSet;
+
+use coracle_expression::Expression;
+use coracle_schema::Table;
+use coracle_sim::ChangeKind;
 use serde_saphyr::{Location, Spanned};
 
 use super::Checker;
-use crate::file::{Fault, FaultMoment, Heal};
+use crate::file::{Fault, FaultEvent, FaultMoment, Heal};
 use crate::parse::Problem;
 use crate::path::Position;
 use crate::placed::place_in;
-use crate::written_fault::{MOMENTS, Part, WrittenFault, read_fault};
+use crate::word::did_you_mean;
+use crate::written_fault::{MOMENTS, Part, WrittenFault, plural_of, read_fault};
 
 /// The verbs of requests, as for authorization.
 const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
@@ -17,6 +23,17 @@ const COMPONENTS: [&str; 4] = ["controller-manager", "scheduler", "csi-driver", 
 
 /// Why a fault of a running cluster takes no step.
 const NO_STEPS: &str = "a running cluster has no steps: use `after` or `cel`, or a duration in `for`";
+
+/// The variables of an expression over a change.
+const CHANGED: [&str; 2] = ["object", "oldObject"];
+
+/// The `apiVersion` and the kind, if one group has the kind. The fields of other kinds are not checked.
+fn kind_of_event(kind: &str) -> Option<(String, String)> {
+    let rows = Table::v1_35().resources().iter().filter(|row| row.kind.kind == kind && row.stored_as == row.resource());
+    let versions: BTreeSet<String> = rows.map(|row| row.kind.api_version()).collect();
+    let [version] = &versions.into_iter().collect::<Vec<_>>()[..] else { return None };
+    Some((version.clone(), kind.to_owned()))
+}
 
 /// Where a fault is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,39 +54,42 @@ impl Checker<'_> {
 
     pub(super) fn fault(&self, fault: &Fault, is_in: FaultPlace) -> Result<(), Problem> {
         if let Some(when) = &fault.when {
+            if when.value.revision.is_some() && when.value.revisions.is_some() {
+                return Err(self.problem(when.referenced, "`revision` and `revisions` exclude each other"));
+            }
             self.fault_moment(&when.value, is_in)?;
         }
         let read = read_fault(fault, &self.known.custom);
         let written = read.map_err(|bad| self.problem(self.below(bad.place, &bad.path), bad.message))?;
-        let WrittenFault { until, requester, part, until_path, .. } = written;
+        let WrittenFault { until, requester, part, until_path, .. } = &written;
         if let Some((path, name)) = requester {
-            let place = self.below(fault.action.referenced, &path);
+            let place = self.below(fault.action.referenced, path);
             self.requester(&Spanned::new(name.clone(), place, place), is_in)?;
-            if name.starts_with("kubelet/") {
+            if name.starts_with("kubelet/") && written.fault.kind.word != "cut" {
                 let message =
-                    format!("all nodes read as `kubelet`, so `{name}` has no watches; use the step `partition`");
+                    format!("all nodes read as `kubelet`, so `{name}` has no watches; `cut` disconnects a node");
                 return Err(self.problem(place, message));
             }
         }
         if let Some((path, part)) = part {
-            self.part_of_a_fault(self.below(fault.action.referenced, &path), part, is_in)?;
+            self.part_of_a_fault(self.below(fault.action.referenced, path), part, is_in)?;
         }
         if let (Some(step), Some(lasts)) = (until, &fault.lasts) {
-            let place = self.below(lasts.referenced, &until_path);
+            let place = self.below(lasts.referenced, until_path);
             if is_in == FaultPlace::Running {
                 return Err(self.problem(place, NO_STEPS));
             }
-            self.step(&Spanned::new(step, place, place))?;
+            self.step(&Spanned::new(step.clone(), place, place))?;
         }
         Ok(())
     }
 
     /// A component or a node that a fault acts on. A running cluster may get it later.
-    fn part_of_a_fault(&self, place: Location, part: Part, is_in: FaultPlace) -> Result<(), Problem> {
+    fn part_of_a_fault(&self, place: Location, part: &Part, is_in: FaultPlace) -> Result<(), Problem> {
         match part {
             _ if is_in == FaultPlace::Running => Ok(()),
-            Part::Component(name) => self.word(&Spanned::new(name, place, place), &COMPONENTS, "component"),
-            Part::Node(name) => self.simulated(&Spanned::new(name, place, place)),
+            Part::Component(name) => self.word(&Spanned::new(name.clone(), place, place), &COMPONENTS, "component"),
+            Part::Node(name) => self.simulated(&Spanned::new(name.clone(), place, place)),
         }
     }
 
@@ -89,6 +109,7 @@ impl Checker<'_> {
             (None, _) => {}
         }
         when.cel.iter().try_for_each(|cel| self.expression(cel))?;
+        when.event.iter().try_for_each(|event| self.fault_event(&event.value))?;
         when.by.iter().try_for_each(|by| self.requester(by, is_in))?;
         when.verb.iter().try_for_each(|verb| self.word(verb, VERBS, "verb"))?;
         when.moment.iter().try_for_each(|moment| self.word(moment, &MOMENTS, "moment"))?;
@@ -99,6 +120,22 @@ impl Checker<'_> {
             self.one_of(&plural, plurals.iter().chain(self.known.custom.values()), "resource")?;
         }
         Ok(())
+    }
+
+    fn fault_event(&self, event: &FaultEvent) -> Result<(), Problem> {
+        let kind = &event.kind.value;
+        plural_of(kind, &self.known.custom).map_err(|why| self.problem(event.kind.referenced, why))?;
+        event.change.iter().try_for_each(|change| self.word(change, &ChangeKind::ALL.map(ChangeKind::word), "type"))?;
+        let Some(cel) = &event.cel else { return Ok(()) };
+        let bad = |why: String| self.problem(cel.referenced, format!("bad expression: {why}"));
+        let expression = Expression::compile(&cel.value).map_err(|error| bad(error.to_string()))?;
+        if let Some(other) = expression.variables().iter().find(|name| !CHANGED.contains(&name.as_str())) {
+            let hint = did_you_mean(other, CHANGED.into_iter());
+            return Err(bad(format!("an event has `object` and `oldObject`, and not `{other}`{hint}")));
+        }
+        let of = kind_of_event(kind);
+        let names = CHANGED.into_iter().map(|name| (name.to_owned(), of.clone())).collect();
+        self.vocabulary.expression_problem(&cel.value, &names).map_or(Ok(()), |why| Err(bad(why)))
     }
 
     /// Who sends requests, as the wire knows it: a whole component, or a user.

@@ -5,6 +5,8 @@ use std::path::Path;
 use coracle_ambient::Random;
 use coracle_scenario::{BuiltIn, Disturbance, Scenario, parse};
 
+use super::fault::draw_fault;
+
 /// A scenario that was drawn from a seed.
 pub(super) struct Drawn {
     pub(super) text: String,
@@ -189,6 +191,22 @@ impl Operation {
 }
 
 impl Drawn {
+    /// The scenario of a seed, and for two seeds of three a fault.
+    pub(super) fn with_fault(seed: u64) -> Self {
+        let drawn = Self::of(seed);
+        let random = Random::from_seed(seed).split("fault");
+        if random.below(3) == 0 {
+            return drawn;
+        }
+        let steps: Vec<String> = drawn.steps.iter().map(|step| step.name.clone()).collect();
+        let text = drawn.text.replacen(
+            "  steps:\n",
+            &format!("  faults:\n  - {}\n  steps:\n", draw_fault(&random, &steps)),
+            1,
+        );
+        Self { scenario: parsed(&text), text, ..drawn }
+    }
+
     pub(super) fn of(seed: u64) -> Self {
         let random = Random::from_seed(seed).split("scenario");
         let nodes = random.below(3);
@@ -246,10 +264,14 @@ impl Drawn {
             3 => Some(Disturbance::Late),
             _ => None,
         };
-        let scenario = parse::parse(Path::new("drawn.yaml"), &text, &BuiltIn::default());
-        let scenario = scenario.unwrap_or_else(|problem| panic!("{problem}\n{text}"));
+        let scenario = parsed(&text);
         Self { text, scenario, steps, throughout, deletions, disturbance }
     }
+}
+
+fn parsed(text: &str) -> Scenario {
+    let scenario = parse::parse(Path::new("drawn.yaml"), text, &BuiltIn::default());
+    scenario.unwrap_or_else(|problem| panic!("{problem}\n{text}"))
 }
 
 fn operations_that_delete(steps: &[Step]) -> usize {

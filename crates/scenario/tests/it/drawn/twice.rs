@@ -23,7 +23,7 @@ fn log(folder: &Path, seed: u64) -> PathBuf {
 /// Runs every drawn scenario, and writes their logs.
 fn run_all(folder: &Path) {
     for seed in seeds() {
-        let drawn = Drawn::of(seed);
+        let drawn = Drawn::with_fault(seed);
         let options = Options { mode: Some(Mode::Virtual), disturbance: drawn.disturbance, ..Options::default() };
         let made = |header: &Header| Recorder::file(&log(folder, seed), 1_000, header).unwrap();
         let mut recorder = None;
@@ -52,7 +52,7 @@ fn a_drawn_scenario_has_one_log_in_two_processes() {
         one != two
     };
     let different: Vec<_> = seeds().filter(differs).collect();
-    let scenarios = different.iter().map(|seed| Drawn::of(*seed).text).collect::<Vec<_>>().join("\n");
+    let scenarios = different.iter().map(|seed| Drawn::with_fault(*seed).text).collect::<Vec<_>>().join("\n");
     assert!(different.is_empty(), "{different:?} have two logs, in {}:\n{scenarios}", root.display());
     std::fs::remove_dir_all(root).unwrap();
 }
