@@ -1,15 +1,19 @@
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use bytes::Bytes;
 use coracle_registry::{Kind, Stored};
 use coracle_schema::protobuf;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 /// The maximum size of the cache in bytes, including the objects.
 const BUDGET: usize = 16 << 20;
+/// How long a message is kept. Each keeps its object in memory, also after the object was changed or deleted.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// A cache of objects as protobuf messages, encoded once for all watches and lists: the most recent ones, up to a
-/// number of bytes.
+/// number of bytes and for a short time.
 #[derive(Debug, Default)]
 pub(crate) struct Renderings {
     inner: Mutex<Inner>,
@@ -26,7 +30,7 @@ struct MessageKey {
 struct Inner {
     /// The object is kept as long as its message, so no other object can have this address in the meantime.
     messages: BTreeMap<MessageKey, Bytes>,
-    oldest: VecDeque<Stored>,
+    oldest: VecDeque<(Instant, Stored)>,
     bytes: usize,
 }
 
@@ -37,7 +41,7 @@ impl Renderings {
         let known = self.inner.lock().messages.get(&key).cloned();
         known.unwrap_or_else(|| {
             let message = Bytes::from(message(kind, object));
-            self.inner.lock().keep(key, object, &message);
+            self.inner.lock().keep(key, object, &message, Instant::now());
             message
         })
     }
@@ -49,15 +53,14 @@ impl Renderings {
 }
 
 impl Inner {
-    fn keep(&mut self, key: MessageKey, object: &Stored, message: &Bytes) {
+    fn keep(&mut self, key: MessageKey, object: &Stored, message: &Bytes, now: Instant) {
         if self.messages.insert(key, message.clone()).is_some() {
             return;
         }
-        self.oldest.push_back(object.clone());
+        self.oldest.push_back((now, object.clone()));
         self.bytes += object.len() + message.len();
-        while self.bytes > BUDGET
-            && let Some(oldest) = self.oldest.pop_front()
-        {
+        let is_over = |bytes: usize, since: Instant| bytes > BUDGET || now.duration_since(since) > LONGEST;
+        while let Some((_, oldest)) = self.oldest.pop_front_if(|(since, _)| is_over(self.bytes, *since)) {
             let gone = self.messages.remove(&self::key(&oldest));
             self.bytes -= oldest.len() + gone.map_or(0, |message| message.len());
         }
@@ -92,11 +95,23 @@ mod tests {
         let message = Bytes::from(vec![0; BUDGET / 10]);
         let objects: Vec<Stored> = (0..30).map(object).collect();
         for object in &objects {
-            inner.keep(key(object), object, &message);
+            inner.keep(key(object), object, &message, Instant::now());
             assert!(inner.bytes <= BUDGET);
         }
         assert!(!inner.messages.contains_key(&key(&objects[20])));
         assert!(inner.messages.contains_key(&key(&objects[29])));
         assert_eq!(inner.messages.len(), inner.oldest.len());
+    }
+
+    #[test]
+    fn a_rendering_is_dropped_after_its_time() {
+        let mut inner = Inner::default();
+        let (message, start) = (Bytes::from(vec![0; 10]), Instant::now());
+        for number in 0..100_u32 {
+            let object = object(usize::try_from(number).unwrap());
+            inner.keep(key(&object), &object, &message, start + LONGEST * number / 4);
+            assert!(inner.messages.len() <= 5, "{} after {number}", inner.messages.len());
+            assert_eq!(inner.messages.len(), inner.oldest.len());
+        }
     }
 }
