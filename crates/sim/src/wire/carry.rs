@@ -30,7 +30,8 @@ pub(super) async fn carry(
     mut request: Request<Body>,
 ) -> Result<Response<Body>, BoxError> {
     // The paths that control a server stay reachable.
-    if request.extensions().get::<PathService>().is_some() {
+    let controls = request.extensions().get::<PathService>().is_some();
+    if controls || (requester.kind == RequesterKind::Connections && state.is_idle() && !may_watch(&request)) {
         return transport.send(request).await;
     }
     lives(&requester.instance).await;
@@ -81,6 +82,12 @@ pub(super) async fn carry(
         return Ok(watch::over(&Line::open(state, asked), answer));
     }
     Ok(noted::answer(&state, &asked, answer))
+}
+
+/// Whether a request can open a watch, on which a later rule may act.
+fn may_watch(request: &Request<Body>) -> bool {
+    let uri = request.uri();
+    uri.path().contains("/watch/") || uri.query().is_some_and(|query| query.contains("watch"))
 }
 
 async fn wait(duration: Duration) {

@@ -89,6 +89,10 @@ pub(super) enum WatchEnding {
 }
 
 impl Rules {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// The rules with one more.
     pub(super) fn add(&mut self, rule: Rule) -> RuleId {
         self.next += 1;

@@ -39,6 +39,12 @@ impl WireState {
         Arc::clone(&self.rules.lock())
     }
 
+    /// Whether there are no rules, and nothing is kept of what was sent. A server for other processes pays for the wire
+    /// only while there is a fault.
+    pub(super) fn is_idle(&self) -> bool {
+        self.sent.is_none() && self.rules.lock().is_empty()
+    }
+
     /// Adds a rule.
     pub(super) fn add(&self, rule: Rule) -> RuleId {
         let effect = rule.effect;
