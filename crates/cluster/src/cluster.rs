@@ -221,21 +221,6 @@ impl Cluster {
     /// a kill drop its future. If it panics or returns, the event log has an entry, and it is started again after a
     /// pause.
     ///
-    /// ```
-    /// # coracle::run_virtual(1, async |cluster| {
-    /// use coracle::User;
-    ///
-    /// let user = User::new("my-operator", ["system:masters"]);
-    /// cluster.add_component("my-operator", user, |service| async move {
-    ///     // An operator over any client, for example `kube::Client::new(service, "default")`.
-    ///     let _service = service;
-    ///     std::future::pending::<()>().await;
-    /// }).unwrap();
-    /// assert!(cluster.handle().kill_component("my-operator", None));
-    /// assert!(cluster.handle().start_component("my-operator", None));
-    /// # }).unwrap();
-    /// ```
-    ///
     /// # Errors
     /// If there is a component of this name.
     pub fn add_component<F>(

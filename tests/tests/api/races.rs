@@ -121,8 +121,8 @@ struct Follower {
 #[derive(Default)]
 struct Disturbed {
     rule: Option<RuleId>,
-    /// Since when each event of a watch is so late.
-    lag: Option<(Duration, Instant)>,
+    /// How late each event of a watch is that is newer than this revision.
+    lag: Option<(Duration, u64)>,
     /// Whether its watch has to end with 410.
     expects_gone: bool,
     /// Whether requests may fail.
@@ -249,12 +249,16 @@ impl Follower {
         }
     }
 
-    /// An event that was committed while the watch was open and late is as late as the fault says.
+    /// An event that was committed while the watch was open and late is as late as the fault says. Time stands while
+    /// requests are answered, so only the revision shows what came before the fault.
     fn judge_lag(&self, event: &Value, opened: Instant, arrived: Instant, committed: &Committed) {
         let (Some((lag, since)), false) = (self.disturbed.lag, self.is_listing) else { return };
-        let Some(at) = committed.get(&version_of(&event["object"])).filter(|at| **at >= since.max(opened)) else {
+        // A bookmark says when it is sent, and not when its revision was committed.
+        if event["type"] == "BOOKMARK" {
             return;
-        };
+        }
+        let version = version_of(&event["object"]);
+        let Some(at) = committed.get(&version).filter(|at| version > since && **at >= opened) else { return };
         let late = arrived - *at;
         assert!(late >= lag && late <= lag + Duration::from_millis(1), "{event} came {late:?} late instead of {lag:?}");
     }
@@ -270,7 +274,7 @@ impl Follower {
         let effect = match fault {
             Fault::Lag(milliseconds) => {
                 let lag = Duration::from_millis(milliseconds);
-                self.disturbed.lag = Some((lag, now));
+                self.disturbed.lag = Some((lag, newest));
                 Effect::Lag(lag)
             }
             Fault::Hang => Effect::Hang,

@@ -22,7 +22,7 @@ const REST: Duration = Duration::from_secs(120);
 
 /// `CORACLE_SEEDS` of each scenario; more in long runs.
 fn seeds() -> u64 {
-    std::env::var("CORACLE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
+    std::env::var("CORACLE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4)
 }
 
 fn scenarios() -> Vec<(PathBuf, Scenario)> {

@@ -146,7 +146,7 @@ fn judge(seed: u64) -> Result<&'static str, String> {
 
 #[test]
 fn each_verdict_is_the_one_that_the_history_of_the_store_gives() {
-    let (next, wanted) = (AtomicU64::new(1), count("CORACLE_DRAWN", 500));
+    let (next, wanted) = (AtomicU64::new(1), count("CORACLE_DRAWN", 200));
     let (wrong, ends) = (Mutex::new(Vec::new()), Mutex::new(std::collections::BTreeMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {

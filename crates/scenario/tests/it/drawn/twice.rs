@@ -13,7 +13,7 @@ const FOLDER: &str = "CORACLE_DRAWN_FOLDER";
 const FIRST: u64 = 1_000_000;
 
 fn seeds() -> impl Iterator<Item = u64> {
-    FIRST..FIRST + count("CORACLE_DRAWN_TWICE", 200)
+    FIRST..FIRST + count("CORACLE_DRAWN_TWICE", 60)
 }
 
 fn log(folder: &Path, seed: u64) -> PathBuf {

@@ -59,7 +59,7 @@ fn changed_before(left_alone: &[Entry], disturbed: &[Entry]) -> Option<Entry> {
 #[test]
 fn a_fault_changes_no_entry_before_the_first_about_it() {
     let left_alone = LATENCIES.map(|latency| run(&spec(latency, "")).events().entries.clone());
-    let faults = count("CORACLE_DRAWN_FAULTS", 50);
+    let faults = count("CORACLE_DRAWN_FAULTS", 30);
     let (next, failures, struck) = (AtomicU64::new(0), Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let steps = STEPS.map(str::to_owned);
     let work = || {
