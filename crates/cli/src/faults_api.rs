@@ -3,20 +3,20 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use coracle_cluster::{Body, PathRequest, PathService, Transport};
+use coracle_cluster::{PathRequest, PathService, Transport};
 use coracle_meta::Status;
 use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
 use http::header::CONTENT_TYPE;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
+
+use crate::control_path::{self, only_masters};
 
 /// The path of all faults. A path below it is that of one fault, by its number or its name.
 pub(crate) const PATH: &str = "/coracle/faults";
 /// Stands for the file in the message about a body.
 pub(crate) const BODY: &str = "body";
-/// The group with access: a fault acts on every user.
-const MASTERS: &str = "system:masters";
 
 /// The API of a cluster with the paths of its faults in addition: the API server authorizes their requests.
 pub(crate) fn in_front_of(front: Transport, faults: &RunningFaults) -> Transport {
@@ -25,13 +25,7 @@ pub(crate) fn in_front_of(front: Transport, faults: &RunningFaults) -> Transport
         let faults = faults.clone();
         async move { answer(&faults, asked).await }
     });
-    Transport::to(tower::service_fn(move |mut request: Request<Body>| {
-        if below(request.uri().path()).is_some() {
-            request.extensions_mut().insert(service.clone());
-        }
-        let front = front.clone();
-        async move { front.send(request).await }
-    }))
+    control_path::in_front_of(front, |path| below(path).is_some(), service)
 }
 
 /// The name in a path of a fault, which is empty in the path of all; `None` for other paths.
@@ -43,10 +37,7 @@ fn below(path: &str) -> Option<&str> {
 }
 
 async fn answer(faults: &RunningFaults, asked: PathRequest) -> Result<Response<Full<Bytes>>, Status> {
-    if !asked.user.is_in(MASTERS) {
-        let why = format!("you may not use {PATH}: only members of {MASTERS} may");
-        return Err(Status::failure(403, "Forbidden", why));
-    }
+    only_masters(&asked, "use", PATH)?;
     let name = below(&asked.path).unwrap_or_default();
     let is_it = |fault: &FaultStatus| name.is_empty() || fault.name == name || fault.id.to_string() == name;
     let (code, found) = match asked.method {

@@ -9,6 +9,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod commands;
+mod control_path;
 mod descriptions;
 mod exec_folder;
 mod exit;
@@ -18,8 +19,10 @@ mod flag_document;
 mod flags;
 mod go_flags;
 mod handed_on;
+mod input;
 mod interrupt;
 mod kind_names;
+mod kubeconfig_file;
 mod live_view;
 mod open_files;
 mod output;

@@ -11,18 +11,16 @@ use coracle_meta::Status;
 use coracle_store::{Store, disk};
 use futures_util::stream;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{Method, Request, Response};
+use http::{Method, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
 
+use crate::control_path::{self, only_masters};
 use crate::snapshot;
 use crate::state::StateFolder;
 
 /// The path.
 pub(crate) const PATH: &str = "/coracle/snapshot";
-/// The group with access. A snapshot contains the key of the authority, so a permission for `nonResourceURLs` does
-/// not suffice.
-const MASTERS: &str = "system:masters";
 /// The size of a chunk of the file.
 const CHUNK: usize = 1 << 16;
 
@@ -50,20 +48,11 @@ impl SnapshotApi {
             let api = api.clone();
             async move { api.answer(&asked).await }
         });
-        Transport::to(tower::service_fn(move |mut request: Request<Body>| {
-            if request.uri().path() == PATH {
-                request.extensions_mut().insert(service.clone());
-            }
-            let front = front.clone();
-            async move { front.send(request).await }
-        }))
+        control_path::in_front_of(front, |path| path == PATH, service)
     }
 
     async fn answer(&self, asked: &PathRequest) -> Result<Response<Body>, Status> {
-        if !asked.user.is_in(MASTERS) {
-            let why = format!("you may not get {PATH}: only members of {MASTERS} may");
-            return Err(Status::failure(403, "Forbidden", why));
-        }
+        only_masters(asked, "get", PATH)?;
         if asked.method != Method::GET {
             return Err(Status::failure(405, "MethodNotAllowed", "a snapshot can only be got"));
         }

@@ -50,8 +50,8 @@ pub enum Telling {
 /// ```
 pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result<String, NotInLog> {
     let start = beginning(entries, about)?;
-    let told = on_the_way(entries, start);
-    let last = told.last().copied().unwrap_or(start);
+    let selected = on_the_way(entries, start);
+    let last = selected.last().copied().unwrap_or(start);
     let faults: BTreeSet<EntryId> = faults_between(entries, start, last).iter().map(|fault| fault.id).collect();
     let origin = entries.iter().find(|entry| entry.id == start).map_or_else(Default::default, |entry| entry.at);
     let mut text = format!("      time     rev  {:<34} what\n", "who");
@@ -66,7 +66,7 @@ pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result
         let changes = changed(entries, entry).map(|changed| format!(" (changes {changed})")).unwrap_or_default();
         let _ = writeln!(text, "{millis:>10.1} ms  {at:>5}  {actor:<34} {what}{changes}");
     };
-    let on_the_way = || entries.iter().filter(|entry| told.contains(&entry.id) || faults.contains(&entry.id));
+    let on_the_way = || entries.iter().filter(|entry| selected.contains(&entry.id) || faults.contains(&entry.id));
     match telling {
         Telling::Everything => on_the_way().for_each(|entry| {
             let mark = if is_fault(entry) { MARK } else { "" };
@@ -76,7 +76,7 @@ pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result
             Steps::of(on_the_way().collect()).each(|entry, actor, what| tell(entry, actor, what));
         }
     }
-    let _ = write!(text, "\n{}", summary(entries, &told));
+    let _ = write!(text, "\n{}", summary(entries, &selected));
     Ok(text)
 }
 
@@ -104,7 +104,7 @@ fn on_the_way(entries: &[Entry], start: EntryId) -> BTreeSet<EntryId> {
         }
     }
     let by_id: BTreeMap<EntryId, &Entry> = entries.iter().map(|entry| (entry.id, entry)).collect();
-    let mut told = BTreeSet::new();
+    let mut selected = BTreeSet::new();
     let mut open: Vec<EntryId> = after
         .iter()
         .copied()
@@ -120,17 +120,22 @@ fn on_the_way(entries: &[Entry], start: EntryId) -> BTreeSet<EntryId> {
         })
         .collect();
     while let Some(id) = open.pop() {
-        if after.contains(&id) && told.insert(id) {
+        if after.contains(&id) && selected.insert(id) {
             open.extend(by_id[&id].causes.iter().copied());
         }
     }
-    told
+    selected
 }
 
-fn summary(entries: &[Entry], told: &BTreeSet<EntryId>) -> String {
-    let count = |stage: Stage| entries.iter().filter(|entry| told.contains(&entry.id) && entry.stage == stage).count();
+fn summary(entries: &[Entry], selected: &BTreeSet<EntryId>) -> String {
+    let count =
+        |stage: Stage| entries.iter().filter(|entry| selected.contains(&entry.id) && entry.stage == stage).count();
     let (commits, syncs) = (count(Stage::StoreCommit), count(Stage::SyncEnd));
-    format!("{commits} writes, {syncs} syncs; {} of {} entries of the log are on the way\n", told.len(), entries.len())
+    format!(
+        "{commits} writes, {syncs} syncs; {} of {} entries of the log are on the way\n",
+        selected.len(),
+        entries.len()
+    )
 }
 
 #[cfg(test)]
@@ -199,10 +204,11 @@ mod tests {
     #[test]
     fn in_steps_the_story_is_who_asked_what_was_written_and_which_sync_wrote_deciding_what() {
         let text = story(&log(), None, Telling::Steps).unwrap();
-        let told: Vec<&str> = text.lines().skip(1).filter_map(|line| line.get(21..)).collect();
-        let told: Vec<String> = told.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let selected: Vec<&str> = text.lines().skip(1).filter_map(|line| line.get(21..)).collect();
+        let selected: Vec<String> =
+            selected.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(
-            told[..4],
+            selected[..4],
             [
                 "apiserver admin asks to delete pods/default/a",
                 "store updates pods/default/a, for admin",

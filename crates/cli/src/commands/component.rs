@@ -1,10 +1,10 @@
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_ambient::Ambient;
-use coracle_client::kubeconfig::{Kubeconfig, KubeconfigError};
+use coracle_client::kubeconfig::Kubeconfig;
 use coracle_client::{AsServiceAccount, Client, Https};
 use coracle_cluster::controllers::Identities;
 use coracle_cluster::read_keys;
@@ -22,6 +22,7 @@ use crate::flags::election::Election;
 use crate::flags::scheduler_unused::SchedulerUnused;
 use crate::flags::unused::Given;
 use crate::interrupt::interrupted;
+use crate::kubeconfig_file::{read, refused};
 
 /// Runs the controllers alone.
 #[derive(Debug, Args)]
@@ -126,14 +127,6 @@ impl Scheduler {
 
 /// A future that completes when the process must stop.
 pub(crate) type Stop = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
-
-pub(crate) fn read(kubeconfig: &Path) -> Result<Kubeconfig> {
-    Ok(Kubeconfig::read(kubeconfig).map_err(refused)?)
-}
-
-fn refused(error: KubeconfigError) -> exit::Usage {
-    exit::Usage(format!("--kubeconfig: {:#}", anyhow::Error::from(error)))
-}
 
 pub(crate) fn until_interrupted<F: Future<Output = Result<Ended>>>(
     kubeconfig: &Kubeconfig,

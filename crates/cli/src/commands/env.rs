@@ -1,9 +1,11 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use coracle_client::Https;
 
 use crate::exit;
+use crate::kubeconfig_file::connect;
 use crate::output::out;
 use crate::state::StateFolder;
 
@@ -26,6 +28,23 @@ pub(crate) struct StateArgs {
     state_dir: Option<PathBuf>,
 }
 
+/// The cluster with which a command works.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    #[command(flatten)]
+    state: StateArgs,
+    /// The kubeconfig of the cluster, instead of the one in the state folder
+    #[arg(long, value_name = "FILE", global = true)]
+    kubeconfig: Option<PathBuf>,
+}
+
+impl ClusterArgs {
+    /// The API server, with the credentials of the kubeconfig.
+    pub(crate) fn connect(&self) -> Result<Https> {
+        self.state.connect(self.kubeconfig.as_deref())
+    }
+}
+
 impl StateArgs {
     /// The arguments for this folder.
     pub(crate) fn at(folder: PathBuf) -> Self {
@@ -46,6 +65,14 @@ impl StateArgs {
             return Err(exit::Usage(folder.nothing_runs()).into());
         }
         Ok(std::path::absolute(folder.kubeconfig())?)
+    }
+
+    /// The API server of a kubeconfig, by default that of the running cluster.
+    pub(crate) fn connect(&self, kubeconfig: Option<&Path>) -> Result<Https> {
+        match kubeconfig {
+            Some(file) => connect(file),
+            None => connect(&self.kubeconfig()?),
+        }
     }
 }
 

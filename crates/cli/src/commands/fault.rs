@@ -1,31 +1,29 @@
 //! `coracle fault`: controls the faults of a running cluster.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use bytes::Bytes;
 use clap::{Args, Subcommand};
-use coracle_client::kubeconfig::Kubeconfig;
+use coracle_client::Https;
+use coracle_meta::percent;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::commands::env::StateArgs;
+use crate::commands::env::ClusterArgs;
 use crate::commands::up::runtime;
 use crate::exit;
 use crate::faults_api::{BODY, PATH};
+use crate::input::read_text;
 use crate::output::out;
 
 /// Controls the faults of a running cluster.
 #[derive(Debug, Args)]
 pub(crate) struct FaultCommand {
     #[command(flatten)]
-    state: StateArgs,
-    /// The kubeconfig of the cluster, instead of the one in the state folder
-    #[arg(long, value_name = "FILE", global = true)]
-    kubeconfig: Option<PathBuf>,
+    cluster: ClusterArgs,
     #[command(subcommand)]
     action: Action,
 }
@@ -62,24 +60,20 @@ impl FaultCommand {
             Action::Add(add) => read(&add.file)?,
             Action::List | Action::Remove(_) => String::new(),
         };
-        let kubeconfig = match &self.kubeconfig {
-            Some(file) => file.clone(),
-            None => self.state.kubeconfig()?,
-        };
+        let server = self.cluster.connect()?;
         runtime()?.block_on(async {
             match &self.action {
                 Action::Add(add) => {
-                    let added = ask(&kubeconfig, Method::POST, PATH, text).await;
+                    let added = ask(&server, Method::POST, PATH, text).await;
                     print(&added.map_err(|refusal| in_file(&refusal, &add.file))?, Some("added"))
                 }
-                Action::List => print(&ask(&kubeconfig, Method::GET, PATH, String::new()).await?, None),
+                Action::List => print(&ask(&server, Method::GET, PATH, String::new()).await?, None),
                 Action::Remove(Remove { all: true, .. }) => {
-                    print(&ask(&kubeconfig, Method::DELETE, PATH, String::new()).await?, Some("removed"))
+                    print(&ask(&server, Method::DELETE, PATH, String::new()).await?, Some("removed"))
                 }
                 Action::Remove(Remove { faults, .. }) => {
                     for fault in faults {
-                        let path = format!("{PATH}/{}", encoded(fault));
-                        print(&ask(&kubeconfig, Method::DELETE, &path, String::new()).await?, Some("removed"))?;
+                        print(&ask(&server, Method::DELETE, &path_of(fault), String::new()).await?, Some("removed"))?;
                     }
                     Ok(exit::PASS)
                 }
@@ -89,13 +83,7 @@ impl FaultCommand {
 }
 
 fn read(file: &Path) -> Result<String> {
-    let mut text = String::new();
-    let read = match file.to_str() {
-        Some("-") => std::io::stdin().read_to_string(&mut text).map(drop),
-        _ => std::fs::read_to_string(file).map(|read| text = read),
-    };
-    read.map_err(|error| exit::Usage(format!("{}: cannot be read: {error}", file.display())))?;
-    Ok(text)
+    Ok(read_text(file).map_err(|error| exit::Usage(format!("{}: cannot be read: {error}", file.display())))?)
 }
 
 /// The error about a file whose text was the body of a request.
@@ -105,11 +93,10 @@ fn in_file(error: &anyhow::Error, file: &Path) -> anyhow::Error {
     exit::Usage(place.map_or_else(|| message.clone(), |place| format!("{}{place}", file.display()))).into()
 }
 
-async fn ask(kubeconfig: &Path, method: Method, path: &str, body: String) -> Result<Vec<Value>> {
-    let unusable = |error| exit::Usage(format!("--kubeconfig: {:#}", anyhow::Error::from(error)));
-    let server = Kubeconfig::read(kubeconfig).and_then(|read| read.connect()).map_err(unusable)?;
+async fn ask(server: &Https, method: Method, path: &str, body: String) -> Result<Vec<Value>> {
     let request = Request::builder().method(method).uri(path).body(Full::new(Bytes::from(body)))?;
-    let answer = server.oneshot(request).await.map_err(|error| anyhow!("the cluster cannot be reached: {error}"))?;
+    let answer =
+        server.clone().oneshot(request).await.map_err(|error| anyhow!("the cluster cannot be reached: {error}"))?;
     let code = answer.status();
     let body = answer.into_body().collect().await.map_err(|error| anyhow!("the answer is not complete: {error}"))?;
     let answer: Value = serde_json::from_slice(&body.to_bytes()).context("the cluster has no faults")?;
@@ -120,11 +107,9 @@ async fn ask(kubeconfig: &Path, method: Method, path: &str, body: String) -> Res
     }
 }
 
-/// A text as a step of a path.
-fn encoded(text: &str) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-    let each = text.as_bytes().iter();
-    each.map(|byte| if is_plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
+/// The path of the faults with a number or a name.
+fn path_of(fault: &str) -> String {
+    format!("{PATH}/{}", percent::component(fault))
 }
 
 /// Prints a line for each fault.
@@ -160,6 +145,6 @@ mod tests {
 
     #[test]
     fn a_name_is_one_step_of_a_path() {
-        assert_eq!(encoded("lag: 5s/a-b"), "lag%3A%205s%2Fa-b");
+        assert_eq!(path_of("lag: 5s/a-b"), "/coracle/faults/lag%3A%205s%2Fa-b");
     }
 }

@@ -4,12 +4,12 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_ambient::Ambient;
 use coracle_client::Client;
-use coracle_client::kubeconfig::Kubeconfig;
 use coracle_import::{ImportOptions, NotImported, import, read_documents};
 
 use crate::commands::env::StateArgs;
 use crate::commands::up::runtime;
 use crate::exit;
+use crate::input::read_text;
 use crate::output::out;
 
 /// Imports objects of another cluster, with their status, nodes and owners.
@@ -35,19 +35,10 @@ impl Import {
     pub(crate) fn run(self) -> Result<u8> {
         let mut documents = Vec::new();
         for file in &self.files {
-            let text = match file.as_str() {
-                "-" => std::io::read_to_string(std::io::stdin()),
-                file => std::fs::read_to_string(file),
-            };
-            let text = text.map_err(|error| exit::Usage(format!("cannot read {file}: {error}")))?;
+            let text = read_text(file.as_ref()).map_err(|error| exit::Usage(format!("cannot read {file}: {error}")))?;
             documents.extend(read_documents(file, &text).map_err(exit::Usage)?);
         }
-        let kubeconfig = match self.kubeconfig {
-            Some(file) => file,
-            None => self.state.kubeconfig()?,
-        };
-        let unusable = |error| exit::Usage(format!("--kubeconfig: {:#}", anyhow::Error::from(error)));
-        let service = Kubeconfig::read(&kubeconfig).and_then(|read| read.connect()).map_err(unusable)?;
+        let service = self.state.connect(self.kubeconfig.as_deref())?;
         let options = ImportOptions { dry_run: self.dry_run, drop_unknown_owners: self.drop_unknown_owners };
         let imported = runtime()?.block_on(async {
             let client = Client::new(service, &Ambient::system()).with_user_agent("coracle-import");

@@ -12,8 +12,9 @@ use coracle_tls::OldestTls;
 use futures_util::FutureExt;
 
 use crate::commands::certificate_file::certificate_file;
-use crate::commands::component::{read, until_interrupted};
+use crate::commands::component::until_interrupted;
 use crate::commands::node_flags::NodeFlags;
+use crate::kubeconfig_file::read;
 use crate::output::out;
 
 /// The name in the generated serving certificate.

@@ -1,18 +1,16 @@
 //! `coracle node`: controls the simulated nodes of a running cluster, by annotations of their Nodes.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use coracle_ambient::Ambient;
-use coracle_client::kubeconfig::Kubeconfig;
 use coracle_client::{Client, Patch};
 use coracle_meta::{Object, ObjectKey, Quantity};
 use coracle_scenario::file::Drain;
 use serde_json::{Map, Value, json};
 
-use crate::commands::env::StateArgs;
+use crate::commands::env::ClusterArgs;
 use crate::commands::up::runtime;
 use crate::exit;
 use crate::flags::values::duration;
@@ -28,10 +26,7 @@ const PARTITION: &str = "coracle.dev/partition";
 #[derive(Debug, Args)]
 pub(crate) struct Node {
     #[command(flatten)]
-    state: StateArgs,
-    /// The kubeconfig of the cluster, instead of the one in the state folder
-    #[arg(long, value_name = "FILE", global = true)]
-    kubeconfig: Option<PathBuf>,
+    cluster: ClusterArgs,
     #[command(subcommand)]
     action: Action,
 }
@@ -104,11 +99,7 @@ impl Node {
             Action::Add(add) => add.objects()?,
             _ => Vec::new(),
         };
-        let file = match &self.kubeconfig {
-            Some(file) => file.clone(),
-            None => self.state.kubeconfig()?,
-        };
-        let client = connect(&file)?;
+        let client = Client::new(self.cluster.connect()?, &Ambient::system()).with_user_agent("coracle-node");
         runtime()?.block_on(async {
             match &self.action {
                 Action::Add(_) => add(&client, made).await,
@@ -167,12 +158,6 @@ impl Add {
 fn pair<'t>(flag: &str, text: &'t str) -> Result<(&'t str, &'t str)> {
     let found = text.split_once('=').filter(|(name, _)| !name.is_empty());
     found.ok_or_else(|| exit::Usage(format!("{flag} {text}: must be NAME=VALUE")).into())
-}
-
-fn connect(kubeconfig: &Path) -> Result<Client> {
-    let refused = |error| exit::Usage(format!("--kubeconfig: {:#}", anyhow::Error::from(error)));
-    let service = Kubeconfig::read(kubeconfig).and_then(|read| read.connect()).map_err(refused)?;
-    Ok(Client::new(service, &Ambient::system()).with_user_agent("coracle-node"))
 }
 
 async fn add(client: &Client, objects: Vec<Object>) -> Result<u8> {
