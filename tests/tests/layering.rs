@@ -110,7 +110,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("kubelet-server", 7, &["kubelet", "apiserver", "auth", "registry", "client", "handover", "api", "meta"]),
     ("metrics-server", 7, &["kubelet", "resources", "apiserver", "registry", "handover", "meta", "ambient"]),
     ("cluster", 8, ANYTHING_BELOW),
-    ("sim", 9, &["cluster", "handover", "storage", "store", "journal", "expression", "meta", "ambient"]),
+    ("sim", 9, &["cluster", "handover", "storage", "store", "journal", "schema", "expression", "meta", "ambient"]),
     (
         "scenario",
         10,

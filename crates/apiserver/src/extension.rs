@@ -78,7 +78,7 @@ fn headers(
     remove_hops(&mut headers);
     let host = headers.remove(header::HOST);
     let own = |name: &HeaderName| {
-        server.request_headers.as_ref().is_some_and(|headers| headers.is_one(name))
+        server.identification.request_headers.as_ref().is_some_and(|headers| headers.is_one(name))
             || *name == header::AUTHORIZATION
             || ["x-remote-", "impersonate-"].iter().any(|of| name.as_str().starts_with(of))
     };

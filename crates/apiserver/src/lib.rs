@@ -28,6 +28,7 @@ mod server;
 mod shutdown;
 mod verbs;
 
+pub use answer::respond::status_value;
 pub use audit::{Audit, AuditLog, AuditLogError, AuditPolicy, AuditSink};
 pub use axum::body::Body;
 pub use coracle_yaml::to_yaml;

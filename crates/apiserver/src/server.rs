@@ -48,6 +48,18 @@ pub struct ApiServerConfig {
     pub shutdown: Shutdown,
 }
 
+impl ApiServerConfig {
+    /// The identification of the requests that the router of this configuration gets.
+    pub fn identification(&self) -> Identification {
+        Identification {
+            registry: self.registry.clone(),
+            authenticator: Arc::clone(&self.authenticator),
+            request_headers: self.request_headers.clone(),
+            anonymous: self.anonymous,
+        }
+    }
+}
+
 /// A document at a fixed path, for users who may `get` the path.
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -63,7 +75,6 @@ pub struct Document {
 pub(crate) struct ApiServer {
     pub(crate) registry: Registry,
     pub(crate) identification: Identification,
-    pub(crate) request_headers: Option<RequestHeaders>,
     pub(crate) nodes: Arc<dyn NodeTransport>,
     pub(crate) extensions: Arc<dyn ExtensionTransport>,
     pub(crate) documents: Vec<Document>,
@@ -86,11 +97,9 @@ pub(crate) struct ApiServer {
 
 impl ApiServer {
     pub(crate) fn new(config: ApiServerConfig) -> Self {
+        let identification = config.identification();
         let ApiServerConfig {
             registry,
-            authenticator,
-            request_headers,
-            anonymous,
             nodes,
             extensions,
             documents,
@@ -99,18 +108,12 @@ impl ApiServer {
             flows,
             audit,
             shutdown,
+            ..
         } = config;
-        let identification = Identification {
-            registry: registry.clone(),
-            authenticator,
-            request_headers: request_headers.clone(),
-            anonymous,
-        };
         let audit_ids = registry.ambient().random.split("audit");
         Self {
             registry,
             identification,
-            request_headers,
             nodes,
             extensions,
             documents,

@@ -115,7 +115,7 @@ impl ApiServer {
             audit: options.audit.clone(),
             shutdown: shutdown.clone(),
         };
-        let identification = Arc::new(identification(&config));
+        let identification = Arc::new(config.identification());
         let router = coracle_apiserver::router(config);
         let controllers = controllers.tasks().map(|(name, begin)| Running::start(&tasks, name, move |_| begin()));
         let running: Vec<_> = controllers.chain([caches]).collect();
@@ -130,9 +130,9 @@ impl ApiServer {
         self.front.clone()
     }
 
-    /// The transport for clients whose requests have their own credentials, behind `layer`, which sees their users.
-    pub(crate) fn transport_behind(&self, layer: impl FnOnce(Transport) -> Transport) -> Transport {
-        layer(self.front.clone()).identified_by(&self.identification)
+    /// Identifies the users of requests that have their own credentials.
+    pub(crate) fn identification(&self) -> Arc<Identification> {
+        Arc::clone(&self.identification)
     }
 
     /// The registry.
@@ -201,16 +201,6 @@ impl ApiServer {
             advertising.stop().await;
         }
         self.shutdown.begin();
-    }
-}
-
-/// The identification of the requests that the router of this configuration gets.
-fn identification(config: &ApiServerConfig) -> Identification {
-    Identification {
-        registry: config.registry.clone(),
-        authenticator: Arc::clone(&config.authenticator),
-        request_headers: config.request_headers.clone(),
-        anonymous: config.anonymous,
     }
 }
 

@@ -147,12 +147,12 @@ impl Cluster {
         layered(self.parts.api_server.transport(), &requester, self.layer()).asking_as(Arc::new(user))
     }
 
-    /// The API server as a tower service without an identity: each request authenticates itself. A layer gets the
-    /// requests after their users are known.
+    /// The API server as a tower service without an identity: each request authenticates itself. A layer learns their
+    /// users with [`Requester::identify`].
     pub fn front_door(&self) -> Transport {
         let api_server = &self.parts.api_server;
         match self.layer() {
-            Some(layer) => api_server.transport_behind(|transport| layer(&Requester::connections(), transport)),
+            Some(layer) => layer(&Requester::connections(api_server.identification()), api_server.transport()),
             None => api_server.transport(),
         }
     }

@@ -63,7 +63,7 @@ pub use component_panics::ComponentPanic;
 pub use coracle_admission::{Configurations as AdmissionConfigurations, DefaultTolerationSeconds};
 pub use coracle_apiserver::{
     Audit, AuditLog, AuditPolicy, AuditSink, Limits, NoNodes, PathRequest, PathService, RequestHeaders,
-    requested_resource,
+    requested_resource, status_value,
 };
 pub use coracle_auth::{IssuerSpec, ReviewVersion, ReviewWebhook, TokenLifetimes};
 pub use coracle_controller_runtime::{Ended, LeaderTimings};

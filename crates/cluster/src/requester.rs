@@ -2,8 +2,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use coracle_apiserver::Identification;
+use coracle_handover::Body;
+use http::Request;
+
 /// The client end of a transport to the API server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Requester {
     /// The name: of a component its [word](crate::Component::word), of a simulated node `kubelet/NAME`, of a user the
     /// user's name, and [`CONNECTIONS`](Self::CONNECTIONS) of other processes.
@@ -12,6 +16,14 @@ pub struct Requester {
     pub kind: RequesterKind,
     /// Which start of the component this is.
     pub instance: Instance,
+    identification: Option<Arc<Identification>>,
+}
+
+impl fmt::Debug for Requester {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, kind, instance, identification: _ } = self;
+        f.debug_struct("Requester").field("name", name).field("kind", kind).field("instance", instance).finish()
+    }
 }
 
 /// What a [`Requester`] is.
@@ -31,17 +43,27 @@ impl Requester {
 
     /// A component.
     pub fn component(name: &str, instance: Instance) -> Self {
-        Self { name: name.into(), kind: RequesterKind::Component, instance }
+        Self { name: name.into(), kind: RequesterKind::Component, instance, identification: None }
     }
 
     /// A user in this process.
     pub fn user(name: &str) -> Self {
-        Self { name: name.into(), kind: RequesterKind::User, instance: Instance::default() }
+        Self { kind: RequesterKind::User, ..Self::component(name, Instance::default()) }
     }
 
     /// The connections of other processes.
-    pub fn connections() -> Self {
-        Self { name: Self::CONNECTIONS.into(), kind: RequesterKind::Connections, instance: Instance::default() }
+    pub(crate) fn connections(identification: Arc<Identification>) -> Self {
+        let requester = Self::component(Self::CONNECTIONS, Instance::default());
+        Self { kind: RequesterKind::Connections, identification: Some(identification), ..requester }
+    }
+
+    /// The request with its [`User`](crate::User) in the extensions. Requests of [connections](Self::connections) have
+    /// credentials only, which this reads; if they are not valid, there is no user. Other requests have their user.
+    pub async fn identify(&self, request: Request<Body>) -> Request<Body> {
+        match &self.identification {
+            Some(identification) => identification.identify(request).await,
+            None => request,
+        }
     }
 }
 

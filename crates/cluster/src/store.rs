@@ -16,7 +16,7 @@ use crate::tasks::Tasks;
 const HISTORY: Duration = Duration::from_secs(300);
 
 /// The limit of the history in bytes.
-const HISTORY_LIMIT: HistoryLimit = HistoryLimit { least: 32 << 20, most: 256 << 20 };
+const HISTORY_LIMIT: HistoryLimit = HistoryLimit { least: 16 << 20, most: 256 << 20 };
 
 /// The storage of a cluster's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

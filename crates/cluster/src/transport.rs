@@ -3,12 +3,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use coracle_apiserver::Identification;
 use coracle_registry::User;
 use futures_util::future::Either;
 use http::{Request, Response};
 use tower::util::BoxCloneSyncService;
-use tower::{Service, ServiceExt, service_fn};
+use tower::{Service, ServiceExt};
 
 use crate::Error;
 use crate::background_tasks::BackgroundTasks;
@@ -69,16 +68,6 @@ impl Transport {
             request
         };
         Self { service: BoxCloneSyncService::new(self.service.map_request(identify)), tasks: self.tasks }
-    }
-
-    /// The same transport, which identifies the users of requests by their credentials first.
-    #[must_use]
-    pub(crate) fn identified_by(self, identification: &Arc<Identification>) -> Self {
-        let identification = Arc::clone(identification);
-        Self::to(service_fn(move |request: Request<Body>| {
-            let (identification, transport) = (Arc::clone(&identification), self.clone());
-            async move { transport.send(identification.identify(request).await).await }
-        }))
     }
 
     /// The same transport, which also keeps these tasks running. After one of them has panicked, each request fails

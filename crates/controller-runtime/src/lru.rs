@@ -19,22 +19,22 @@ impl<V> Lru<V> {
     pub(crate) fn entry(&mut self, key: &str, make: impl FnOnce() -> V) -> &mut V {
         let used = self.next;
         self.next += 1;
-        let last = self.values.get(key).map(|(last, _)| *last);
-        let shared = match last.and_then(|last| self.order.remove(&last)) {
-            Some(shared) => shared,
+        let (shared, value) = match self.values.remove_entry(key) {
+            Some((shared, (last, value))) => {
+                self.order.remove(&last);
+                (shared, value)
+            }
             None => {
                 if self.values.len() >= self.capacity
                     && let Some((_, oldest)) = self.order.pop_first()
                 {
                     self.values.remove(&oldest);
                 }
-                Arc::from(key)
+                (Arc::from(key), make())
             }
         };
         self.order.insert(used, Arc::clone(&shared));
-        let (last, value) = self.values.entry(shared).or_insert_with(|| (used, make()));
-        *last = used;
-        value
+        &mut self.values.entry(shared).or_insert((used, value)).1
     }
 }
 

@@ -121,14 +121,14 @@ async fn follow(client: &Client, pods: &Api<Object>, mut watch: Watch<Object>) -
         let (WatchEvent::Added(pod) | WatchEvent::Modified(pod) | WatchEvent::Deleted(pod)) = &event else { continue };
         seen = Some(pod.resource_version().to_owned());
         if matches!(event, WatchEvent::Deleted(_)) {
-            let told = told(client.recorder(), watch.audit_id(), pod);
-            let origin = Origin::new(&actor(EDGE_TRIGGERED), &format!("{}/{}", pod.namespace(), pod.name()), told);
+            let notified = notified(client.recorder(), watch.audit_id(), pod);
+            let origin = Origin::new(&actor(EDGE_TRIGGERED), &format!("{}/{}", pod.namespace(), pod.name()), notified);
             pods.through(&client.on_behalf_of(origin)).create(&successor(pod)).await?;
         }
     }
 }
 
-fn told(recorder: &Recorder, watch: &str, pod: &Object) -> Option<EntryId> {
+fn notified(recorder: &Recorder, watch: &str, pod: &Object) -> Option<EntryId> {
     let revision = pod.resource_version().parse().unwrap_or_default();
     recorder.record(&actor(EDGE_TRIGGERED), Stage::HandlerCall, || {
         let detail = Detail::about(subject("pods", pod.namespace(), pod.name())).at(revision);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::cluster_state::ObjectChange;
 use crate::named::is_named;
+use crate::near_miss;
 
 /// Selects changes of objects; a field that is `None` selects all.
 #[derive(Clone, Debug, Default)]
@@ -113,16 +114,10 @@ impl ChangeCount {
 
     /// How near it came to the nth change.
     pub(crate) fn near_miss(&self, nth: u64) -> String {
-        let matched = match self.selected {
-            0 => "no change matched".to_owned(),
-            1 => format!("1 change matched, and it waits for number {nth}"),
-            many => format!("{many} changes matched, and it waits for number {nth}"),
-        };
+        let matched = near_miss::matched("change", self.selected, nth);
         match &self.nearest {
             None => matched,
-            Some(last) => {
-                format!("{matched}; {} matched in all fields but one, the last of them: {last}", self.near)
-            }
+            Some(last) => format!("{matched}; {}", near_miss::nearly(self.near, last)),
         }
     }
 }

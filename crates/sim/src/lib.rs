@@ -22,6 +22,7 @@ mod latency;
 mod members;
 mod merge_patch;
 mod named;
+mod near_miss;
 mod object_changes;
 mod partial;
 mod runtime;

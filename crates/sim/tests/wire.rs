@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::{
-    ApiServerOptions, Cluster, Component, Instance, Requester, RequesterKind, Transport, User, boxed,
-};
+use coracle_cluster::{ApiServerOptions, Cluster, Component, Instance, Requester, Transport, User, boxed};
 use coracle_handover::{Events, Offer};
 use coracle_meta::{GroupResource, Object, ObjectKey, ObjectType, WatchEvent};
 use coracle_sim::{Effect, LastSent, Latency, Leg, Rule, RuleId, Selector, Senders, Wire};
@@ -324,6 +321,22 @@ async fn open_watches_end_and_later_ones_do_not() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn errors_of_the_wire_are_a_status_for_clients_that_read_json() {
+    let world = World::new().await;
+    let watch = world.reader.send(request(Method::GET, &world.watch, None)).await.unwrap();
+    let gone = world.disturb(Effect::Gone(Instant::now() + MILLISECOND));
+    let line = watch.into_body().frame().await.unwrap().unwrap().into_data().unwrap();
+    world.wire.remove(gone);
+    let event: Value = serde_json::from_slice(&line).unwrap();
+    world.disturb(Effect::Refuse(503));
+    let (_, refusal) = ask(&world.reader, Method::GET, MAPS, None).await.unwrap();
+    for (status, code) in [(&event["object"], 410), (&refusal, 503)] {
+        let kind = (&status["apiVersion"], &status["kind"], &status["status"], &status["code"]);
+        assert_eq!(kind, (&json!("v1"), &json!("Status"), &json!("Failure"), &json!(code)), "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_lands_although_its_sender_is_gone() {
     let world = World::new().await;
     world.disturb(Effect::Slow { there: SECOND, back: SECOND });
@@ -383,55 +396,6 @@ async fn a_killed_instance_sends_and_receives_nothing_more() {
     assert!(timeout(SECOND, events.progress()).await.is_err());
     assert!(timeout(SECOND * 60, killed.send(request(Method::POST, MAPS, Some(map("c"))))).await.is_err());
     assert!(!world.exists("c").await);
-}
-
-#[tokio::test(start_paused = true)]
-async fn all_that_send_requests_pass_the_layer_and_are_named() {
-    type Seen = Arc<Mutex<BTreeMap<String, (RequesterKind, String, Instance)>>>;
-    let seen = Seen::default();
-    let layer = {
-        let seen = Arc::clone(&seen);
-        move |requester: &Requester, transport: Transport| {
-            let (seen, requester) = (Arc::clone(&seen), requester.clone());
-            Transport::to(tower::service_fn(move |request: Request<_>| {
-                let user = request.extensions().get::<User>().map(|user| user.name.clone()).unwrap_or_default();
-                let met = (requester.kind, user, requester.instance.clone());
-                seen.lock().insert(requester.name.to_string(), met);
-                transport.send(request)
-            }))
-        }
-    };
-    let cluster =
-        Cluster::builder().nodes(1).csi_driver().transport_layer_for_all(Arc::new(layer)).start().await.unwrap();
-    ask(&cluster.service(), Method::GET, MAPS, None).await.unwrap();
-    let _ = ask(&cluster.front_door(), Method::GET, MAPS, None).await;
-    sleep(SECOND * 30).await;
-    let met = seen.lock().clone();
-    for (name, kind, user) in [
-        ("controller-manager", RequesterKind::Component, "system:"),
-        ("scheduler", RequesterKind::Component, "system:kube-scheduler"),
-        ("kubelet", RequesterKind::Component, "system:coracle:simulated-nodes"),
-        ("kubelet/node-1", RequesterKind::Component, "system:node:node-1"),
-        ("csi-driver", RequesterKind::Component, "system:serviceaccount:"),
-        ("kubernetes-admin", RequesterKind::User, "kubernetes-admin"),
-        (Requester::CONNECTIONS, RequesterKind::Connections, "system:anonymous"),
-    ] {
-        let (known, seen, _) = &met[name];
-        assert!(*known == kind && seen.starts_with(user), "{name}: {known:?} {seen}");
-    }
-    let first = met["scheduler"].2.clone();
-    assert!(!first.has_ended());
-    cluster.kill_component(Component::Scheduler);
-    assert!(first.has_ended());
-    cluster.start_component(Component::Scheduler);
-    sleep(SECOND).await;
-    let second = seen.lock()["scheduler"].2.clone();
-    assert_eq!(second.number(), first.number() + 1);
-    assert!(!second.has_ended());
-    let node = met["kubelet/node-1"].2.clone();
-    cluster.stop_component(Component::Kubelet).await;
-    assert!(node.has_ended());
-    cluster.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]

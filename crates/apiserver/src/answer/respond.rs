@@ -33,7 +33,7 @@ pub(crate) fn status(status: &Status, how: Negotiated) -> Response<Body> {
 }
 
 /// A Status as an object of the API.
-pub(crate) fn status_value(status: &Status) -> Value {
+pub fn status_value(status: &Status) -> Value {
     let mut tree = serde_json::Map::new();
     tree.insert("kind".into(), "Status".into());
     tree.insert("apiVersion".into(), "v1".into());

@@ -31,5 +31,6 @@ mod scheduling;
 mod stages;
 mod started_together;
 mod static_pods;
+mod transport_layer;
 mod usage;
 mod volumes;

@@ -39,7 +39,6 @@ struct PatternCache {
     max_bytes: usize,
 }
 
-#[derive(Clone)]
 struct Compiled {
     regex: Regex,
     /// The approximate size.

@@ -153,14 +153,13 @@ impl Injector {
     pub fn progress(&self, id: FaultId) -> Option<FaultProgress> {
         let faults = self.shared.faults.lock();
         let one = faults.get(id.0)?;
-        let verdict = FaultVerdict { name: one.fault.name.clone(), strike: self.shared.went(one) };
-        Some(FaultProgress { verdict, strikes: one.strikes, has_ended: one.has_ended() })
+        Some(FaultProgress { verdict: self.shared.verdict(one), strikes: one.strikes, has_ended: one.has_ended() })
     }
 
     /// How each fault went, in the order in which they were added.
     pub fn verdicts(&self) -> Vec<FaultVerdict> {
         let faults = self.shared.faults.lock();
-        faults.iter().map(|one| FaultVerdict { name: one.fault.name.clone(), strike: self.shared.went(one) }).collect()
+        faults.iter().map(|one| self.shared.verdict(one)).collect()
     }
 }
 
@@ -245,7 +244,7 @@ impl Shared {
 
     /// Begins a fault of a part of the cluster.
     fn operate(&self, id: FaultId, fault: &Fault, operation: ClusterOperation, cause: Option<EntryId>) {
-        let entry = self.record_on(&operation.part(), fault, cause);
+        let entry = self.note(Stage::FaultOn, &operation.part(), fault, cause);
         let revision = (self.revision)();
         {
             let mut faults = self.faults.lock();
@@ -268,21 +267,15 @@ impl Shared {
         }
     }
 
-    fn record_on(&self, subject: &str, fault: &Fault, cause: Option<EntryId>) -> Option<EntryId> {
-        self.recorder.record(ACTOR, Stage::FaultOn, || {
-            Detail::about(subject).caused_by(cause).with("fault", fault.name.as_str())
-        })
-    }
-
-    fn record_off(&self, subject: &str, fault: &Fault, cause: Option<EntryId>) -> Option<EntryId> {
-        self.recorder.record(ACTOR, Stage::FaultOff, || {
-            Detail::about(subject).caused_by(cause).with("fault", fault.name.as_str())
-        })
+    /// Records that a fault begins or ends.
+    fn note(&self, stage: Stage, subject: &str, fault: &Fault, cause: Option<EntryId>) -> Option<EntryId> {
+        self.recorder
+            .record(ACTOR, stage, || Detail::about(subject).caused_by(cause).with("fault", fault.name.as_str()))
     }
 
     /// Begins a fault of requesters or watches.
     fn rule(&self, id: FaultId, fault: &Fault, effect: Effect, cause: Option<EntryId>) {
-        let entry = self.record_on(&target(fault), fault, cause);
+        let entry = self.note(Stage::FaultOn, &target(fault), fault, cause);
         let selector = Selector { turns: Some(Turns::ALL), ..fault.target.clone() };
         {
             let mut faults = self.faults.lock();
@@ -293,7 +286,7 @@ impl Shared {
             one.state = State::Active(self.wire.add(Rule { selector, effect }));
         }
         if !fault.kind.target.lasts() {
-            self.record_off(&target(fault), fault, entry);
+            self.note(Stage::FaultOff, &target(fault), fault, entry);
         }
         // A node that is disconnected sends nothing, so its rule strikes nothing.
         if self.switch_node(fault, true)
@@ -331,7 +324,7 @@ impl Shared {
         }
         let subject = operation.as_ref().map_or_else(|| target(&fault), ClusterOperation::part);
         self.switch_node(&fault, false);
-        let off = self.record_off(&subject, &fault, entry);
+        let off = self.note(Stage::FaultOff, &subject, &fault, entry);
         if let (Some(operation), Some(cluster)) = (operation, self.cluster.get()) {
             operation.end(cluster, off);
         }
@@ -407,19 +400,20 @@ impl Shared {
     /// Records that a fault of requests has struck one.
     fn record(&self, id: FaultId, fault: &Fault, strike: &Strike<'_>, cause: Option<EntryId>) {
         let subject = object(&strike.asked);
-        let about = |cause: Option<EntryId>| {
-            Detail::about(subject.as_str()).caused_by(cause).with("fault", fault.name.as_str())
-        };
-        let on = self.recorder.record(ACTOR, Stage::FaultOn, || about(cause));
+        let on = self.note(Stage::FaultOn, &subject, fault, cause);
         if let (Some(other_write), Some(on)) = (strike.other_write, on) {
             self.recorder.remember_audit(other_write, on);
         }
-        self.recorder.record(ACTOR, Stage::FaultOff, || about(on));
+        self.note(Stage::FaultOff, &subject, fault, on);
         if let Some(one) = self.faults.lock().get_mut(id.0)
             && one.entry.is_none()
         {
             one.entry = on;
         }
+    }
+
+    fn verdict(&self, one: &Progress) -> FaultVerdict {
+        FaultVerdict { name: one.fault.name.clone(), strike: self.went(one) }
     }
 
     fn went(&self, one: &Progress) -> FaultStrike {

@@ -2,9 +2,8 @@ use std::sync::Arc;
 
 use coracle_journal::EntryId;
 
+use crate::near_miss;
 use crate::wire::{Asked, Selected};
-
-const LAST: &str = "the last of them: ";
 
 /// Whether a fault has struck.
 #[derive(Clone, Debug)]
@@ -93,14 +92,11 @@ impl FaultStrike {
             }
             Self::Waited { nth, met } => {
                 let Selected { selected, near, nearest, unconditional, last_unconditional } = met;
-                let matched = match selected {
-                    0 => "no request matched".to_owned(),
-                    1 => format!("1 request matched, and it waits for number {nth}"),
-                    many => format!("{many} requests matched, and it waits for number {nth}"),
-                };
-                let near = nearest.as_ref().map(|last| format!("{near} matched in all fields but one, {LAST}{last}"));
+                let matched = near_miss::matched("request", *selected, *nth);
+                let near = nearest.as_ref().map(|last| near_miss::nearly(*near, last));
                 let cannot = last_unconditional.as_ref().map(|last| {
-                    format!("{unconditional} matched without a resourceVersion, so they cannot conflict, {LAST}{last}")
+                    let why = "matched without a resourceVersion, so they cannot conflict";
+                    format!("{unconditional} {why}, the last of them: {last}")
                 });
                 Some([Some(matched), cannot, near].into_iter().flatten().collect::<Vec<_>>().join("; "))
             }

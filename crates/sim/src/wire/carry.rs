@@ -27,7 +27,7 @@ pub(super) async fn carry(
     state: Arc<WireState>,
     requester: Requester,
     transport: Transport,
-    mut request: Request<Body>,
+    request: Request<Body>,
 ) -> Result<Response<Body>, BoxError> {
     // The paths that control a server stay reachable.
     let controls = request.extensions().get::<PathService>().is_some();
@@ -35,11 +35,7 @@ pub(super) async fn carry(
         return transport.send(request).await;
     }
     lives(&requester.instance).await;
-    let mut asked = Asked::of(&requester, &request);
-    if state.rules().reads_body(&asked) && has_short_body(&requester, &request) {
-        request = read_body(&mut asked, request).await?;
-    }
-    let asked = Arc::new(asked);
+    let (asked, mut request) = asked(&state, &requester, request).await?;
     let (Passage { there, back, loss, refusal, as_of, conflicts }, struck) = state.send(&asked);
     let strikes = Arc::new(Strikes::of(&state, struck, &asked, &request));
     strikes.report(Moment::Sent, None);
@@ -82,6 +78,20 @@ pub(super) async fn carry(
         return Ok(watch::over(&Line::open(state, asked), answer));
     }
     Ok(noted::answer(&state, &asked, answer))
+}
+
+/// What the rules have to know of a request, and the request itself.
+async fn asked(
+    state: &WireState,
+    requester: &Requester,
+    request: Request<Body>,
+) -> Result<(Arc<Asked>, Request<Body>), BoxError> {
+    let mut request = requester.identify(request).await;
+    let mut asked = Asked::of(requester, &request);
+    if state.rules().reads_body(&asked) && has_short_body(requester, &request) {
+        request = read_body(&mut asked, request).await?;
+    }
+    Ok((Arc::new(asked), request))
 }
 
 /// Whether a request can open a watch, on which a later rule may act.

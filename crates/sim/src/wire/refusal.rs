@@ -1,4 +1,4 @@
-use coracle_cluster::{Body, BoxError, boxed};
+use coracle_cluster::{Body, BoxError, boxed, status_value};
 use coracle_meta::Status;
 use http::Response;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -15,7 +15,7 @@ pub(super) fn refused(code: u16) -> Result<Response<Body>, BoxError> {
     if seconds > 0 {
         answer = answer.header(RETRY_AFTER, seconds);
     }
-    Ok(answer.body(boxed(Full::from(serde_json::to_vec(&status)?)))?)
+    Ok(answer.body(boxed(Full::from(status_value(&status).to_string())))?)
 }
 
 fn status(code: u16) -> Status {

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::{Bytes, BytesMut};
-use coracle_cluster::{Body, BoxError};
+use coracle_cluster::{Body, BoxError, status_value};
 use coracle_handover::{Events, Handed};
 use coracle_meta::{INITIAL_EVENTS_END, Status, WatchEvent, parse_resource_version};
 use futures_util::FutureExt;
@@ -199,7 +199,7 @@ impl Upstream for BodyEvents {
     fn errors(&self) -> fn(Status) -> Self::Item {
         match self.framing {
             Framing::Lengths => |status| Ok(protobuf::error(&status)),
-            Framing::Lines => |status| line_of(&serde_json::json!({"type": "ERROR", "object": status})),
+            Framing::Lines => |status| line_of(&serde_json::json!({"type": "ERROR", "object": status_value(&status)})),
         }
     }
 }
