@@ -106,7 +106,7 @@ impl Cache {
             last_change: 0,
             objects: Objects::new(),
             unreadable: Unreadable::default(),
-            ring: Ring::new(Revision::MAX, 0, limits),
+            ring: Ring::new(Revision::MAX, 0, 0, limits),
             interests: Interests::default(),
             announced: Announced::default(),
             waiting: 0,

@@ -134,7 +134,8 @@ impl Feed {
         }
         let mut state = cache.state();
         state.epoch += 1;
-        state.ring = Ring::new(revision, 0, cache.limits);
+        let live_bytes = objects.values().map(|entry| entry.stored.len()).sum();
+        state.ring = Ring::new(revision, 0, live_bytes, cache.limits);
         state.objects = objects;
         state.unreadable = unreadable;
         state.revision = revision;

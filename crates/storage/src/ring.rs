@@ -20,8 +20,12 @@ pub(crate) struct Change {
 impl Change {
     /// The approximate number of bytes that the change keeps alive.
     fn bytes(&self) -> usize {
-        [&self.old, &self.new].into_iter().flatten().map(|entry| entry.stored.len()).sum::<usize>() + 200
+        length(self.old.as_ref()) + length(self.new.as_ref()) + 200
     }
+}
+
+fn length(entry: Option<&Entry>) -> usize {
+    entry.map_or(0, |entry| entry.stored.len())
 }
 
 /// How much history a cache keeps for watches that start in the past or are slow.
@@ -31,15 +35,24 @@ pub struct HistoryLimits {
     pub min_changes: usize,
     /// The maximum number of changes.
     pub max_changes: usize,
-    /// The approximate maximum number of bytes of objects.
-    pub max_bytes: usize,
+    /// The approximate maximum number of bytes of objects, however few objects there are. A cache keeps as much history
+    /// as it has live objects, so that clients that change a few objects again and again cannot fill the memory.
+    pub least_bytes: usize,
+    /// The approximate maximum number of bytes of objects, however many objects there are.
+    pub most_bytes: usize,
     /// Older changes are dropped when the next one arrives. In Kubernetes: `eventFreshDuration`.
     pub max_age: Duration,
 }
 
 impl Default for HistoryLimits {
     fn default() -> Self {
-        Self { min_changes: 100, max_changes: 100_000, max_bytes: 32 << 20, max_age: Duration::from_secs(75) }
+        Self {
+            min_changes: 100,
+            max_changes: 100_000,
+            least_bytes: 8 << 20,
+            most_bytes: 32 << 20,
+            max_age: Duration::from_secs(75),
+        }
     }
 }
 
@@ -52,17 +65,21 @@ pub(crate) struct Ring {
     /// All changes after this revision are present.
     complete_after: Revision,
     bytes: usize,
+    /// The bytes of the objects that exist now.
+    live_bytes: usize,
     limits: HistoryLimits,
 }
 
 impl Ring {
-    pub(crate) fn new(complete_after: Revision, first: u64, limits: HistoryLimits) -> Self {
-        Self { changes: VecDeque::new(), first, complete_after, bytes: 0, limits }
+    /// A ring without changes, of objects with this number of bytes.
+    pub(crate) fn new(complete_after: Revision, first: u64, live_bytes: usize, limits: HistoryLimits) -> Self {
+        Self { changes: VecDeque::new(), first, complete_after, bytes: 0, live_bytes, limits }
     }
 
     /// Adds a change and returns its number.
     pub(crate) fn push(&mut self, change: Change) -> u64 {
         self.bytes += change.bytes();
+        self.live_bytes = (self.live_bytes + length(change.new.as_ref())).saturating_sub(length(change.old.as_ref()));
         let now = change.at;
         self.changes.push_back(Arc::new(change));
         while self.has_too_much(now)
@@ -76,7 +93,8 @@ impl Ring {
     }
 
     fn has_too_much(&self, now: Instant) -> bool {
-        let HistoryLimits { min_changes, max_changes, max_bytes, max_age } = self.limits;
+        let HistoryLimits { min_changes, max_changes, least_bytes, most_bytes, max_age } = self.limits;
+        let max_bytes = self.live_bytes.max(least_bytes).min(most_bytes);
         let is_old = || self.changes.front().is_some_and(|oldest| now - oldest.at > max_age);
         let count = self.changes.len();
         count > max_changes || (count > min_changes && (self.bytes > max_bytes || is_old()))
@@ -118,7 +136,7 @@ mod tests {
     #[test]
     fn a_ring_says_what_it_has_forgotten() {
         let limits = HistoryLimits { min_changes: 1, max_changes: 2, ..HistoryLimits::default() };
-        let mut ring = Ring::new(5, 0, limits);
+        let mut ring = Ring::new(5, 0, 0, limits);
         assert_eq!(ring.number_after(4), None);
         assert_eq!(ring.number_after(5), Some(0));
         for revision in [6, 8, 9] {
@@ -133,18 +151,22 @@ mod tests {
 
     #[test]
     fn bytes_bound_a_ring_too_but_a_few_changes_always_stay() {
-        let limits = HistoryLimits { min_changes: 2, max_bytes: 1, ..HistoryLimits::default() };
-        let mut ring = Ring::new(0, 0, limits);
-        for revision in 1..=5 {
-            ring.push(change(revision));
+        let limits = HistoryLimits { min_changes: 2, least_bytes: 1, most_bytes: 700, ..HistoryLimits::default() };
+        // A change without objects counts 200 bytes.
+        for (live_bytes, kept) in [(0, 2), (650, 3), (100_000, 3)] {
+            let mut ring = Ring::new(0, 0, live_bytes, limits);
+            for revision in 1..=5 {
+                ring.push(change(revision));
+            }
+            assert_eq!(ring.from(5 - kept).unwrap().count() as u64, kept, "{live_bytes}");
+            assert!(ring.from(4 - kept).is_none(), "{live_bytes}");
         }
-        assert_eq!(ring.from(3).unwrap().count(), 2);
     }
 
     #[test]
     fn old_changes_are_dropped_but_a_few_always_stay() {
         let limits = HistoryLimits { min_changes: 2, ..HistoryLimits::default() };
-        let mut ring = Ring::new(0, 0, limits);
+        let mut ring = Ring::new(0, 0, 0, limits);
         let start = Instant::now();
         for (revision, seconds) in [(1, 0), (2, 100), (3, 200), (4, 350), (5, 900)] {
             ring.push(Change { at: start + Duration::from_secs(seconds), ..change(revision) });
