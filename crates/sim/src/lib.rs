@@ -12,6 +12,8 @@
 
 mod awaited;
 mod change_selector;
+/// What no correct controller does, as functions of an event log.
+pub mod checks;
 mod cluster_state;
 /// Faults of requests and watches, as data.
 pub mod faults;

@@ -496,6 +496,23 @@ async fn a_stale_reader_reads_the_past_and_the_watch_stays_there() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wire_carries_a_request_until_its_answer_arrives_and_one_without_a_sender_until_it_lands() {
+    let world = World::new().await;
+    world.disturb(Effect::Slow { there: SECOND * 2, back: SECOND * 2 });
+    assert!(!world.wire.carries());
+    let answer = tokio::spawn(world.reader.send(request(Method::POST, MAPS, Some(map("a")))));
+    sleep(SECOND * 3).await;
+    assert!(world.exists("a").await && world.wire.carries(), "the answer is on its way");
+    assert!(answer.await.unwrap().is_ok());
+    assert!(!world.wire.carries());
+    let gone = world.reader.send(request(Method::POST, MAPS, Some(map("b"))));
+    assert!(timeout(SECOND, gone).await.is_err());
+    assert!(world.wire.carries(), "its sender has given up");
+    sleep(SECOND * 2).await;
+    assert!(world.exists("b").await && !world.wire.carries());
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_write_of_a_killed_component_lands() {
     // Every request of the controllers is a second on its way.
     let slow = Rule::from(Senders::Named("controller-manager".into()), Effect::Slow { there: SECOND, back: SECOND });

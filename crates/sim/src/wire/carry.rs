@@ -52,7 +52,10 @@ pub(super) async fn carry(
         request.extensions_mut().insert(as_of);
     }
     let landed = Arc::clone(&strikes);
+    // The sender may be gone before the request has arrived, and the request before its answer.
+    let (_answer_on_its_way, request_on_its_way) = (state.sends(), state.sends());
     let sent = async move {
+        let _on_its_way = request_on_its_way;
         wait(there).await;
         let answer = match refusal {
             Some(code) => refused(code),

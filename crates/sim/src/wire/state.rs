@@ -24,6 +24,8 @@ pub(super) struct WireState {
     /// The requests whose senders are gone.
     landing: Mutex<JoinSet<()>>,
     observer: Mutex<Option<Observer>>,
+    /// Each request on its way, or its answer, holds a clone.
+    on_the_way: Arc<()>,
     /// How many writes of another writer there were.
     other_writes: AtomicU64,
 }
@@ -93,6 +95,16 @@ impl WireState {
     /// The audit id of the next write of another writer.
     pub(super) fn next_other_write(&self) -> String {
         format!("conflict-{}", self.other_writes.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// A guard of a request that is on its way, or of its answer.
+    pub(super) fn sends(&self) -> Arc<()> {
+        Arc::clone(&self.on_the_way)
+    }
+
+    /// How many guards there are.
+    pub(super) fn guards(&self) -> usize {
+        Arc::strong_count(&self.on_the_way) - 1
     }
 
     /// Carries out a request whose sender is gone. Without a runtime, nothing is carried out.

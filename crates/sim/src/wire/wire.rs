@@ -78,6 +78,12 @@ impl Wire {
         self.state.rules().selected(id).cloned()
     }
 
+    /// Whether a request or an answer is on its way: it was sent, and has not arrived. A request whose sender is gone
+    /// counts, too.
+    pub fn carries(&self) -> bool {
+        self.state.guards() > 0
+    }
+
     /// Informs `observer`, in place of the one before, of each strike of a rule with [turns](super::Turns).
     pub fn observe(&self, observer: impl Fn(&Strike<'_>) + Send + Sync + 'static) {
         self.state.observe(Arc::new(observer));

@@ -1,0 +1,45 @@
+use coracle_sim::checks::{Finding, Run, findings};
+
+use crate::Error;
+use crate::plan::Plan;
+use crate::trial::{Outcome, Setup, trial};
+
+/// How many runs without a fault there are, each with another seed.
+pub(crate) const RUNS: u64 = 5;
+
+/// Runs without a fault, with which runs with faults are compared.
+pub(crate) struct Baseline {
+    /// The runs.
+    pub(crate) runs: Vec<Run>,
+    /// What the checks find without a fault.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Baseline {
+    /// Runs a controller without a fault, with this seed and those that follow it.
+    pub(crate) fn of(setup: &Setup, seed: u64) -> Result<Self, Error> {
+        let mut runs = Vec::new();
+        let mut found = Vec::new();
+        for seed in seed..seed + RUNS {
+            let Outcome { run, .. } = trial(setup, seed, &Plan::default())?;
+            found.extend(findings(&run, &[]));
+            let has_failed = found.iter().any(|finding: &Finding| finding.check.grade.fails());
+            runs.push(run);
+            if has_failed {
+                break;
+            }
+        }
+        let mut distinct: Vec<Finding> = Vec::new();
+        for finding in found {
+            if !distinct.iter().any(|known| known.check.word == finding.check.word) {
+                distinct.push(finding);
+            }
+        }
+        Ok(Self { runs, findings: distinct })
+    }
+
+    /// Whether the controller fails without a fault.
+    pub(crate) fn fails(&self) -> bool {
+        self.findings.iter().any(|finding| finding.check.grade.fails())
+    }
+}

@@ -1,0 +1,116 @@
+use serde_json::{Value, json};
+
+use crate::plan::{Plan, fault};
+use crate::site::{Site, Sites};
+
+/// Delays, likeliest first: shorter than a reaction, longer than one, longer than a retry, longer than a timeout.
+const DELAYS: [&str; 4] = ["1s", "20ms", "20s", "320s"];
+/// How long a killed component is away.
+const AWAY: &str = "300ms";
+
+/// The plans with one fault or with two that belong together, likeliest first. Each round has one kind of fault at each
+/// site.
+pub(crate) fn candidates(component: &str, sites: &Sites) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    let all = || sites.own.iter().chain(&sites.of_user);
+    plans.extend(sites.own.iter().map(|site| Plan::of([kill(component, site, "landed")])));
+    plans.extend(sites.own.iter().map(|site| Plan::of([fault(site.when(None), json!({"lose": "answer"}), None)])));
+    plans.extend(all().map(|site| Plan::of([kill(component, site, "sent")])));
+    for delay in DELAYS {
+        plans.extend(sites.own.iter().map(|site| Plan::of([fault(site.when(None), json!({"slow": delay}), None)])));
+        for kind in &sites.watched {
+            plans
+                .extend(all().map(|site| Plan::of([watch(component, site, kind, "lag", json!(delay), longer(delay))])));
+        }
+    }
+    for code in [409, 500] {
+        let refused = sites.own.iter().filter(|site| code != 409 || site.verb != "create");
+        plans.extend(refused.map(|site| Plan::of([fault(site.when(None), json!({"refuse": code}), None)])));
+    }
+    for kind in &sites.watched {
+        plans.extend(all().map(|site| Plan::of([watch(component, site, kind, "hang", json!({}), "90s")])));
+        for word in ["gone", "close"] {
+            plans.extend(all().map(|site| {
+                let action = json!({word: {}, "kind": kind, "to": component});
+                Plan::of([fault(site.when(None), action, None)])
+            }));
+        }
+    }
+    plans.extend(all().map(|site| Plan::of([stale(component, site)])));
+    plans.extend(restarts_in_the_past(component, sites));
+    plans
+}
+
+/// A component that is killed and comes back to an old state: it talks to an API server that has stopped at one write, and
+/// is restarted at a later one.
+fn restarts_in_the_past(component: &str, sites: &Sites) -> Vec<Plan> {
+    let writes: Vec<&Site> = sites.own.iter().chain(&sites.of_user).collect();
+    let deletes = |site: &&&Site| site.verb == "delete";
+    let mut plans = Vec::new();
+    for past in writes.iter().filter(deletes) {
+        for killed in sites.of_user.iter().chain(&sites.own) {
+            plans.push(Plan::of([stale(component, past), kill(component, killed, "landed")]));
+        }
+    }
+    plans
+}
+
+fn kill(component: &str, site: &Site, moment: &str) -> Value {
+    fault(site.when(Some(moment)), json!({"kill": component}), Some(AWAY))
+}
+
+fn stale(component: &str, site: &Site) -> Value {
+    fault(site.when(Some("landed")), json!({"stale": component}), Some("90s"))
+}
+
+fn watch(component: &str, site: &Site, kind: &str, word: &str, argument: Value, lasts: &str) -> Value {
+    fault(site.when(None), json!({word: argument, "kind": kind, "to": component}), Some(lasts))
+}
+
+/// How long a watch lags by this delay: long enough for a reaction to the first event.
+fn longer(delay: &str) -> &'static str {
+    match delay {
+        "20ms" => "1s",
+        "1s" => "5s",
+        "20s" => "60s",
+        _ => "600s",
+    }
+}
+
+/// Two plans in one.
+pub(crate) fn both(one: &Plan, other: &Plan) -> Plan {
+    Plan::of(one.faults.iter().chain(&other.faults).cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use coracle_scenario::{PluralsOfKinds, parse_faults};
+
+    use super::*;
+
+    fn site(by: &str, verb: &str, resource: &str) -> Site {
+        Site { by: by.to_owned(), verb: verb.to_owned(), resource: resource.to_owned(), nth: 1 }
+    }
+
+    #[test]
+    fn each_candidate_is_a_valid_list_of_faults() {
+        let own = [("create", "configmaps"), ("patch", "foos/status"), ("delete", "configmaps"), ("update", "foos")];
+        let sites = Sites {
+            own: own.iter().map(|(verb, resource)| site("operator", verb, resource)).collect(),
+            of_user: vec![site("user", "create", "foos"), site("user", "delete", "foos")],
+            unstable: Vec::new(),
+            watched: vec!["Foo".to_owned(), "ConfigMap".to_owned()],
+        };
+        let plans = candidates("operator", &sites);
+        assert!(plans.len() > 100, "{}", plans.len());
+        let custom = PluralsOfKinds::from([(("example.com/v1".to_owned(), "Foo".to_owned()), "foos".to_owned())]);
+        for plan in &plans {
+            let (path, text) = (Path::new("plan"), plan.text());
+            let read = parse_faults(path, &text).and_then(|faults| faults.checked(path, &text, custom.clone()));
+            assert!(read.is_ok(), "{text}: {}", read.unwrap_err());
+        }
+        assert_eq!(plans.iter().filter(|plan| plan.faults.len() == 1).count() + 2 * 6, plans.len());
+    }
+}

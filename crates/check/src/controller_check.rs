@@ -1,0 +1,163 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use coracle_meta::Object;
+use futures_util::FutureExt;
+
+use crate::report::Report;
+use crate::search::{Limits, search};
+use crate::trial::{Setup, Start, prepare};
+use crate::{Connection, Error, given, plan_file};
+
+/// The name of a controller without one.
+const NAME: &str = "controller";
+/// How many plans are tried if nothing else is said.
+const PLANS: usize = 300;
+
+/// A controller that is checked, with what it needs.
+///
+/// A user creates each sample, changes it, changes it back, deletes it, creates it again under the same name, and deletes
+/// it. Meanwhile faults strike the requests and watches of the controller.
+#[must_use]
+pub struct ControllerCheck {
+    name: String,
+    start: Start,
+    given: Vec<(String, String)>,
+    samples: Vec<(String, String)>,
+    limits: Limits,
+    plans: Option<PathBuf>,
+}
+
+/// Checks a controller. `run` is called for each of its starts, and drops with it when it is killed.
+///
+/// ```
+/// use coracle_check::check;
+/// use coracle_client::{Api, ListParams};
+/// use coracle::api::core_v1::ConfigMap;
+///
+/// // A controller that only looks does nothing wrong.
+/// check(|connection| async move {
+///     let maps = Api::<ConfigMap>::of(&connection.client());
+///     let _ = maps.list(&ListParams::default()).await;
+///     std::future::pending().await
+/// })
+/// .sample("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {size: '1'}}")
+/// .plans(20)
+/// .run();
+/// ```
+pub fn check<F>(run: impl Fn(Connection) -> F + Send + Sync + 'static) -> ControllerCheck
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    ControllerCheck {
+        name: NAME.to_owned(),
+        start: Arc::new(move |connection| run(connection).boxed()),
+        given: Vec::new(),
+        samples: Vec::new(),
+        limits: Limits { seed: 1, plans: PLANS, jobs, first_only: false },
+        plans: None,
+    }
+}
+
+impl std::fmt::Debug for ControllerCheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ControllerCheck")
+            .field("name", &self.name)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ControllerCheck {
+    /// The name of the controller: its component, its user, and what faults select.
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// A CustomResourceDefinition, as YAML or JSON.
+    pub fn crd(self, text: impl Into<String>) -> Self {
+        self.given_text("the CRD", text)
+    }
+
+    /// Objects that exist before the controller starts, as YAML or JSON.
+    pub fn given(self, text: impl Into<String>) -> Self {
+        self.given_text("the given objects", text)
+    }
+
+    fn given_text(mut self, what: &str, text: impl Into<String>) -> Self {
+        self.given.push((what.to_owned(), text.into()));
+        self
+    }
+
+    /// An object that the controller acts on, as YAML or JSON. There is at least one.
+    pub fn sample(mut self, text: impl Into<String>) -> Self {
+        self.samples.push(("the sample".to_owned(), text.into()));
+        self
+    }
+
+    /// How many plans are tried; 300 without it.
+    pub fn plans(mut self, plans: usize) -> Self {
+        self.limits.plans = plans;
+        self
+    }
+
+    /// The seed of the runs; 1 without it. One seed gives one report.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.limits.seed = seed;
+        self
+    }
+
+    /// How many threads run plans; one for each processor without it. It does not change the report.
+    pub fn jobs(mut self, jobs: usize) -> Self {
+        self.limits.jobs = jobs;
+        self
+    }
+
+    /// The folder for plans that break the controller, one file each. The plans in it are tried first.
+    pub fn keep_plans(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.plans = Some(folder.into());
+        self
+    }
+
+    /// Searches until the first plan that fails a check.
+    ///
+    /// # Panics
+    /// With what was found, if a check fails with or without a fault; and if the controller cannot be checked.
+    pub fn run(mut self) {
+        self.limits.first_only = true;
+        match self.search() {
+            Ok(report) => assert!(!report.fails(), "\n{report}"),
+            Err(error) => panic!("the controller cannot be checked: {error}"),
+        }
+    }
+
+    /// Searches through all plans, and returns what was found and what was tried.
+    ///
+    /// # Errors
+    /// If what was given is not valid, if the API server refuses it, or if a cluster does not start.
+    pub fn search(self) -> Result<Report, Error> {
+        let read = |texts: &[(String, String)]| -> Result<Vec<Object>, Error> {
+            let objects: Result<Vec<_>, _> = texts.iter().map(|(what, text)| given::objects(what, text)).collect();
+            Ok(objects?.into_iter().flatten().collect())
+        };
+        let (given, samples) = (read(&self.given)?, read(&self.samples)?);
+        if samples.is_empty() {
+            return Err(Error::Input("there is no sample: give an object that the controller acts on".to_owned()));
+        }
+        let known = match &self.plans {
+            Some(folder) => plan_file::read_all(folder, &self.name)?,
+            None => Vec::new(),
+        };
+        let samples = prepare(&given, &samples)?;
+        let setup = Setup { name: self.name, start: self.start, given, samples };
+        let report = search(&setup, &self.limits, known)?;
+        if let Some(folder) = &self.plans {
+            for found in &report.found {
+                plan_file::write(folder, &setup, found)?;
+            }
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,18 @@
+/// Why a controller could not be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What was given is not valid: a text, an object or a plan.
+    #[error("{0}")]
+    Input(String),
+    /// The API server does not accept an object that was given.
+    #[error("the API server refuses {object}: {why}")]
+    Refused {
+        /// Kind and name.
+        object: String,
+        /// Its message.
+        why: String,
+    },
+    /// The cluster did not start, or ended.
+    #[error(transparent)]
+    Cluster(#[from] coracle_cluster::Error),
+}

@@ -1,0 +1,50 @@
+use serde_json::{Value, json};
+
+/// Faults of a run, in the format of a scenario's `faults`. One without faults is a run without a fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The faults.
+    pub faults: Vec<Value>,
+}
+
+impl Plan {
+    /// A plan with these faults.
+    pub fn of(faults: impl IntoIterator<Item = Value>) -> Self {
+        Self { faults: faults.into_iter().collect() }
+    }
+
+    /// The faults as one JSON text, which the reader of faults accepts.
+    pub(crate) fn text(&self) -> String {
+        Value::from(self.faults.clone()).to_string()
+    }
+
+    /// A line for each fault: `lose: answer, when operator creates configmaps (the 1st)`.
+    pub fn lines(&self) -> Vec<String> {
+        self.faults.iter().map(line).collect()
+    }
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn line(fault: &Value) -> String {
+    let action = fault["do"].as_object().into_iter().flatten();
+    let action: Vec<String> = action.map(|(name, value)| format!("{name}: {}", word(value))).collect();
+    let lasts = fault.get("for").map(|lasts| format!(", for {}", word(lasts))).unwrap_or_default();
+    let Some(when) = fault.get("when") else { return format!("{}{lasts}", action.join(", ")) };
+    let field = |name: &str| when.get(name).map(word).unwrap_or_default();
+    let nth = when.get("nth").and_then(Value::as_u64).unwrap_or(1);
+    let moment = when.get("moment").map(|moment| format!(" has {}", word(moment))).unwrap_or_default();
+    let (by, verb, resource) = (field("by"), field("verb"), field("resource"));
+    format!("{}{lasts}, when {verb} {resource} number {nth} by {by}{moment}", action.join(", "))
+}
+
+/// A fault that begins with a request.
+pub(crate) fn fault(when: Value, action: Value, lasts: Option<&str>) -> Value {
+    let mut fault = json!({"when": when, "do": action});
+    if let Some(lasts) = lasts {
+        fault["for"] = json!(lasts);
+    }
+    fault
+}

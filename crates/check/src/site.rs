@@ -1,0 +1,96 @@
+use std::collections::BTreeMap;
+use std::fmt;
+
+use coracle_sim::checks::Run;
+use serde_json::{Value, json};
+
+/// The verbs that write.
+const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
+
+/// A request that writes, at which a fault can begin. It is the same in each run without a fault.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    /// Who sends it: the component, or the user whose wishes it carries out.
+    pub by: String,
+    /// The verb.
+    pub verb: String,
+    /// The plural of the resource, with `/SUBRESOURCE` if it has one.
+    pub resource: String,
+    /// Which of these requests it is, from 1.
+    pub nth: u64,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} number {} by {}", self.verb, self.resource, self.nth, self.by)
+    }
+}
+
+impl Site {
+    /// The `when` of a fault that begins with it.
+    pub(crate) fn when(&self, moment: Option<&str>) -> Value {
+        let mut when = json!({"by": self.by, "verb": self.verb, "resource": self.resource, "nth": self.nth});
+        if let Some(moment) = moment {
+            when["moment"] = json!(moment);
+        }
+        when
+    }
+
+    /// The writes of a user in a run, in order.
+    fn of(run: &Run, user: &str, by: &str) -> Vec<Self> {
+        let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
+        let own = run.log.requests.iter().filter(|request| *request.user == *user && !request.is_dry_run);
+        own.filter(|request| WRITES.contains(&&*request.verb))
+            .map(|request| {
+                let plural = request.subject.split('/').next().unwrap_or_default();
+                let resource = match request.subresource.as_str() {
+                    "" => plural.to_owned(),
+                    subresource => format!("{plural}/{subresource}"),
+                };
+                let verb = request.verb.to_string();
+                let nth = counts.entry((verb.clone(), resource.clone())).or_default();
+                *nth += 1;
+                Self { by: by.to_owned(), verb, resource, nth: *nth }
+            })
+            .filter(|site| !site.resource.starts_with("leases") && !site.resource.starts_with("events"))
+            .collect()
+    }
+}
+
+/// The places of a controller at which faults can begin.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sites {
+    /// Its writes, in order.
+    pub(crate) own: Vec<Site>,
+    /// The writes of the user, in order.
+    pub(crate) of_user: Vec<Site>,
+    /// The writes that are not in each run without a fault.
+    pub(crate) unstable: Vec<Site>,
+    /// The resources that the controller watches.
+    pub(crate) watched: Vec<String>,
+}
+
+impl Sites {
+    /// The sites of runs without a fault.
+    pub(crate) fn of(faultless: &[Run], component: &str, user: &str) -> Self {
+        let mut sites = Self::default();
+        let Some(first) = faultless.first() else { return sites };
+        let all: Vec<Vec<Site>> = faultless.iter().map(|run| Site::of(run, &run.user, component)).collect();
+        for site in all.iter().flatten() {
+            let is_known = sites.own.contains(site) || sites.unstable.contains(site);
+            match all.iter().all(|run| run.contains(site)) {
+                _ if is_known => {}
+                true => sites.own.push(site.clone()),
+                false => sites.unstable.push(site.clone()),
+            }
+        }
+        sites.of_user = Site::of(first, user, user);
+        for request in first.log.requests.iter().filter(|request| *request.user == *first.user) {
+            let plural = request.subject.split('/').next().unwrap_or_default();
+            if &*request.verb == "watch" && !sites.watched.iter().any(|known| known == plural) {
+                sites.watched.push(plural.to_owned());
+            }
+        }
+        sites
+    }
+}

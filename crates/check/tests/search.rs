@@ -1,0 +1,138 @@
+//! A search finds what faults break, and stays silent about a controller that survives them.
+
+use std::time::Duration;
+
+use coracle::meta::{GroupVersionResource, Object, ObjectKey};
+use coracle::runtime::{Api, Client, DeleteParams, Error, ListParams, Patch};
+use coracle_check::{Connection, check};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+const CRD: &str = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: foos, kind: Foo}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"#;
+const SAMPLE: &str = "{apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {size: 1}}";
+const FINALIZER: &str = "example.com/clean-up";
+const SECOND: Duration = Duration::from_secs(1);
+
+fn foos(client: &Client) -> Api<Object> {
+    Api::dynamic(client, GroupVersionResource::new("example.com", "v1", "foos")).within("default")
+}
+
+fn maps(client: &Client) -> Api<Object> {
+    Api::dynamic(client, GroupVersionResource::new("", "v1", "configmaps")).within("default")
+}
+
+/// A controller that looks at all objects each second.
+async fn poll(connection: Connection, reconcile: impl AsyncFn(&Client, &Object) -> Result<(), Error>) {
+    let client = connection.client();
+    loop {
+        if let Ok(list) = foos(&client).list(&ListParams::default()).await {
+            for foo in list.items {
+                // It is tried again in the next second.
+                let _ = reconcile(&client, &foo).await;
+            }
+        }
+        sleep(SECOND).await;
+    }
+}
+
+fn map(name: &Value, foo: &Object) -> Object {
+    let mut metadata = json!({"namespace": "default", "labels": {"foo": foo.name()}});
+    for (field, value) in name.as_object().unwrap() {
+        metadata[field] = value.clone();
+    }
+    let size = foo.field("spec.size").map(ToString::to_string).unwrap_or_default();
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"size": size}});
+    Object::from_value(map).unwrap()
+}
+
+async fn patch(client: &Client, foo: &Object, patch: Value) -> Result<(), Error> {
+    foos(client).patch(&foo.key(), &Patch::Merge(patch)).await.map(drop)
+}
+
+async fn delete(client: &Client, name: &str) -> Result<(), Error> {
+    match maps(client).delete(&ObjectKey::new("default", name), &DeleteParams::default()).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+async fn with_finalizer(client: &Client, foo: &Object) -> Result<(), Error> {
+    if foo.finalizers().is_empty() {
+        patch(client, foo, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
+    }
+    Ok(())
+}
+
+async fn let_go(client: &Client, foo: &Object) -> Result<(), Error> {
+    patch(client, foo, json!({"metadata": {"uid": foo.uid(), "finalizers": null}})).await
+}
+
+/// It keeps the name of its child in the object, and writes it after the child: what is between the two is lost in a crash.
+async fn forgets(client: &Client, foo: &Object) -> Result<(), Error> {
+    let child = foo.field("status.child").and_then(Value::as_str).map(str::to_owned);
+    match (foo.is_terminating(), child) {
+        (true, child) => {
+            if let Some(child) = child {
+                delete(client, &child).await?;
+            }
+            let_go(client, foo).await
+        }
+        (false, Some(_)) => Ok(()),
+        (false, None) => {
+            with_finalizer(client, foo).await?;
+            let created = maps(client).create(&map(&json!({"generateName": format!("{}-", foo.name())}), foo)).await?;
+            patch(client, foo, json!({"status": {"child": created.name()}})).await
+        }
+    }
+}
+
+/// The name of its child follows from the object.
+async fn survives(client: &Client, foo: &Object) -> Result<(), Error> {
+    let key = ObjectKey::new("default", foo.name());
+    if foo.is_terminating() {
+        delete(client, foo.name()).await?;
+        return let_go(client, foo).await;
+    }
+    with_finalizer(client, foo).await?;
+    let wanted = map(&json!({"name": foo.name()}), foo);
+    match maps(client).find(&key).await? {
+        None => maps(client).create(&wanted).await.map(drop),
+        Some(found) if found.field("data.size") != wanted.field("data.size") => {
+            let size = json!({"data": {"size": wanted.field("data.size")}});
+            maps(client).patch(&key, &Patch::Merge(size)).await.map(drop)
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+#[test]
+fn a_crash_between_two_writes_is_found_as_what_it_leaves_behind() {
+    let report = check(|connection| poll(connection, forgets)).crd(CRD).sample(SAMPLE).plans(30).search().unwrap();
+    println!("{report}");
+    let words: Vec<&str> = report.found.iter().map(|found| found.finding.check.word).collect();
+    assert!(words.contains(&"leaves-behind"), "{words:?}");
+    let found = report.found.iter().find(|found| found.finding.check.word == "leaves-behind").unwrap();
+    assert_eq!(found.plan.faults.len(), 1, "{found}");
+    assert!(report.fails());
+}
+
+#[test]
+fn a_controller_that_survives_faults_is_not_reported() {
+    let report = check(|connection| poll(connection, survives)).crd(CRD).sample(SAMPLE).search().unwrap();
+    println!("{report}");
+    assert!(!report.fails(), "{report}");
+    assert!(report.tried.struck > 50, "{:?}", report.tried);
+}

@@ -1,0 +1,39 @@
+use super::check::{Check, Grade, Violation};
+use super::run::Run;
+use super::run_log::LoggedWrite;
+
+pub(super) const WRITES_AFTER_RESTART: Check = Check {
+    word: "writes-after-restart",
+    grade: Grade::Broken,
+    title: "writes after a restart at rest",
+    about: "The cluster is at rest, the component is restarted, and it changes an object: it had forgotten something, \
+            or it had left work undone.",
+    except: "Leases and Events, and changes that a restart in a run without a fault makes, too.",
+    find: |run, faultless| {
+        let usual: Vec<String> = faultless.iter().flat_map(|run| after_restart(run).map(kind_of)).collect();
+        let new = after_restart(run).filter(|write| !usual.contains(&kind_of(write)));
+        new.map(|write| Violation::at(write.entry, format!("{} {}", act(write), write.subject))).collect()
+    },
+};
+
+fn after_restart(run: &Run) -> impl Iterator<Item = &LoggedWrite> {
+    let bounds = run.settled.zip(run.restarted);
+    run.log.writes_of(&run.user).filter(move |write| {
+        !write.is_record() && bounds.is_some_and(|(from, to)| write.entry > from && write.entry <= to)
+    })
+}
+
+/// What a write did.
+pub(super) fn act(write: &LoggedWrite) -> &'static str {
+    match (&write.before, &write.after) {
+        (None, _) => "creates",
+        (Some(_), Some(_)) => "changes",
+        (Some(_), None) => "removes",
+    }
+}
+
+/// The act and the resource, which are the same in each run.
+fn kind_of(write: &LoggedWrite) -> String {
+    let resource = write.subject.split('/').next().unwrap_or_default();
+    format!("{} {resource}", act(write))
+}
