@@ -130,9 +130,10 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
             "ambient",
         ],
     ),
-    ("coracle", 11, ANYTHING_BELOW),
+    ("check", 11, &["scenario", "sim", "cluster", "client", "journal", "yaml", "meta", "ambient"]),
+    ("coracle", 12, ANYTHING_BELOW),
     ("lesson", 11, &["scenario", "cluster", "sim", "viewer", "journal", "expression"]),
-    ("cli", 12, ANYTHING_BELOW),
+    ("cli", 13, ANYTHING_BELOW),
 ];
 
 const ANYTHING_BELOW: &[&str] = &["*"];

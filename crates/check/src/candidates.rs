@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
+use crate::fault_site::{FaultSite, Sites};
 use crate::plan::{Plan, fault};
-use crate::site::{Site, Sites};
 
 /// Delays, likeliest first: shorter than a reaction, longer than one, longer than a retry, longer than a timeout.
 const DELAYS: [&str; 4] = ["1s", "20ms", "20s", "320s"];
@@ -44,8 +44,8 @@ pub(crate) fn candidates(component: &str, sites: &Sites) -> Vec<Plan> {
 /// A component that is killed and comes back to an old state: it talks to an API server that has stopped at one write, and
 /// is restarted at a later one.
 fn restarts_in_the_past(component: &str, sites: &Sites) -> Vec<Plan> {
-    let writes: Vec<&Site> = sites.own.iter().chain(&sites.of_user).collect();
-    let deletes = |site: &&&Site| site.verb == "delete";
+    let writes: Vec<&FaultSite> = sites.own.iter().chain(&sites.of_user).collect();
+    let deletes = |site: &&&FaultSite| site.verb == "delete";
     let mut plans = Vec::new();
     for past in writes.iter().filter(deletes) {
         for killed in sites.of_user.iter().chain(&sites.own) {
@@ -55,15 +55,15 @@ fn restarts_in_the_past(component: &str, sites: &Sites) -> Vec<Plan> {
     plans
 }
 
-fn kill(component: &str, site: &Site, moment: &str) -> Value {
+fn kill(component: &str, site: &FaultSite, moment: &str) -> Value {
     fault(site.when(Some(moment)), json!({"kill": component}), Some(AWAY))
 }
 
-fn stale(component: &str, site: &Site) -> Value {
+fn stale(component: &str, site: &FaultSite) -> Value {
     fault(site.when(Some("landed")), json!({"stale": component}), Some("90s"))
 }
 
-fn watch(component: &str, site: &Site, kind: &str, word: &str, argument: Value, lasts: &str) -> Value {
+fn watch(component: &str, site: &FaultSite, kind: &str, word: &str, argument: Value, lasts: &str) -> Value {
     fault(site.when(None), json!({word: argument, "kind": kind, "to": component}), Some(lasts))
 }
 
@@ -90,8 +90,8 @@ mod tests {
 
     use super::*;
 
-    fn site(by: &str, verb: &str, resource: &str) -> Site {
-        Site { by: by.to_owned(), verb: verb.to_owned(), resource: resource.to_owned(), nth: 1 }
+    fn site(by: &str, verb: &str, resource: &str) -> FaultSite {
+        FaultSite { by: by.to_owned(), verb: verb.to_owned(), resource: resource.to_owned(), nth: 1 }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use coracle_meta::Object;
 use futures_util::FutureExt;
 
-use crate::report::Report;
+use crate::check_report::CheckReport;
 use crate::search::{Limits, search};
 use crate::trial::{Setup, Start, prepare};
 use crate::{Connection, Error, given, plan_file};
@@ -31,12 +31,11 @@ pub struct ControllerCheck {
 /// Checks a controller. `run` is called for each of its starts, and drops with it when it is killed.
 ///
 /// ```
-/// use coracle_check::check;
-/// use coracle_client::{Api, ListParams};
 /// use coracle::api::core_v1::ConfigMap;
+/// use coracle::runtime::{Api, ListParams};
 ///
 /// // A controller that only looks does nothing wrong.
-/// check(|connection| async move {
+/// coracle::check(|connection| async move {
 ///     let maps = Api::<ConfigMap>::of(&connection.client());
 ///     let _ = maps.list(&ListParams::default()).await;
 ///     std::future::pending().await
@@ -137,7 +136,7 @@ impl ControllerCheck {
     ///
     /// # Errors
     /// If what was given is not valid, if the API server refuses it, or if a cluster does not start.
-    pub fn search(self) -> Result<Report, Error> {
+    pub fn search(self) -> Result<CheckReport, Error> {
         let read = |texts: &[(String, String)]| -> Result<Vec<Object>, Error> {
             let objects: Result<Vec<_>, _> = texts.iter().map(|(what, text)| given::objects(what, text)).collect();
             Ok(objects?.into_iter().flatten().collect())

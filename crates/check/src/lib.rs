@@ -3,7 +3,7 @@
 //! ```text
 //! ControllerCheck (controller, CRDs, samples)
 //!    |
-//! five runs without a fault --Site::of--> requests that write, in each of these runs the same
+//! five runs without a fault --FaultSite::of--> requests that write, in each of these runs the same
 //!    |                                       |
 //!    |                                   candidates: faults at each site, likeliest first
 //!    v                                       |
@@ -11,29 +11,29 @@
 //!                                                            \-- shrink: fewer faults, shorter --> Plan (a file)
 //! ```
 //!
-//! Start at [`check`] and [`ControllerCheck`]; [`Report`] is what a search returns. What is checked is in
+//! Start at [`check`] and [`ControllerCheck`]; [`CheckReport`] is what a search returns. What is checked is in
 //! `coracle_sim::checks`, what can fail is in `coracle_sim::faults`.
 //! Not here: programs in other languages, which need real time.
 
 mod baseline;
 mod candidates;
 mod change;
+mod check_report;
 mod connection;
 mod controller_check;
 mod error;
+mod fault_site;
 mod given;
 mod plan;
 mod plan_file;
-mod report;
 mod search;
 mod shrink;
-mod site;
 mod trial;
-mod work;
+mod user_work;
 
+pub use check_report::{CheckReport, Found, Tried};
 pub use connection::Connection;
 pub use controller_check::{ControllerCheck, check};
 pub use error::Error;
+pub use fault_site::FaultSite;
 pub use plan::Plan;
-pub use report::{Found, Report, Tried};
-pub use site::Site;

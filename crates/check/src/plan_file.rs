@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::Error;
+use crate::check_report::Found;
 use crate::plan::Plan;
-use crate::report::Found;
 use crate::trial::Setup;
 
 /// The version of the format.

@@ -7,12 +7,12 @@ use parking_lot::Mutex;
 use crate::Error;
 use crate::baseline::Baseline;
 use crate::candidates::{both, candidates};
+use crate::check_report::{CheckReport, Found, Tried};
+use crate::fault_site::Sites;
 use crate::plan::Plan;
-use crate::report::{Found, Report, Tried};
 use crate::shrink::shorter;
-use crate::site::Sites;
 use crate::trial::{Outcome, Setup, trial};
-use crate::work::USER;
+use crate::user_work::USER;
 
 /// How many runs may make one plan shorter.
 const MOST_SHRINKING_RUNS: usize = 50;
@@ -35,9 +35,10 @@ pub(crate) struct Limits {
 }
 
 /// Looks for plans that break a controller. `known` are plans that are tried first.
-pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result<Report, Error> {
+pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result<CheckReport, Error> {
     let baseline = Baseline::of(setup, limits.seed)?;
-    let mut report = Report { tried: Tried { runs: baseline.runs.len(), ..Tried::default() }, ..Report::default() };
+    let mut report =
+        CheckReport { tried: Tried { runs: baseline.runs.len(), ..Tried::default() }, ..CheckReport::default() };
     if baseline.fails() {
         report.without_faults = baseline.findings;
         return Ok(report);
@@ -67,7 +68,7 @@ struct Search<'s> {
     setup: &'s Setup,
     limits: &'s Limits,
     faultless: Vec<Run>,
-    report: Report,
+    report: CheckReport,
     /// The plans of which each fault struck.
     struck: Vec<Plan>,
 }

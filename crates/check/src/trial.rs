@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tower::service_fn;
 
 use crate::plan::Plan;
-use crate::work::{Sample, Work};
+use crate::user_work::{Sample, UserWork};
 use crate::{Connection, Error};
 
 /// How many entries of a run are kept. A run of more is one that never settles.
@@ -69,7 +69,7 @@ pub(crate) fn trial(setup: &Setup, seed: u64, plan: &Plan) -> Result<Outcome, Er
 pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Vec<Sample>, Error> {
     let prepared = run_in(ClockMode::Virtual, async {
         let cluster = Cluster::builder().seed(1).api_server_only().start().await?;
-        let work = Work::new(&cluster);
+        let work = UserWork::new(&cluster);
         for object in given {
             work.create(object).await?;
         }
@@ -132,7 +132,7 @@ impl<'s> Trial<'s> {
     async fn work(&mut self, plan: &Plan) -> Result<(), Error> {
         let setup = self.setup;
         for object in &setup.given {
-            Work::new(&self.cluster).create(object).await?;
+            UserWork::new(&self.cluster).create(object).await?;
         }
         self.add_faults(plan).await?;
         self.start_component()?;
@@ -193,8 +193,8 @@ impl<'s> Trial<'s> {
     }
 
     /// An act of the user, and what follows from it.
-    async fn act(&self, act: impl AsyncFnOnce(&Work<'_>) -> Result<(), Error>) -> Result<(), Error> {
-        act(&Work::new(&self.cluster)).await?;
+    async fn act(&self, act: impl AsyncFnOnce(&UserWork<'_>) -> Result<(), Error>) -> Result<(), Error> {
+        act(&UserWork::new(&self.cluster)).await?;
         // A cluster that does not settle yet is judged at the end.
         let _ = settle(&self.cluster, BETWEEN).await;
         Ok(())

@@ -118,6 +118,7 @@
 //! | delay requests and watch events | [`BuilderExt::latency`] |
 //! | run a scenario file | [`Scenario`], [`scenario`] |
 //! | check an invariant at every revision | [`simulation::World`] |
+//! | find the faults that break a controller | [`fn@check`], [`ControllerCheck`] |
 //! | read the event log | [`journal`] |
 //! | render the event log | [`viewer`] |
 //!
@@ -143,6 +144,7 @@ pub use builder_ext::BuilderExt;
 pub use cluster_ext::ClusterExt;
 pub use coracle_ambient::{Ambient, Timestamp};
 pub use coracle_api as api;
+pub use coracle_check::{self as check, ControllerCheck, check};
 pub use coracle_cluster::scheduler::ConfigurationError as SchedulerConfigurationError;
 #[doc(inline)]
 pub use coracle_cluster::{

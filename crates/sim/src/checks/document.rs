@@ -13,8 +13,8 @@ const INTRODUCTION: &str = "\
 
 # Checks
 
-This page lists what Coracle checks of every controller without being asked. [check.md](check.md) shows how to run a
-controller with faults, so that these checks find what it does wrong. Each check is a function of the event log of a run.
+This page lists what Coracle checks of every controller. [check.md](check.md) shows how to run a controller with faults,
+so that these checks find what it does wrong. Each check is a function of the event log of a run.
 
 \"At rest\" means that all faults have ended and the cluster has settled: for a minute, no object changes except Leases
 and Events, and no work queue has work.

@@ -2,12 +2,12 @@ use std::fmt;
 
 use coracle_sim::checks::{Finding, Grade};
 
+use crate::fault_site::FaultSite;
 use crate::plan::Plan;
-use crate::site::Site;
 
 /// What a search found.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct CheckReport {
     /// What the checks find in runs without a fault. If one of it fails, no fault was tried.
     pub without_faults: Vec<Finding>,
     /// What faults break, each once.
@@ -20,9 +20,9 @@ pub struct Report {
 #[derive(Debug, Default)]
 pub struct Tried {
     /// The requests of the controller that write, the same in each run without a fault.
-    pub sites: Vec<Site>,
+    pub sites: Vec<FaultSite>,
     /// Its requests that are in some of these runs only. No fault begins at them.
-    pub unstable: Vec<Site>,
+    pub unstable: Vec<FaultSite>,
     /// How many runs there were, including those without a fault and those that made a plan shorter.
     pub runs: usize,
     /// How many plans there were.
@@ -50,7 +50,7 @@ pub struct Found {
     pub acts: Vec<String>,
 }
 
-impl Report {
+impl CheckReport {
     /// Whether a check fails, with or without a fault.
     pub fn fails(&self) -> bool {
         let fails = |grade: Grade| grade.fails();
@@ -78,7 +78,7 @@ impl fmt::Display for Found {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.without_faults {
             headline(f, finding)?;

@@ -31,12 +31,12 @@ pub(crate) struct Sample {
 }
 
 /// The acts of the user on a cluster.
-pub(crate) struct Work<'c> {
+pub(crate) struct UserWork<'c> {
     cluster: &'c Cluster,
     client: Client,
 }
 
-impl<'c> Work<'c> {
+impl<'c> UserWork<'c> {
     pub(crate) fn new(cluster: &'c Cluster) -> Self {
         let client = cluster.client_as(User::new(USER, ["system:masters"])).with_user_agent(USER);
         Self { cluster, client }

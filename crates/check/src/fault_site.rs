@@ -9,7 +9,7 @@ const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollect
 
 /// A request that writes, at which a fault can begin. It is the same in each run without a fault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Site {
+pub struct FaultSite {
     /// Who sends it: the component, or the user whose wishes it carries out.
     pub by: String,
     /// The verb.
@@ -20,13 +20,13 @@ pub struct Site {
     pub nth: u64,
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for FaultSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} number {} by {}", self.verb, self.resource, self.nth, self.by)
     }
 }
 
-impl Site {
+impl FaultSite {
     /// The `when` of a fault that begins with it.
     pub(crate) fn when(&self, moment: Option<&str>) -> Value {
         let mut when = json!({"by": self.by, "verb": self.verb, "resource": self.resource, "nth": self.nth});
@@ -61,11 +61,11 @@ impl Site {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sites {
     /// Its writes, in order.
-    pub(crate) own: Vec<Site>,
+    pub(crate) own: Vec<FaultSite>,
     /// The writes of the user, in order.
-    pub(crate) of_user: Vec<Site>,
+    pub(crate) of_user: Vec<FaultSite>,
     /// The writes that are not in each run without a fault.
-    pub(crate) unstable: Vec<Site>,
+    pub(crate) unstable: Vec<FaultSite>,
     /// The resources that the controller watches.
     pub(crate) watched: Vec<String>,
 }
@@ -75,16 +75,16 @@ impl Sites {
     pub(crate) fn of(faultless: &[Run], component: &str, user: &str) -> Self {
         let mut sites = Self::default();
         let Some(first) = faultless.first() else { return sites };
-        let all: Vec<Vec<Site>> = faultless.iter().map(|run| Site::of(run, &run.user, component)).collect();
+        let all: Vec<Vec<FaultSite>> = faultless.iter().map(|run| FaultSite::of(run, &run.user, component)).collect();
         for site in all.iter().flatten() {
-            let is_known = sites.own.contains(site) || sites.unstable.contains(site);
-            match all.iter().all(|run| run.contains(site)) {
-                _ if is_known => {}
-                true => sites.own.push(site.clone()),
-                false => sites.unstable.push(site.clone()),
+            if sites.own.contains(site) || sites.unstable.contains(site) {
+                continue;
             }
+            let is_in_each = all.iter().all(|run| run.contains(site));
+            let list = if is_in_each { &mut sites.own } else { &mut sites.unstable };
+            list.push(site.clone());
         }
-        sites.of_user = Site::of(first, user, user);
+        sites.of_user = FaultSite::of(first, user, user);
         for request in first.log.requests.iter().filter(|request| *request.user == *first.user) {
             let plural = request.subject.split('/').next().unwrap_or_default();
             if &*request.verb == "watch" && !sites.watched.iter().any(|known| known == plural) {
