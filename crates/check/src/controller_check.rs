@@ -149,8 +149,8 @@ impl ControllerCheck {
             Some(folder) => plan_file::read_all(folder, &self.name)?,
             None => Vec::new(),
         };
-        let samples = prepare(&given, &samples)?;
-        let setup = Setup { name: self.name, start: self.start, given, samples };
+        let prepared = prepare(&given, &samples)?;
+        let setup = Setup { name: self.name, start: self.start, prepared };
         let report = search(&setup, &self.limits, known)?;
         if let Some(folder) = &self.plans {
             for found in &report.found {

@@ -66,13 +66,13 @@ pub(crate) struct Sites {
     pub(crate) of_user: Vec<FaultSite>,
     /// The writes that are not in each run without a fault.
     pub(crate) unstable: Vec<FaultSite>,
-    /// The resources that the controller watches.
+    /// The kinds that the controller watches.
     pub(crate) watched: Vec<String>,
 }
 
 impl Sites {
-    /// The sites of runs without a fault.
-    pub(crate) fn of(faultless: &[Run], component: &str, user: &str) -> Self {
+    /// The sites of runs without a fault. `kinds` are the kinds by their plurals.
+    pub(crate) fn of(faultless: &[Run], component: &str, user: &str, kinds: &BTreeMap<String, String>) -> Self {
         let mut sites = Self::default();
         let Some(first) = faultless.first() else { return sites };
         let all: Vec<Vec<FaultSite>> = faultless.iter().map(|run| FaultSite::of(run, &run.user, component)).collect();
@@ -86,9 +86,9 @@ impl Sites {
         }
         sites.of_user = FaultSite::of(first, user, user);
         for request in first.log.requests.iter().filter(|request| *request.user == *first.user) {
-            let plural = request.subject.split('/').next().unwrap_or_default();
-            if &*request.verb == "watch" && !sites.watched.iter().any(|known| known == plural) {
-                sites.watched.push(plural.to_owned());
+            let Some(kind) = kinds.get(request.subject.split('/').next().unwrap_or_default()) else { continue };
+            if &*request.verb == "watch" && !sites.watched.contains(kind) {
+                sites.watched.push(kind.clone());
             }
         }
         sites

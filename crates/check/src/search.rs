@@ -43,7 +43,7 @@ pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result
         report.without_faults = baseline.findings;
         return Ok(report);
     }
-    let sites = Sites::of(&baseline.runs, &setup.name, USER);
+    let sites = Sites::of(&baseline.runs, &setup.name, USER, &setup.prepared.kinds);
     let mut search = Search { setup, limits, faultless: baseline.runs, report, struck: Vec::new() };
     search.report.without_faults = baseline.findings;
     let single: Vec<Plan> = known.into_iter().chain(candidates(&setup.name, &sites)).collect();

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::{Body, Cluster, Requester, Transport, TransportLayer, User, requested_resource};
+use coracle_cluster::{Body, Cluster, KeptStore, Requester, Transport, TransportLayer, User, requested_resource};
 use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{GroupResource, Object, ObjectKey};
 use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
@@ -42,10 +42,19 @@ pub(crate) struct Setup {
     pub(crate) name: String,
     /// What each of its starts runs.
     pub(crate) start: Start,
-    /// The objects that exist before the controller starts.
-    pub(crate) given: Vec<Object>,
+    /// What there is before the controller starts.
+    pub(crate) prepared: Prepared,
+}
+
+/// What is the same in all runs, found in a cluster without the controller.
+#[derive(Clone)]
+pub(crate) struct Prepared {
+    /// A store with the objects that exist before the controller starts.
+    pub(crate) store: KeptStore,
     /// The objects that it acts on.
     pub(crate) samples: Vec<Sample>,
+    /// The kind of each plural that is served.
+    pub(crate) kinds: BTreeMap<String, String>,
 }
 
 /// How a run went.
@@ -65,20 +74,28 @@ pub(crate) fn trial(setup: &Setup, seed: u64, plan: &Plan) -> Result<Outcome, Er
     run.map_err(|error| coracle_cluster::Error::NotStarted(error.to_string()))?
 }
 
-/// The changes of samples that the API server accepts, found in a cluster without the controller.
-pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Vec<Sample>, Error> {
+/// Creates what is given, and finds the changes of samples that the API server accepts.
+///
+/// # Errors
+/// If the API server refuses an object, or the cluster does not start.
+pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, Error> {
     let prepared = run_in(ClockMode::Virtual, async {
         let cluster = Cluster::builder().seed(1).api_server_only().start().await?;
         let work = UserWork::new(&cluster);
         for object in given {
             work.create(object).await?;
         }
-        let mut prepared = Vec::new();
+        // A definition is served when its conditions are written.
+        let _ = settle(&cluster, BETWEEN).await;
+        let store = cluster.keep_store()?;
+        let plurals = RunningFaults::new(&cluster, &Wire::default()).kinds();
+        let kinds = plurals.into_iter().map(|((_, kind), plural)| (plural, kind)).collect();
+        let mut changing = Vec::new();
         for object in samples {
-            prepared.push(work.sample(object).await?);
+            changing.push(work.sample(object).await?);
         }
         cluster.shutdown().await;
-        Ok(prepared)
+        Ok(Prepared { store, samples: changing, kinds })
     });
     prepared.map_err(|error| coracle_cluster::Error::NotStarted(error.to_string()))?
 }
@@ -105,6 +122,7 @@ impl<'s> Trial<'s> {
         }
         let shown = Shown::default();
         let builder = Cluster::builder().seed(seed).recorder(recorder.clone()).api_server_only();
+        let builder = builder.kept_store(setup.prepared.store.clone());
         let builder = builder.transport_layer_for_all(layer(&wire, &shown));
         let cluster = builder.start().await?;
         let (store, plurals, changes) = (cluster.store(), Arc::new(cluster.plurals()), recorder.clone());
@@ -131,12 +149,9 @@ impl<'s> Trial<'s> {
     /// The work of a user, from the definitions to the last deletion.
     async fn work(&mut self, plan: &Plan) -> Result<(), Error> {
         let setup = self.setup;
-        for object in &setup.given {
-            UserWork::new(&self.cluster).create(object).await?;
-        }
         self.add_faults(plan).await?;
         self.start_component()?;
-        for sample in &setup.samples {
+        for sample in &setup.prepared.samples {
             self.act(async |work| work.create(&sample.object).await.map(drop)).await?;
             self.act(async |work| work.patch(&sample.object, &sample.change).await).await?;
             self.act(async |work| work.change_back(sample).await).await?;
@@ -155,7 +170,7 @@ impl<'s> Trial<'s> {
         let Some(restarted) = self.rest().await else { return Ok(()) };
         self.run.restarted = Some(restarted);
         self.act(async |work| {
-            for sample in &setup.samples {
+            for sample in &setup.prepared.samples {
                 work.delete(&sample.object).await?;
             }
             Ok(())

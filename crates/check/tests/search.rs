@@ -24,7 +24,7 @@ spec:
 "#;
 const SAMPLE: &str = "{apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {size: 1}}";
 const FINALIZER: &str = "example.com/clean-up";
-const SECOND: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(5);
 
 fn foos(client: &Client) -> Api<Object> {
     Api::dynamic(client, GroupVersionResource::new("example.com", "v1", "foos")).within("default")
@@ -34,17 +34,17 @@ fn maps(client: &Client) -> Api<Object> {
     Api::dynamic(client, GroupVersionResource::new("", "v1", "configmaps")).within("default")
 }
 
-/// A controller that looks at all objects each second.
+/// A controller that looks at all objects again and again.
 async fn poll(connection: Connection, reconcile: impl AsyncFn(&Client, &Object) -> Result<(), Error>) {
     let client = connection.client();
     loop {
         if let Ok(list) = foos(&client).list(&ListParams::default()).await {
             for foo in list.items {
-                // It is tried again in the next second.
+                // It is tried again after the pause.
                 let _ = reconcile(&client, &foo).await;
             }
         }
-        sleep(SECOND).await;
+        sleep(PAUSE).await;
     }
 }
 

@@ -1,5 +1,6 @@
 //! kube-rs, unmodified, against a cluster in the same process and in virtual time.
 
+mod checked;
 mod leader_election;
 mod verbs;
 
