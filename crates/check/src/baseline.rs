@@ -1,11 +1,12 @@
 use coracle_sim::checks::{Finding, Run, findings};
 
 use crate::Error;
+use crate::parallel::parallel;
 use crate::plan::Plan;
 use crate::trial::{Outcome, Setup, trial};
 
 /// How many runs without a fault there are, each with another seed.
-pub(crate) const RUNS: u64 = 5;
+const RUNS: u64 = 5;
 
 /// Runs without a fault, with which runs with faults are compared.
 pub(crate) struct Baseline {
@@ -17,18 +18,15 @@ pub(crate) struct Baseline {
 
 impl Baseline {
     /// Runs a controller without a fault, with this seed and those that follow it.
-    pub(crate) fn of(setup: &Setup, seed: u64) -> Result<Self, Error> {
+    pub(crate) fn of(setup: &Setup, seed: u64, jobs: usize) -> Result<Self, Error> {
+        let seeds: Vec<u64> = (seed..seed + RUNS).collect();
+        let outcomes = parallel(jobs, &seeds, |seed| trial(setup, *seed, &Plan::default()));
         let mut runs = Vec::new();
-        let mut found = Vec::new();
-        for seed in seed..seed + RUNS {
-            let Outcome { run, .. } = trial(setup, seed, &Plan::default())?;
-            found.extend(findings(&run, &[]));
-            let has_failed = found.iter().any(|finding: &Finding| finding.check.grade.fails());
+        for outcome in outcomes {
+            let Outcome { run, .. } = outcome?;
             runs.push(run);
-            if has_failed {
-                break;
-            }
         }
+        let found = runs.iter().flat_map(|run| findings(run, &[]));
         let mut distinct: Vec<Finding> = Vec::new();
         for finding in found {
             if !distinct.iter().any(|known| known.check.word == finding.check.word) {

@@ -1,26 +1,24 @@
 use serde_json::{Value, json};
 
 use crate::fault_site::{FaultSite, Sites};
+use crate::pace::Pace;
 use crate::plan::{Plan, fault};
 
-/// Delays, likeliest first: shorter than a reaction, longer than one, longer than a retry, longer than a timeout.
-const DELAYS: [&str; 4] = ["1s", "20ms", "20s", "320s"];
 /// How long a killed component is away.
 const AWAY: &str = "300ms";
 
 /// The plans with one fault or with two that belong together, likeliest first. Each round has one kind of fault at each
 /// site.
-pub(crate) fn candidates(component: &str, sites: &Sites) -> Vec<Plan> {
+pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Plan> {
     let mut plans = Vec::new();
     let all = || sites.own.iter().chain(&sites.of_user);
     plans.extend(sites.own.iter().map(|site| Plan::of([kill(component, site, "landed")])));
     plans.extend(sites.own.iter().map(|site| Plan::of([fault(site.when(None), json!({"lose": "answer"}), None)])));
     plans.extend(all().map(|site| Plan::of([kill(component, site, "sent")])));
-    for delay in DELAYS {
+    for (delay, reaction) in pace.delays {
         plans.extend(sites.own.iter().map(|site| Plan::of([fault(site.when(None), json!({"slow": delay}), None)])));
         for kind in &sites.watched {
-            plans
-                .extend(all().map(|site| Plan::of([watch(component, site, kind, "lag", json!(delay), longer(delay))])));
+            plans.extend(all().map(|site| Plan::of([watch(component, site, kind, "lag", json!(delay), reaction)])));
         }
     }
     for code in [409, 500] {
@@ -28,7 +26,7 @@ pub(crate) fn candidates(component: &str, sites: &Sites) -> Vec<Plan> {
         plans.extend(refused.map(|site| Plan::of([fault(site.when(None), json!({"refuse": code}), None)])));
     }
     for kind in &sites.watched {
-        plans.extend(all().map(|site| Plan::of([watch(component, site, kind, "hang", json!({}), "90s")])));
+        plans.extend(all().map(|site| Plan::of([watch(component, site, kind, "hang", json!({}), pace.long)])));
         for word in ["gone", "close"] {
             plans.extend(all().map(|site| {
                 let action = json!({word: {}, "kind": kind, "to": component});
@@ -36,20 +34,20 @@ pub(crate) fn candidates(component: &str, sites: &Sites) -> Vec<Plan> {
             }));
         }
     }
-    plans.extend(all().map(|site| Plan::of([stale(component, site)])));
-    plans.extend(restarts_in_the_past(component, sites));
+    plans.extend(all().map(|site| Plan::of([stale(component, site, pace)])));
+    plans.extend(restarts_in_the_past(component, sites, pace));
     plans
 }
 
 /// A component that is killed and comes back to an old state: it talks to an API server that has stopped at one write, and
 /// is restarted at a later one.
-fn restarts_in_the_past(component: &str, sites: &Sites) -> Vec<Plan> {
+fn restarts_in_the_past(component: &str, sites: &Sites, pace: &Pace) -> Vec<Plan> {
     let writes: Vec<&FaultSite> = sites.own.iter().chain(&sites.of_user).collect();
     let deletes = |site: &&&FaultSite| site.verb == "delete";
     let mut plans = Vec::new();
     for past in writes.iter().filter(deletes) {
         for killed in sites.of_user.iter().chain(&sites.own) {
-            plans.push(Plan::of([stale(component, past), kill(component, killed, "landed")]));
+            plans.push(Plan::of([stale(component, past, pace), kill(component, killed, "landed")]));
         }
     }
     plans
@@ -59,22 +57,12 @@ fn kill(component: &str, site: &FaultSite, moment: &str) -> Value {
     fault(site.when(Some(moment)), json!({"kill": component}), Some(AWAY))
 }
 
-fn stale(component: &str, site: &FaultSite) -> Value {
-    fault(site.when(Some("landed")), json!({"stale": component}), Some("90s"))
+fn stale(component: &str, site: &FaultSite, pace: &Pace) -> Value {
+    fault(site.when(Some("landed")), json!({"stale": component}), Some(pace.long))
 }
 
 fn watch(component: &str, site: &FaultSite, kind: &str, word: &str, argument: Value, lasts: &str) -> Value {
     fault(site.when(None), json!({word: argument, "kind": kind, "to": component}), Some(lasts))
-}
-
-/// How long a watch lags by this delay: long enough for a reaction to the first event.
-fn longer(delay: &str) -> &'static str {
-    match delay {
-        "20ms" => "1s",
-        "1s" => "5s",
-        "20s" => "60s",
-        _ => "600s",
-    }
 }
 
 /// Two plans in one.
@@ -103,7 +91,7 @@ mod tests {
             unstable: Vec::new(),
             watched: vec!["Foo".to_owned(), "ConfigMap".to_owned()],
         };
-        let plans = candidates("operator", &sites);
+        let plans = candidates("operator", &sites, &Pace::VIRTUAL);
         assert!(plans.len() > 100, "{}", plans.len());
         let custom = PluralsOfKinds::from([(("example.com/v1".to_owned(), "Foo".to_owned()), "foos".to_owned())]);
         for plan in &plans {

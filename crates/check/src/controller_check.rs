@@ -5,14 +5,20 @@ use coracle_meta::Object;
 use futures_util::FutureExt;
 
 use crate::check_report::CheckReport;
+use crate::pace::Pace;
 use crate::search::{Limits, search};
-use crate::trial::{Setup, Start, prepare};
+use crate::subject::{ProgramHost, Subject};
+use crate::trial::{Setup, prepare};
 use crate::{Connection, Error, given, plan_file};
 
 /// The name of a controller without one.
 const NAME: &str = "controller";
 /// How many plans are tried if nothing else is said.
 const PLANS: usize = 300;
+/// The same for a program.
+const PLANS_OF_A_PROGRAM: usize = 60;
+/// How many programs run at once if nothing else is said. They wait most of the time.
+const JOBS_OF_A_PROGRAM: usize = 6;
 
 /// A controller that is checked, with what it needs.
 ///
@@ -21,7 +27,8 @@ const PLANS: usize = 300;
 #[must_use]
 pub struct ControllerCheck {
     name: String,
-    start: Start,
+    subject: Subject,
+    pace: Pace,
     given: Vec<(String, String)>,
     samples: Vec<(String, String)>,
     limits: Limits,
@@ -49,14 +56,13 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    ControllerCheck {
-        name: NAME.to_owned(),
-        start: Arc::new(move |connection| run(connection).boxed()),
-        given: Vec::new(),
-        samples: Vec::new(),
-        limits: Limits { seed: 1, plans: PLANS, jobs, first_only: false },
-        plans: None,
-    }
+    let start = move |connection| run(connection).boxed();
+    ControllerCheck::new(Subject::InProcess(Arc::new(start)), Pace::VIRTUAL, PLANS, jobs)
+}
+
+/// Checks a program, in real time. `host` opens a socket for each run, where the program finds the API server.
+pub fn check_program(host: ProgramHost) -> ControllerCheck {
+    ControllerCheck::new(Subject::Program(host), Pace::REAL, PLANS_OF_A_PROGRAM, JOBS_OF_A_PROGRAM)
 }
 
 impl std::fmt::Debug for ControllerCheck {
@@ -69,6 +75,12 @@ impl std::fmt::Debug for ControllerCheck {
 }
 
 impl ControllerCheck {
+    fn new(subject: Subject, pace: Pace, plans: usize, jobs: usize) -> Self {
+        let limits = Limits { seed: 1, plans, jobs, first_only: false };
+        let (given, samples) = (Vec::new(), Vec::new());
+        Self { name: NAME.to_owned(), subject, pace, given, samples, limits, plans: None }
+    }
+
     /// The name of the controller: its component, its user, and what faults select.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
@@ -150,7 +162,7 @@ impl ControllerCheck {
             None => Vec::new(),
         };
         let prepared = prepare(&given, &samples)?;
-        let setup = Setup { name: self.name, start: self.start, prepared };
+        let setup = Setup { name: self.name, subject: self.subject, pace: self.pace, prepared };
         let report = search(&setup, &self.limits, known)?;
         if let Some(folder) = &self.plans {
             for found in &report.found {

@@ -13,7 +13,7 @@
 //!
 //! Start at [`check`] and [`ControllerCheck`]; [`CheckReport`] is what a search returns. What is checked is in
 //! `coracle_sim::checks`, what can fail is in `coracle_sim::faults`.
-//! Not here: programs in other languages, which need real time.
+//! Not here: the socket and the process of a program in another language (`cli`).
 
 mod baseline;
 mod candidates;
@@ -24,16 +24,21 @@ mod controller_check;
 mod error;
 mod fault_site;
 mod given;
+mod observed_wire;
+mod pace;
+mod parallel;
 mod plan;
 mod plan_file;
 mod search;
 mod shrink;
+mod subject;
 mod trial;
 mod user_work;
 
 pub use check_report::{CheckReport, Found, Tried};
 pub use connection::Connection;
-pub use controller_check::{ControllerCheck, check};
+pub use controller_check::{ControllerCheck, check, check_program};
 pub use error::Error;
 pub use fault_site::FaultSite;
 pub use plan::Plan;
+pub use subject::{ProgramHost, ServedProgram};

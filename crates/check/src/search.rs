@@ -1,14 +1,14 @@
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use coracle_sim::ClockMode;
 use coracle_sim::checks::{Finding, Run, findings};
-use parking_lot::Mutex;
 
 use crate::Error;
 use crate::baseline::Baseline;
 use crate::candidates::{both, candidates};
 use crate::check_report::{CheckReport, Found, Tried};
 use crate::fault_site::Sites;
+use crate::parallel::parallel;
 use crate::plan::Plan;
 use crate::shrink::shorter;
 use crate::trial::{Outcome, Setup, trial};
@@ -36,7 +36,7 @@ pub(crate) struct Limits {
 
 /// Looks for plans that break a controller. `known` are plans that are tried first.
 pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result<CheckReport, Error> {
-    let baseline = Baseline::of(setup, limits.seed)?;
+    let baseline = Baseline::of(setup, limits.seed, limits.jobs)?;
     let mut report =
         CheckReport { tried: Tried { runs: baseline.runs.len(), ..Tried::default() }, ..CheckReport::default() };
     if baseline.fails() {
@@ -46,7 +46,7 @@ pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result
     let sites = Sites::of(&baseline.runs, &setup.name, USER, &setup.prepared.kinds);
     let mut search = Search { setup, limits, faultless: baseline.runs, report, struck: Vec::new() };
     search.report.without_faults = baseline.findings;
-    let single: Vec<Plan> = known.into_iter().chain(candidates(&setup.name, &sites)).collect();
+    let single: Vec<Plan> = known.into_iter().chain(candidates(&setup.name, &sites, &setup.pace)).collect();
     search.report.tried.sites = sites.own;
     search.report.tried.unstable = sites.unstable;
     let is_done = search.try_all(single)?;
@@ -103,23 +103,7 @@ impl Search<'_> {
 
     /// Runs plans on several threads. The results are in the order of the plans.
     fn attempts(&self, plans: &[Plan]) -> Result<Vec<Attempt>, Error> {
-        let next = AtomicUsize::new(0);
-        let done = Mutex::new(Vec::new());
-        let work = || {
-            while let Some((index, plan)) = {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                plans.get(index).map(|plan| (index, plan))
-            } {
-                let attempt = self.attempt(plan);
-                done.lock().push((index, attempt));
-            }
-        };
-        std::thread::scope(|scope| {
-            (0..self.limits.jobs.clamp(1, plans.len().max(1))).for_each(|_| drop(scope.spawn(work)));
-        });
-        let mut done = done.into_inner();
-        done.sort_by_key(|(index, _)| *index);
-        done.into_iter().map(|(_, attempt)| attempt).collect()
+        parallel(self.limits.jobs, plans, |plan| self.attempt(plan)).into_iter().collect()
     }
 
     fn attempt(&self, plan: &Plan) -> Result<Attempt, Error> {
@@ -145,9 +129,23 @@ impl Search<'_> {
         };
         // The checks are in the order of their importance. A run that fails one often fails others as a result.
         let Some(finding) = attempt.findings.iter().find(is_new).cloned() else { return Ok(()) };
+        if !self.is_confirmed(&attempt.plan, &finding)? {
+            return Ok(());
+        }
         let found = self.shrink(attempt, finding)?;
         self.report.found.push(found);
         Ok(())
+    }
+
+    /// Whether a finding is not only late: in real time, it has to occur again with more patience.
+    fn is_confirmed(&mut self, plan: &Plan, finding: &Finding) -> Result<bool, Error> {
+        if self.setup.pace.clock == ClockMode::Virtual {
+            return Ok(true);
+        }
+        self.report.tried.runs += 1;
+        let setup = Setup { pace: self.setup.pace.patient(), ..self.setup.clone() };
+        let Outcome { run, .. } = trial(&setup, self.limits.seed, plan)?;
+        Ok(findings(&run, &self.faultless).iter().any(|other| other.check.word == finding.check.word))
     }
 
     /// Makes a plan shorter as long as the same check fails.

@@ -1,0 +1,78 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coracle_cluster::{Body, Instance, Requester, RequesterKind, Transport, TransportLayer, requested_resource};
+use coracle_meta::{GroupResource, ObjectKey};
+use coracle_sim::{LastSent, Wire};
+use http::{HeaderValue, Method, Request};
+use parking_lot::Mutex;
+use tower::service_fn;
+
+/// The header by which the event log knows a request.
+const AUDIT_ID: &str = "audit-id";
+
+/// A wire that notes what the component was last sent of each object before it deletes the object, and that stops the
+/// connections of a program when the program is killed. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct ObservedWire {
+    wire: Wire,
+    /// The component.
+    name: Arc<str>,
+    shown: Arc<Mutex<BTreeMap<String, LastSent>>>,
+    /// The instance of the component that runs now.
+    running: Arc<Mutex<Instance>>,
+}
+
+impl ObservedWire {
+    pub(crate) fn new(wire: &Wire, name: &str) -> Self {
+        Self { wire: wire.clone(), name: name.into(), shown: Arc::default(), running: Arc::default() }
+    }
+
+    /// What the component was last sent before each of its deletions, by audit id.
+    pub(crate) fn take_shown(&self) -> BTreeMap<String, LastSent> {
+        std::mem::take(&mut self.shown.lock())
+    }
+
+    pub(crate) fn layer(&self) -> TransportLayer {
+        let observed = self.clone();
+        Arc::new(move |requester, transport| observed.over(requester, transport))
+    }
+
+    fn over(&self, requester: &Requester, transport: Transport) -> Transport {
+        if requester.name == self.name {
+            *self.running.lock() = requester.instance.clone();
+        }
+        let (observed, requester) = (self.clone(), requester.clone());
+        let inner = self.wire.over(&requester, transport);
+        Transport::to(service_fn(move |mut request: Request<Body>| {
+            observed.note(&requester, &mut request);
+            let instance = match requester.kind {
+                RequesterKind::Connections => observed.running.lock().clone(),
+                RequesterKind::Component | RequesterKind::User => Instance::default(),
+            };
+            let answer = inner.send(request);
+            async move {
+                let answer = answer.await;
+                if instance.has_ended() { Err("the program was killed".into()) } else { answer }
+            }
+        }))
+    }
+
+    fn note(&self, requester: &Requester, request: &mut Request<Body>) {
+        if request.method() != Method::DELETE {
+            return;
+        }
+        let Some((_, at)) = requested_resource(request.method(), request.uri()) else { return };
+        let resource = GroupResource::new(&at.resource.group, &at.resource.resource);
+        let (key, instance) = (ObjectKey::new(&at.namespace, &at.name), requester.instance.number());
+        let Some(last) = self.wire.last_sent(&requester.name, instance, &resource, &key) else { return };
+        let mut shown = self.shown.lock();
+        let sent = request.headers().get(AUDIT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        // Clients of other libraries send no id.
+        let id = sent.unwrap_or_else(|| format!("deletion-{}", shown.len() + 1));
+        if let Ok(value) = HeaderValue::from_str(&id) {
+            request.headers_mut().insert(AUDIT_ID, value);
+            shown.insert(id, last);
+        }
+    }
+}
