@@ -24,7 +24,7 @@ pub(crate) struct Env {
 #[derive(Debug, Args)]
 pub(crate) struct StateArgs {
     /// The state folder of the cluster [default: the nearest .coracle in the working directory or above]
-    #[arg(long, env = "CORACLE_STATE_DIR", value_name = "DIR")]
+    #[arg(long, env = "CORACLE_STATE_DIR", value_name = "DIR", global = true)]
     state_dir: Option<PathBuf>,
 }
 

@@ -19,8 +19,16 @@ use crate::faults_api::{BODY, PATH};
 use crate::input::read_text;
 use crate::output::out;
 
+const EXAMPLES: &str = "Examples:
+  coracle fault add -f faults.yaml
+  echo '{do: {lag: 5s, kind: Pod, to: my-operator}}' | coracle fault add -
+  echo '{when: {by: my-operator, verb: create, resource: configmaps}, do: {lose: answer}}' | coracle fault add -
+  coracle fault list
+  coracle fault remove --all";
+
 /// Controls the faults of a running cluster.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct FaultCommand {
     #[command(flatten)]
     cluster: ClusterArgs,
@@ -41,7 +49,17 @@ enum Action {
 #[derive(Debug, Args)]
 struct Add {
     /// The file, in YAML or JSON
-    file: PathBuf,
+    #[arg(required_unless_present = "filename")]
+    file: Option<PathBuf>,
+    /// The file, as for kubectl
+    #[arg(short = 'f', long, conflicts_with = "file", value_name = "FILE")]
+    filename: Option<PathBuf>,
+}
+
+impl Add {
+    fn file(&self) -> &Path {
+        self.file.as_ref().or(self.filename.as_ref()).map_or(Path::new("-"), PathBuf::as_path)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -57,7 +75,7 @@ struct Remove {
 impl FaultCommand {
     pub(crate) fn run(self) -> Result<u8> {
         let text = match &self.action {
-            Action::Add(add) => read(&add.file)?,
+            Action::Add(add) => read(add.file())?,
             Action::List | Action::Remove(_) => String::new(),
         };
         let server = self.cluster.connect()?;
@@ -65,7 +83,7 @@ impl FaultCommand {
             match &self.action {
                 Action::Add(add) => {
                     let added = ask(&server, Method::POST, PATH, text).await;
-                    print(&added.map_err(|refusal| in_file(&refusal, &add.file))?, Some("added"))
+                    print(&added.map_err(|refusal| in_file(&refusal, add.file()))?, Some("added"))
                 }
                 Action::List => print(&ask(&server, Method::GET, PATH, String::new()).await?, None),
                 Action::Remove(Remove { all: true, .. }) => {

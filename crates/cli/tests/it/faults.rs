@@ -1,141 +1,15 @@
 //! Faults of a running cluster, for programs that are not changed: over HTTPS, against `coracle up`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use bytes::Bytes;
-use coracle_client::ResponseBody;
 use coracle_client::kubeconfig::Kubeconfig;
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
+use http::Method;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
-use tower::ServiceExt;
 
-use crate::program::{Folder, Running, eventually, in_state, repository, succeed, text, there_is};
-
-/// Objects that no controller creates.
-const SECRETS: &str = "/api/v1/namespaces/default/secrets";
-const FAULTS: &str = "/coracle/faults";
-const SECOND: Duration = Duration::from_secs(1);
-/// More than a machine that is busy takes for a request, and less than the faults of the tests last.
-const SOON: Duration = Duration::from_secs(4);
-
-/// A running cluster without controllers that disturb.
-struct Cluster {
-    home: Folder,
-    _running: Running,
-}
-
-impl Cluster {
-    fn start(name: &str, more: &[&str]) -> Self {
-        let home = Folder::new(name);
-        let arguments = [&["up", "--ephemeral", "--nodes", "0", "--empty"], more].concat();
-        let running = Running::start(&mut in_state(home.path(), &arguments));
-        eventually("the cluster is up", || {
-            in_state(home.path(), &["fault", "list"]).output().ok().filter(|output| output.status.success())
-        });
-        Self { home, _running: running }
-    }
-
-    fn kubeconfig(&self) -> PathBuf {
-        self.home.join("kubeconfig")
-    }
-
-    /// A program with this user agent and the administrator's kubeconfig.
-    fn program(&self, agent: &'static str) -> Program {
-        Program { kubeconfig: Kubeconfig::read(&self.kubeconfig()).unwrap(), agent }
-    }
-}
-
-/// A program that does not know of faults. Each request has a connection of its own.
-struct Program {
-    kubeconfig: Kubeconfig,
-    agent: &'static str,
-}
-
-impl Program {
-    fn request(&self, method: Method, path: &str, body: String) -> Request<Full<Bytes>> {
-        let request = Request::builder().method(method).uri(path).header(USER_AGENT, self.agent);
-        request.header(CONTENT_TYPE, "application/json").body(Full::new(Bytes::from(body))).unwrap()
-    }
-
-    async fn send(&self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), String> {
-        self.send_text(method, path, body.to_string()).await
-    }
-
-    async fn send_text(&self, method: Method, path: &str, body: String) -> Result<(u16, Value), String> {
-        let https = self.kubeconfig.connect().unwrap();
-        let answer = https.oneshot(self.request(method, path, body)).await.map_err(|error| error.to_string())?;
-        let code = answer.status().as_u16();
-        let body = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
-        Ok((code, serde_json::from_slice(&body).unwrap_or_default()))
-    }
-
-    async fn create(&self, name: &str) -> Result<u16, String> {
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}});
-        self.send(Method::POST, SECRETS, &secret).await.map(|(code, _)| code)
-    }
-
-    /// The names in a list with these parameters.
-    async fn list(&self, parameters: &str) -> Vec<String> {
-        let (code, list) = self.send(Method::GET, &format!("{SECRETS}{parameters}"), &Value::Null).await.unwrap();
-        assert_eq!(code, 200, "{list}");
-        let name = |secret: &Value| secret["metadata"]["name"].as_str().unwrap().to_owned();
-        list["items"].as_array().unwrap().iter().map(name).collect()
-    }
-
-    async fn watch(&self, path: &str, accept: &str) -> Watch {
-        let mut request = self.request(Method::GET, &format!("{path}?watch=true"), String::new());
-        request.headers_mut().insert(ACCEPT, accept.parse().unwrap());
-        let answer = self.kubeconfig.connect().unwrap().oneshot(request).await.unwrap();
-        assert_eq!(answer.status(), 200);
-        Watch { body: answer.into_body(), read: Vec::new() }
-    }
-
-    /// Adds faults, and returns them as the cluster lists them.
-    async fn cause(&self, faults: &str) -> Vec<Value> {
-        let (code, added) = self.send_text(Method::POST, FAULTS, faults.to_owned()).await.unwrap();
-        assert_eq!(code, 201, "{added}");
-        added["faults"].as_array().unwrap().clone()
-    }
-
-    async fn faults(&self) -> Vec<Value> {
-        let (code, list) = self.send(Method::GET, FAULTS, &Value::Null).await.unwrap();
-        assert_eq!(code, 200, "{list}");
-        list["faults"].as_array().unwrap().clone()
-    }
-
-    async fn heal(&self) {
-        assert_eq!(self.send(Method::DELETE, FAULTS, &Value::Null).await.unwrap().0, 200);
-        assert_eq!(self.faults().await, Vec::<Value>::new());
-    }
-}
-
-/// An open watch.
-struct Watch {
-    body: ResponseBody,
-    read: Vec<u8>,
-}
-
-impl Watch {
-    /// Waits until the watch has delivered this text; false if it ends before.
-    async fn delivers(&mut self, wanted: &str) -> bool {
-        while !self.read.windows(wanted.len()).any(|part| part == wanted.as_bytes()) {
-            match self.body.frame().await {
-                Some(Ok(frame)) => self.read.extend_from_slice(&frame.into_data().unwrap_or_default()),
-                Some(Err(_)) | None => return false,
-            }
-        }
-        true
-    }
-}
-
-fn run(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
-}
+use crate::fault_cluster::{Cluster, FAULTS, JSON, PROTOBUF_WATCH, Program, SECOND, SECRETS, SOON, run};
+use crate::program::{Folder, coracle, in_state, repository, succeed, text, there_is};
 
 #[test]
 fn a_program_loses_an_answer_and_another_does_not() {
@@ -177,10 +51,10 @@ fn a_watch_of_one_kind_by_one_program_is_late_and_can_end() {
     let cluster = Cluster::start("faults-watch", &[]);
     run(async {
         let (operator, other) = (cluster.program("my-operator/v0"), cluster.program("other/v1"));
-        let mut late = operator.watch(SECRETS, "application/json").await;
-        let mut in_protobuf = operator.watch(SECRETS, "application/vnd.kubernetes.protobuf;stream=watch").await;
-        let mut of_namespaces = operator.watch("/api/v1/namespaces", "application/json").await;
-        let mut others = other.watch(SECRETS, "application/json").await;
+        let mut late = operator.watch(SECRETS, JSON).await;
+        let mut in_protobuf = operator.watch(SECRETS, PROTOBUF_WATCH).await;
+        let mut of_namespaces = operator.watch("/api/v1/namespaces", JSON).await;
+        let mut others = other.watch(SECRETS, JSON).await;
         other.cause("{do: {lag: 5s, kind: Secret, to: my-operator}}").await;
         let written = Instant::now();
         assert_eq!(other.create("web").await, Ok(201));
@@ -214,7 +88,7 @@ fn a_program_reads_the_past_while_another_reads_the_present() {
         let operator = Program { kubeconfig: own, agent: "same/v1" };
         assert_eq!(other.create("before").await, Ok(201));
         other.cause("{do: {stale: my-operator}}").await;
-        let mut past = operator.watch(SECRETS, "application/vnd.kubernetes.protobuf;stream=watch").await;
+        let mut past = operator.watch(SECRETS, PROTOBUF_WATCH).await;
         assert_eq!(operator.create("after").await, Ok(201), "writes are not affected");
         assert_eq!(operator.list("?resourceVersion=0").await, ["before"]);
         assert_eq!(other.list("").await, ["after", "before"]);
@@ -273,12 +147,16 @@ fn only_administrators_control_faults_and_bad_input_is_refused_with_its_place() 
     std::fs::write(cluster.home.join("good.yaml"), "- {name: late, do: {lag: 1s, kind: Pod, to: a-later-one}}\n")
         .unwrap();
     std::fs::write(cluster.home.join("bad.yaml"), "- do: {cut: a}\n- do: {kut: a}\n").unwrap();
-    let added = succeed(&mut in_state(path, &["fault", "add", &file("good.yaml")]));
+    let added = succeed(&mut in_state(path, &["fault", "add", "-f", &file("good.yaml")]));
     assert!(added.starts_with("fault/2 added  late  waiting: it began at revision "), "{added}");
     let bad = in_state(path, &["fault", "add", &file("bad.yaml")]).output().unwrap();
     assert_eq!(bad.status.code(), Some(2));
     assert!(text(&bad).contains("bad.yaml:2:8: unknown fault `kut`"), "{}", text(&bad));
-    assert!(succeed(&mut in_state(path, &["fault", "list"])).starts_with("fault/2  late  waiting"));
+    let at = path.display().to_string();
+    assert!(succeed(coracle().args(["fault", "list", "--state-dir", &at])).starts_with("fault/2  late  waiting"));
+    let as_ann = in_state(path, &["fault", "list", "--kubeconfig", &file("ann")]).output().unwrap();
+    assert_eq!(as_ann.status.code(), Some(2));
+    assert!(text(&as_ann).contains("only members of system:masters"), "{}", text(&as_ann));
     assert!(succeed(&mut in_state(path, &["fault", "remove", "late"])).starts_with("fault/2 removed  late"));
     assert_eq!(succeed(&mut in_state(path, &["fault", "list"])), "no faults\n");
     assert_eq!(in_state(path, &["fault", "remove", "late"]).output().unwrap().status.code(), Some(2));

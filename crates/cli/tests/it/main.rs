@@ -5,6 +5,8 @@ mod determinism;
 mod down;
 mod exec;
 mod exit_codes;
+mod fault_cluster;
+mod fault_effects;
 mod faults;
 mod full_disk;
 mod full_output;

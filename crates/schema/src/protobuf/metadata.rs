@@ -41,6 +41,12 @@ impl<'a> MessageMetadata<'a> {
     }
 }
 
+/// The resource version that a message of `DeleteOptions` with its envelope requires; `None` if it requires none.
+pub fn required_resource_version(delete_options: &[u8]) -> Option<&str> {
+    let preconditions = field(field(delete_options.strip_prefix(MAGIC)?, 2)?, 2)?;
+    std::str::from_utf8(field(preconditions, 2)?).ok().filter(|text| !text.is_empty())
+}
+
 /// The length of the first watch event, with its length; `None` if it has not arrived completely.
 pub fn watch_event_length(bytes: &[u8]) -> Option<usize> {
     let length = u32::from_be_bytes(*bytes.first_chunk::<PREFIX>()?);
@@ -113,10 +119,24 @@ mod tests {
         assert_eq!(name(b"{\"metadata\": {}}"), None);
     }
 
+    #[test]
+    fn the_options_of_a_deletion_may_require_a_resource_version() {
+        let options = |fields: &[(u32, &str)]| {
+            let (mut preconditions, mut options, mut raw) = (Vec::new(), Vec::new(), MAGIC.to_vec());
+            fields.iter().for_each(|(tag, value)| put_bytes(&mut preconditions, *tag, value.as_bytes()));
+            put_bytes(&mut options, 2, &preconditions);
+            put_bytes(&mut raw, 2, &options);
+            raw
+        };
+        assert_eq!(required_resource_version(&options(&[(1, "a-uid"), (2, "17")])), Some("17"));
+        assert_eq!(required_resource_version(&options(&[(1, "a-uid")])), None);
+        assert_eq!(required_resource_version(b"{\"preconditions\": {}}"), None);
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-            let _ = watch_event_length(&bytes);
+            let _ = (watch_event_length(&bytes), required_resource_version(&bytes));
             for metadata in [MessageMetadata::of_object(&bytes), MessageMetadata::of_watch_event(&bytes)] {
                 let _ = metadata.map(|found| (found.name(), found.generate_name(), found.resource_version()));
             }

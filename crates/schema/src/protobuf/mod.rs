@@ -15,7 +15,7 @@ mod transcode;
 mod wire;
 
 pub use list::{LIST_TAIL, list_head, list_item_length, push_list_item};
-pub use metadata::{MessageMetadata, watch_event_length};
+pub use metadata::{MessageMetadata, required_resource_version, watch_event_length};
 
 use coracle_meta::{GroupVersionKind, WatchEventType};
 use serde_json::{Map, Value};

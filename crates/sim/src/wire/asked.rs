@@ -21,8 +21,8 @@ pub struct Asked {
     pub at: Option<Arc<ResourcePath>>,
     /// Of a create, the name or the `generateName` in its body, if a rule has turns and the body is JSON or protobuf.
     pub created: String,
-    /// Whether a write is carried out only at the resource version in its body. It is known for JSON, if a rule lets
-    /// writes conflict.
+    /// Whether a write is carried out only at the resource version in its body. It is known for JSON and protobuf, if a
+    /// rule lets writes conflict.
     pub is_conditional: bool,
     /// Whether a read requires the newest state, because it has no resource version.
     pub is_consistent: bool,

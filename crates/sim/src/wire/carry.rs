@@ -126,18 +126,20 @@ fn code_of(answer: &Result<Response<Body>, BoxError>) -> Option<u16> {
 async fn read_body(asked: &mut Asked, request: Request<Body>) -> Result<Request<Body>, BoxError> {
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
-    let object = serde_json::from_slice::<Value>(&body);
+    let object = serde_json::from_slice::<Value>(&body).ok();
     let text = |part: &str, field: &str| {
-        let object = object.as_ref().ok()?;
-        object[part][field].as_str().filter(|text| !text.is_empty())
+        let text = object.as_ref()?[part][field].as_str();
+        text.filter(|text| !text.is_empty())
     };
-    if asked.verb == "create" {
-        let name = || text("metadata", "name").or_else(|| text("metadata", "generateName"));
-        let name = if object.is_ok() { name() } else { protobuf::name(&body) };
-        asked.created = name.unwrap_or_default().to_owned();
-    } else {
-        let part = if asked.verb == "delete" { "preconditions" } else { "metadata" };
-        asked.is_conditional = text(part, "resourceVersion").is_some();
+    let part = if asked.verb == "delete" { "preconditions" } else { "metadata" };
+    match (asked.verb.as_str(), &object) {
+        ("create", Some(_)) => {
+            let name = text("metadata", "name").or_else(|| text("metadata", "generateName"));
+            asked.created = name.unwrap_or_default().to_owned();
+        }
+        ("create", None) => asked.created = protobuf::name(&body).unwrap_or_default().to_owned(),
+        (_, Some(_)) => asked.is_conditional = text(part, "resourceVersion").is_some(),
+        (verb, None) => asked.is_conditional = protobuf::is_conditional(verb, &body),
     }
     Ok(Request::from_parts(head, boxed(Full::new(body))))
 }

@@ -4,7 +4,9 @@ use bytes::{Bytes, BytesMut};
 use coracle_cluster::status_value;
 use coracle_meta::{GroupVersionKind, Status, WatchEventType, parse_resource_version};
 use coracle_schema::Table;
-use coracle_schema::protobuf::{MessageMetadata, encode, encode_watch_event, watch_event_length};
+use coracle_schema::protobuf::{
+    MessageMetadata, encode, encode_watch_event, required_resource_version, watch_event_length,
+};
 
 /// Takes the first event from the bytes of a watch, with its length; `None` if it has not arrived completely.
 pub(super) fn take_event(bytes: &mut BytesMut) -> Option<Bytes> {
@@ -21,6 +23,15 @@ pub(super) fn revision(event: &[u8]) -> Option<i64> {
 pub(super) fn name(object: &[u8]) -> Option<&str> {
     let metadata = MessageMetadata::of_object(object)?;
     metadata.name().or_else(|| metadata.generate_name())
+}
+
+/// Whether a write is carried out only at one resource version: that of the object, or the one that `DeleteOptions`
+/// require.
+pub(super) fn is_conditional(verb: &str, body: &[u8]) -> bool {
+    match verb {
+        "delete" => required_resource_version(body).is_some(),
+        _ => MessageMetadata::of_object(body).is_some_and(|metadata| metadata.resource_version().is_some()),
+    }
 }
 
 /// The event that reports an error.
