@@ -4,6 +4,9 @@
 //! Each file says what is wrong, where it was found, and which fault shows it. [`trial`] has what they share: an API
 //! server in virtual time, and the faults of `docs/faults.md` as functions. To add a bug, add a file that implements
 //! `Bug`, and two lines below.
+//!
+//! `go` and `python` have four of these bugs as programs that use client-go, controller-runtime and the Python client.
+//! Their tests run them over HTTPS against `coracle up`: see `docs/clients.md`.
 
 mod answer_over_event;
 mod cancelled_pass;

@@ -151,6 +151,68 @@ class Session(unittest.TestCase):
             eventually(f"{name} leads", lambda: leading[-1:] == [name])
         self.assertEqual(leading, ["first", "second"])
 
+    def faults(self, method, below="", body=None):
+        answer = self.core.api_client.call_api(
+            f"/coracle/faults{below}", method, body=body, auth_settings=["BearerToken"], response_type="object"
+        )
+        return answer[0]["faults"]
+
+    def test_a_watch_shows_what_the_list_shows_after_each_fault(self):
+        operator = config.new_client_from_config()
+        operator.user_agent = "python-operator/1.0"
+        core = client.CoreV1Api(operator)
+        for fault in ({"gone": {}}, {"close": {}}, {"hang": {}}, {"bookmark-only": {}}, {"lag": "700ms"}):
+            with self.subTest(fault=fault):
+                self.follow_through(core, {**fault, "kind": "Secret", "to": "python-operator"}, next(iter(fault)))
+
+    def follow_through(self, core, fault, name):
+        ns, label, seen, wrong = self.namespace, f"fault={name}", {}, []
+
+        def write(*numbers):
+            for number in numbers:
+                made = client.V1ObjectMeta(name=f"{name}-{number}", labels={"fault": name})
+                self.core.create_namespaced_secret(ns, client.V1Secret(metadata=made))
+                if number % 3:
+                    change = {"stringData": {"number": str(number)}}
+                    self.core.patch_namespaced_secret(f"{name}-{number}", ns, change)
+                if number % 3 > 1:
+                    self.core.delete_namespaced_secret(f"{name}-{number}", ns)
+
+        def follow():
+            stream = watch.Watch()
+            start = core.list_namespaced_secret(ns, label_selector=label)
+            seen.update({one.metadata.name: one.metadata.resource_version for one in start.items})
+            options = {"resource_version": start.metadata.resource_version, "allow_watch_bookmarks": True}
+            for event in stream.stream(core.list_namespaced_secret, ns, label_selector=label, **options):
+                if event["type"] == "BOOKMARK":
+                    continue
+                found = event["object"].metadata
+                if (found.name in seen) == (event["type"] == "ADDED"):
+                    wrong.append((event["type"], found.name))
+                if event["type"] == "DELETED":
+                    del seen[found.name]
+                else:
+                    seen[found.name] = found.resource_version
+                if found.name == f"{name}-30":
+                    stream.stop()
+
+        write(0, 1, 2)
+        following = threading.Thread(target=follow, daemon=True)
+        following.start()
+        eventually("the program has its list", lambda: f"{name}-1" in seen)
+        write(9)
+        eventually("its watch is open", lambda: f"{name}-9" in seen)
+        added = self.faults("POST", body={"do": fault})[0]
+        write(10, 11, 12)
+        eventually("the fault has struck", lambda: self.faults("GET", f"/{added['id']}")[0]["struck"])
+        self.faults("DELETE", f"/{added['id']}")
+        write(20, 21, 30)
+        following.join(PATIENCE)
+        self.assertFalse(following.is_alive(), f"the watch shows the last secret; it has shown {seen}")
+        there = self.core.list_namespaced_secret(ns, label_selector=label).items
+        self.assertEqual(seen, {one.metadata.name: one.metadata.resource_version for one in there})
+        self.assertEqual((wrong, len(there)), ([], 7))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // withFaults runs a claim about a program that is given faults, and another one that is not, in each format.
@@ -18,10 +20,12 @@ func withFaults(t *testing.T, claim func(t *testing.T, program string, operator,
 	for _, format := range []string{"json", "protobuf"} {
 		t.Run(format, func(t *testing.T) {
 			config, program := configuration(t), "operator-"+format
+			// Without a format, client-go sends built-in kinds in protobuf.
+			config.ContentType = "application/json"
 			if format == "protobuf" {
 				config.ContentType = "application/vnd.kubernetes.protobuf"
-				config.AcceptContentTypes = config.ContentType
 			}
+			config.AcceptContentTypes = config.ContentType
 			other := clientset(t, config)
 			config.UserAgent = program + "/v0.0.0 (linux/amd64) kubernetes/$Format"
 			claim(t, program, clientset(t, config), other)
@@ -29,18 +33,42 @@ func withFaults(t *testing.T, claim func(t *testing.T, program string, operator,
 	}
 }
 
-// cause adds a fault, and returns what removes it.
-func cause(t *testing.T, client kubernetes.Interface, fault string) func() {
+// caused is a fault of the cluster.
+type caused struct {
+	t    *testing.T
+	rest rest.Interface
+	path string
+}
+
+// cause adds a fault, which ends with the test.
+func cause(t *testing.T, client kubernetes.Interface, fault string) caused {
 	t.Helper()
-	rest := client.CoreV1().RESTClient()
-	body, err := rest.Post().AbsPath("/coracle/faults").Body([]byte(fault)).Do(ctx(t)).Raw()
+	server := client.CoreV1().RESTClient()
+	body, err := server.Post().AbsPath("/coracle/faults").Body([]byte(fault)).Do(ctx(t)).Raw()
 	must(t, err)
 	var added struct{ Faults []struct{ ID int } }
 	must(t, json.Unmarshal(body, &added))
-	return func() {
-		t.Helper()
-		must(t, rest.Delete().AbsPath(fmt.Sprintf("/coracle/faults/%d", added.Faults[0].ID)).Do(ctx(t)).Error())
-	}
+	one := caused{t, server, fmt.Sprintf("/coracle/faults/%d", added.Faults[0].ID)}
+	t.Cleanup(func() { _ = server.Delete().AbsPath(one.path).Do(context.Background()).Error() })
+	return one
+}
+
+// heal removes the fault.
+func (c caused) heal() {
+	c.t.Helper()
+	must(c.t, c.rest.Delete().AbsPath(c.path).Do(ctx(c.t)).Error())
+}
+
+// struck waits until the fault has struck this often.
+func (c caused) struck(times int) {
+	c.t.Helper()
+	eventually(c.t, "the fault has struck", func() bool {
+		body, err := c.rest.Get().AbsPath(c.path).Do(ctx(c.t)).Raw()
+		must(c.t, err)
+		var listed struct{ Faults []struct{ Struck int } }
+		must(c.t, json.Unmarshal(body, &listed))
+		return listed.Faults[0].Struck >= times
+	})
 }
 
 func secret(name string) *corev1.Secret {
@@ -50,7 +78,7 @@ func secret(name string) *corev1.Secret {
 func TestALostAnswerIsAnErrorAfterTheWriteLanded(t *testing.T) {
 	withFaults(t, func(t *testing.T, program string, operator, other kubernetes.Interface) {
 		space := namespace(t, other)
-		heal := cause(t, other, fmt.Sprintf(
+		fault := cause(t, other, fmt.Sprintf(
 			`{"when": {"by": %q, "verb": "create", "resource": "secrets", "name": "lost"}, "do": {"lose": "answer"}}`, program))
 		_, err := other.CoreV1().Secrets(space).Create(ctx(t), secret("kept"), metav1.CreateOptions{})
 		must(t, err)
@@ -58,7 +86,7 @@ func TestALostAnswerIsAnErrorAfterTheWriteLanded(t *testing.T) {
 		holds(t, "the answer is lost", err != nil)
 		_, err = other.CoreV1().Secrets(space).Get(ctx(t), "lost", metav1.GetOptions{})
 		must(t, err)
-		heal()
+		fault.heal()
 	})
 }
 
@@ -68,19 +96,22 @@ func TestAWatchOfOneProgramIsLateAndEndsWith410(t *testing.T) {
 		watched, err := operator.CoreV1().Secrets(space).Watch(ctx(t), metav1.ListOptions{})
 		must(t, err)
 		defer watched.Stop()
-		heal := cause(t, other, fmt.Sprintf(`{"do": {"lag": "2s", "kind": "Secret", "to": %q}}`, program))
+		fault := cause(t, other, fmt.Sprintf(`{"do": {"lag": "2s", "kind": "Secret", "to": %q}}`, program))
 		written := time.Now()
 		_, err = other.CoreV1().Secrets(space).Create(ctx(t), secret("late"), metav1.CreateOptions{})
 		must(t, err)
 		kind, _ := next(t, watched)
 		equal(t, "the event", kind, watch.Added)
 		holds(t, "it is late", time.Since(written) >= 2*time.Second)
-		heal()
-		heal = cause(t, other, fmt.Sprintf(`{"do": {"gone": {}, "kind": "Secret", "to": %q}}`, program))
+		fault.heal()
+		fault = cause(t, other, fmt.Sprintf(`{"do": {"gone": {}, "kind": "Secret", "to": %q}}`, program))
 		kind, status := next(t, watched)
 		equal(t, "the event", kind, watch.Error)
 		holds(t, "the error is 410", apierrors.IsResourceExpired(apierrors.FromObject(status)))
-		heal()
+		equal(t, "the status", status.(*metav1.Status).Status, metav1.StatusFailure)
+		_, open := <-watched.ResultChan()
+		holds(t, "the watch has ended", !open)
+		fault.heal()
 	})
 }
 
@@ -89,7 +120,7 @@ func TestOneProgramReadsThePast(t *testing.T) {
 		space, inCache := namespace(t, other), metav1.ListOptions{ResourceVersion: "0"}
 		_, err := other.CoreV1().Secrets(space).Create(ctx(t), secret("before"), metav1.CreateOptions{})
 		must(t, err)
-		heal := cause(t, other, fmt.Sprintf(`{"do": {"stale": %q}}`, program))
+		fault := cause(t, other, fmt.Sprintf(`{"do": {"stale": %q}}`, program))
 		watched, err := operator.CoreV1().Secrets(space).Watch(ctx(t), metav1.ListOptions{})
 		must(t, err)
 		defer watched.Stop()
@@ -106,7 +137,7 @@ func TestOneProgramReadsThePast(t *testing.T) {
 			t.Fatalf("%v", event)
 		case <-time.After(time.Second):
 		}
-		heal()
+		fault.heal()
 		_, second := next(t, watched)
 		equal(t, "the secret of the event", second.(*corev1.Secret).Name, "after")
 	})
