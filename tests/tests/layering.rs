@@ -1,6 +1,7 @@
 //! The crates use each other as the table of `docs/architecture.md` says, and in no other way.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use coracle_tests::root;
 use toml::Table;
@@ -13,6 +14,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("certificates", 0, &[]),
     ("exposition", 0, &[]),
     ("dynamic-certificates", 0, &[]),
+    (FOR_TESTS, 0, &[]),
     ("store", 1, &["ambient", "journal"]),
     ("schema", 1, &["meta"]),
     ("expression", 1, &["meta"]),
@@ -138,6 +140,9 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
 
 const ANYTHING_BELOW: &[&str] = &["*"];
 
+/// The crate that replaces functions of libc: the only one with unsafe code, and no product crate may use it.
+const FOR_TESTS: &str = "fixed-entropy";
+
 /// Foreign crates that have one home each.
 const ONE_HOME: &[(&str, &[&str])] = &[
     ("axum", &["apiserver", "viewer"]),
@@ -151,30 +156,38 @@ const ONE_HOME: &[(&str, &[&str])] = &[
 
 struct Manifest {
     dependencies: BTreeSet<String>,
-    inherits_lints: bool,
+    lints: Table,
 }
 
 fn manifests() -> BTreeMap<String, Manifest> {
     let folders = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
     folders
         .filter(|folder| folder.join("Cargo.toml").exists())
-        .map(|folder| {
-            let table: Table = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
-            let mut dependencies = BTreeSet::new();
-            collect(&table, &mut dependencies);
-            for target in table.get("target").and_then(toml::Value::as_table).into_iter().flatten() {
-                collect(target.1.as_table().unwrap(), &mut dependencies);
-            }
-            let lints = table.get("lints").and_then(|lints| lints.get("workspace")).and_then(toml::Value::as_bool);
-            let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
-            (name, Manifest { dependencies, inherits_lints: lints == Some(true) })
-        })
+        .map(|folder| (folder.file_name().unwrap().to_str().unwrap().to_owned(), manifest(&folder)))
         .collect()
 }
 
+fn read(manifest: &Path) -> Table {
+    std::fs::read_to_string(manifest).unwrap().parse().unwrap()
+}
+
+fn manifest(folder: &Path) -> Manifest {
+    let table = read(&folder.join("Cargo.toml"));
+    let mut dependencies = BTreeSet::new();
+    collect(&table, &mut dependencies);
+    for target in table.get("target").and_then(toml::Value::as_table).into_iter().flatten() {
+        collect(target.1.as_table().unwrap(), &mut dependencies);
+    }
+    Manifest { dependencies, lints: table["lints"].as_table().unwrap().clone() }
+}
+
+/// Adds the packages that a manifest needs for more than its tests, whatever it calls them.
 fn collect(table: &Table, into: &mut BTreeSet<String>) {
     for section in ["dependencies", "build-dependencies"] {
-        into.extend(table.get(section).and_then(toml::Value::as_table).into_iter().flat_map(Table::keys).cloned());
+        for (name, source) in table.get(section).and_then(toml::Value::as_table).into_iter().flatten() {
+            let package = source.get("package").and_then(toml::Value::as_str);
+            into.insert(package.unwrap_or(name).to_owned());
+        }
     }
 }
 
@@ -206,10 +219,27 @@ fn foreign_crates_stay_in_their_homes() {
 }
 
 #[test]
-fn every_crate_is_held_to_the_lints_of_the_workspace() {
+fn every_crate_is_held_to_the_lints_of_the_workspace_and_only_the_crate_for_tests_may_allow_unsafe_code() {
+    let workspace = read(&root().join("Cargo.toml"));
+    let mut relaxed = workspace["workspace"]["lints"].as_table().unwrap().clone();
+    let code = relaxed["rust"].as_table_mut().unwrap().insert("unsafe_code".into(), "deny".into());
+    assert_eq!(code, Some("forbid".into()), "the workspace forbids unsafe code");
+    let inherited = Table::from_iter([("workspace".into(), true.into())]);
     for (name, manifest) in &manifests() {
-        assert!(manifest.inherits_lints, "{name} lacks `[lints] workspace = true`");
+        let expected = if name == FOR_TESTS { &relaxed } else { &inherited };
+        assert_eq!(manifest.lints, *expected, "the lints of {name}");
     }
+}
+
+#[test]
+fn only_tests_use_the_crate_for_tests() {
+    let package = format!("coracle-{FOR_TESTS}");
+    let others = ["xtask", "tests", "examples"].map(|name| (name.to_owned(), manifest(&root().join(name))));
+    for (name, manifest) in manifests().into_iter().chain(others) {
+        assert!(!manifest.dependencies.contains(&package), "{name} may use {package} as a dev-dependency only");
+    }
+    let tests = read(&root().join("tests/Cargo.toml"));
+    assert!(tests["dev-dependencies"].get(&package).is_some(), "the tests with kube-rs use {package}");
 }
 
 #[test]
