@@ -74,6 +74,7 @@ soak: ## Run long tests: comparison with etcd, crashes, power losses, disturbed 
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled && \
 	PROPTEST_CASES=20000 CORACLE_RACES=10000 $(CARGO) test --release -p coracle-tests --test api -- hostile races && \
+	CORACLE_PROCESSES=100 $(CARGO) test --release -p coracle-tests --test kube_rs -- repeated && \
 	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=10000 CORACLE_DRAWN_FAULTS=500 CORACLE_PROCESSES=100 \
 		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn repeated && \
 	CORACLE_OBJECTS=2000 $(CARGO) test --release -p coracle-cluster --test it -- every_object && \

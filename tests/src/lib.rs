@@ -1,5 +1,7 @@
 //! Capability tests, foreign clients and the tests of the architecture, which are next to this folder. What those that
-//! read the repository share is here.
+//! read the repository share is here, and runs of a test in several processes.
+
+pub mod processes;
 
 use std::path::{Path, PathBuf};
 

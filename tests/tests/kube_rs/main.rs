@@ -2,6 +2,7 @@
 
 mod checked;
 mod leader_election;
+mod repeated;
 mod verbs;
 
 use std::collections::BTreeMap;

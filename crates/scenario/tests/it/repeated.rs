@@ -1,15 +1,10 @@
 //! One seed gives one event log, in every process and also where many tasks wait for the same change.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use coracle_ambient::stable_hash;
 use coracle_journal::Recorder;
-use coracle_scenario::{BuiltIn, Options, Report, Scenario, execute, parse};
-
-/// Where another process writes what it found; absent in the first.
-const FOUND: &str = "CORACLE_REPEATED_FOUND";
+use coracle_scenario::{BuiltIn, Options, Scenario, execute, parse};
+use coracle_tests::processes::{in_processes, process_count};
 
 /// Sixteen pods wait for the binding of their claims at the same time, and learn of it late.
 const VOLUMES: &str = "
@@ -42,84 +37,59 @@ spec:
     - assert: {cel: \"pods.filter(p, p.status.phase == 'Running').size() == 16\"}
 ";
 
-fn run(scenario: &Scenario, path: &Path, recorder: impl FnOnce() -> Recorder) -> Report {
-    let report = execute(scenario, path, &Options::default(), |_| recorder()).unwrap();
-    assert!(report.passed(), "{}: {:?}", path.display(), report.outcome);
-    report
-}
-
-fn log(scenario: &Scenario, path: &Path) -> (String, String) {
-    let report = run(scenario, path, || Recorder::ring(1_000_000));
-    (format!("{:?}", report.events().entries), format!("{:?}", report.end_state))
-}
-
-#[test]
-fn seven_runs_of_pods_that_wait_for_their_claims_have_one_log() {
-    for latency in ["1ms, watch: 40ms", "40ms, watch: 1ms"] {
-        let path = Path::new("repeated.yaml");
-        let text = VOLUMES.replace("1ms, watch: 40ms", latency);
-        let scenario = parse::parse(path, &text, &BuiltIn::default()).unwrap();
-        let first = log(&scenario, path);
-        assert!(first.0.len() > 100_000, "the log is empty");
-        for run in 1..7 {
-            assert!(log(&scenario, path) == first, "run {run} differs from the first at {latency}");
-        }
-    }
-}
-
-/// The scenarios of the repository.
-fn scenarios() -> Vec<PathBuf> {
+/// The scenarios of the repository, and the one with volumes at two latencies.
+fn scenarios() -> Vec<(String, Scenario)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();
     assert!(files.len() > 30, "{files:?}");
-    files
-}
-
-/// A line for each scenario: the hashes of its log and of its end. In one process the end is compared with the end of a
-/// run without a log.
-fn found(compares_without_log: bool) -> String {
-    let mut lines = String::new();
-    for path in scenarios() {
-        let mut scenario = parse::read(&path, &BuiltIn::default()).unwrap();
-        let (entries, end) = log(&scenario, &path);
-        assert!(entries.len() > 100_000, "the log of {} is empty", path.display());
-        if compares_without_log {
-            // Requests are counted in the log.
-            scenario.spec.requests.clear();
-            let silent = run(&scenario, &path, Recorder::off);
-            assert_eq!(format!("{:?}", silent.end_state), end, "{} ends in another way without a log", path.display());
-        }
-        let name = path.file_name().unwrap().to_string_lossy();
-        writeln!(lines, "{name} {:x} {:x}", stable_hash(&entries), stable_hash(&end)).unwrap();
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    let mut all: Vec<_> =
+        files.iter().map(|path| (name(path), parse::read(path, &BuiltIn::default()).unwrap())).collect();
+    for latency in ["request: 1ms, watch: 40ms", "request: 40ms, watch: 1ms"] {
+        let text = VOLUMES.replace("request: 1ms, watch: 40ms", latency);
+        let scenario = parse::parse(Path::new("volumes.yaml"), &text, &BuiltIn::default()).unwrap();
+        all.push((latency.to_owned(), scenario));
     }
-    lines
+    all
 }
 
-/// Two processes, or as many as the environment variable says.
+/// Runs a scenario and writes its log, if it has one, and its end.
+fn run(name: &str, mut scenario: Scenario, is_recorded: bool, folder: &Path) {
+    let log = folder.join(format!("{name}.jsonl"));
+    let mut recorder = Recorder::off();
+    if !is_recorded {
+        // Requests are counted in the log.
+        scenario.spec.requests.clear();
+    }
+    let report = execute(&scenario, Path::new(name), &Options::default(), |header| {
+        if is_recorded {
+            recorder = Recorder::file(&log, 1_000_000, header).unwrap();
+        }
+        recorder.clone()
+    });
+    let report = report.unwrap();
+    assert!(report.passed(), "{name}: {:?}", report.outcome);
+    recorder.close().unwrap();
+    let length = std::fs::metadata(&log).map_or(0, |file| file.len());
+    assert!(!is_recorded || length > 100_000, "the log of {name} is empty");
+    std::fs::write(folder.join(format!("{name}.end")), format!("{:?}", report.end_state)).unwrap();
+}
+
+/// Every second process has no event log. Each begins with another scenario, so that it has another past.
 #[test]
 fn every_scenario_has_one_log_in_all_processes_and_the_same_end_without_a_log() {
-    if let Some(file) = std::env::var_os(FOUND) {
-        return std::fs::write(file, found(false)).unwrap();
-    }
-    let processes = std::env::var("CORACLE_PROCESSES").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
-    let root = std::env::temp_dir().join(format!("coracle-repeated-{}", std::process::id()));
-    std::fs::create_dir_all(&root).unwrap();
-    let name = "repeated::every_scenario_has_one_log_in_all_processes_and_the_same_end_without_a_log";
-    let start = |process: usize| {
-        let file = root.join(process.to_string());
-        let child = Command::new(std::env::current_exe().unwrap()).args([name, "--exact"]).env(FOUND, &file).spawn();
-        (file, child.unwrap())
+    let test = "repeated::every_scenario_has_one_log_in_all_processes_and_the_same_end_without_a_log";
+    let run_all = |number: usize, folder: &Path| {
+        let mut scenarios = scenarios();
+        let first = number % scenarios.len();
+        scenarios.rotate_left(first);
+        for (name, scenario) in scenarios {
+            run(&name, scenario, number.is_multiple_of(2), folder);
+        }
     };
-    let mut others = (1..processes).map(start);
-    let mut other = others.next();
-    let first = found(true);
-    // One other process at a time: each needs a core.
-    while let Some((file, mut child)) = other {
-        assert!(child.wait().unwrap().success(), "the process of {} failed", file.display());
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), first, "another process has another log");
-        other = others.next();
+    if let Some(runs) = in_processes(test, process_count(3), run_all) {
+        runs.assert_same();
     }
-    std::fs::remove_dir_all(root).unwrap();
 }
