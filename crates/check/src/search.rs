@@ -39,6 +39,11 @@ pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result
     let baseline = Baseline::of(setup, limits.seed, limits.jobs)?;
     let mut report =
         CheckReport { tried: Tried { runs: baseline.runs.len(), ..Tried::default() }, ..CheckReport::default() };
+    let sends = |run: &Run| run.log.requests.iter().any(|request| *request.user == *run.user);
+    if !baseline.runs.iter().any(sends) {
+        let why = "the controller has sent no request: it has to use the connection, or the kubeconfig in KUBECONFIG";
+        return Err(Error::Input(why.to_owned()));
+    }
     if baseline.fails() {
         report.without_faults = baseline.findings;
         return Ok(report);

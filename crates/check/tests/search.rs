@@ -39,27 +39,27 @@ async fn poll(connection: Connection, reconcile: impl AsyncFn(&Client, &Object) 
     let client = connection.client();
     loop {
         if let Ok(list) = foos(&client).list(&ListParams::default()).await {
-            for foo in list.items {
+            for owner in list.items {
                 // It is tried again after the pause.
-                let _ = reconcile(&client, &foo).await;
+                let _ = reconcile(&client, &owner).await;
             }
         }
         sleep(PAUSE).await;
     }
 }
 
-fn map(name: &Value, foo: &Object) -> Object {
-    let mut metadata = json!({"namespace": "default", "labels": {"foo": foo.name()}});
+fn map(name: &Value, owner: &Object) -> Object {
+    let mut metadata = json!({"namespace": "default", "labels": {"foo": owner.name()}});
     for (field, value) in name.as_object().unwrap() {
         metadata[field] = value.clone();
     }
-    let size = foo.field("spec.size").map(ToString::to_string).unwrap_or_default();
+    let size = owner.field("spec.size").map(ToString::to_string).unwrap_or_default();
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"size": size}});
     Object::from_value(map).unwrap()
 }
 
-async fn patch(client: &Client, foo: &Object, patch: Value) -> Result<(), Error> {
-    foos(client).patch(&foo.key(), &Patch::Merge(patch)).await.map(drop)
+async fn patch(client: &Client, owner: &Object, patch: Value) -> Result<(), Error> {
+    foos(client).patch(&owner.key(), &Patch::Merge(patch)).await.map(drop)
 }
 
 async fn delete(client: &Client, name: &str) -> Result<(), Error> {
@@ -69,45 +69,45 @@ async fn delete(client: &Client, name: &str) -> Result<(), Error> {
     }
 }
 
-async fn with_finalizer(client: &Client, foo: &Object) -> Result<(), Error> {
-    if foo.finalizers().is_empty() {
-        patch(client, foo, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
+async fn with_finalizer(client: &Client, owner: &Object) -> Result<(), Error> {
+    if owner.finalizers().is_empty() {
+        patch(client, owner, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
     }
     Ok(())
 }
 
-async fn let_go(client: &Client, foo: &Object) -> Result<(), Error> {
-    patch(client, foo, json!({"metadata": {"uid": foo.uid(), "finalizers": null}})).await
+async fn let_go(client: &Client, owner: &Object) -> Result<(), Error> {
+    patch(client, owner, json!({"metadata": {"uid": owner.uid(), "finalizers": null}})).await
 }
 
 /// It keeps the name of its child in the object, and writes it after the child: what is between the two is lost in a crash.
-async fn forgets(client: &Client, foo: &Object) -> Result<(), Error> {
-    let child = foo.field("status.child").and_then(Value::as_str).map(str::to_owned);
-    match (foo.is_terminating(), child) {
+async fn forgets(client: &Client, owner: &Object) -> Result<(), Error> {
+    let child = owner.field("status.child").and_then(Value::as_str).map(str::to_owned);
+    match (owner.is_terminating(), child) {
         (true, child) => {
             if let Some(child) = child {
                 delete(client, &child).await?;
             }
-            let_go(client, foo).await
+            let_go(client, owner).await
         }
         (false, Some(_)) => Ok(()),
         (false, None) => {
-            with_finalizer(client, foo).await?;
-            let created = maps(client).create(&map(&json!({"generateName": format!("{}-", foo.name())}), foo)).await?;
-            patch(client, foo, json!({"status": {"child": created.name()}})).await
+            with_finalizer(client, owner).await?;
+            let created = maps(client).create(&map(&json!({"generateName": format!("{}-", owner.name())}), owner)).await?;
+            patch(client, owner, json!({"status": {"child": created.name()}})).await
         }
     }
 }
 
 /// The name of its child follows from the object.
-async fn survives(client: &Client, foo: &Object) -> Result<(), Error> {
-    let key = ObjectKey::new("default", foo.name());
-    if foo.is_terminating() {
-        delete(client, foo.name()).await?;
-        return let_go(client, foo).await;
+async fn survives(client: &Client, owner: &Object) -> Result<(), Error> {
+    let key = ObjectKey::new("default", owner.name());
+    if owner.is_terminating() {
+        delete(client, owner.name()).await?;
+        return let_go(client, owner).await;
     }
-    with_finalizer(client, foo).await?;
-    let wanted = map(&json!({"name": foo.name()}), foo);
+    with_finalizer(client, owner).await?;
+    let wanted = map(&json!({"name": owner.name()}), owner);
     match maps(client).find(&key).await? {
         None => maps(client).create(&wanted).await.map(drop),
         Some(found) if found.field("data.size") != wanted.field("data.size") => {

@@ -6,6 +6,7 @@ mod api_flags;
 mod apiserver;
 mod audit_flags;
 mod certificate_file;
+mod check;
 mod completion;
 mod component;
 mod diff;
@@ -27,7 +28,7 @@ mod node;
 mod node_flags;
 mod run;
 mod scheduler_configuration;
-mod server_flags;
+pub(crate) mod server_flags;
 mod service_account_flags;
 mod snapshot;
 mod store;
@@ -49,6 +50,8 @@ pub(crate) use kube_apiserver::KubeApiserver;
 pub(crate) enum Command {
     /// Run scenarios, each in its own cluster, and check their expectations
     Run(run::Run),
+    /// Find the faults that break a controller in any language, with nothing configured
+    Check(check::Check),
     /// Show how the control plane works, by lessons: a question, a run, and an explanation of the run
     Learn(learn::Learn),
     /// Show what a deletion (or any object) caused, from an events file
@@ -98,6 +101,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<u8> {
         match self {
             Self::Run(command) => command.run(),
+            Self::Check(command) => command.run(),
             Self::Learn(command) => command.run(),
             Self::Story(command) => command.run(),
             Self::Why(command) => command.run(),

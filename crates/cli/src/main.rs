@@ -8,6 +8,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod checked_program;
 mod commands;
 mod control_path;
 mod descriptions;
