@@ -103,8 +103,18 @@ impl ControllerCheck {
     }
 
     /// An object that the controller acts on, as YAML or JSON. There is at least one.
-    pub fn sample(mut self, text: impl Into<String>) -> Self {
-        self.samples.push(("the sample".to_owned(), text.into()));
+    pub fn sample(self, text: impl Into<String>) -> Self {
+        self.sample_from("the sample", text)
+    }
+
+    /// As [`given`](Self::given); messages name the text as `file`.
+    pub fn given_from(self, file: &str, text: impl Into<String>) -> Self {
+        self.given_text(file, text)
+    }
+
+    /// As [`sample`](Self::sample); messages name the text as `file`.
+    pub fn sample_from(mut self, file: &str, text: impl Into<String>) -> Self {
+        self.samples.push((file.to_owned(), text.into()));
         self
     }
 

@@ -93,7 +93,8 @@ async fn forgets(client: &Client, owner: &Object) -> Result<(), Error> {
         (false, Some(_)) => Ok(()),
         (false, None) => {
             with_finalizer(client, owner).await?;
-            let created = maps(client).create(&map(&json!({"generateName": format!("{}-", owner.name())}), owner)).await?;
+            let created =
+                maps(client).create(&map(&json!({"generateName": format!("{}-", owner.name())}), owner)).await?;
             patch(client, owner, json!({"status": {"child": created.name()}})).await
         }
     }

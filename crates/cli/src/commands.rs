@@ -7,6 +7,7 @@ mod apiserver;
 mod audit_flags;
 mod certificate_file;
 mod check;
+mod checked_program;
 mod completion;
 mod component;
 mod diff;
@@ -28,7 +29,7 @@ mod node;
 mod node_flags;
 mod run;
 mod scheduler_configuration;
-pub(crate) mod server_flags;
+mod server_flags;
 mod service_account_flags;
 mod snapshot;
 mod store;
@@ -51,7 +52,7 @@ pub(crate) enum Command {
     /// Run scenarios, each in its own cluster, and check their expectations
     Run(run::Run),
     /// Find the faults that break a controller in any language, with nothing configured
-    Check(check::Check),
+    Check(check::CheckCommand),
     /// Show how the control plane works, by lessons: a question, a run, and an explanation of the run
     Learn(learn::Learn),
     /// Show what a deletion (or any object) caused, from an events file

@@ -8,7 +8,6 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod checked_program;
 mod commands;
 mod control_path;
 mod descriptions;

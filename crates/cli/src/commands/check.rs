@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use coracle_check::{CheckReport, ControllerCheck, Error, check_program};
 
-use crate::checked_program::CheckedProgram;
+use crate::commands::checked_program::CheckedProgram;
 use crate::exit;
 use crate::output::out;
 
@@ -16,7 +16,7 @@ const SAMPLES: &str = "config/samples";
 
 /// Finds the faults that break a controller: a program in any language that uses KUBECONFIG.
 #[derive(Debug, Args)]
-pub(crate) struct Check {
+pub(crate) struct CheckCommand {
     /// CustomResourceDefinitions: files, or folders with YAML files [default: config/crd/bases, if it exists]
     #[arg(long, value_name = "PATH")]
     crd: Vec<PathBuf>,
@@ -46,12 +46,13 @@ pub(crate) struct Check {
     command: Vec<String>,
 }
 
-impl Check {
+impl CheckCommand {
     pub(crate) fn run(self) -> Result<u8> {
         let program = CheckedProgram::new(self.command.clone(), &self.name)?;
         let check = self.of(check_program(program.host()))?;
         crate::open_files::raise_limit();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        #[expect(clippy::disallowed_methods, reason = "the search blocks its thread, and this one waits for signals")]
         let searching = std::thread::spawn(move || check.search());
         let interrupted = runtime.block_on(async {
             let mut signals = crate::handed_on::Signals::catch()?;
@@ -79,8 +80,8 @@ impl Check {
     /// The check with what the flags give.
     fn of(&self, mut check: ControllerCheck) -> Result<ControllerCheck> {
         for (flag, paths, default) in [("--crd", &self.crd, Some(DEFINITIONS)), ("--given", &self.given, None)] {
-            for text in texts(flag, paths, default)? {
-                check = check.given(text);
+            for (file, text) in texts(flag, paths, default)? {
+                check = check.given_from(&file, text);
             }
         }
         let samples = texts("--sample", &self.sample, Some(SAMPLES))?;
@@ -90,8 +91,8 @@ impl Check {
             );
             return Err(exit::Usage(why).into());
         }
-        for text in samples {
-            check = check.sample(text);
+        for (file, text) in samples {
+            check = check.sample_from(&file, text);
         }
         if let Some(folder) = &self.keep_plans {
             check = check.keep_plans(folder);
@@ -118,13 +119,15 @@ fn with_output(text: String, program: &CheckedProgram) -> String {
     if lines.is_empty() { text } else { format!("{text}\nthe program printed:\n  {}", lines.join("\n  ")) }
 }
 
-/// The texts of files and of the YAML files in folders. Without a path, those of the default folder, if it exists.
-fn texts(flag: &str, paths: &[PathBuf], default: Option<&str>) -> Result<Vec<String>> {
+/// The names and texts of files and of the YAML files in folders. Without a path, those of the default folder, if it
+/// exists.
+fn texts(flag: &str, paths: &[PathBuf], default: Option<&str>) -> Result<Vec<(String, String)>> {
     let found = default.map(PathBuf::from).filter(|folder| paths.is_empty() && folder.is_dir());
     let mut texts = Vec::new();
     for path in paths.iter().chain(&found) {
         for file in files(path).map_err(|error| unreadable(flag, path, &error))? {
-            texts.push(std::fs::read_to_string(&file).map_err(|error| unreadable(flag, &file, &error))?);
+            let text = std::fs::read_to_string(&file).map_err(|error| unreadable(flag, &file, &error))?;
+            texts.push((file.display().to_string(), text));
         }
     }
     Ok(texts)

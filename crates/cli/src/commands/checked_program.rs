@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use coracle_check::{ProgramHost, ServedProgram};
-use coracle_pki::Credential;
+use coracle_pki::{Authority, Credential};
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -41,6 +41,13 @@ struct Shared {
     groups: Mutex<BTreeSet<i32>>,
 }
 
+impl Shared {
+    /// The folder with the authorities of all runs.
+    fn pki(&self) -> PathBuf {
+        self.folder.path().join("pki")
+    }
+}
+
 impl CheckedProgram {
     pub(crate) fn new(command: Vec<String>, user: &str) -> Result<Self> {
         let shared = Shared {
@@ -51,6 +58,9 @@ impl CheckedProgram {
             sockets: AtomicU64::new(0),
             groups: Mutex::default(),
         };
+        // The runs read these files at the same time.
+        ServerFlags::default().options(&shared.pki())?;
+        Authority::open(&shared.pki())?;
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -65,7 +75,7 @@ impl CheckedProgram {
     /// Opens a socket for a run.
     async fn open(self) -> Result<ServedProgram> {
         let Shared { user, token, folder, sockets, .. } = &*self.shared;
-        let pki = folder.path().join("pki");
+        let pki = self.shared.pki();
         let server = ServerFlags::default();
         let mut options = server.options(&pki)?;
         let serving = server.open(&pki, 0, &mut options).await?;
