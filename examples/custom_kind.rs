@@ -1,8 +1,8 @@
-//! A custom kind with a status, on kube-rs: a Website asks for replicas, and says how many of them are ready.
+//! A custom kind with a status, on kube-rs: a Website has a number of replicas, and reports how many of them are ready.
 //! Run it: `cargo run -p coracle-examples --bin custom_kind`.
 //!
-//! `spec` is what somebody wants, `status` what the controller has seen. They have different writers, so the status is
-//! a subresource: a write to one leaves the other as it is. `observedGeneration` says which `spec` it is about.
+//! A user writes the desired state into `spec`, and the controller writes the observed state into `status`. The status
+//! is a subresource, so a write to one does not change the other. `observedGeneration` is the `spec` that was observed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ async fn story(cluster: &Cluster) -> Result<(), kube::Error> {
     println!("a Website of three replicas is created");
     sites.create(&PostParams::default(), &Website::new("blog", WebsiteSpec { replicas: 3 })).await?;
     cluster.settle().await.unwrap();
-    println!("somebody asks for one replica, and claims that 99 are ready");
+    println!("a user sets one replica, and claims that 99 are ready");
     let claim = json!({"spec": {"replicas": 1}, "status": {"ready": 99}});
     let patched = sites.patch("blog", &PatchParams::default(), &Patch::Merge(claim)).await?;
     assert_eq!(patched.status.map(|status| status.ready), Some(3), "only the status subresource writes the status");

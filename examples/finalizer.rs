@@ -1,9 +1,9 @@
-//! A finalizer on kube-rs: a ConfigMap stands for a bucket outside the cluster, and goes only after its bucket.
+//! A finalizer on kube-rs: a ConfigMap stands for a bucket outside the cluster, and is removed only after its bucket.
 //! Run it: `cargo run -p coracle-examples --bin finalizer`.
 //!
-//! Deletion in Kubernetes is a wish: the API server sets `deletionTimestamp`, and the object stays while a name is in
-//! its list of finalizers. The controller cleans up first and takes its own name out afterwards; a crash in between
-//! means that it cleans up twice, so that cleaning up what is gone must be no error.
+//! A deletion in Kubernetes is a request: the API server sets `deletionTimestamp`, and the object exists as long as its
+//! list of finalizers has an entry. The controller cleans up first, and removes its finalizer afterwards. After a crash
+//! in between it cleans up twice, so it must not be an error to clean up what is gone.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -70,7 +70,7 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     assert!(bucket_exists());
     cluster.settle().await?;
     assert!(maps.get_opt("logs").await?.is_none() && !bucket_exists());
-    println!("nothing is left of it, here or outside");
+    println!("neither the object nor its bucket exists");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! A test in virtual time with a killed component: what does a user notice while the controllers are dead?
+//! A test in virtual time with a killed component: what does a user notice while no controllers run?
 //! Run it: `cargo test -p coracle-examples killed_component -- --nocapture`.
 //!
 //! `start_paused = true` makes the clock jump to the next timer when every task waits, so `settle` takes some

@@ -1,8 +1,8 @@
 //! A controller on kube-rs: every Deployment gets a Service of its name, and keeps it.
 //! Run it: `cargo run -p coracle-examples --bin kube_controller`.
 //!
-//! `reconcile` is told which Deployment to look at, never what happened to it. It says what there shall be, so the same
-//! lines are right after a creation, after somebody deleted the Service, and after a restart.
+//! `reconcile` gets the name of a Deployment, and not what happened to it. It applies the desired state, so the same
+//! lines are correct after a creation, after a deletion of the Service, and after a restart.
 //! `runtime_controller` is the same controller on Coracle's own runtime.
 
 use std::error::Error;
@@ -28,7 +28,7 @@ async fn reconcile(deployment: Arc<Deployment>, client: Arc<Client>) -> Result<A
     let name = deployment.name_any();
     let service = json!({
         "apiVersion": "v1", "kind": "Service",
-        // What is owned goes when its owner goes, and its changes bring the owner back to `reconcile`.
+        // The garbage collector deletes it after its owner. Its changes cause a reconcile of the owner.
         "metadata": {"name": name, "ownerReferences": [deployment.controller_owner_ref(&())]},
         "spec": {"selector": {"app": name}, "ports": [{"port": 80}]},
     });
@@ -62,13 +62,13 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     deployments.create(&PostParams::default(), &web).await?;
     let first = made().await??.and_then(|service| service.uid()).ok_or("no Service")?;
 
-    println!("somebody deletes its Service");
+    println!("a user deletes its Service");
     services.delete("web", &DeleteParams::default()).await?;
     gone(&first).await??;
     let second = made().await??.and_then(|service| service.uid()).ok_or("no Service")?;
     assert_ne!(first, second, "another Service under the same name");
 
-    println!("the Deployment is deleted, and the garbage collector takes the Service");
+    println!("the Deployment is deleted, and the garbage collector deletes the Service");
     deployments.delete("web", &DeleteParams::default()).await?;
     gone(&second).await??;
     Ok(())

@@ -1,8 +1,8 @@
 //! Leader election: of three copies of a program, one acts at a time. The first crashes, the second is asked to stop.
 //! Run it: `cargo run -p coracle-examples --bin leader_election`.
 //!
-//! Whoever holds the Lease leads, and renews it every two seconds. After a crash the others must wait until the lease
-//! runs out (15 s), each by its own clock; who stops in order gives the lease up, and the next one leads at once.
+//! The copy that holds the Lease leads, and renews it every two seconds. After a crash the others wait until the Lease
+//! has expired (15 s), each by its own clock. A copy that stops in order releases the Lease, and the next one leads.
 
 use std::error::Error;
 use std::future::pending;
@@ -40,12 +40,12 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     let (leads, mut leader) = mpsc::unbounded_channel();
     let began = Instant::now();
     let mut next = async || {
-        let name = leader.recv().await.unwrap_or("nobody");
+        let name = leader.recv().await.unwrap_or("no copy");
         println!("{:>5.1} s  {name} leads", began.elapsed().as_secs_f64());
         (name, Instant::now())
     };
     let (alpha, _stop_alpha) = start(cluster, "alpha", &leads);
-    assert_eq!(next().await.0, "alpha", "nobody else stands");
+    assert_eq!(next().await.0, "alpha", "no other copy runs");
     let (beta, stop_beta) = start(cluster, "beta", &leads);
     cluster.settle().await?;
 

@@ -1,16 +1,16 @@
-//! The examples as tests: each runs in virtual time and asserts what it says. Read them one by one, in this order:
+//! The examples as tests: each runs in virtual time and asserts what it prints. Read them one by one, in this order:
 //!
 //! ```text
 //! kube_controller      a controller on kube-rs
 //! runtime_controller   the same one on Coracle's own runtime, with its event log
-//! custom_kind          a kind of one's own, with a status
-//! finalizer            an object that goes only after something outside
+//! custom_kind          a custom kind with a status
+//! finalizer            an object that is removed only after something outside the cluster
 //! leader_election      one of several copies acts
 //! killed_component     a test in virtual time with a killed component
 //! passing_week         a test that lets a week pass
 //! bugs                 bugs of real controllers, each with the fault that shows it and a fixed twin
 //! ```
-//! Not here: anything to depend on.
+//! Not here: a library.
 #![cfg(test)]
 
 mod bugs;

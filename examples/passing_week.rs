@@ -1,4 +1,5 @@
-//! A test that lets a week pass: a controller renews certificates a day before they end, and is dead over one end.
+//! A test that lets a week pass: a controller renews certificates a day before they end, and does not run when one of
+//! them ends.
 //! Run it: `cargo test -p coracle-examples passing_week -- --nocapture`.
 //!
 //! In virtual time a week takes as long as the work in it. Here that is a renewal every other day and a look each hour:
@@ -71,7 +72,7 @@ async fn a_certificate_is_renewed_all_week_and_at_once_when_its_controller_was_d
     println!("after five days the controller dies, and is started again three days later");
     controller.abort();
     sleep(3 * DAY).await;
-    assert!(left().await.is_zero(), "nobody renewed it");
+    assert!(left().await.is_zero(), "no controller renewed it");
     start(&world);
     sleep(Duration::from_secs(1)).await;
     assert!(left().await > 2 * DAY);

@@ -27,10 +27,10 @@ function linked(run) {
   const found = /(?:^#|&)i=(\d+)/.exec(location.hash);
   if (!found) return { at: beginning(run), said: "" };
   const id = Number(found[1]), at = Math.min(run.nearest(id), run.count - 1);
-  return { at, said: run.id(at) === id ? "" : `There is no event #${id} in this log; shown is the nearest, #${run.id(at)}.` };
+  return { at, said: run.id(at) === id ? "" : `There is no event #${id} in this log; the page shows the nearest event, #${run.id(at)}.` };
 }
 
-/** What failed first, or else the first thing somebody asked for in the last step that asks. */
+/** What failed first; otherwise the first request of a user in the last step that has one. */
 function beginning(run) {
   const failed = run.of("check.fail")[0];
   if (failed !== undefined) return failed;
@@ -78,7 +78,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   }, [id, isFollowing, tab]);
   useEffect(() => {
     const follow = () => {
-      // A link into another run is for whoever shows that one.
+      // A link into the other run is handled by the page of that run.
       if ((/&run=\w+/.exec(location.hash)?.[0] ?? "") !== mark) return;
       const { at, said: text } = linked(run);
       setFollow(false);
@@ -144,30 +144,30 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
       <button class="help" aria-expanded=${help} onClick=${() => setHelp(!help)}>keys</button>
     </header>
     ${help ? html`<${Help} lesson=${lesson} />` : ""}
-    ${cut ? html`<p class="failure hatched" role="note"><b>✗ <bdi>${short(cut, 600)}</bdi></b>; shown is what came before.</p>` : ""}
+    ${cut ? html`<p class="failure hatched" role="note"><b>✗ <bdi>${short(cut, 600)}</bdi></b>; the page shows what came before.</p>` : ""}
     ${summary.failure ? html`<p class="failure" role="note"><b>✗ <bdi>${short(summary.failure.what, 200)}</bdi></b> expected <bdi>${short(summary.failure.expected, 300)}</bdi>, found <bdi>${short(summary.failure.found, 300)}</bdi> at revision ${summary.failure.revision}${summary.failure.writtenBy ? html`, written by <bdi>${summary.failure.writtenBy}</bdi>` : ""}</p>` : ""}
-    ${run.id(0) > 1 ? html`<p class="failure hatched" role="note">The log begins at event #${run.id(0)}: what was before is forgotten, and not drawn.</p>` : ""}
+    ${run.id(0) > 1 ? html`<p class="failure hatched" role="note">The log begins at event #${run.id(0)}: earlier events were dropped.</p>` : ""}
     <nav class="bar cursor" aria-label="The cursor">
-      <button aria-label="to the beginning" onClick=${() => select(run.begin)}>|◂</button>
+      <button aria-label="go to the beginning" onClick=${() => select(run.begin)}>|◂</button>
       <button aria-label="back" onClick=${() => move(by, false)}>◂</button>
       <label>by <select value=${by} onChange=${(event) => setBy(event.target.value)}>${Object.keys(STEPS).map((name) => html`<option>${name}</option>`)}</select></label>
       <button aria-label="forwards" onClick=${() => move(by, true)}>▸</button>
-      <button aria-label="to the end" onClick=${() => select(run.count - 1)}>▸|</button>
+      <button aria-label="go to the end" onClick=${() => select(run.count - 1)}>▸|</button>
       <span class="at"><b>#${run.id(cursor)}</b> ${clock(run.time(cursor))} rev ${run.newest[cursor]}</span>
-      <span class="writes"><button aria-label="the write before" onClick=${() => select(among(writers.get(writer) || [], cursor, false))}>◂</button>
+      <span class="writes"><button aria-label="the previous write" onClick=${() => select(among(writers.get(writer) || [], cursor, false))}>◂</button>
       <label>write of <select value=${writer} onChange=${(event) => setWriter(event.target.value)}>${[...writers.keys()].sort().map((name) => html`<option value=${name}>${short(name, 60)}</option>`)}</select></label>
       <button aria-label="the next write" onClick=${() => select(among(writers.get(writer) || [], cursor, true))}>▸</button></span>
       ${run.begin > 0 ? html`<label class="fold"><input type="checkbox" checked=${isUnfolded} onChange=${() => setUnfolded(!isUnfolded)} /> the beginning, too</label>` : ""}
     </nav>
     ${said ? html`<p class="failure" role="alert">${said}</p>` : ""}
-    ${!isFollowing && id < run.id(0) ? html`<p class="failure hatched" role="note">The log has forgotten event #${id}; shown is the oldest that it holds.</p>` : ""}
+    ${!isFollowing && id < run.id(0) ? html`<p class="failure hatched" role="note">The log has dropped event #${id}; the page shows its oldest event.</p>` : ""}
     <p class="live" aria-live=${isFollowing ? "off" : "polite"}>#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
     <main>
       <${Timeline} run=${run} live=${live} isFollowing=${isFollowing} lanes=${lanes} ghost=${ghost} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
       <div class="panes">
         <section class="tabs">
-          <div role="tablist" aria-label="What to see">${tabs.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
+          <div role="tablist" aria-label="Views">${tabs.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
           <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
             ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
             ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
@@ -216,15 +216,15 @@ function aboutOf(run, histories, controller, cursor) {
 
 function Findings({ run, findings, select }) {
   const own = findings.filter((finding) => finding.isOwn), others = findings.filter((finding) => !finding.isOwn);
-  const told = (finding) => html`<article class="finding"><h3>${finding.title}</h3><p><bdi>${short(finding.text, 400)}</bdi></p>
+  const article = (finding) => html`<article class="finding"><h3>${finding.title}</h3><p><bdi>${short(finding.text, 400)}</bdi></p>
     ${finding.places.slice(0, 5).map((i) => html`<${Line} run=${run} i=${i} select=${select} />`)}${finding.places.length > 5 ? html`<p class="quiet">and ${finding.places.length - 5} more</p>` : ""}</article>`;
-  return html`${others.length ? others.map(told) : html`<p class="quiet">None of these: a controller woken by its own status, writes that change nothing, conflicts, a retry that does not end, a finalizer that nobody removed.</p>`}
-    ${own.length ? html`<details><summary>${own.length} of Coracle's own components, not of yours</summary>${own.map(told)}</details>` : ""}`;
+  return html`${others.length ? others.map(article) : html`<p class="quiet">None of these: a controller woken by its own status, writes that change nothing, conflicts, a retry that does not end, a finalizer that no controller removed.</p>`}
+    ${own.length ? html`<details><summary>${own.length} of Coracle's own components, not of yours</summary>${own.map(article)}</details>` : ""}`;
 }
 
 function Checks({ run, select }) {
   const { checks } = run.summary;
-  if (checks.length === 0) return html`<p class="quiet">Nothing was checked.</p>`;
+  if (checks.length === 0) return html`<p class="quiet">The run has no checks.</p>`;
   return html`<ul class="checks">${checks.map((check) => html`<li class=${check.held ? "held" : "broke"}>
     <button onClick=${() => select(Math.max(0, run.place(check.entry)))}><b>${check.held ? "✓" : "✗"}</b> <bdi>${short(check.name, 300)}</bdi></button>
     <span class="quiet">${check.throughout ? (check.held ? `at every revision up to ${check.revision}` : `broke at revision ${check.revision}`) : `at revision ${check.revision}`}, ${clock(check.at)}</span>
@@ -233,6 +233,6 @@ function Checks({ run, select }) {
 }
 
 function Help({ lesson }) {
-  const keys = [["← →", "back and forwards, by what is chosen"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next write, the one before, of whom is chosen"], ["c e", "to the newest cause; to what followed, one after the other"], ["Home End", "to the beginning, to the end"], ["w", "why is this here"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ...(lesson ? [["a … d", "guess"], ["j k", "go on, and back"], ["x", "to the other run"], ["1 … 7", "the panes"]] : [["1 … 6", "the panes"]]), ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
+  const keys = [["← →", "back and forward, by the selected unit"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next and the previous write of the selected writer"], ["c e", "to the newest cause; to the effects, one after the other"], ["Home End", "to the beginning and to the end"], ["w", "why this event happened"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ...(lesson ? [["a … d", "guess"], ["j k", "go on, and back"], ["x", "to the other run"], ["1 … 7", "the panes"]] : [["1 … 6", "the panes"]]), ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
   return html`<dl class="keys">${keys.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>`;
 }

@@ -1,4 +1,4 @@
-// What a sync believed beside what was: the objects at the revisions that its caches had, against the newest at its start.
+// What a sync knew and what was true: the objects at the revisions of its caches, and at the newest revision at its start.
 
 import { differences } from "./objects.js";
 import { clock, lastUpTo } from "./run.js";
@@ -6,11 +6,11 @@ import { chain, endOf } from "./why.js";
 
 /**
  * The sync of a controller that an entry is of or follows from, which may still run at the entry; or else the last one that ended up to it.
- * Nothing if there is none; `end` is what the log says of it later, if it does.
+ * Nothing if there is no sync; `end` is its end in the log, if there is one.
  */
 export function syncAt(run, controllers, controller, cursor) {
   const isOurs = (i) => controller && controllers.at(i) === controller;
-  // Who has no queue is nobody's to choose, and is shown where the cursor is on it.
+  // A sync without a queue is not in the list, and is shown while the cursor is on it.
   const isShown = (i) => isOurs(i) || (!controllers.at(i) && run.actor(i) === run.actor(cursor));
   if (run.stageOf(cursor) === "sync.end" && isShown(cursor)) return { start: run.causes(cursor)[0], end: cursor, isCause: true };
   const start = chain(run, cursor).links.map(({ at }) => at).find((at) => run.stageOf(at) === "sync.start" && isShown(at));
@@ -22,9 +22,9 @@ export function syncAt(run, controllers, controller, cursor) {
 }
 
 /** How far a sync was at an entry, in words. */
-export const progress = (run, { end }, cursor) => (end <= cursor ? `ended ${clock(run.time(end))}` : `still running, ${end ? `until #${run.id(end)}` : "and the log does not hold its end"}`);
+export const progress = (run, { end }, cursor) => (end <= cursor ? `ended ${clock(run.time(end))}` : `still running, ${end ? `until #${run.id(end)}` : "and its end is not in the log"}`);
 
-/** What is to be shown of a sync. */
+/** What the view shows of a sync. */
 export function beliefOf(run, histories, end) {
   const start = run.causes(end)[0];
   const from = start >= 0 ? start : end;

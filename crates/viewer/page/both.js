@@ -13,7 +13,7 @@ export function Runs({ run }) {
   if (was) return html`<${Both} is=${run} was=${was} />`;
   if (!refused) return html`<${App} run=${run} />`;
   if (!/i=\d/.test(location.hash)) history.replaceState(null, "", `#i=${refused.at}`);
-  return html`<p class="failure" role="note">A step was to go in after <a href=${`#i=${refused.at}`}>event #${refused.at}</a>, and was refused: <bdi>${short(refused.why, 500)}</bdi>. The run is as it was.</p><${App} run=${run} />`;
+  return html`<p class="failure" role="note">A step after <a href=${`#i=${refused.at}`}>event #${refused.at}</a> was refused: <bdi>${short(refused.why, 500)}</bdi>. This is the run without it.</p><${App} run=${run} />`;
 }
 
 const MOST = 60;
@@ -23,7 +23,7 @@ const marked = () => (/&run=was/.test(location.hash) ? 0 : 1);
 
 function Both({ is, was }) {
   const { same, parting } = was, called = is.data.called;
-  // What the first lines say apart is told apart: then it is no run that was changed here.
+  // If the first lines differ in anything else, the second run is not a changed run.
   const change = parting.headers.length ? undefined : is.header.change;
   const runs = useMemo(() => {
     if (forkOf(change)) is.forked = same;
@@ -61,7 +61,7 @@ function Both({ is, was }) {
   return html`
     <section class="both" aria-label="Two runs">
       <div class="bar">
-        <b>Two runs</b> <span class="quiet">${told(change)}${same > 0 ? `the same up to #${is.id(Math.min(same, is.count) - 1)}, byte for byte` : "which differ from the first event on"}</span>
+        <b>Two runs</b> <span class="quiet">${changed(change)}${same > 0 ? `the same up to #${is.id(Math.min(same, is.count) - 1)}, byte for byte` : "which differ from the first event on"}</span>
         <span class="choice" role="group" aria-label="Shown">
           <button aria-pressed=${!both && on === 0} onClick=${() => show(0)}>${called[0]}</button>
           <button aria-pressed=${!both && on === 1} onClick=${() => show(1)}>${called[1]}</button>
@@ -80,15 +80,15 @@ function Both({ is, was }) {
 const forkOf = (change) => /fork@(\d+)/.exec(change ?? "");
 
 /** How a changed run came to be: the same seed again, or, where no clock can be turned back, a new cluster. */
-function told(change) {
+function changed(change) {
   const fork = forkOf(change);
-  if (fork) return `from there on a new cluster, on a fork of the store at revision ${fork[1]}; its controllers, scheduler and nodes began anew: `;
-  return change ? "the same seed again, with a step put in: " : "";
+  if (fork) return `from there on a new cluster, on a fork of the store at revision ${fork[1]}; its controllers, scheduler and nodes started from scratch: `;
+  return change ? "the same seed, with an inserted step: " : "";
 }
 
 function Differing({ parting, called }) {
   const rows = (list) => list.slice(0, MOST).map(({ field, what, actor, one, other }) => html`<tr><th scope="row"><bdi>${what ? `${what} of ${actor}` : field}</bdi></th><td><bdi>${short(String(one ?? "—"), 160)}</bdi></td><td><bdi>${short(String(other ?? "—"), 160)}</bdi></td></tr>`);
   const table = (title, list) => (list.length ? html`<table><caption><h3>${title}</h3></caption><thead><tr><th></th>${called.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${rows(list)}</tbody></table>${list.length > MOST ? html`<p class="quiet">and ${list.length - MOST} more</p>` : ""}` : "");
   return html`<details><summary>what differs</summary>
-    ${table("of the runs themselves", parting.headers)}${table("there", parting.first?.differences ?? [])}${table("from there on", parting.counts)}</details>`;
+    ${table("of the runs", parting.headers)}${table("there", parting.first?.differences ?? [])}${table("from there on", parting.counts)}</details>`;
 }

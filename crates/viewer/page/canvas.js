@@ -100,7 +100,7 @@ function spans(context, row, y, view, scene, x, colour, left, width) {
   let filled = -Infinity;
   for (const span of row.lane.spans) {
     const from = x(view.axis[span.from]), to = x(view.axis[span.to]);
-    // What ends within the pixel that the last one filled would not be seen beside it.
+    // A span that ends within the pixel of the previous one would not be visible next to it.
     if (to < left || from > width || (to < filled && span.kind !== "syncFailed")) continue;
     filled = Math.max(filled, Math.floor(from) + 1);
     const isSync = span.kind === "sync" || span.kind === "syncFailed";
@@ -205,7 +205,7 @@ function shape(context, kind, x, y, colour) {
     case "stale": path([0, -4], [4, 0], [0, 4], [-4, 0]); context.fill(); break;
     case "merged": context.beginPath(); context.arc(x, y, 2.5, 0, 7); context.stroke(); break;
     case "delay": context.fillRect(x - 2, y - 0.75, 5, 1.5); break;
-    case "told": context.fillRect(x - 0.5, y - 2, 1, 4); break;
+    case "notified": context.fillRect(x - 0.5, y - 2, 1, 4); break;
     default: context.beginPath(); context.arc(x, y, kind === "add" || kind === "cache" ? 2.5 : 1.7, 0, 7); context.fill();
   }
 }
@@ -280,7 +280,7 @@ function ring(context, x, y, colour) {
   context.stroke();
 }
 
-/** The entry under a pointer: the heaviest mark within a few pixels, or the span it lies in; -1 if there is none. */
+/** The entry under a pointer: the heaviest mark within a few pixels, or the span it lies in; -1 if there is no entry. */
 export function entryAt(lane, view, unit, value) {
   const near = 7 * unit, { axis } = view;
   let best = -1, weight = -1;

@@ -29,10 +29,10 @@ export function Event({ run, cursor, select, show }) {
         ${run.subject(cursor) ? html`<dt>about</dt><dd><bdi>${short(run.subject(cursor), 200)}</bdi></dd>` : ""}
         ${rest.map(([name, value]) => html`<dt>${name}</dt><dd><bdi>${short(typeof value === "string" ? value : JSON.stringify(value), 600)}</bdi></dd>`)}
       </dl>
-      ${isChange ? html`<p><button onClick=${() => show("object")}>what changed in it</button></p>` : ""}
-      ${["sync.start", "sync.end", "sync.write"].includes(run.stageOf(cursor)) ? html`<p><button onClick=${() => show("belief")}>what the sync believed</button></p>` : ""}
+      ${isChange ? html`<p><button onClick=${() => show("object")}>what changed</button></p>` : ""}
+      ${["sync.start", "sync.end", "sync.write"].includes(run.stageOf(cursor)) ? html`<p><button onClick=${() => show("belief")}>what the sync knew</button></p>` : ""}
       <h3>Caused by <i>${causes.length}</i></h3>
-      ${causes.length === 0 ? html`<p class="quiet">Nothing in the log: it began here, or what caused it is not recorded.</p>` : ""}
+      ${causes.length === 0 ? html`<p class="quiet">The log has no cause: the chain begins here, or its cause was not recorded.</p>` : ""}
       ${causes.slice(0, MOST).map((id) => (run.place(id) < 0 ? html`<p class="quiet hatched">#${id} is not in the log</p>` : html`<${Line} run=${run} i=${run.place(id)} select=${select} />`))}
       ${causes.length > MOST ? html`<p class="quiet">and ${causes.length - MOST} more</p>` : ""}
       <h3>Led to <i>${effects.length}</i></h3>
@@ -41,12 +41,12 @@ export function Event({ run, cursor, select, show }) {
       <h3 id="why">Why is this here <i>${links.length}</i></h3>
       <div class="chain">
         ${folded(run, links, links.map((link) => html`<${Line} run=${run} i=${link.at} select=${select} isCurrent=${link.at === cursor} note=${noteOf(link)} />`))}
-        ${lost === null ? "" : html`<p class="quiet hatched">what caused that, #${lost}, is not in the log</p>`}
+        ${lost === null ? "" : html`<p class="quiet hatched">its cause, #${lost}, is not in the log</p>`}
       </div>
     </section>`;
 }
 
-/** What a link of a chain says beside its sentence. */
+/** What a link of a chain shows in addition to its sentence. */
 const noteOf = ({ others, decided, changed }) =>
   [decided && `decides: ${short(decided, 240)}`, changed && `(changes ${short(changed, 240)})`, others > 0 && `(and ${others} more)`].filter(Boolean).join(" ");
 

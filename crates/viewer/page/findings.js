@@ -3,17 +3,17 @@
 import { ancestors } from "./why.js";
 import { asker, author } from "./steps.js";
 
-/** The findings of a run: `{ title, text, places, isOwn }`, the last where somebody is to blame; what is found of Coracle's own components is nothing that its user can act on. */
+/** The findings of a run: `{ title, text, places, isOwn }`, the last where a component is responsible. Users cannot act on findings about Coracle's own components. */
 export function findingsOf(run) {
   return [ownStatus(run), nothingChanged(run), conflicts(run), endlessRetries(run), finalizers(run)].flat();
 }
 
 const from = (run, places) => places.filter((i) => i >= run.begin);
 
-/** Whether that is a part of Coracle, by what its parts are called, or asks as parts of a cluster do: a user's controller is a service account or a name of its own. */
+/** Whether it is a component of Coracle, by its name or its user. A user's controller has a service account or a name of its own. */
 const isOwn = (who) => /^(controller-manager|scheduler|kubelet|csi-driver|apiserver)(\/|$)|^system:(?!serviceaccount:)/.test(who);
 
-/** A controller that is woken by what it wrote itself. */
+/** A controller that is woken by its own writes. */
 function ownStatus(run) {
   const woken = new Map();
   for (const i of from(run, run.of("sync.start"))) {
@@ -55,7 +55,7 @@ function conflicts(run) {
     add(run.word(i, "precondition") === undefined ? owned : by, asker(run, run.causes(i)[0]), i);
   }
   const found = (all, why) => [...all].map(([who, places]) => ({ title: "conflicts", text: `${who}: ${writes(places.length)} refused because ${why}`, places, isOwn: isOwn(who) }));
-  return [...found(by, "the object had changed meanwhile"), ...found(owned, "of a conflict with what is there")];
+  return [...found(by, "the object had changed in the meantime"), ...found(owned, "of a conflict with the stored object")];
 }
 
 /** A key that comes back after every failure and never got through. */
@@ -68,11 +68,11 @@ function endlessRetries(run) {
   for (const i of run.of("sync.end")) if (run.word(i, "result") === "done") done.set(`${run.actor(taken(i))} ${run.subject(i)}`, i);
   const since = ([key, places]) => [key, places.filter((i) => i > (done.get(key) ?? -1))];
   return [...by].map(since).filter(([, places]) => places.length >= 3).map(([key, places]) => ({
-    title: "a retry that does not end", text: `${key}: came back ${places.length} times after a failure, and had not got through when the log ended`, places, isOwn: isOwn(key),
+    title: "a retry that does not end", text: `${key}: came back ${places.length} times after a failure, and had not succeeded when the log ended`, places, isOwn: isOwn(key),
   }));
 }
 
-/** An object that is being deleted and waits for a finalizer that nobody removed. */
+/** An object that is being deleted and waits for a finalizer that no controller removed. */
 function finalizers(run) {
   const last = new Map();
   for (const i of run.of("object.change")) {
@@ -86,7 +86,7 @@ function finalizers(run) {
     last.set(run.subject(i), now);
   }
   return [...last].filter(([, { since, finalizers: left }]) => since !== undefined && left?.length > 0).map(([subject, { since, finalizers: left }]) => ({
-    title: "a finalizer that nobody removed", text: `${subject} is being deleted and waits for ${left.join(", ")}`, places: [since],
+    title: "a finalizer that no controller removed", text: `${subject} is being deleted and waits for ${left.join(", ")}`, places: [since],
   }));
 }
 

@@ -26,8 +26,8 @@ export function lanesOf(run, histories) {
   }
   const { busy, quiet } = componentsOf(run);
   group("components", false, busy);
-  group("unknown inside", false, foreign, "who asks here says nothing of what it does between its requests");
-  group("only told", true, quiet, "components whose handlers were told, and that had nothing to do");
+  group("unknown inside", false, foreign, "the log has the requests of these clients, and nothing between them");
+  group("notified only", true, quiet, "components whose handlers were notified, and that had nothing to do");
   return { groups, lanes, laneOf };
 }
 
@@ -84,7 +84,7 @@ function faultLanes(run) {
   return [...lanes.values()];
 }
 
-/** The objects that were written after the beginning, by resource: pods first, what tells and beats last. */
+/** The objects that were written after the beginning, by resource: pods first, Events and Leases last. */
 function resourcesOf(run) {
   const resources = new Map();
   for (const i of run.of("store.commit")) {
@@ -98,7 +98,7 @@ function resourcesOf(run) {
   return list.sort((a, b) => rank(a) - rank(b) || (a[0] < b[0] ? -1 : 1));
 }
 
-/** What tells or beats, and what the cluster keeps for itself, is folded at first. */
+/** Events, Leases and the cluster's own objects are folded at first. */
 function isQuiet(resource, subjects) {
   return QUIET.has(resource) || subjects.every((subject) => subject.split("/")[1].startsWith("kube-") || resource.startsWith("clusterrole"));
 }
@@ -169,7 +169,7 @@ function stateOf(object) {
 
 const MARKS = {
   "api.request": ["request", 1], "queue.add": ["add", 2], "queue.delay": ["delay", 2], "queue.get": ["get", 1], "queue.done": ["get", 1], "fifo.add": ["delta", 1], "fifo.pop": ["delta", 1], "cache.apply": ["cache", 2],
-  "handler.call": ["told", 1], "sync.write": ["write", 4], "sync.wait-stale": ["stale", 5], "scheduler.pick": ["write", 4], "kubelet.transition": ["cache", 3], "kubelet.volume": ["delta", 1],
+  "handler.call": ["notified", 1], "sync.write": ["write", 4], "sync.wait-stale": ["stale", 5], "scheduler.pick": ["write", 4], "kubelet.transition": ["cache", 3], "kubelet.volume": ["delta", 1],
   "admission.change": ["add", 2], "admission.refuse": ["fail", 7], "watch.send": ["delta", 0], "watch.expired": ["fail", 6], "reflector.list": ["stale", 4], "reflector.watch": ["delta", 1],
   "component.start": ["create", 6], "component.stop": ["delete", 6], "webhook.call": ["request", 2], "webhook.answer": ["request", 2], "store.commit": ["put", 2], "object.change": ["delta", 0],
 };

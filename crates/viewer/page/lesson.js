@@ -39,7 +39,7 @@ export function Taught({ run, view }) {
   return html`<${view} key=${which} run=${isContrast ? contrast : run} mark=${isContrast ? CONTRAST : ""} lesson=${taught} />`;
 }
 
-/** What keys do beside those of the page: guess, go on, go back, to the contrast. */
+/** The keys in addition to those of the page: guess, next, back, to the contrast. */
 export function lessonKeys(lesson, select, run, show) {
   const go = (step) => () => { show("lesson"); lesson.go(lesson.at + step, select, run); };
   const guesses = lesson.guess < 0 && !lesson.isContrast ? Object.fromEntries([...LETTERS].slice(0, lesson.answers.length).map((letter, place) => [letter, () => { show("lesson"); lesson.guessed(place); }])) : {};
@@ -54,7 +54,7 @@ export function Lesson({ lesson, run, cursor, select }) {
   return html`
     <h2>${lesson.number}. ${marked(lesson.title)}</h2>
     ${isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>` : html`<p>${marked(lesson.question)}</p>`}
-    ${isContrast ? html`<ul class="refuted">${lesson.contrast.refuted.map(({ text, how, claim }) => html`<li><p><b>✗ Not so here:</b> <s>${marked(text)}</s></p><p class="quiet">${how} <code>${claim}</code></p></li>`)}</ul>` : html`<${Answers} lesson=${lesson} />`}
+    ${isContrast ? html`<ul class="refuted">${lesson.contrast.refuted.map(({ text, how, claim }) => html`<li><p><b>✗ False in this run:</b> <s>${marked(text)}</s></p><p class="quiet">${how} <code>${claim}</code></p></li>`)}</ul>` : html`<${Answers} lesson=${lesson} />`}
     ${isGuessing ? "" : html`
       <ol class="captions">${captions.slice(0, at + 1).map((caption, place) => {
         const i = run.place(caption.entry);
@@ -62,11 +62,11 @@ export function Lesson({ lesson, run, cursor, select }) {
           <details><summary>#${caption.entry} · ${clock(run.time(i))}</summary><p>Checked of this run: <code>${caption.claim}</code></p></details></li>`;
       })}</ol>
       <p class="live" role="status">${at < 0 ? "" : captions[at].text}</p>
-      <p class="bar"><button ref=${next} aria-disabled=${isOver} onClick=${() => lesson.go(at + 1, select, run)}>${isOver ? "that was all of it" : `go on (${at + 2} of ${captions.length})`}</button>
+      <p class="bar"><button ref=${next} aria-disabled=${isOver} onClick=${() => lesson.go(at + 1, select, run)}>${isOver ? "this was the last one" : `next (${at + 2} of ${captions.length})`}</button>
         <button aria-disabled=${at < 1} onClick=${() => lesson.go(at - 1, select, run)}>back</button>
         <button class="cross" onClick=${lesson.cross}>${isContrast ? "to the lesson's run" : "to the contrast"}</button></p>
       ${isOver && !isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>${lesson.note ? html`<p class="quiet">${marked(lesson.note)}</p>` : ""}` : ""}`}
-    <p class="quiet">${isGuessing ? html`Guess with <kbd>a</kbd> to <kbd>${LETTERS[lesson.answers.length - 1]}</kbd>.` : html`<kbd>j</kbd> goes on, <kbd>k</kbd> back, <kbd>x</kbd> to the other run. Numbers and names are those of the run.`}</p>`;
+    <p class="quiet">${isGuessing ? html`Guess with <kbd>a</kbd> to <kbd>${LETTERS[lesson.answers.length - 1]}</kbd>.` : html`<kbd>j</kbd> next, <kbd>k</kbd> back, <kbd>x</kbd> to the other run. Numbers and names are from the run.`}</p>`;
 }
 
 /** A text in which what stands between backquotes is code. */

@@ -1,4 +1,4 @@
-// A cluster that runs: its entries come by server-sent events, and what is computed from them is built anew as often as that is cheap.
+// A running cluster: its entries come by server-sent events, and what is computed from them is computed again as often as that is cheap.
 
 import { html } from "./html.js";
 import { ACTOR, I, RV, SUBJECT, T, isAsked, modelOf } from "./run.js";
@@ -80,7 +80,7 @@ export function follow(url, draw, say) {
     if (state === to) return;
     state = to;
     if (run) show();
-    else if (to !== "live") say(to === "lost" ? "The cluster does not answer; the page asks again every second." : "The cluster gave no log: this link is not, or no longer, its own.");
+    else if (to !== "live") say(to === "lost" ? "The cluster does not answer; the page asks again every second." : "The cluster refused the log: this link is not valid for it, or no longer.");
   };
   const source = new EventSource(url);
   source.addEventListener("hello", (event) => {
@@ -88,7 +88,7 @@ export function follow(url, draw, say) {
     if (log) return;
     hello = greeting;
     log = logOf(hello);
-    say("The cluster is there; nothing has happened in it yet.");
+    say("The cluster runs; nothing has happened in it yet.");
   });
   source.onmessage = (event) => {
     log.add(event.data);
@@ -101,8 +101,8 @@ export function follow(url, draw, say) {
 
 const STATES = {
   live: ["● live", "entries come as they are recorded"],
-  lost: ["○ disconnected", "the cluster does not answer: what is shown is what came before; the page asks again every second"],
-  over: ["○ disconnected", "the cluster of this link is gone: what is shown is what came before"],
+  lost: ["○ disconnected", "the cluster does not answer: the page shows what came before, and asks again every second"],
+  over: ["○ disconnected", "the cluster of this link is gone: the page shows what came before"],
 };
 
 /** What the header says of a cluster that runs, and whether the cursor follows its newest entry. */

@@ -18,7 +18,7 @@ async function begin() {
     return follow(dataset.events, (run, live) => render(html`<${App} run=${run} live=${live} />`, place), say);
   }
   if (!text) return say("There is no run in this file: `coracle run SCENARIO --report FILE.html` writes one with a run.");
-  const run = await read(text).catch((error) => say(error.name === "Error" ? error.message : `The run in this file cannot be read: it is cut or damaged (${error.message}).`));
+  const run = await read(text).catch((error) => say(error.name === "Error" ? error.message : `The run in this file cannot be read: it is truncated or damaged (${error.message}).`));
   if (!run) return undefined;
   if (run.data.lesson) {
     document.title = `${run.data.lesson.title} · Coracle`;
@@ -30,7 +30,7 @@ async function begin() {
 
 async function read(text) {
   const run = modelOf(await unpacked(text));
-  if (run.count === 0) throw new Error(run.data.cut ? `${run.data.cut}; nothing came before.` : "The log of this run holds nothing.");
+  if (run.count === 0) throw new Error(run.data.cut ? `${run.data.cut}; the log is empty.` : "The log of this run is empty.");
   return run;
 }
 

@@ -17,19 +17,19 @@ export function ObjectHistory({ run, histories, subject, choose, cursor, select 
     <datalist id="subjects">${subjects.slice(0, 2000).map((one) => html`<option value=${one} />`)}</datalist>
     <button onClick=${() => { const first = comes ?? origin(run, subject, cursor); if (first >= 0) select(first); }}>why is it here</button>
     <button aria-pressed=${whole} onClick=${() => setWhole(!whole)}>whole</button></div>`;
-  if (history.length === 0) return html`${picker}<p class="quiet">${subject ? "The log holds no object of that name." : "Choose an object."}</p>`;
+  if (history.length === 0) return html`${picker}<p class="quiet">${subject ? "The log has no object of this name." : "Choose an object."}</p>`;
   const before = histories.after(subject, at - 1), now = histories.after(subject, at);
   const i = history[at];
   const changes = at < 0 ? [] : differences(before.object ?? {}, now.object ?? {}).filter((change) => pathText(change.path) !== "metadata.resourceVersion");
   return html`${picker}
     <ol class="history">${history.map((one, k) => html`<li><button class=${k === at ? "current" : ""} title=${clock(run.time(one))} onClick=${() => select(histories.commit(one))}>${run.word(one, "gone") ? "✕ " : k === 0 ? "▶ " : ""}${run.rv(one)}</button></li>`)}</ol>
-    ${at < 0 ? html`<p class="quiet">${comes === undefined ? "The log does not hold it as it was at the cursor." : html`It is not there yet at the cursor: it comes to be at <button onClick=${() => select(comes)}>#${run.id(comes)}</button>`}</p>` : html`
+    ${at < 0 ? html`<p class="quiet">${comes === undefined ? "The log does not have its state at the cursor." : html`It does not exist at the cursor. It is created at <button onClick=${() => select(comes)}>#${run.id(comes)}</button>`}</p>` : html`
       <p>revision ${run.rv(i)}, ${clock(run.time(i))}, by <bdi>${author(run, i)}</bdi>${run.word(i, "redacted") ? html` · <span class="quiet">left out: <bdi>${short(run.word(i, "redacted").join(", "), 120)}</bdi></span>` : ""}</p>
-      ${now.isCut ? html`<p class="quiet hatched">The log does not hold the object from its beginning: only what changed since is shown.</p>` : ""}
-      ${run.word(i, "gone") ? html`<p>There is no object any more.</p>` : whole ? html`<${Whole} found=${now} />`
+      ${now.isCut ? html`<p class="quiet hatched">The log does not have the object from its creation; the page shows only later changes.</p>` : ""}
+      ${run.word(i, "gone") ? html`<p>The object is gone.</p>` : whole ? html`<${Whole} found=${now} />`
     : html`<table class="diff"><thead><tr><th>field</th><th>before</th><th>after</th><th>owned by</th></tr></thead><tbody>
         ${changes.map((change) => html`<tr><th scope="row"><bdi>${pathText(change.path)}</bdi></th><td class="before"><bdi>${valueText(change.before)}</bdi></td><td class="after"><bdi>${valueText(change.after)}</bdi></td><td class="owner"><bdi>${owners(now.managers, change.path).join(", ")}</bdi></td></tr>`)}
-        ${changes.length === 0 ? html`<tr><td colspan="4">nothing but managers</td></tr>` : ""}</tbody></table>`}
+        ${changes.length === 0 ? html`<tr><td colspan="4">only managers</td></tr>` : ""}</tbody></table>`}
       <h3>Field managers <i>${Object.keys(now.managers).length}</i></h3>
       <ul class="managers">${Object.entries(now.managers).map(([name, fields]) => html`<li><bdi>${name}</bdi> <i>${leaves(fields)} fields</i></li>`)}</ul>`}`;
 }

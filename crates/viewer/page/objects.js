@@ -60,14 +60,14 @@ export function historiesOf(run) {
       const at = lastUpTo(history, i);
       return history[at] === i ? at : this.atRevision(subject, run.newest[i]);
     },
-    /** Where an object that is not there yet at an entry comes to be; undefined if it was there before the log first tells of it. */
+    /** Where an object that does not exist at an entry is created; undefined if it existed before its first entry in the log. */
     comesAt(subject, i) {
       const [first] = histories.get(subject) || [];
       if (first === undefined || this.atEntry(subject, i) >= 0) return undefined;
       const commit = this.commit(first);
       return run.word(commit, "op") === "create" ? commit : undefined;
     },
-    /** The commit that a change tells of, where the log holds it. */
+    /** The commit of a change, if it is in the log. */
     commit(i) {
       const cause = run.causes(i)[0];
       return cause !== undefined && cause >= 0 ? cause : i;
@@ -115,14 +115,14 @@ export function differences(before, after, path = []) {
     if (keyed) return keyed.flatMap(([key, a, b]) => differences(a, b, [...path, { key }]));
   }
   if ((isMap(before) && after === undefined) || (before === undefined && isMap(after))) {
-    // What came to be or went as a whole is told by its fields, so that each has its owner beside it.
+    // A part that was added or removed as a whole is shown by its fields, so that each is next to its owner.
     const names = Object.keys(before ?? after);
     if (names.length > 0 && path.length > 0) return names.flatMap((name) => differences(before?.[name], after?.[name], [...path, { name }]));
   }
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ path, before, after }];
 }
 
-/** The elements of two lists of maps side by side, by what names them; null if nothing does. */
+/** The elements of two lists of maps side by side, by their keys; null if they have no key. */
 function pairs(before, after) {
   const all = [...before, ...after];
   const name = ["type", "name", "uid", "containerPort", "key"].find((name) => all.every((item) => isMap(item) && item[name] !== undefined));

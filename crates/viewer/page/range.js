@@ -1,8 +1,8 @@
-// What of the lanes is in sight: of a run that is over the whole, of one that goes on the newest.
+// The visible range of the lanes: the whole of a finished run, the newest part of a running cluster.
 
 import { useEffect, useRef } from "preact/hooks";
 
-/** How much of each axis is in sight at first, where a run goes on. */
+/** How much of each axis is visible at first, for a running cluster. */
 export const RECENT = { revision: 60, time: 60_000, order: 2_000 };
 
 /** The range that is in sight when the whole has changed. Of a cluster that runs that is what was in sight, and the newest if that is followed. */

@@ -21,7 +21,7 @@ export async function unpacked(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/** Whether somebody asks for something who is no part of the cluster: before the first such, it only comes to rest. */
+/** Whether an entry is a request of a client that is not part of the cluster. Before the first one, the cluster only starts. */
 export const isAsked = (causes, { user }) => causes.length === 0 && !String(user).startsWith("system:");
 
 /** The model of a run; throws if the page does not know its form. */
@@ -75,7 +75,7 @@ export function modelOf(data) {
     run.byStage.get(stage).push(i);
   }
   run.of = (stage) => run.byStage.get(stage) || [];
-  /** The first request from an entry on by somebody who is no part of the cluster. */
+  /** The first request from an entry on by a client that is not part of the cluster. */
   run.asked = (from) => run.of("api.request").find((i) => i >= from && isAsked(entries[i][CAUSES], run.fields(i)));
   run.axes = axesOf(run);
   /** Before which entries there were others that the log has forgotten. */
@@ -113,7 +113,7 @@ function axesOf(run) {
   return { revision, time, order };
 }
 
-/** The last place of a rising list whose value is at most that; -1 if there is none. */
+/** The last place of a rising list whose value is at most that; -1 if there is no such place. */
 export function lastUpTo(list, value) {
   let low = 0, high = list.length;
   while (low < high) {

@@ -1,4 +1,4 @@
-// Where the cursor goes: by event, sync and revision, and to the next write of somebody.
+// Where the cursor goes: by event, sync and revision, and to the next write of a writer.
 
 import { lastUpTo } from "./run.js";
 import { chain } from "./why.js";
@@ -26,7 +26,7 @@ export function among(places, cursor, forwards) {
   return places[before] ?? cursor;
 }
 
-/** Who writes: the parts of components whose syncs did, and the users of whom no more is known. */
+/** The writers: controllers whose syncs wrote, and users of other requests. */
 export function writersOf(run) {
   const writers = new Map();
   for (const i of run.of("store.commit")) {
@@ -46,7 +46,7 @@ export function author(run, i) {
 
 /** Who sent a request: the sync's actor, or the user. */
 export function asker(run, request) {
-  if (!(request >= 0) || run.stageOf(request) !== "api.request") return "nobody the log names";
+  if (!(request >= 0) || run.stageOf(request) !== "api.request") return "unknown writer";
   const [sender] = run.causes(request);
   return sender >= 0 && run.stageOf(sender) === "sync.write" ? run.actor(sender) : String(run.word(request, "user"));
 }

@@ -156,13 +156,13 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
       </div>
       <div class="scroll" ref=${box} onScroll=${request}>
         <div class="names" style=${{ height: `${rows.height}px` }}>
-          <div class="corner">${first > 0 ? html`<span title="what every cluster starts with is folded away">◂ ${first} before</span>` : run.edges[0] === 0 ? html`<span class="hatched" title="the log has forgotten what was before">◂ #${run.id(0)} forgotten before</span>` : ""}</div>
+          <div class="corner">${first > 0 ? html`<span title="the start of the cluster is folded">◂ ${first} before</span>` : run.edges[0] === 0 ? html`<span class="hatched" title="the log has dropped earlier entries">◂ #${run.id(0)} dropped before</span>` : ""}</div>
           ${rows.rows.map((row) => row.group
     ? html`<button class="group" style=${{ top: `${row.y}px` }} aria-expanded=${!folded.has(row.group.name)} onClick=${() => fold(row.group.name)} title=${row.group.note || ""}>
               ${folded.has(row.group.name) ? "▸" : "▾"} ${row.group.name} <i>${row.group.lanes.length}</i></button>`
     : html`<button class=${`name${row.lane.subject && row.lane.subject === subject ? " chosen" : ""}${row.lane.isGhost ? " ghost" : ""}`} style=${{ top: `${row.y}px` }} title=${row.lane.name} onClick=${() => (row.lane.isGhost ? ghost.choose(row.lane.ghost.first) : pick(row.lane))}><bdi>${row.lane.label}</bdi></button>`)}
         </div>
-        <canvas ref=${canvas} role="img" aria-label="Lanes over ${AXES[name]}; the log tab holds the same as a table" ...${handlers}></canvas>
+        <canvas ref=${canvas} role="img" aria-label="Lanes over ${AXES[name]}; the log tab has the same as a table" ...${handlers}></canvas>
         ${tip ? html`<div class="tip" style=${{ left: `${Math.min(tip.x + 12, (box.current?.clientWidth || 400) - 260)}px`, top: `${tip.y + 14 + (box.current?.scrollTop || 0)}px` }}>
             <b>#${tip.of.id(tip.i)}</b> ${clock(tip.of.time(tip.i))} · <bdi>${tip.of.actor(tip.i)}</bdi>${tip.isOther ? html` <i>the other run</i>` : ""}<br /><bdi>${sentence(tip.of, tip.i)}</bdi></div>` : ""}
       </div>

@@ -8,11 +8,11 @@ export const endOf = (run, i) => (run.stageOf(i) === "sync.start" ? run.effects(
 
 const MOST = 4;
 
-/** Which fields an update changed, as the crate's `changed` says; empty if the entry is no update, or nothing in the log tells. */
+/** Which fields an update changed, as the crate's `changed` reports; empty if the entry is no update, or the log does not have the change. */
 function changedBy(run, i) {
   if (run.stageOf(i) !== "store.commit" || run.word(i, "op") !== "put") return "";
-  const told = run.effects(i).find((one) => run.stageOf(one) === "object.change" && run.subject(one) === run.subject(i));
-  const patch = (told && run.word(told, "patch")) || {};
+  const change = run.effects(i).find((one) => run.stageOf(one) === "object.change" && run.subject(one) === run.subject(i));
+  const patch = (change && run.word(change, "patch")) || {};
   const below = ([name, value]) => (isMap(value) && Object.keys(value).length > 0 ? Object.keys(value).map((field) => `${name}.${field}`) : [name]);
   const fields = Object.entries(patch).flatMap(below).filter((field) => field !== "metadata.resourceVersion").sort();
   return fields.slice(0, MOST).join(", ") + (fields.length > MOST ? ` and ${fields.length - MOST} more` : "");

@@ -47,6 +47,7 @@ fn findings() -> Vec<Finding> {
         shape::check(source, &mut findings);
     }
     words::in_documents(&mut findings);
+    words::in_page(&mut findings);
     names::shared(&sources, &mut findings);
     unused::check(&sources, &mut findings);
     findings

@@ -72,6 +72,22 @@ pub(crate) fn in_documents(findings: &mut Vec<Finding>) {
     }
 }
 
+/// Banned words in the page, with its comments.
+pub(crate) fn in_page(findings: &mut Vec<Finding>) {
+    let root = root();
+    let folder = root.join("crates/viewer/page");
+    let files = [".js", ".html", ".css"].iter().flat_map(|ending| files_below(&folder, ending));
+    for file in files.filter(|file| !file.starts_with(folder.join("vendor"))) {
+        let path = file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (at, line) in text.lines().enumerate() {
+            for what in banned(line) {
+                findings.push(Finding::new("banned words in the page", "viewer", &path, at + 1, what));
+            }
+        }
+    }
+}
+
 /// Rows of tables, and links, cannot be broken.
 fn is_unbreakable(line: &str) -> bool {
     line.starts_with('|') || line.trim_start().starts_with("http") || !line.trim().contains(' ')
