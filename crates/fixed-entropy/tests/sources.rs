@@ -2,8 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
+use std::sync::Arc;
 
 use coracle_fixed_entropy::with_seed;
+use coracle_tests::processes::{in_processes, process_count};
+use parking_lot::Mutex;
 
 type Source = (&'static str, fn() -> u64);
 
@@ -36,6 +40,61 @@ fn each_source_follows_from_the_seed_and_only_from_it() {
         assert_ne!(one[place], other[place], "{name} is the same with another seed");
         assert_ne!(one[place][0], one[place][1], "{name} repeats a number");
     }
+}
+
+/// The branches that `tokio::select!` takes, and the order in which a `watch` wakes its receivers.
+#[expect(clippy::disallowed_macros, clippy::disallowed_methods, reason = "the randomness that is tested")]
+async fn choices_of_tokio() -> (Vec<bool>, Vec<usize>) {
+    let mut branches = Vec::new();
+    for _ in 0..64 {
+        branches.push(tokio::select! {
+            () = std::future::ready(()) => true,
+            () = std::future::ready(()) => false,
+        });
+    }
+    let (sender, receiver) = tokio::sync::watch::channel(());
+    let woken = Arc::new(Mutex::new(Vec::new()));
+    let tasks: Vec<_> = (0..64)
+        .map(|number| {
+            let (mut receiver, woken) = (receiver.clone(), Arc::clone(&woken));
+            tokio::spawn(async move {
+                receiver.changed().await.unwrap();
+                woken.lock().push(number);
+            })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    sender.send(()).unwrap();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let woken = woken.lock().clone();
+    (branches, woken)
+}
+
+/// All that the table in the documentation of the crate says follows from the seed.
+fn draw_all() -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let numbers = SOURCES.map(|(name, draw)| format!("{name}: {:?}", [draw(), draw()])).join("\n");
+    let (branches, woken) = runtime.block_on(choices_of_tokio());
+    assert!(branches.contains(&true) && branches.contains(&false) && !woken.is_sorted());
+    format!("{numbers}\nselect: {branches:?}\nwatch: {woken:?}")
+}
+
+#[test]
+fn each_source_gives_the_same_in_all_processes_with_a_seed() {
+    let test = "each_source_gives_the_same_in_all_processes_with_a_seed";
+    let run = |_: usize, folder: &Path| std::fs::write(folder.join("drawn"), with_seed(7, draw_all)).unwrap();
+    if let Some(runs) = in_processes(test, process_count(3), run) {
+        runs.assert_same();
+    }
+}
+
+#[test]
+fn without_a_seed_processes_differ() {
+    let run = |_: usize, folder: &Path| std::fs::write(folder.join("drawn"), draw_all()).unwrap();
+    let Some(runs) = in_processes("without_a_seed_processes_differ", 2, run) else { return };
+    assert_eq!(runs.differing(), ["drawn"]);
 }
 
 #[test]
