@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -110,8 +109,10 @@ func writes(t *testing.T, client kubernetes.Interface, space, begin string) {
 }
 
 func TestAnInformerEqualsTheListAfterEachFaultOfItsWatch(t *testing.T) {
-	for _, what := range []string{`"gone": {}`, `"close": {}`, `"hang": {}`, `"bookmark-only": {}`, `"lag": "700ms"`} {
-		t.Run(strings.Trim(strings.Split(what, ":")[0], `"`), func(t *testing.T) {
+	for word, argument := range map[string]string{
+		"gone": "{}", "close": "{}", "hang": "{}", "bookmark-only": "{}", "lag": "700ms", "stale": "PROGRAM", "cut": "PROGRAM",
+	} {
+		t.Run(word, func(t *testing.T) {
 			withFaults(t, func(t *testing.T, program string, operator, other kubernetes.Interface) {
 				space := namespace(t, other)
 				writes(t, other, space, "before")
@@ -133,7 +134,11 @@ func TestAnInformerEqualsTheListAfterEachFaultOfItsWatch(t *testing.T) {
 				// Later than the list, so that the watch is open.
 				follows("watched")
 
-				fault := cause(t, other, fmt.Sprintf(`{"do": {%s, "kind": "Secret", "to": %q}}`, what, program))
+				action := fmt.Sprintf(`%s: %s, kind: Secret, to: %s`, word, argument, program)
+				if argument == "PROGRAM" {
+					action = fmt.Sprintf(`%s: %s`, word, program)
+				}
+				fault := cause(t, other, "{do: {"+action+"}}")
 				writes(t, other, space, "during")
 				fault.struck(1)
 				fault.heal()
