@@ -7,8 +7,10 @@ use std::time::Duration;
 use coracle_cluster::{ApiServerOptions, Cluster, Component, Instance, Requester, Transport, User, boxed};
 use coracle_handover::{Events, Offer};
 use coracle_meta::{GroupResource, Object, ObjectKey, ObjectType, WatchEvent};
+use coracle_schema::protobuf::WatchMessage;
 use coracle_sim::{Effect, LastSent, Latency, Leg, Rule, RuleId, Selector, Senders, Wire};
-use http::{Method, Request};
+use http::header::ACCEPT;
+use http::{HeaderValue, Method, Request};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -267,6 +269,32 @@ async fn a_bookmark_that_overtakes_held_events_has_the_revision_of_the_last_deli
     assert_eq!(version(&line().await["object"]), second);
     let later = timeout(SECOND * 120, next(&mut events)).await.unwrap().unwrap();
     assert!(later.0 == "BOOKMARK" && later.1.parse::<i64>().unwrap() >= second, "{later:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_in_protobuf_overtakes_held_events_with_the_revision_of_the_last_delivered_one() {
+    let world = World::new().await;
+    let mut opens = request(Method::GET, &format!("{}&allowWatchBookmarks=true", world.watch), None);
+    let in_protobuf = HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
+    opens.headers_mut().insert(ACCEPT, in_protobuf);
+    let mut body = world.reader.send(opens).await.unwrap().into_body();
+    let mut event = async || -> (String, i64) {
+        let frame = timeout(SECOND * 120, body.frame()).await.unwrap().unwrap().unwrap().into_data().unwrap();
+        let event = WatchMessage::of(&frame).unwrap();
+        let version = event.metadata().unwrap().resource_version().unwrap();
+        (event.event_type().to_owned(), version.parse().unwrap())
+    };
+    let first = world.write("a").await;
+    assert_eq!(event().await, ("ADDED".to_owned(), first));
+    let rule = world.disturb(Effect::BookmarkOnly);
+    let second = world.write("b").await;
+    for _ in 0..3 {
+        assert_eq!(event().await, ("BOOKMARK".to_owned(), first));
+    }
+    world.wire.remove(rule);
+    assert_eq!(event().await, ("ADDED".to_owned(), second));
+    let (kind, later) = event().await;
+    assert!(kind == "BOOKMARK" && later >= second, "{kind} {later}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,6 @@
 use super::MAGIC;
 use super::wire::Reader;
 
-/// The length of the length of a watch event.
-const PREFIX: usize = 4;
-
 /// The metadata of an object in a message, read without its kind.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageMetadata<'a>(&'a [u8]);
@@ -13,12 +10,6 @@ impl<'a> MessageMetadata<'a> {
     pub fn of_object(message: &'a [u8]) -> Option<Self> {
         let raw = field(message.strip_prefix(MAGIC)?, 2)?;
         field(raw, 1).map(Self)
-    }
-
-    /// The metadata of the object of a watch event, with its length.
-    pub fn of_watch_event(event: &'a [u8]) -> Option<Self> {
-        let object = field(event.get(PREFIX..)?, 2)?;
-        Self::of_object(field(object, 1)?)
     }
 
     /// The name; `None` if it is empty.
@@ -36,6 +27,17 @@ impl<'a> MessageMetadata<'a> {
         self.text(6)
     }
 
+    /// Whether there is an annotation with this key.
+    pub fn has_annotation(self, key: &str) -> bool {
+        let mut reader = Reader::new(self.0);
+        while let Ok(Some((tag, wire))) = reader.next() {
+            if tag == 12 && wire.bytes(tag).is_ok_and(|entry| field(entry, 1) == Some(key.as_bytes())) {
+                return true;
+            }
+        }
+        false
+    }
+
     fn text(self, tag: u32) -> Option<&'a str> {
         std::str::from_utf8(field(self.0, tag)?).ok().filter(|text| !text.is_empty())
     }
@@ -47,15 +49,8 @@ pub fn required_resource_version(delete_options: &[u8]) -> Option<&str> {
     std::str::from_utf8(field(preconditions, 2)?).ok().filter(|text| !text.is_empty())
 }
 
-/// The length of the first watch event, with its length; `None` if it has not arrived completely.
-pub fn watch_event_length(bytes: &[u8]) -> Option<usize> {
-    let length = u32::from_be_bytes(*bytes.first_chunk::<PREFIX>()?);
-    let length = usize::try_from(length).ok()?.checked_add(PREFIX)?;
-    (bytes.len() >= length).then_some(length)
-}
-
 /// The first field of a message with this tag, if it is bytes.
-fn field(message: &[u8], tag: u32) -> Option<&[u8]> {
+pub(super) fn field(message: &[u8], tag: u32) -> Option<&[u8]> {
     let mut reader = Reader::new(message);
     while let Some((found, wire)) = reader.next().ok()? {
         if found == tag {
@@ -71,34 +66,6 @@ mod tests {
 
     use super::super::wire::put_bytes;
     use super::*;
-
-    fn event(version: &str) -> Vec<u8> {
-        let mut metadata = Vec::new();
-        put_bytes(&mut metadata, 1, b"web");
-        put_bytes(&mut metadata, 6, version.as_bytes());
-        let (mut object, mut raw) = (Vec::new(), MAGIC.to_vec());
-        put_bytes(&mut object, 1, &metadata);
-        put_bytes(&mut raw, 1, b"type");
-        put_bytes(&mut raw, 2, &object);
-        let (mut extension, mut event) = (Vec::new(), Vec::new());
-        put_bytes(&mut extension, 1, &raw);
-        put_bytes(&mut event, 1, b"ADDED");
-        put_bytes(&mut event, 2, &extension);
-        let mut framed = u32::try_from(event.len()).unwrap().to_be_bytes().to_vec();
-        framed.extend(event);
-        framed
-    }
-
-    #[test]
-    fn events_are_cut_at_their_lengths_and_have_revisions() {
-        let (first, second) = (event("17"), event("300"));
-        let begun = [first.as_slice(), &second[..10]].concat();
-        assert_eq!(watch_event_length(&begun), Some(first.len()));
-        assert_eq!(watch_event_length(&begun[first.len()..]), None);
-        assert_eq!(watch_event_length(&second), Some(second.len()));
-        let version = |event| MessageMetadata::of_watch_event(event).unwrap().resource_version().map(str::to_owned);
-        assert_eq!((version(&first).as_deref(), version(&second).as_deref()), (Some("17"), Some("300")));
-    }
 
     #[test]
     fn an_object_has_a_name_or_the_beginning_of_one() {
@@ -136,10 +103,10 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-            let _ = (watch_event_length(&bytes), required_resource_version(&bytes));
-            for metadata in [MessageMetadata::of_object(&bytes), MessageMetadata::of_watch_event(&bytes)] {
-                let _ = metadata.map(|found| (found.name(), found.generate_name(), found.resource_version()));
-            }
+            let _ = required_resource_version(&bytes);
+            let metadata = MessageMetadata::of_object(&bytes);
+            let _ = metadata.map(|found| (found.name(), found.generate_name(), found.resource_version()));
+            let _ = metadata.map(|found| found.has_annotation("a"));
         }
     }
 }

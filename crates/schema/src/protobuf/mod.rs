@@ -12,12 +12,14 @@ mod encode;
 mod list;
 mod metadata;
 mod transcode;
+mod watch_event;
 mod wire;
 
 pub use list::{LIST_TAIL, list_head, list_item_length, push_list_item};
-pub use metadata::{MessageMetadata, required_resource_version, watch_event_length};
+pub use metadata::{MessageMetadata, required_resource_version};
+pub use watch_event::{WatchMessage, encode_watch_event, watch_event_length};
 
-use coracle_meta::{GroupVersionKind, WatchEventType};
+use coracle_meta::GroupVersionKind;
 use serde_json::{Map, Value};
 
 use crate::kind_schema::KindSchema;
@@ -158,19 +160,6 @@ fn sealed(type_meta: &[u8], raw: &[u8]) -> Vec<u8> {
     put_bytes(&mut out, 3, b"");
     put_bytes(&mut out, 4, b"");
     out
-}
-
-/// A frame of a watch: four bytes of length, then a bare `WatchEvent` around an object that [`encode`] wrote.
-pub fn encode_watch_event(event: WatchEventType, object: &[u8]) -> Vec<u8> {
-    let mut raw = Vec::with_capacity(object.len() + 8);
-    put_bytes(&mut raw, 1, object);
-    let mut message = Vec::with_capacity(raw.len() + 24);
-    put_bytes(&mut message, 1, event.as_str().as_bytes());
-    put_bytes(&mut message, 2, &raw);
-    let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
-    let mut frame = length.to_be_bytes().to_vec();
-    frame.append(&mut message);
-    frame
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 
 use bytes::{Bytes, BytesMut};
 use coracle_cluster::status_value;
-use coracle_meta::{GroupVersionKind, Status, WatchEventType, parse_resource_version};
+use coracle_meta::{GroupVersionKind, INITIAL_EVENTS_END, Status, WatchEventType, parse_resource_version};
 use coracle_schema::Table;
 use coracle_schema::protobuf::{
-    MessageMetadata, encode, encode_watch_event, required_resource_version, watch_event_length,
+    MessageMetadata, WatchMessage, encode, encode_watch_event, required_resource_version, watch_event_length,
 };
+
+use super::watermark::Mark;
 
 /// Takes the first event from the bytes of a watch, with its length; `None` if it has not arrived completely.
 pub(super) fn take_event(bytes: &mut BytesMut) -> Option<Bytes> {
@@ -14,9 +16,18 @@ pub(super) fn take_event(bytes: &mut BytesMut) -> Option<Bytes> {
     Some(bytes.split_to(length).freeze())
 }
 
-/// The revision of the object of an event.
-pub(super) fn revision(event: &[u8]) -> Option<i64> {
-    parse_resource_version(MessageMetadata::of_watch_event(event)?.resource_version()?)
+/// What an event is, and the revision of its object or of a bookmark.
+pub(super) fn mark(event: &[u8]) -> (Mark, Option<i64>) {
+    let Some((event, metadata)) = WatchMessage::of(event).and_then(|event| Some((event, event.metadata()?))) else {
+        return (Mark::Unknown, None);
+    };
+    let mark = Mark::of(event.event_type(), || metadata.has_annotation(INITIAL_EVENTS_END));
+    (mark, metadata.resource_version().and_then(parse_resource_version))
+}
+
+/// A bookmark with another revision.
+pub(super) fn bookmark_at(bookmark: &[u8], revision: i64) -> Option<Bytes> {
+    WatchMessage::of(bookmark)?.bookmark_at(&revision.to_string()).map(Bytes::from)
 }
 
 /// The name of an object, or its `generateName`.
@@ -56,6 +67,6 @@ mod tests {
         assert!(has(b"\x22\x07Expired"), "field 4: {expired:?}");
         // The field 6 is a number: 410.
         assert!(has(b"\x30\x9a\x03"), "{expired:?}");
-        assert_eq!(revision(&expired), None);
+        assert_eq!(mark(&expired), (Mark::Unknown, None));
     }
 }

@@ -172,26 +172,22 @@ impl Upstream for BodyEvents {
 
     fn mark(item: &Self::Item) -> (Mark, Option<i64>) {
         let Ok(item) = item else { return (Mark::Unknown, None) };
-        // The first byte of a length is that of a `{` only in an event of 2 GB. Bookmarks in protobuf stay in order.
-        if item.first() != Some(&b'{') {
-            return (Mark::Unknown, protobuf::revision(item));
+        if !is_line(item) {
+            return protobuf::mark(item);
         }
         let Ok(Line { event_type, object: Versioned { metadata } }) = serde_json::from_slice(item) else {
             return (Mark::Unknown, None);
         };
-        let ends_the_initial = metadata.annotations.contains_key(INITIAL_EVENTS_END);
-        let mark = match event_type.as_str() {
-            "ADDED" => Mark::Added,
-            "MODIFIED" | "DELETED" => Mark::Changed,
-            "BOOKMARK" if ends_the_initial => Mark::InitialEventsEnd,
-            "BOOKMARK" => Mark::Bookmark,
-            _ => Mark::Unknown,
-        };
+        let mark = Mark::of(&event_type, || metadata.annotations.contains_key(INITIAL_EVENTS_END));
         (mark, parse_resource_version(&metadata.version))
     }
 
     fn bookmark_at(item: Self::Item, revision: i64) -> Self::Item {
-        let mut line: Value = serde_json::from_slice(&item?)?;
+        let item = item?;
+        if !is_line(&item) {
+            return Ok(protobuf::bookmark_at(&item, revision).unwrap_or(item));
+        }
+        let mut line: Value = serde_json::from_slice(&item)?;
         line["object"]["metadata"]["resourceVersion"] = Value::from(revision.to_string());
         line_of(&line)
     }
@@ -202,6 +198,11 @@ impl Upstream for BodyEvents {
             Framing::Lines => |status| line_of(&serde_json::json!({"type": "ERROR", "object": status_value(&status)})),
         }
     }
+}
+
+/// Whether an event is in JSON. The first byte of a length is that of a `{` only in an event of 2 GB.
+fn is_line(event: &[u8]) -> bool {
+    event.first() == Some(&b'{')
 }
 
 fn line_of(event: &Value) -> Result<Bytes, BoxError> {

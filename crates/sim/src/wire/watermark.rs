@@ -20,6 +20,19 @@ pub(super) enum Mark {
     Unknown,
 }
 
+impl Mark {
+    /// Of an event with this type; `ends_the_initial` says whether a bookmark has the annotation for it.
+    pub(super) fn of(event_type: &str, ends_the_initial: impl FnOnce() -> bool) -> Self {
+        match event_type {
+            "ADDED" => Self::Added,
+            "MODIFIED" | "DELETED" => Self::Changed,
+            "BOOKMARK" if ends_the_initial() => Self::InitialEventsEnd,
+            "BOOKMARK" => Self::Bookmark,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 impl Watermark {
     /// At the beginning of a watch.
     pub(super) fn of(watch: &Asked) -> Self {

@@ -246,3 +246,37 @@ func TestARefusedRequestIsTheErrorOfItsCodeAndATooManyIsRetriedByTheClient(t *te
 		fault.heal()
 	})
 }
+
+func TestABookmarkThatOvertakesAHeldEventDoesNotLetAClientMissIt(t *testing.T) {
+	withFaults(t, func(t *testing.T, program string, operator, other kubernetes.Interface) {
+		space, seconds := namespace(t, other), int64(5)
+		theirs, ours := other.CoreV1().Secrets(space), operator.CoreV1().Secrets(space)
+		list, err := ours.List(ctx(t), metav1.ListOptions{})
+		must(t, err)
+		// The API server sends a bookmark before a watch ends.
+		watched, err := ours.Watch(ctx(t), metav1.ListOptions{
+			ResourceVersion: list.ResourceVersion, AllowWatchBookmarks: true, TimeoutSeconds: &seconds,
+		})
+		must(t, err)
+		defer watched.Stop()
+		seen, err := theirs.Create(ctx(t), secret("seen"), metav1.CreateOptions{})
+		must(t, err)
+		kind, _ := next(t, watched)
+		equal(t, "the event", kind, watch.Added)
+		fault := cause(t, other, fmt.Sprintf(`{"do": {"bookmark-only": {}, "kind": "Secret", "to": %q}}`, program))
+		_, err = theirs.Create(ctx(t), secret("held"), metav1.CreateOptions{})
+		must(t, err)
+		kind, object := next(t, watched)
+		equal(t, "the event", kind, watch.Bookmark)
+		bookmark := object.(*corev1.Secret).ResourceVersion
+		equal(t, "the revision of the bookmark", bookmark, seen.ResourceVersion)
+		fault.struck(1)
+		fault.heal()
+		again, err := ours.Watch(ctx(t), metav1.ListOptions{ResourceVersion: bookmark})
+		must(t, err)
+		defer again.Stop()
+		kind, object = next(t, again)
+		equal(t, "the event after the bookmark", kind, watch.Added)
+		equal(t, "the secret of the event", object.(*corev1.Secret).Name, "held")
+	})
+}
