@@ -139,6 +139,11 @@ mod tests {
             ("{do: {lag: 5s, verb: get}}", "f.yaml:1:16: `verb` does not apply"),
             ("{when: {verb: get, resource: pod}, do: {refuse: 503}}", "f.yaml:1:30: unknown resource `pod`"),
             ("{when: {cel: 'pods.size() ='}, do: {cut: a}}", "f.yaml:1:14: bad expression"),
+            (
+                "{when: {verb: create}, do: {refuse: 409}}",
+                "f.yaml:1:15: `refuse: 409` strikes only update, patch, delete",
+            ),
+            ("{when: {verb: creat}, do: {refuse: 409}}", "f.yaml:1:15: unknown verb `creat`"),
             ("{do: {cut: controller-manager/replicaset}}", "f.yaml:1:7: `replicaset` is a part of"),
         ] {
             let found = read(text).unwrap_err();

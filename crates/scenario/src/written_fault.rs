@@ -68,9 +68,11 @@ pub(crate) fn read_fault(written: &file::Fault, custom: &Custom) -> Result<Writt
     let (kind, argument) = kind_of(action).map_err(|(path, message)| bad(path, message))?;
     kind.check(argument).map_err(|why| bad(vec![key(kind.word)], format!("`{}`: {why}", kind.word)))?;
     let target = target(kind, action, custom).map_err(|(path, message)| bad(path, message))?;
-    let moment = written.when.as_ref();
-    let request = match moment {
-        Some(when) => request(kind, argument, when)?,
+    let request = match &written.when {
+        Some(when) => {
+            check_conflict(kind, argument, &when.value)?;
+            request(kind, argument, when)?
+        }
         None => None,
     };
     if kind.target == FaultTarget::Requests && request.is_none() {
@@ -183,6 +185,23 @@ pub(crate) fn plural_of(kind: &str, custom: &Custom) -> Result<String, String> {
         let all = kinds.chain(custom.keys().map(|(_, custom)| custom.as_str()));
         format!("unknown kind `{kind}`{}", did_you_mean(kind, all))
     })
+}
+
+/// The verbs whose requests can conflict with another write.
+const CONFLICTING: [&str; 3] = ["update", "patch", "delete"];
+
+/// Checks that a conflict is one of requests that can conflict.
+fn check_conflict(kind: &FaultKind, argument: &Value, moment: &FaultMoment) -> Result<(), BadFault> {
+    let conflicts = kind.target == FaultTarget::Requests && argument.as_u64() == Some(409);
+    match &moment.verb {
+        Some(verb) if conflicts && !CONFLICTING.contains(&verb.value.as_str()) => {
+            let (word, verbs) = (kind.word, CONFLICTING.join(", "));
+            let message =
+                format!("`{word}: 409` strikes only {verbs} with a resourceVersion, and not `{}`", verb.value);
+            Err(BadFault { place: verb.referenced, path: Vec::new(), message })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The request with which a fault begins, if it begins with one.

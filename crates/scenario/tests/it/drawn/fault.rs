@@ -43,7 +43,12 @@ pub(super) fn draw_fault(random: &Random, steps: &[String]) -> String {
             when.push(format!("moment: {}", one_of(random, &MOMENTS)));
         }
     }
-    format!("{{when: {{{}}}, do: {{{}}}{}}}", when.join(", "), action(random, kind), lasts(random, kind, steps))
+    let (when, mut action) = (when.join(", "), action(random, kind));
+    // A conflict of a request that cannot conflict is refused.
+    if ["get", "list", "watch", "create"].iter().any(|verb| when.contains(&format!("verb: {verb}"))) {
+        action = action.replace("refuse: 409", "refuse: 503");
+    }
+    format!("{{when: {{{when}}}, do: {{{action}}}{}}}", lasts(random, kind, steps))
 }
 
 fn below(random: &Random, bound: usize) -> usize {
