@@ -7,6 +7,9 @@ use crate::plan::{Plan, fault};
 /// How long a killed component is away.
 const AWAY: &str = "300ms";
 
+/// The verbs whose requests can conflict with another write.
+const CONFLICTING: [&str; 3] = ["update", "patch", "delete"];
+
 /// The plans with one fault or with two that belong together, likeliest first. Each round has one kind of fault at each
 /// site.
 pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Plan> {
@@ -22,7 +25,7 @@ pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Pla
         }
     }
     for code in [409, 500] {
-        let refused = sites.own.iter().filter(|site| code != 409 || site.verb != "create");
+        let refused = sites.own.iter().filter(|site| code != 409 || CONFLICTING.contains(&&*site.verb));
         plans.extend(refused.map(|site| Plan::of([fault(site.when(None), json!({"refuse": code}), None)])));
     }
     for kind in &sites.watched {
@@ -84,7 +87,13 @@ mod tests {
 
     #[test]
     fn each_candidate_is_a_valid_list_of_faults() {
-        let own = [("create", "configmaps"), ("patch", "foos/status"), ("delete", "configmaps"), ("update", "foos")];
+        let own = [
+            ("create", "configmaps"),
+            ("patch", "foos/status"),
+            ("delete", "configmaps"),
+            ("update", "foos"),
+            ("deletecollection", "configmaps"),
+        ];
         let sites = Sites {
             own: own.iter().map(|(verb, resource)| site("operator", verb, resource)).collect(),
             of_user: vec![site("user", "create", "foos"), site("user", "delete", "foos")],
@@ -99,6 +108,6 @@ mod tests {
             let read = parse_faults(path, &text).and_then(|faults| faults.checked(path, &text, custom.clone()));
             assert!(read.is_ok(), "{text}: {}", read.unwrap_err());
         }
-        assert_eq!(plans.iter().filter(|plan| plan.faults.len() == 1).count() + 2 * 6, plans.len());
+        assert_eq!(plans.iter().filter(|plan| plan.faults.len() == 1).count() + 2 * 7, plans.len());
     }
 }

@@ -58,7 +58,7 @@ struct Add {
 
 impl Add {
     fn file(&self) -> &Path {
-        self.file.as_ref().or(self.filename.as_ref()).map_or(Path::new("-"), PathBuf::as_path)
+        self.file.as_deref().or(self.filename.as_deref()).unwrap_or(Path::new("-"))
     }
 }
 
