@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, object, objects, resource, slow_answer};
+use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, object, objects, resource, strike};
 
 type Cache = Arc<Mutex<BTreeMap<ObjectKey, Object>>>;
 
@@ -75,7 +75,7 @@ impl Bug for Example {
     fn faults() -> Vec<Fault> {
         let mut paused = first(OPERATOR, "patch", "Rollout");
         paused.nth = 2;
-        vec![slow_answer(paused, "50ms")]
+        vec![strike(paused, "slow", json!({"answer": "50ms"}))]
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {

@@ -3,7 +3,8 @@
 //! terminating, and deletes the claim of the second.
 //!
 //! Found in: Percona MongoDB K8SPSMDB-430, zookeeper-operator#312, casskop#316.
-//! The fault: `stale` of all that the restarted operator reads, as of the moment at which it cleaned up.
+//! The faults: `stale` of all that the restarted operator reads, as of the moment at which it cleaned up, and `kill` of
+//! the operator when the second cluster has its claim.
 //! The fix: the operator deletes the claim that the cluster owns, with its uid as a precondition.
 
 use coracle::meta::Object;
@@ -13,12 +14,9 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, is_owned_by, key, object, objects, owned_by, program,
-    when,
+    Bug, OPERATOR, SECOND, Trial, Twin, USER, check, first, is_owned_by, key, landed, lasting, object, objects,
+    of_component, owned_by, restarted, when,
 };
-
-/// The operator after its restart, which reaches another API server.
-const RESTARTED: &str = "restarted";
 
 /// Looks at all clusters each second, in any version.
 async fn operate(client: Client, twin: Twin) {
@@ -65,11 +63,12 @@ impl Bug for Example {
     const WRONG: &'static str = "the claim of the second cluster is gone";
 
     fn faults() -> Vec<Fault> {
-        vec![when(first(OPERATOR, "delete", "Claim"), program(RESTARTED, "stale"))]
+        let stale = when(first(OPERATOR, "delete", "Claim"), restarted(OPERATOR, "stale"));
+        vec![stale, lasting(1, when(landed(first(USER, "get", "Claim")), of_component(OPERATOR, "kill")))]
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let operator = Program::start(operate(trial.operator(OPERATOR), twin));
+        trial.component(OPERATOR, move |client| operate(client, twin));
         trial.create(cluster()).await;
         sleep(3 * SECOND).await;
         trial.delete("Cluster", "orders").await;
@@ -77,9 +76,6 @@ impl Bug for Example {
         trial.create(cluster()).await;
         sleep(3 * SECOND).await;
         let claim = trial.of("Claim").get(&key("orders")).await.unwrap();
-
-        drop(operator);
-        let _restarted = Program::start(operate(trial.operator(RESTARTED), twin));
         sleep(20 * SECOND).await;
         let after = trial.find("Claim", "orders").await;
         check(after.is_some_and(|after| after.uid() == claim.uid()), Self::WRONG)

@@ -1,9 +1,9 @@
 //! A controller adds its finalizer to a new object and then sets its status, in the branch for objects without a
-//! finalizer. If the second write fails, the next pass finds the finalizer, does not enter the branch, and the status
-//! is never set.
+//! finalizer. If it crashes after the first write, the next pass finds the finalizer, does not enter the branch, and
+//! the status is never set.
 //!
-//! Found in: kratix#741 (by a crash after the first write).
-//! The fault: `refuse: 500` of the second write.
+//! Found in: kratix#741.
+//! The fault: `kill` of the controller when the finalizer is set.
 //! The fix: each write depends on what it writes, and not on the other.
 
 use coracle::meta::{Object, ObjectKey};
@@ -14,7 +14,9 @@ use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, object, objects, resource, strike};
+use super::trial::{
+    Bug, OPERATOR, SECOND, Trial, Twin, check, first, landed, lasting, object, objects, of_component, resource, when,
+};
 
 struct Promises {
     promises: Lister<Object>,
@@ -49,18 +51,15 @@ impl Bug for Example {
     const WRONG: &'static str = "the promise has no status";
 
     fn faults() -> Vec<Fault> {
-        let mut second = first(OPERATOR, "patch", "Promise");
-        second.nth = 2;
-        vec![strike(second, "refuse", 500)]
+        vec![lasting(0, when(landed(first(OPERATOR, "patch", "Promise")), of_component(OPERATOR, "kill")))]
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let promises = process.informers.dynamic(&resource("Promise"));
-        let reconciler = Promises { promises: promises.lister(), client: process.client.clone(), twin };
-        let controller = Controller::new(&process, "promises", reconciler).watches(&promises, key_of);
-        let _running = Program::of(process, controller);
-
+        trial.operate(move |process| {
+            let promises = process.informers.dynamic(&resource("Promise"));
+            let reconciler = Promises { promises: promises.lister(), client: process.client.clone(), twin };
+            Controller::new(process, "promises", reconciler).watches(&promises, key_of)
+        });
         trial.create(object("Promise", "redis", json!({}))).await;
         sleep(60 * SECOND).await;
         let promise = trial.find("Promise", "redis").await.unwrap();

@@ -1,8 +1,9 @@
-//! A leader sends a write that takes a minute. In the meantime it loses the lease, and another leader writes. Then
-//! the write of the old leader lands, and undoes the new one's. Leader election alone does not prevent that.
+//! A leader sends a write that takes a minute, and stalls. In the meantime its lease expires, and another leader
+//! writes. Then the write of the old leader lands, and undoes the new one's. Leader election alone does not prevent
+//! that.
 //!
 //! Found in: cilium#42920.
-//! The fault: `slow` by one minute of a write of the leader, and `cut` of the leader from then on.
+//! The fault: `slow` by one minute of a write of the leader, and `pause` of the leader from then on.
 //! The fix: a new leader first changes what it will write, and each write has the version of the leader's last one as
 //! its precondition. The old leader's write is refused.
 
@@ -17,7 +18,7 @@ use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, Program, SECOND, Trial, Twin, check, first, key, object, objects, program, strike, when};
+use super::trial::{Bug, SECOND, Trial, Twin, check, first, key, object, objects, of_component, strike, when};
 
 /// What a leader does: after ten seconds it writes that it leads.
 async fn work(client: Client, name: &str, twin: Twin) -> Result<(), Error> {
@@ -59,19 +60,21 @@ impl Bug for Example {
 
     fn faults() -> Vec<Fault> {
         let write = || first("a", "patch", "Route");
-        vec![strike(write(), "slow", "60s"), when(write(), program("a", "cut"))]
+        vec![strike(write(), "slow", "60s"), when(write(), of_component("a", "pause"))]
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
         trial.create(object("Route", "main", json!({}))).await;
         let start = |name: &'static str| {
-            let client = trial.operator(name);
-            let process = Process::new("router", &client, trial.cluster.ambient(), &Recorder::off()).on_host(name);
-            Program::start(candidate(process, name, twin))
+            let ambient = trial.cluster.ambient().clone();
+            trial.component(name, move |client| {
+                let process = Process::new("router", &client, &ambient, &Recorder::off()).on_host(name);
+                candidate(process, name, twin)
+            });
         };
-        let _a = start("a");
+        start("a");
         sleep(SECOND).await;
-        let _b = start("b");
+        start("b");
         sleep(180 * SECOND).await;
         let route = trial.find("Route", "main").await.unwrap();
         let leases = Api::<Lease>::of(&trial.operator("reader"));

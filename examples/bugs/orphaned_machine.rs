@@ -1,9 +1,9 @@
 //! A controller creates an object of the infrastructure, and then the machine that names it. If the machine cannot be
-//! created, it deletes the object again. If that fails, too, the next pass creates another object under another
-//! generated name, and nothing names the first.
+//! created, it deletes the object again. If it crashes between the two creations, the next pass creates another object
+//! under another generated name, and nothing names the first.
 //!
-//! Found in: cluster-api#13812 (by a crash between the two creations).
-//! The fault: `refuse: 500` of the creation of the machine, and of the deletion that cleans up.
+//! Found in: cluster-api#13812.
+//! The fault: `kill` of the controller when the object of the infrastructure is created.
 //! The fix: a name that follows from the machine, so that the next pass finds the object.
 
 use coracle::meta::{Object, ObjectKey};
@@ -14,7 +14,9 @@ use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, object, objects, resource, strike};
+use super::trial::{
+    Bug, OPERATOR, SECOND, Trial, Twin, check, first, landed, lasting, object, objects, of_component, resource, when,
+};
 
 struct Pools {
     pools: Lister<Object>,
@@ -52,17 +54,15 @@ impl Bug for Example {
     const WRONG: &'static str = "a disk that no machine names";
 
     fn faults() -> Vec<Fault> {
-        let create = strike(first(OPERATOR, "create", "Machine"), "refuse", 500);
-        vec![create, strike(first(OPERATOR, "delete", "Disk"), "refuse", 500)]
+        vec![lasting(0, when(landed(first(OPERATOR, "create", "Disk")), of_component(OPERATOR, "kill")))]
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let pools = process.informers.dynamic(&resource("Pool"));
-        let reconciler = Pools { pools: pools.lister(), client: process.client.clone(), twin };
-        let controller = Controller::new(&process, "pools", reconciler).watches(&pools, key_of);
-        let _running = Program::of(process, controller);
-
+        trial.operate(move |process| {
+            let pools = process.informers.dynamic(&resource("Pool"));
+            let reconciler = Pools { pools: pools.lister(), client: process.client.clone(), twin };
+            Controller::new(process, "pools", reconciler).watches(&pools, key_of)
+        });
         trial.create(object("Pool", "gpu", json!({}))).await;
         sleep(60 * SECOND).await;
         let machines = trial.all("Machine").await;

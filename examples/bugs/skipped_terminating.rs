@@ -1,9 +1,9 @@
 //! A controller removes a finalizer when nothing uses the object any more. Its handler skips objects that the first
 //! list shows as terminating, because a handler of additions expects new objects. If the object and its user are
-//! deleted while the controller cannot read, no event concerns them, and the object keeps its finalizer for ever.
+//! deleted while the controller does not run, no event concerns them, and the object keeps its finalizer for ever.
 //!
 //! Found in: kubernetes#132334 (resource claim controller).
-//! The fault: `cut` of the controller from the API server for the five seconds in which it starts.
+//! The fault: `kill` of the controller for five seconds in which the object and its user are deleted.
 //! The fix: the first list is a state like any other.
 
 use coracle::meta::{Object, ObjectKey};
@@ -15,7 +15,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, OPERATOR, Program, SECOND, Trial, Twin, check, key, lasting, object, objects, pod, program, resource,
+    Bug, OPERATOR, SECOND, Trial, Twin, USER, check, first, key, lasting, object, objects, of_component, pod, resource,
+    when,
 };
 
 struct Claims {
@@ -50,20 +51,19 @@ impl Bug for Example {
     const WRONG: &'static str = "the claim is terminating, and nothing uses it";
 
     fn faults() -> Vec<Fault> {
-        vec![lasting(5, program(OPERATOR, "cut"))]
+        vec![lasting(5, when(first(USER, "delete", "Claim"), of_component(OPERATOR, "kill")))]
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let claims = process.informers.dynamic(&resource("Claim"));
-        let pods = process.informers.dynamic(&resource("Pod"));
-        let client = process.client.clone();
-        let reconciler = Claims { claims: claims.lister(), pods: pods.lister(), client };
-        let controller = Controller::new(&process, "claims", reconciler)
-            .watches(&claims, move |change| handle(twin, change))
-            .watches(&pods, |change| change.object().label("claim").map(key).into_iter().collect());
-        let _running = Program::of(process, controller);
-
+        trial.operate(move |process| {
+            let claims = process.informers.dynamic(&resource("Claim"));
+            let pods = process.informers.dynamic(&resource("Pod"));
+            let client = process.client.clone();
+            let reconciler = Claims { claims: claims.lister(), pods: pods.lister(), client };
+            Controller::new(process, "claims", reconciler)
+                .watches(&claims, move |change| handle(twin, change))
+                .watches(&pods, |change| change.object().label("claim").map(key).into_iter().collect())
+        });
         let mut claim = object("Claim", "data", json!({}));
         claim.set_finalizers(vec!["example.com/in-use".to_owned()]);
         trial.create(claim).await;

@@ -1,9 +1,9 @@
 //! To make a claim larger, a controller deletes the set that uses it, updates the claim, and creates the set again
-//! with the new size. If the update fails, the next pass finds no set, creates one with the new size, and finds
-//! nothing else to do: it compares the size of the set only, and the claim stays small.
+//! with the new size. If it crashes before the update, the next pass finds no set, creates one with the new size, and
+//! finds nothing else to do: it compares the size of the set only, and the claim stays small.
 //!
-//! Found in: rabbitmq cluster-operator#782 (by a crash between the steps).
-//! The fault: `refuse: 500` of the update of the claim.
+//! Found in: rabbitmq cluster-operator#782.
+//! The fault: `kill` of the controller when the set is deleted.
 //! The fix: the decision follows from the claim's own size.
 
 use coracle::meta::{Object, ObjectKey};
@@ -14,7 +14,9 @@ use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, object, objects, resource, strike};
+use super::trial::{
+    Bug, OPERATOR, SECOND, Trial, Twin, check, first, landed, lasting, object, objects, of_component, resource, when,
+};
 
 struct Clusters {
     clusters: Lister<Object>,
@@ -56,16 +58,15 @@ impl Bug for Example {
     const WRONG: &'static str = "the claim stays at 10";
 
     fn faults() -> Vec<Fault> {
-        vec![strike(first(OPERATOR, "patch", "Claim"), "refuse", 500)]
+        vec![lasting(0, when(landed(first(OPERATOR, "delete", "Set")), of_component(OPERATOR, "kill")))]
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let clusters = process.informers.dynamic(&resource("Cluster"));
-        let reconciler = Clusters { clusters: clusters.lister(), client: process.client.clone(), twin };
-        let controller = Controller::new(&process, "clusters", reconciler).watches(&clusters, key_of);
-        let _running = Program::of(process, controller);
-
+        trial.operate(move |process| {
+            let clusters = process.informers.dynamic(&resource("Cluster"));
+            let reconciler = Clusters { clusters: clusters.lister(), client: process.client.clone(), twin };
+            Controller::new(process, "clusters", reconciler).watches(&clusters, key_of)
+        });
         trial.create(object("Cluster", "queue", json!({"spec": {"storage": 10}}))).await;
         sleep(SECOND).await;
         trial.patch("Cluster", "queue", json!({"spec": {"storage": 15}})).await;

@@ -10,9 +10,9 @@ use coracle::meta::{GroupVersionResource, Object, ObjectKey};
 use coracle::runtime::controller::{Controller, Process, Reconciler};
 use coracle::runtime::{Api, Client, DeleteParams, ListParams, Patch};
 use coracle::simulation::faults::{
-    Fault, FaultEffect, FaultKind, FaultRequest, FaultTarget, Injector, Lasts, fault_kind,
+    Fault, FaultKind, FaultRequest, FaultTarget, Injector, Lasts, fault_kind,
 };
-use coracle::simulation::{ClockMode, Effect, Latency, Moment, Selector, Senders, Wire, World, run_in};
+use coracle::simulation::{ClockMode, Latency, Moment, Selector, Senders, Wire, World, run_in};
 use coracle::{Cluster, User};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -91,7 +91,7 @@ impl Trial {
         let world = World::new(cluster.store(), "default", Arc::new(cluster.plurals()), Vec::new());
         let (seen, followed) = (world.clone(), world);
         let follower = tokio::spawn(async move { drop(followed.follow().await) });
-        let injector = Injector::new(&wire, Recorder::off(), move || seen.revision());
+        let injector = Injector::new(&wire, Recorder::off(), move || seen.revision()).operating(cluster.handle());
         let trial = Self { cluster, injector, follower };
         trial.serve(kinds).await;
         for fault in faults {
@@ -134,6 +134,30 @@ impl Trial {
     /// A program with caches and queues, which runs as the operator.
     pub(super) fn process(&self) -> Process {
         Process::new(OPERATOR, &self.operator(OPERATOR), self.cluster.ambient(), &Recorder::off())
+    }
+
+    /// Runs a program as a component of the cluster, which faults kill and pause. It runs as the operator, and is
+    /// started again after it was killed.
+    pub(super) fn component<F>(&self, name: &'static str, run: impl Fn(Client) -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let ambient = self.cluster.ambient().split(name);
+        let user = User::new(OPERATOR, ["system:masters"]);
+        let run = move |transport| run(Client::new(transport, &ambient).with_user_agent(name));
+        self.cluster.add_component(name, user, run).unwrap();
+    }
+
+    /// Runs one controller as the component [`OPERATOR`]; `start` creates it for each start.
+    pub(super) fn operate<R: Reconciler>(&self, start: impl Fn(&Process) -> Controller<R> + Send + Sync + 'static) {
+        let ambient = self.cluster.ambient().clone();
+        self.component(OPERATOR, move |client| {
+            let process = Process::new(OPERATOR, &client, &ambient, &Recorder::off());
+            let controller = start(&process);
+            async move {
+                tokio::join!(biased; controller.run(), process.run());
+            }
+        });
     }
 
     /// What alice sees of a kind.
@@ -252,23 +276,6 @@ pub(super) fn strike(request: FaultRequest, word: &str, argument: impl Into<Valu
     Fault { request: Some(request), lasts: Lasts::Requests(1), ..fault(kind, argument.into(), Selector::default()) }
 }
 
-/// The answer to one request is this much later.
-pub(super) fn slow_answer(request: FaultRequest, argument: &str) -> Fault {
-    static SLOW_ANSWER: FaultKind = FaultKind {
-        word: "slow-answer",
-        argument: "a duration",
-        about: "The answer arrives this much later.",
-        contract: "The API promises no time within which a request is answered.",
-        target: FaultTarget::Requests,
-        effect: FaultEffect::Wire(|argument, _| {
-            let back = argument.as_str().and_then(coracle::meta::parse_duration).ok_or("a duration")?;
-            Ok(Effect::Slow { there: Duration::ZERO, back })
-        }),
-    };
-    let fault = fault(&SLOW_ANSWER, json!(argument), Selector::default());
-    Fault { request: Some(request), lasts: Lasts::Requests(1), ..fault }
-}
-
 /// A fault of the operator's watches of a kind, from the start.
 pub(super) fn watches(kind: &str, word: &str, argument: Value) -> Fault {
     let target = Selector {
@@ -284,6 +291,23 @@ pub(super) fn watches(kind: &str, word: &str, argument: Value) -> Fault {
 pub(super) fn program(agent: &str, word: &str) -> Fault {
     let target = Selector { from: Senders::Named(agent.to_owned()), ..Selector::default() };
     fault(fault_kind(word).expect("one of the words of docs/faults.md"), json!(agent), target)
+}
+
+/// A fault of all that the second start of a component sends and receives, as of the moment at which it begins.
+pub(super) fn restarted(component: &str, word: &str) -> Fault {
+    let target = Selector { from: Senders::Instance(component.to_owned(), 2), ..Selector::default() };
+    Fault { target, ..program(component, word) }
+}
+
+/// A fault of a component: `kill` or `pause`.
+pub(super) fn of_component(component: &str, word: &str) -> Fault {
+    let kind = fault_kind(word).filter(|kind| kind.target == FaultTarget::Cluster).expect("a fault of a component");
+    fault(kind, json!(component), Selector::default())
+}
+
+/// The request, once the API server has carried it out and before its sender gets the answer.
+pub(super) fn landed(request: FaultRequest) -> FaultRequest {
+    FaultRequest { moment: Moment::Landed, ..request }
 }
 
 /// The fault, which begins with this request.

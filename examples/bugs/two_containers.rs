@@ -3,7 +3,8 @@
 //! created for another node: two containers of one pod run.
 //!
 //! Found in: kubernetes#59848 (kubelet and StatefulSet).
-//! The fault: `stale` of all that the restarted agent reads, as of the moment before the deletion.
+//! The faults: `stale` of all that the restarted agent reads, as of the moment before the deletion, and `kill` of the
+//! agent when the second pod is created.
 //! The fix: the first list of an agent asks for the newest state.
 
 use std::collections::BTreeMap;
@@ -16,7 +17,9 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, Program, SECOND, Trial, Twin, USER, check, first, objects, pod, program, when};
+use super::trial::{
+    Bug, SECOND, Trial, Twin, USER, check, first, landed, lasting, objects, of_component, pod, restarted, when,
+};
 
 /// The node of each running container, by the uid of its pod.
 type Containers = Arc<Mutex<BTreeMap<String, String>>>;
@@ -55,8 +58,8 @@ impl Agent {
     }
 }
 
-/// The agent of the first node after its restart, which reaches another API server.
-const RESTARTED: &str = "restarted";
+/// The agent of the first node.
+const AGENT: &str = "agent-1";
 
 fn pod_on(node: &str) -> Object {
     let mut pod = pod("db-0", json!({}));
@@ -71,27 +74,28 @@ impl Bug for Example {
     const WRONG: &'static str = "two containers of one pod run";
 
     fn faults() -> Vec<Fault> {
-        vec![when(first(USER, "delete", "Pod"), program(RESTARTED, "stale"))]
+        let mut second = landed(first(USER, "create", "Pod"));
+        second.nth = 2;
+        let stale = when(first(USER, "delete", "Pod"), restarted(AGENT, "stale"));
+        vec![stale, lasting(1, when(second, of_component(AGENT, "kill")))]
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
         let containers = Containers::default();
-        let start = |agent: &str, node: &'static str| {
-            let pods = objects(&trial.operator(agent), "Pod");
-            let agent = Agent { pods, node, containers: Arc::clone(&containers), twin };
-            Program::start(async move { drop(agent.run().await) })
+        let start = |agent: &'static str, node: &'static str| {
+            let containers = Arc::clone(&containers);
+            trial.component(agent, move |client| {
+                let agent = Agent { pods: objects(&client, "Pod"), node, containers: Arc::clone(&containers), twin };
+                async move { drop(agent.run().await) }
+            });
         };
-        let agent = start("agent-1", "node-1");
-        let _other = start("agent-2", "node-2");
+        start(AGENT, "node-1");
+        start("agent-2", "node-2");
         trial.create(pod_on("node-1")).await;
         sleep(SECOND).await;
         trial.delete("Pod", "db-0").await;
         sleep(SECOND).await;
         trial.create(pod_on("node-2")).await;
-        sleep(SECOND).await;
-
-        drop(agent);
-        let _restarted = start(RESTARTED, "node-1");
         sleep(10 * SECOND).await;
         let running: Vec<String> = containers.lock().values().cloned().collect();
         check(running == ["node-2"], Self::WRONG)

@@ -1,4 +1,5 @@
-//! The wall clock, randomness, and the handling of panics: a program's dependencies on its environment.
+//! The wall clock, randomness, the handling of panics, and when the tasks of a program may run: a program's
+//! dependencies on its environment.
 //!
 //! ```text
 //! tokio's clock (may be paused) --Clock--> Timestamp
@@ -7,6 +8,7 @@
 //! Start at [`Ambient`]. Not here: durations and sleeps, which use `tokio::time`, so that a test can pause them.
 
 mod clock;
+mod gate;
 mod keyed_draws;
 mod mix;
 mod panics;
@@ -16,6 +18,7 @@ mod stable_hash;
 mod time_shift;
 
 pub use clock::Clock;
+pub use gate::{Gate, Gated, gated};
 pub use jiff::{SignedDuration, Timestamp};
 pub use panics::Panics;
 pub use pending_work::{HoldsWork, Horizon, Pending, PendingWork};

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
@@ -32,6 +33,7 @@ pub struct Builder {
     pub(crate) components: Components,
     pub(crate) csi_driver: bool,
     pub(crate) metrics_server: bool,
+    pub(crate) own_informers: BTreeSet<String>,
     pub(crate) saved_nodes: Option<SavedNodes>,
     pub(crate) kept_store: Option<KeptStore>,
 }
@@ -65,6 +67,7 @@ impl Default for Builder {
             components: Components::All,
             csi_driver: false,
             metrics_server: false,
+            own_informers: BTreeSet::new(),
             saved_nodes: None,
             kept_store: None,
         }
@@ -229,6 +232,18 @@ impl Builder {
     #[must_use]
     pub fn metrics_server(mut self, is_there: bool) -> Self {
         self.metrics_server = is_there;
+        self
+    }
+
+    /// These controllers, such as `controller-manager/replicaset`, and nodes, such as `kubelet/node-1`, share no
+    /// informers with others: each has watches of its own, as if it ran in a process of its own. So a watch that lags, a
+    /// pause or a cut can act on it alone, and a controller loses its caches when it is killed.
+    ///
+    /// Unlike Kubernetes: there all controllers of one process share its informers, as they do here by default, and each
+    /// kubelet has watches of its own, which the nodes here share by default.
+    #[must_use]
+    pub fn own_informers(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.own_informers.extend(names.into_iter().map(Into::into));
         self
     }
 

@@ -10,19 +10,22 @@ use coracle_kubelet_api::{DriversStore, StagedKinds};
 use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
 use coracle_store::Store;
+use parking_lot::Mutex;
 
 use crate::api_server::ApiServer;
 use crate::bootstrap::Bootstrapped;
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::cluster_handle::ClusterHandle;
 use crate::component::{Component, Running};
-use crate::component_clients::{CurrentInstance, KubeletClients, layered};
+use crate::component_clients::{CurrentInstance, Instances, KubeletClients, layered};
+use crate::component_name::ComponentName;
 use crate::component_panics::{ComponentPanic, Unseen};
 use crate::kept_store::KeptStore;
 use crate::metrics_server;
 use crate::node_transport::NodeTransports;
 use crate::own_component::OwnComponent;
-use crate::parts::{Instances, Parts};
+use crate::own_informers::OwnInformers;
+use crate::parts::Parts;
 use crate::processes::Processes;
 use crate::running_components::{InThisProcess, RunningComponents};
 use crate::signer::Signer;
@@ -76,6 +79,7 @@ impl Cluster {
         let ambient = Ambient { work: PendingWork::default(), ..ambient };
         let recorder = builder.recorder.clone();
         let tasks = Tasks::new(ambient.panics.clone());
+        let own_informers = OwnInformers::of(&builder.own_informers)?;
         let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_store.as_ref()).await?;
         let nodes = NodeTransports::new(&builder.api_server)?;
         if builder.metrics_server {
@@ -104,7 +108,7 @@ impl Cluster {
         api_server.advertise(&builder.api_server, store.is_shared()).await?;
         let instances = Instances::default();
         let kubelet_instance = instances.of(Component::Kubelet.word());
-        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &kubelet_instance));
+        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &kubelet_instance, &own_informers));
         nodes.served_by(&kubelet);
         let bootstrapped = install(&builder, &api_server, &*store.store, kept).await?;
         let processes = Processes {
@@ -116,8 +120,11 @@ impl Cluster {
             scheduler: builder.scheduler,
             kubelet,
             stages: builder.stages,
+            own_informers,
+            instances,
+            set: Mutex::default(),
         };
-        let parts = Arc::new(Parts::new(api_server, &store, processes, tasks, running, instances));
+        let parts = Arc::new(Parts::new(api_server, &store, processes, tasks, running));
         let unseen = Unseen(parts.panics.clone());
         let cluster = Self { parts, store, bootstrapped, unseen };
         if builder.components == Components::All {
@@ -234,7 +241,7 @@ impl Cluster {
     {
         {
             let mut own = self.parts.own.lock();
-            if Component::named(name).is_some() || own.contains_key(name) {
+            if ComponentName::of(name).is_taken() || own.contains_key(name) {
                 return Err(Error::Options(format!("there is a component of the name `{name}` already")));
             }
             own.insert(name.to_owned(), OwnComponent::new(user, run));
@@ -243,15 +250,18 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts a component that does not run; one that runs is left alone.
-    pub fn start_component(&self, component: Component) {
-        self.parts.start(component.word(), None);
+    /// Starts a component that does not run; one that runs is left alone. Returns whether it was started.
+    ///
+    /// A component is a [`Component`], or a name: of a controller, such as `controller-manager/replicaset`, of the
+    /// kubelet of a simulated node, such as `kubelet/node-1`, or of a component that was [added](Self::add_component).
+    pub fn start_component(&self, component: impl AsRef<str>) -> bool {
+        self.parts.start(component.as_ref(), None)
     }
 
     /// Starts another controller-manager; with leader election, one of them acts. It runs as long as the cluster, and
     /// restarts when it loses its Lease.
     pub fn add_controller_manager(&self, name: &str) {
-        let instance = self.parts.instances.of(Component::ControllerManager.word()).begin_next();
+        let instance = self.parts.processes.instances.of(Component::ControllerManager.word()).begin_next();
         let controllers = self.parts.processes.controller_manager(instance, name);
         self.spawn(name, async move {
             loop {
@@ -261,18 +271,29 @@ impl Cluster {
     }
 
     /// Whether a component runs: it was neither stopped nor killed.
-    pub fn runs(&self, component: Component) -> bool {
-        self.parts.running.contains(component.word())
+    pub fn runs(&self, component: impl AsRef<str>) -> bool {
+        self.parts.runs(component.as_ref())
     }
 
-    /// Stops a component in order, and waits until it has stopped.
-    pub async fn stop_component(&self, component: Component) {
-        self.parts.stop(component.word()).await;
+    /// Stops a component in order, and waits until it has stopped. A controller, and the kubelet of a node, just ends.
+    pub async fn stop_component(&self, component: impl AsRef<str>) {
+        self.parts.stop(component.as_ref()).await;
     }
 
-    /// Kills a component like `kill -9`; returns whether it ran.
-    pub fn kill_component(&self, component: Component) -> bool {
-        self.parts.kill(component.word(), None)
+    /// Kills a component like `kill -9`; returns whether it ran. What it keeps only in memory is lost: a controller
+    /// loses its queues, and its informers if it has [informers of its own](Builder::own_informers).
+    pub fn kill_component(&self, component: impl AsRef<str>) -> bool {
+        self.parts.kill(component.as_ref(), None)
+    }
+
+    /// Stops a component, as by SIGSTOP; see [`ClusterHandle::pause_component`].
+    pub fn pause_component(&self, component: impl AsRef<str>) -> bool {
+        self.parts.pause(component.as_ref())
+    }
+
+    /// Continues a component that was paused; false if it was not.
+    pub fn resume_component(&self, component: impl AsRef<str>) -> bool {
+        self.parts.resume(component.as_ref())
     }
 
     /// The panics of components since the last call, if panics are not survived. The components were started again. The
@@ -391,6 +412,7 @@ fn simulated_kubelet(
     api_server: &ApiServer,
     ambient: &Ambient,
     instance: &CurrentInstance,
+    own_informers: &OwnInformers,
 ) -> Kubelet {
     let csi_drivers = DriversStore::default();
     let csi_drivers = if builder.csi_driver { csi_drivers.with(Arc::new(CsiNodeService)) } else { csi_drivers };
@@ -399,6 +421,7 @@ fn simulated_kubelet(
         delays: builder.delays.clone(),
         csi_drivers,
         stages: builder.stages.clone().map(|stages| stages as Arc<dyn StagedKinds>),
+        own_informers: own_informers.nodes.clone(),
         ..coracle_kubelet::Config::default()
     };
     let kubelet_ambient = ambient.split(Component::Kubelet.word());

@@ -9,8 +9,9 @@ use crate::parts::Parts;
 /// Starts, stops and kills the parts of a running cluster by name. Clones are handles of the same cluster, and none of
 /// them keeps it running: after its end they do nothing.
 ///
-/// The names of components are those of [`Requester`](crate::Requester): `controller-manager`, `scheduler`, `kubelet`,
-/// `csi-driver`, and what [`Cluster::add_component`](crate::Cluster::add_component) has added. `cause` is the entry of
+/// The names of components are those of [`Requester`](crate::Requester): `controller-manager`, each controller such as
+/// `controller-manager/replicaset`, `scheduler`, `kubelet`, each simulated node such as `kubelet/node-1`, `csi-driver`,
+/// and what [`Cluster::add_component`](crate::Cluster::add_component) has added. `cause` is the entry of
 /// the event log that led to a call.
 #[derive(Clone)]
 pub struct ClusterHandle(Weak<Parts>);
@@ -44,6 +45,32 @@ impl ClusterHandle {
     /// component, or if it is the kubelet, because two kubelets would manage the containers of one machine.
     pub fn double_component(&self, name: &str, cause: Option<EntryId>) -> bool {
         self.parts(|parts| parts.double(name, cause))
+    }
+
+    /// Stops a component, as by SIGSTOP: it sends nothing, receives nothing, and none of its timers fires until it is
+    /// [resumed](Self::resume_component). Then it continues with what it knew, and timers that are due fire at once.
+    /// Requests that it has sent are carried out. False if it does not run, if it is paused, or if it is a controller or
+    /// a node without [informers of its own](crate::Builder::own_informers).
+    ///
+    /// Tasks that a component of the caller has spawned itself are not stopped, except those of a
+    /// [`Controller`](coracle_controller_runtime::Controller); their requests wait.
+    pub fn pause_component(&self, name: &str) -> bool {
+        self.parts(|parts| parts.pause(name))
+    }
+
+    /// Continues a component that was paused; false if it was not.
+    pub fn resume_component(&self, name: &str) -> bool {
+        self.parts(|parts| parts.resume(name))
+    }
+
+    /// Whether a controller or a node has [informers of its own](crate::Builder::own_informers).
+    pub fn has_own_informers(&self, name: &str) -> bool {
+        self.parts(|parts| parts.processes.own_informers.includes(name))
+    }
+
+    /// The names of all components: those of the cluster, controllers, simulated nodes, and those of the caller.
+    pub fn component_names(&self) -> Vec<String> {
+        self.0.upgrade().map(|parts| parts.names()).unwrap_or_default()
     }
 
     /// Kills the second instance of a component; false if it has one instance only.

@@ -34,11 +34,18 @@ impl Component {
         }
     }
 
-    /// The component with a name.
+    /// The component with a name, if it is one of these.
     pub fn named(word: &str) -> Option<Self> {
         [Self::ControllerManager, Self::Scheduler, Self::Kubelet, Self::CsiDriver]
             .into_iter()
             .find(|component| component.word() == word)
+    }
+}
+
+/// Its name in the event log.
+impl AsRef<str> for Component {
+    fn as_ref(&self) -> &str {
+        self.word()
     }
 }
 
@@ -70,6 +77,7 @@ impl Running {
     /// called at these ends, and `restarted` after the pause that follows.
     pub(crate) fn supervised(
         tasks: &Tasks,
+        instance: Instance,
         mut work: ComponentWork,
         ended: impl FnMut(TaskEnd) + Send + 'static,
         restarted: impl Fn() + Clone + Send + 'static,
@@ -89,7 +97,8 @@ impl Running {
             let asked = stop.clone();
             move || asked.is_asked()
         };
-        Self { task: tokio::spawn(tasks.supervised(begin, is_over, ended)), stop, instance: Instance::default() }
+        let task = instance.gate().guard(tasks.supervised(begin, is_over, ended));
+        Self { task: tokio::spawn(task), stop, instance }
     }
 
     /// Starts a task without a stop request: it is only dropped.
@@ -97,15 +106,16 @@ impl Running {
         Self { task: tasks.spawn(name, task), stop: StopSignal::default(), instance: Instance::default() }
     }
 
-    /// The same component as the instance that ends with it.
-    pub(crate) fn with_instance(mut self, instance: Instance) -> Self {
-        self.instance = instance;
-        self
+    /// Which start of the component it is.
+    pub(crate) fn instance(&self) -> &Instance {
+        &self.instance
     }
 
     /// Requests the stop of the component, and waits for it.
     pub(crate) async fn stop(mut self) {
         self.stop.ask();
+        // A component that is paused does not see the request.
+        self.instance.resume();
         // A panicked component has stopped, too.
         let _ = (&mut self.task).await;
     }

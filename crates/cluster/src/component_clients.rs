@@ -1,8 +1,9 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_ambient::Ambient;
+use coracle_ambient::{Ambient, Gate};
 use coracle_client::Client;
-use coracle_controllers::Identities;
+use coracle_controllers::{Identities, Identity, Lifetime};
 use coracle_csi_driver as csi;
 use coracle_journal::Recorder;
 use coracle_registry::User;
@@ -10,7 +11,8 @@ use parking_lot::Mutex;
 
 use crate::builder::TransportLayer;
 use crate::component::Component;
-use crate::{Instance, Requester, Transport};
+use crate::in_flight::pausable;
+use crate::{Instance, Requester, RequesterKind, Transport};
 
 /// The transport of a component to the API server, with the identity that it has in a real cluster.
 pub(crate) fn component_transport(
@@ -19,19 +21,27 @@ pub(crate) fn component_transport(
     instance: &Instance,
     layer: Option<&TransportLayer>,
 ) -> Transport {
-    let user = match component {
+    let requester = Requester::component(component.word(), instance.clone());
+    layered(front.clone(), &requester, layer).asking_as(Arc::new(program(component)))
+}
+
+/// The user of a component.
+fn program(component: Component) -> User {
+    match component {
         Component::CsiDriver => service_account(csi::NAMESPACE, csi::ACCOUNT),
         _ => User::new(format!("system:kube-{}", component.word()), std::iter::empty::<String>()),
-    };
-    let requester = Requester::component(component.word(), instance.clone());
-    layered(front.clone(), &requester, layer).asking_as(Arc::new(user))
+    }
 }
 
 /// The transport behind the layer, if there is one. The user is set in front of it, so that the layer sees the user.
 pub(crate) fn layered(transport: Transport, requester: &Requester, layer: Option<&TransportLayer>) -> Transport {
-    match layer {
+    let transport = match layer {
         Some(layer) => layer(requester, transport),
         None => transport,
+    };
+    match requester.kind {
+        RequesterKind::Component => pausable(transport, &requester.instance),
+        RequesterKind::User | RequesterKind::Connections => transport,
     }
 }
 
@@ -63,6 +73,16 @@ impl CurrentInstance {
     }
 }
 
+/// The current start of each component, by name. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Instances(Arc<Mutex<BTreeMap<String, CurrentInstance>>>);
+
+impl Instances {
+    pub(crate) fn of(&self, name: &str) -> CurrentInstance {
+        self.0.lock().entry(name.to_owned()).or_default().clone()
+    }
+}
+
 impl KubeletClients {
     /// The client through which all nodes read.
     pub(crate) fn reader(&self, ambient: &Ambient) -> Client {
@@ -89,21 +109,53 @@ fn service_account(namespace: &str, name: &str) -> User {
     User::new(coracle_auth::service_account_name(namespace, name), groups)
 }
 
-/// The controllers' own identities: service accounts of `kube-system`.
+/// The controllers' identities: service accounts of `kube-system`, or the one of the controller-manager. Each start of
+/// a controller is an instance of its own, which is a part of the controller-manager's.
 pub(crate) struct Accounts {
     pub(crate) transport: Transport,
     pub(crate) layer: Option<TransportLayer>,
     pub(crate) ambient: Ambient,
+    /// The instance of the controller-manager.
     pub(crate) instance: Instance,
+    /// The starts of all controllers.
+    pub(crate) instances: Instances,
+    /// Whether all controllers use the identity of the controller-manager.
+    pub(crate) own_identity_for_all: bool,
+}
+
+/// One start of a controller.
+impl Lifetime for Instance {
+    fn gate(&self) -> Gate {
+        Self::gate(self).clone()
+    }
+
+    fn pause(&self) -> bool {
+        Self::pause(self)
+    }
+
+    fn resume(&self) -> bool {
+        Self::resume(self)
+    }
+
+    fn end(&self) {
+        Self::end(self);
+    }
 }
 
 impl Identities for Accounts {
-    fn client(&self, account: &str) -> Client {
-        let user = service_account("kube-system", account);
-        let requester = Requester::component(Component::ControllerManager.word(), self.instance.clone());
-        let transport = layered(self.transport.clone(), &requester, self.layer.as_ref()).asking_as(Arc::new(user));
+    fn identity(&self, controller: &str, account: &str) -> Identity {
+        let name = format!("{}/{controller}", Component::ControllerManager.word());
+        let instance = self.instances.of(&name).begin_next().within(&self.instance);
+        let requester = Requester::component(&name, instance.clone());
+        let transport = layered(self.transport.clone(), &requester, self.layer.as_ref());
         // Two clients must not draw the same audit ids.
-        let ambient = self.ambient.split(account);
-        Client::new(transport, &ambient)
+        let client = |user: User, ambient: &Ambient| Client::new(transport.clone().asking_as(Arc::new(user)), ambient);
+        let reader = client(program(Component::ControllerManager), &self.ambient);
+        let client = if self.own_identity_for_all || account.is_empty() {
+            reader.clone()
+        } else {
+            client(service_account("kube-system", account), &self.ambient.split("accounts").split(account))
+        };
+        Identity { client, reader, lifetime: Arc::new(instance) }
     }
 }

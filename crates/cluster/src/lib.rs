@@ -18,9 +18,11 @@ mod cluster;
 mod cluster_handle;
 mod component;
 mod component_clients;
+mod component_name;
 mod component_panics;
 mod error;
 mod expression_threads;
+mod in_flight;
 mod kept_store;
 #[cfg(feature = "serve")]
 mod key_files;
@@ -33,6 +35,7 @@ mod node_address;
 mod node_transport;
 mod outgoing;
 mod own_component;
+mod own_informers;
 mod parts;
 mod processes;
 #[cfg(feature = "serve")]

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::api_server::ApiServer;
 use crate::component::{Component, Running};
-use crate::component_clients::CurrentInstance;
+use crate::component_name::ComponentName;
 use crate::component_panics::{ComponentPanic, ComponentPanics};
 use crate::own_component::OwnComponent;
 use crate::processes::Processes;
@@ -33,22 +33,11 @@ pub(crate) struct Parts {
     pub(crate) running: Arc<RunningComponents>,
     /// Second instances of components.
     doubles: RunningComponents,
-    pub(crate) instances: Instances,
     /// The components of the caller.
     pub(crate) own: Mutex<BTreeMap<String, OwnComponent>>,
     pub(crate) panics: ComponentPanics,
     /// What was started in addition to the components; stops with the cluster.
     pub(crate) additional: Mutex<Vec<Running>>,
-}
-
-/// The current start of each component, by name.
-#[derive(Default)]
-pub(crate) struct Instances(Mutex<BTreeMap<String, CurrentInstance>>);
-
-impl Instances {
-    pub(crate) fn of(&self, name: &str) -> CurrentInstance {
-        self.0.lock().entry(name.to_owned()).or_default().clone()
-    }
 }
 
 impl Parts {
@@ -59,7 +48,6 @@ impl Parts {
         processes: Processes,
         tasks: Tasks,
         running: Arc<RunningComponents>,
-        instances: Instances,
     ) -> Self {
         Self {
             api_server,
@@ -69,7 +57,6 @@ impl Parts {
             tasks,
             running,
             doubles: RunningComponents::default(),
-            instances,
             own: Mutex::default(),
             panics: ComponentPanics::default(),
             additional: Mutex::default(),
@@ -78,21 +65,53 @@ impl Parts {
 
     /// Starts a component that does not run; one that runs is left alone. Returns whether it was started.
     pub(crate) fn start(&self, name: &str, cause: Option<EntryId>) -> bool {
-        self.running.start(name, || self.begin(name, name, cause))
+        match ComponentName::of(name) {
+            ComponentName::Whole(name) => self.running.start(name, || self.begin(name, name, cause)),
+            ComponentName::Controller(controller) => {
+                self.started(name, self.processes.controller_set().start(controller), cause)
+            }
+            ComponentName::Node(node) => {
+                let kubelet = &self.processes.kubelet;
+                kubelet.has_node(node) && !kubelet.acts(node) && kubelet.start_node(node)
+            }
+        }
+    }
+
+    /// Whether a component runs: it was neither stopped nor killed.
+    pub(crate) fn runs(&self, name: &str) -> bool {
+        match ComponentName::of(name) {
+            ComponentName::Whole(name) => self.running.contains(name),
+            ComponentName::Controller(controller) => self.processes.controller_set().runs(controller),
+            ComponentName::Node(node) => self.processes.kubelet.has_node(node) && self.processes.kubelet.acts(node),
+        }
     }
 
     /// Starts a second instance of a component that can have one; returns whether it was started.
     pub(crate) fn double(&self, name: &str, cause: Option<EntryId>) -> bool {
-        // Two kubelets would manage the containers of one machine.
-        if name == Component::Kubelet.word() {
-            return false;
+        match ComponentName::of(name) {
+            // Two kubelets would manage the containers of one machine.
+            ComponentName::Node(_) => false,
+            ComponentName::Whole(name) if name == Component::Kubelet.word() => false,
+            ComponentName::Whole(name) => {
+                self.doubles.start(name, || self.begin(name, &format!("{name}/double"), cause))
+            }
+            ComponentName::Controller(controller) => {
+                self.started(name, self.processes.controller_set().double(controller), cause)
+            }
         }
-        self.doubles.start(name, || self.begin(name, &format!("{name}/double"), cause))
+    }
+
+    /// Records the start of a part of a component, if it has started.
+    fn started(&self, name: &str, has_started: bool, cause: Option<EntryId>) -> bool {
+        if has_started {
+            self.record(name, Stage::ComponentStart, |detail| detail.caused_by(cause));
+        }
+        has_started
     }
 
     /// Starts an instance of a component; `None` if there is no such component.
     fn begin(&self, name: &str, stream: &str, cause: Option<EntryId>) -> Option<Running> {
-        let instance = self.instances.of(name).begin_next();
+        let instance = self.processes.instances.of(name).begin_next();
         let work = match Component::named(name) {
             Some(component) => self.processes.of(component, &instance, stream),
             None => {
@@ -115,28 +134,60 @@ impl Parts {
                 recorder.record(&name, Stage::ComponentStart, Detail::default);
             }
         };
-        Some(Running::supervised(&self.tasks, work, ended, restarted).with_instance(instance))
+        Some(Running::supervised(&self.tasks, instance, work, ended, restarted))
     }
 
     /// Kills a component like `kill -9`; returns whether it ran.
     pub(crate) fn kill(&self, name: &str, cause: Option<EntryId>) -> bool {
-        self.killed(name, self.running.remove(name), cause)
+        match ComponentName::of(name) {
+            ComponentName::Whole(name) => self.killed(name, self.running.remove(name).is_some(), cause),
+            ComponentName::Controller(controller) => {
+                self.killed(name, self.processes.controller_set().kill(controller), cause)
+            }
+            ComponentName::Node(node) => self.runs(name) && self.processes.kubelet.stop_node(node),
+        }
     }
 
     /// Kills the second instance of a component; returns whether there was one.
     pub(crate) fn end_double(&self, name: &str, cause: Option<EntryId>) -> bool {
-        self.killed(name, self.doubles.remove(name), cause)
+        let was_there = match ComponentName::of(name) {
+            ComponentName::Controller(controller) => self.processes.controller_set().kill_double(controller),
+            ComponentName::Node(_) | ComponentName::Whole(_) => self.doubles.remove(name).is_some(),
+        };
+        self.killed(name, was_there, cause)
     }
 
-    fn killed(&self, name: &str, running: Option<Running>, cause: Option<EntryId>) -> bool {
-        if running.is_some() {
+    /// Stops a component, as by SIGSTOP; returns whether it ran. A controller or a node can be paused if it has informers
+    /// of its own.
+    pub(crate) fn pause(&self, name: &str) -> bool {
+        match ComponentName::of(name) {
+            ComponentName::Whole(name) => self.running.instance(name).is_some_and(|instance| instance.pause()),
+            ComponentName::Controller(controller) => self.processes.controller_set().pause(controller),
+            ComponentName::Node(node) => self.processes.kubelet.pause_node(node),
+        }
+    }
+
+    /// Continues a component that was paused; returns whether it was.
+    pub(crate) fn resume(&self, name: &str) -> bool {
+        match ComponentName::of(name) {
+            ComponentName::Whole(name) => self.running.instance(name).is_some_and(|instance| instance.resume()),
+            ComponentName::Controller(controller) => self.processes.controller_set().resume(controller),
+            ComponentName::Node(node) => self.processes.kubelet.resume_node(node),
+        }
+    }
+
+    fn killed(&self, name: &str, has_run: bool, cause: Option<EntryId>) -> bool {
+        if has_run {
             self.record(name, Stage::ComponentStop, |detail| detail.caused_by(cause).with("why", "killed"));
         }
-        running.is_some()
+        has_run
     }
 
-    /// Stops a component in order, and waits until it has stopped.
+    /// Stops a component in order, and waits until it has stopped. A part of a component has no order in which it stops.
     pub(crate) async fn stop(&self, name: &str) {
+        if !matches!(ComponentName::of(name), ComponentName::Whole(_)) {
+            self.kill(name, None);
+        }
         for running in [self.running.remove(name), self.doubles.remove(name)].into_iter().flatten() {
             running.stop().await;
             self.record(name, Stage::ComponentStop, |detail| detail.with("why", "asked"));
@@ -171,6 +222,16 @@ impl Parts {
             }
         };
         self.additional.lock().push(Running::of(&self.tasks, "compaction", compaction));
+    }
+
+    /// The names of all components, running or not.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let all = [Component::ControllerManager, Component::Scheduler, Component::Kubelet, Component::CsiDriver];
+        let part = |component: Component, name: &str| format!("{}/{name}", component.word());
+        let controllers = coracle_controllers::component_names().map(|name| part(Component::ControllerManager, name));
+        let nodes = self.processes.kubelet.nodes().into_iter().map(|name| part(Component::Kubelet, &name));
+        let own = self.own.lock().keys().cloned().collect::<Vec<_>>();
+        all.map(|component| component.word().to_owned()).into_iter().chain(controllers).chain(nodes).chain(own).collect()
     }
 
     fn record(&self, name: &str, stage: Stage, more: impl FnOnce(Detail) -> Detail) {

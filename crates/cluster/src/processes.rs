@@ -3,17 +3,19 @@ use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::Client;
-use coracle_controllers::Identities;
+use coracle_controllers::{ControllerSet, Identities};
 use coracle_journal::Recorder;
 use coracle_kubelet::Kubelet;
 use coracle_registry::User;
 use coracle_stages::{StageRunner, StageSet};
 use futures_util::FutureExt;
 use futures_util::future::{OptionFuture, select};
+use parking_lot::Mutex;
 
 use crate::builder::TransportLayer;
 use crate::component::{Component, ComponentWork};
-use crate::component_clients::{Accounts, component_transport, layered};
+use crate::component_clients::{Accounts, Instances, component_transport, layered};
+use crate::own_informers::OwnInformers;
 use crate::{Instance, Requester, Transport};
 
 /// What the components of a control plane run, and what each start of one needs.
@@ -27,6 +29,11 @@ pub(crate) struct Processes {
     pub(crate) scheduler: coracle_scheduler::Config,
     pub(crate) kubelet: Arc<Kubelet>,
     pub(crate) stages: Option<Arc<StageSet>>,
+    pub(crate) own_informers: OwnInformers,
+    /// The starts of all components.
+    pub(crate) instances: Instances,
+    /// The controllers of the component `controller-manager`.
+    pub(crate) set: Mutex<ControllerSet>,
 }
 
 impl Processes {
@@ -38,6 +45,9 @@ impl Processes {
         match component {
             Component::ControllerManager => {
                 let controllers = Arc::new(self.controllers(client, ambient, instance.clone()));
+                if stream == component.word() {
+                    *self.set.lock() = controllers.set.clone();
+                }
                 Box::new(move |stop| {
                     let controllers = Arc::clone(&controllers);
                     async move { controllers.run(stop.asked()).await }.boxed()
@@ -99,11 +109,19 @@ impl Processes {
         let accounts = Accounts {
             transport: self.front.clone(),
             layer: self.layer.clone(),
-            ambient: ambient.split("accounts"),
+            ambient: ambient.clone(),
             instance,
+            instances: self.instances.clone(),
+            own_identity_for_all: self.controllers.own_identity_for_all,
         };
         let (config, recorder) = (self.controllers.clone(), self.recorder.clone());
-        Controllers { config, client, accounts, ambient, recorder }
+        let set = ControllerSet::with_own_informers(self.own_informers.controllers.iter().cloned());
+        Controllers { config, client, accounts: Arc::new(accounts), set, ambient, recorder }
+    }
+
+    /// The controllers of the component `controller-manager`, as it was started last.
+    pub(crate) fn controller_set(&self) -> ControllerSet {
+        self.set.lock().clone()
     }
 }
 
@@ -111,16 +129,17 @@ impl Processes {
 pub(crate) struct Controllers {
     config: coracle_controllers::Config,
     client: Client,
-    accounts: Accounts,
+    accounts: Arc<Accounts>,
+    set: ControllerSet,
     ambient: Ambient,
     recorder: Recorder,
 }
 
 impl Controllers {
     pub(crate) async fn run(&self, stop: impl Future<Output = ()> + Send) {
-        let Self { config, client, accounts, ambient, recorder } = self;
-        let identities: &dyn Identities = if config.own_identity_for_all { client } else { accounts };
-        let (config, ambient, recorder) = (config.clone(), ambient.clone(), recorder.clone());
-        coracle_controllers::run(config, client.clone(), identities, ambient, recorder, stop).map(drop).await;
+        let Self { config, client, accounts, set, ambient, recorder } = self;
+        let (config, client, ambient, recorder) = (config.clone(), client.clone(), ambient.clone(), recorder.clone());
+        let identities = Arc::clone(accounts) as Arc<dyn Identities>;
+        coracle_controllers::run(config, client, identities, set, ambient, recorder, stop).map(drop).await;
     }
 }

@@ -3,6 +3,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
+use crate::Instance;
 use crate::component::Running;
 
 /// The running components of a cluster, by name.
@@ -22,6 +23,11 @@ impl RunningComponents {
         }
         let started = start().map(|running| all.insert(name.to_owned(), running));
         started.is_some()
+    }
+
+    /// Which start of a component runs, if it runs.
+    pub(crate) fn instance(&self, name: &str) -> Option<Instance> {
+        self.0.lock().get(name).map(|running| running.instance().clone())
     }
 
     /// Removes a component, which the caller then stops or drops.

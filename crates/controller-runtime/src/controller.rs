@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_ambient::gated;
 use coracle_client::Client;
 use coracle_informer::{AnyInformer, Notification, SharedInformer};
 use coracle_meta::{ApiObject, ObjectKey};
@@ -218,7 +219,7 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         });
         let mut tasks = JoinSet::new();
         for number in 0..self.workers {
-            tasks.spawn(worker.clone().run(number));
+            tasks.spawn(gated(worker.clone().run(number)));
         }
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended

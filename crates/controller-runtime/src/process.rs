@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::Client;
-use coracle_informer::InformerFactory;
+use coracle_informer::{HandlerScope, InformerFactory};
 use coracle_journal::Recorder;
 use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 
@@ -91,6 +91,21 @@ impl Process {
     pub fn speaking_through(&self, client: Client) -> Self {
         let client = self.metrics.observing(client.with_recorder(self.recorder.clone()));
         Self { client, ..self.clone() }
+    }
+
+    /// The same program, as one part of it that can end alone: its handlers are in `scope`, and its queues count as work
+    /// as long as it exists.
+    #[must_use]
+    pub fn within(&self, scope: &HandlerScope) -> Self {
+        let ambient = Ambient { work: self.ambient.work.part(), ..self.ambient.clone() };
+        Self { informers: self.informers.within(scope), ambient, ..self.clone() }
+    }
+
+    /// The same program, whose informers have this name in the event log.
+    #[must_use]
+    pub fn with_informers_of(self, actor: &str) -> Self {
+        let informers = InformerFactory::new(&self.client, &self.ambient, self.recorder.clone(), actor);
+        Self { informers, ..self }
     }
 
     /// The name of one of its controllers in the event log.

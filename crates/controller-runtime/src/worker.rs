@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use coracle_ambient::Panics;
+use coracle_ambient::{Panics, gated};
 use coracle_client::{Client, Gone, Origin};
 use coracle_informer::{AnyInformer, Reads, noting_reads};
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
@@ -179,11 +179,11 @@ impl<K: Key> Worker<K> {
         let cache = Informed(&self.caches).cache(unseen.resource());
         let cache = cache.expect("only writes to what is cached are waited for").clone();
         let (queue, key) = (self.queue.clone(), work.key.clone());
-        parked.waits.spawn(async move {
+        parked.waits.spawn(gated(async move {
             wait(cache, unseen).await;
             keys.lock().remove(&key);
             queue.add(key, entry.as_slice());
-        });
+        }));
     }
 }
 

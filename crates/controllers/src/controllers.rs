@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::Client;
@@ -6,14 +7,14 @@ use coracle_controller_runtime::{Ended, LeaderElection, Process, lead};
 use coracle_journal::Recorder;
 use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
 use futures_util::future::BoxFuture;
-use tokio::task::JoinSet;
 
-use crate::names::find;
-use crate::{Config, Identities};
+use crate::controller_set::Starter;
+use crate::names::component_name;
+use crate::{Config, ControllerSet, Identities};
 
 /// A controller: its name in `--controllers`, and its start function. The function registers event handlers and
 /// returns the future that runs the controller.
-type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
+pub(crate) type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
 
 /// All controllers. A new controller needs a folder, a line here, and a `name` instead of `missing` in `names.rs`.
 const CONTROLLERS: &[Entry] = &[
@@ -59,16 +60,22 @@ const CONTROLLERS: &[Entry] = &[
     ("volumeattributesclass-protection-controller", crate::volume_attributes_class_protection::start),
 ];
 
+/// The controller with this name as a component.
+pub(crate) fn entry(component: &str) -> Option<&'static Entry> {
+    CONTROLLERS.iter().find(|(name, _)| component_name(name) == component)
+}
+
 /// Runs the controllers, each with its own identity, until `shutdown`, or until the future is dropped. It may be
-/// called again afterwards. With leader election, the controllers run only while this process holds the Lease
-/// `kube-system/kube-controller-manager`.
+/// called again afterwards. Meanwhile each controller is killed and started alone through `set`. With leader election,
+/// the controllers run only while this process holds the Lease `kube-system/kube-controller-manager`.
 ///
 /// # Panics
 /// If a controller does.
 pub async fn run(
     config: Config,
     client: Client,
-    identities: &dyn Identities,
+    identities: Arc<dyn Identities>,
+    set: &ControllerSet,
     ambient: Ambient,
     recorder: Recorder,
     shutdown: impl Future<Output = ()> + Send,
@@ -81,24 +88,14 @@ pub async fn run(
         LeaderElection::new(&process, "kube-controller-manager", key, timings)
     });
     let work = async {
-        let mut tasks = JoinSet::new();
-        for (name, start) in CONTROLLERS.iter().filter(|(name, _)| config.controllers.runs(name)) {
-            let account = find(name).map_or("", |name| name.account);
-            let own = match account {
-                "" => process.clone(),
-                account => process.speaking_through(identities.client(account).with_user_agent(&user_agent)),
-            };
-            tasks.spawn(start(&own, &config));
+        let starter = Starter { process: process.clone(), config: config.clone(), identities, user_agent };
+        let running = set.run_with(starter);
+        for (name, _) in CONTROLLERS {
+            set.start(component_name(name));
         }
         let process = process.clone();
-        tasks.spawn(async move { process.run().await });
-        while let Some(ended) = tasks.join_next().await {
-            if let Err(error) = ended
-                && error.is_panic()
-            {
-                std::panic::resume_unwind(error.into_panic());
-            }
-        }
+        running.spawn(async move { process.run().await });
+        running.joined().await;
     };
     lead(election, shutdown, work).await
 }

@@ -42,7 +42,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         clock: process.ambient.clock.clone(),
         unused: SignedDuration::try_from(config.legacy_token_clean_up_period).unwrap_or(SignedDuration::MAX),
     };
-    let controller = Controller::new(process, "legacy-service-account-token-cleaner", cleaner)
+    let controller = Controller::new(process, "legacy-serviceaccount-token-cleaner", cleaner)
         .client(config.client(process))
         .reads(&secrets)
         .reads(&accounts)

@@ -14,6 +14,7 @@ mod again;
 mod conditions;
 mod config;
 mod config_error;
+mod controller_set;
 mod controllers;
 mod gathering;
 mod hash;
@@ -75,8 +76,9 @@ pub use config_error::ConfigError;
 /// Metrics of the controllers.
 pub use coracle_controller_runtime::ControllerMetrics;
 
+pub use controller_set::ControllerSet;
 pub use controllers::run;
-pub use identities::Identities;
+pub use identities::{Identities, Identity, Lifetime};
 pub use keys::{CertificateKey, CertificateKeys, CertificateOrder, SignsCertificates, SignsTokens, TokenKey};
-pub use names::names;
+pub use names::{component_called, component_names, names};
 pub use selection::{Selection, SelectionError};

@@ -86,6 +86,22 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().filter(|one| one.is_built).map(|one| one.name)
 }
 
+/// The names of the controllers that are implemented here, as components: `replicaset` of `replicaset-controller`. A
+/// controller has this name in the event log, after `controller-manager/`.
+pub fn component_names() -> impl Iterator<Item = &'static str> {
+    names().map(component_name)
+}
+
+/// The name of a controller as a component.
+pub(crate) fn component_name(name: &'static str) -> &'static str {
+    name.strip_suffix("-controller").unwrap_or(name)
+}
+
+/// The name as a component of the controller with this name or alias, if it is implemented here.
+pub fn component_called(word: &str) -> Option<&'static str> {
+    find(word).filter(|found| found.is_built).map(|found| component_name(found.name))
+}
+
 /// The controller with this name or alias.
 pub(crate) fn find(word: &str) -> Option<Name> {
     let is_called = |one: &&Name| one.name == word || !one.alias.is_empty() && one.alias == word;

@@ -41,7 +41,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let contents = Contents { signer, root_ca: config.root_ca.clone() };
     let tokens = Tokens { secrets: secrets.lister(), accounts: accounts.lister(), contents };
     let of_account = secrets.lister();
-    let controller = Controller::new(process, "serviceaccount-tokens", tokens)
+    let controller = Controller::new(process, "serviceaccount-token", tokens)
         .client(config.client(process))
         .watches(&secrets, |notification| key_of(notification.object()).into_iter().collect())
         .watches(&accounts, move |notification| of_gone(notification, &of_account))

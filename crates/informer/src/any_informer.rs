@@ -17,7 +17,7 @@ use crate::processor::{Audience, Handler, SharedProcessor, panicked};
 use crate::reads::Look;
 use crate::reflector::Reflector;
 use crate::reflector_store::ReflectorStore;
-use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Notification, Popped, Records, Selection, Signal, reads};
+use crate::{Delta, DeltaType, HandlerRegistration, HandlerScope, Indexer, Notification, Popped, Records, Selection, Signal, reads};
 
 /// How long a caller waits for a version before the server is asked for its current version: usually an event brings
 /// it sooner.
@@ -30,6 +30,8 @@ const BATCH: usize = 128;
 #[derive(Clone)]
 pub struct AnyInformer {
     inner: Arc<Inner>,
+    /// Where the handlers are noted that this handle adds.
+    scope: Option<HandlerScope>,
 }
 
 struct Inner {
@@ -71,7 +73,13 @@ impl AnyInformer {
                 stopped: Signal::default(),
                 advanced: Notify::new(),
             }),
+            scope: None,
         }
+    }
+
+    /// A handle that notes the handlers that it adds.
+    pub(crate) fn within(&self, scope: Option<&HandlerScope>) -> Self {
+        Self { inner: Arc::clone(&self.inner), scope: scope.cloned() }
     }
 
     /// Adds a handler, at any time; `actor` is its name in the event log. It is first notified of all existing
@@ -101,6 +109,9 @@ impl AnyInformer {
         let complete = self.inner.synced.is_given();
         let registration = self.inner.processor.add(actor, resync, handler, self.inner.indexer.list(), complete);
         drop(fifo);
+        if let Some(scope) = &self.scope {
+            scope.add(registration.clone());
+        }
         registration
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
-use coracle_ambient::Ambient;
+use coracle_ambient::{Ambient, gated};
 use coracle_client::{AnyApi, Api, Client};
 use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{AnyObject, ApiObject, GroupVersionResource, Object, PartialObject, Resource};
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::processor::panicked;
-use crate::{AnyInformer, Notification, Records, Selection, SharedInformer};
+use crate::{AnyInformer, HandlerScope, Notification, Records, Selection, SharedInformer};
 
 /// Provides one informer per kind (and selection), so that a process caches each object once. Clones share the
 /// informers.
@@ -47,6 +47,7 @@ use crate::{AnyInformer, Notification, Records, Selection, SharedInformer};
 #[derive(Clone)]
 pub struct InformerFactory {
     inner: Arc<Inner>,
+    scope: Option<HandlerScope>,
 }
 
 struct Inner {
@@ -93,7 +94,14 @@ impl InformerFactory {
                 informers: Mutex::default(),
                 added: Notify::new(),
             }),
+            scope: None,
         }
+    }
+
+    /// The same factory. All handlers that are added through it are in the scope, too.
+    #[must_use]
+    pub fn within(&self, scope: &HandlerScope) -> Self {
+        Self { inner: Arc::clone(&self.inner), scope: Some(scope.clone()) }
     }
 
     /// The informer of all objects of a kind.
@@ -121,7 +129,8 @@ impl InformerFactory {
     /// An existing informer of all objects of a resource; without one, an informer of their metadata.
     pub fn any(&self, resource: &GroupVersionResource) -> AnyInformer {
         let known = self.inner.informers.lock().iter().find_map(|((known, selection, _), informer)| {
-            (known == resource && *selection == Selection::default()).then(|| informer.informer.clone())
+            let is_it = known == resource && *selection == Selection::default();
+            is_it.then(|| informer.informer.within(self.scope.as_ref()))
         });
         known.unwrap_or_else(|| self.metadata(resource).any().clone())
     }
@@ -145,7 +154,7 @@ impl InformerFactory {
     fn get_any(&self, key: InformerKey, api: &AnyApi) -> AnyInformer {
         let mut informers = self.inner.informers.lock();
         if let Some(known) = informers.get(&key) {
-            return known.informer.clone();
+            return known.informer.within(self.scope.as_ref());
         }
         let (resource, selection, _) = &key;
         let name = format!("{resource:?}{selection:?}");
@@ -156,7 +165,7 @@ impl InformerFactory {
         informers.insert(key, Known { informer: informer.clone(), started: false });
         drop(informers);
         self.inner.added.notify_one();
-        informer
+        informer.within(self.scope.as_ref())
     }
 
     /// Stops and removes the informers of a resource that is no longer served.
@@ -189,7 +198,7 @@ impl InformerFactory {
             for known in self.inner.informers.lock().values_mut().filter(|known| !known.started) {
                 known.started = true;
                 let informer = known.informer.clone();
-                tasks.spawn(async move { informer.run().await });
+                tasks.spawn(gated(async move { informer.run().await }));
             }
             select(pin!(panicked(&mut tasks)), pin!(self.inner.added.notified())).await;
         }

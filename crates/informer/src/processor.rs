@@ -3,7 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_ambient::TimeShift;
+use coracle_ambient::{TimeShift, gated};
 use coracle_journal::EntryId;
 use coracle_meta::AnyObject;
 use parking_lot::Mutex;
@@ -69,7 +69,8 @@ enum Told {
     Synced,
 }
 
-/// The registration of a handler with an informer.
+/// The registration of a handler with an informer. Clones are the same registration.
+#[derive(Clone)]
 pub struct HandlerRegistration {
     listener: Arc<ProcessorListener>,
 }
@@ -206,7 +207,7 @@ impl SharedProcessor {
     /// Starts the listeners of new handlers.
     pub(crate) fn start_listeners(&self, tasks: &mut JoinSet<()>) {
         for (listener, handler) in std::mem::take(&mut *self.waiting.lock()) {
-            tasks.spawn(listener.run(handler, self.records.clone()));
+            tasks.spawn(gated(listener.run(handler, self.records.clone())));
         }
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,6 +114,9 @@ impl NodeSpec {
 pub struct Config {
     /// The nodes.
     pub nodes: Vec<NodeSpec>,
+    /// The names of nodes that use informers of their own, in addition to those whose
+    /// [`NodeSpec`](NodeSpec::own_informers) says so.
+    pub own_informers: BTreeSet<String>,
     /// How long things take.
     pub delays: Delays,
     /// The Stages that set the status of nodes and pods, if there are any. The caller runs them.
@@ -142,6 +145,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             nodes: Vec::new(),
+            own_informers: BTreeSet::new(),
             delays: Delays::default(),
             stages: None,
             lease_renewal: Duration::from_secs(10),

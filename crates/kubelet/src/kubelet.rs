@@ -1,13 +1,15 @@
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use coracle_ambient::Ambient;
+use coracle_ambient::{Ambient, Gate, gated};
 use coracle_client::Client;
 use coracle_controller_runtime::Process;
 use coracle_journal::Recorder;
 use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
 use futures_util::future::select;
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::fleet::Fleet;
@@ -33,6 +35,8 @@ struct Inner {
     ambient: Ambient,
     recorder: Recorder,
     nodes: Arc<Nodes>,
+    /// The gates of the nodes with informers of their own, while they run.
+    gates: Mutex<BTreeMap<Arc<str>, Gate>>,
 }
 
 impl std::fmt::Debug for Kubelet {
@@ -59,13 +63,17 @@ impl Kubelet {
         recorder: Recorder,
     ) -> Self {
         let nodes = Arc::new(Nodes::new(config.stages.clone(), recorder.clone()));
-        config.nodes.iter().cloned().for_each(|spec| nodes.add(spec));
-        let (reader, client_of) = (Box::new(reader), Arc::new(client_of));
-        Self { inner: Arc::new(Inner { config: Arc::new(config), reader, client_of, ambient, recorder, nodes }) }
+        let specs = config.nodes.clone();
+        let (reader, client_of, config) = (Box::new(reader), Arc::new(client_of), Arc::new(config));
+        let gates = Mutex::default();
+        let kubelet = Self { inner: Arc::new(Inner { config, reader, client_of, ambient, recorder, nodes, gates }) };
+        specs.into_iter().for_each(|spec| kubelet.add_node(spec));
+        kubelet
     }
 
     /// Adds a node. Does nothing if a node of this name exists.
-    pub fn add_node(&self, spec: NodeSpec) {
+    pub fn add_node(&self, mut spec: NodeSpec) {
+        spec.own_informers |= self.inner.config.own_informers.contains(&spec.name);
         self.inner.nodes.add(spec);
     }
 
@@ -99,6 +107,17 @@ impl Kubelet {
     /// False if there is no node of this name.
     pub fn partition_node(&self, name: &str, is_cut_off: bool) -> bool {
         self.set(name, &[NodeSwitch::Partition], !is_cut_off)
+    }
+
+    /// Stops a node that has informers of its own, as by SIGSTOP: it sends nothing, receives nothing, and no timer of it
+    /// fires until it is [resumed](Self::resume_node). False if it has none, or if it was paused before.
+    pub fn pause_node(&self, name: &str) -> bool {
+        self.inner.gates.lock().get(name).is_some_and(Gate::close)
+    }
+
+    /// Continues a node that was paused; false if it was not.
+    pub fn resume_node(&self, name: &str) -> bool {
+        self.inner.gates.lock().get(name).is_some_and(Gate::open)
     }
 
     /// Whether a node acts: false if it has no power, is stopped or partitioned. True for a name that is not one of
@@ -150,7 +169,7 @@ impl Kubelet {
         // Created before the fleets, so that it is dropped after them.
         let _speaking = Speaking::begin(nodes);
         let mut fleets = JoinSet::new();
-        fleets.spawn(self.fleet(None).run());
+        fleets.spawn(gated(self.fleet(None).run()));
         let mut apart = Vec::new();
         let running = async {
             loop {
@@ -159,7 +178,9 @@ impl Kubelet {
                 for name in
                     nodes.with_own_informers().into_iter().filter(|name| !apart.contains(name)).collect::<Vec<_>>()
                 {
-                    fleets.spawn(self.fleet(Some(&name)).run());
+                    let gate = Gate::current().within();
+                    fleets.spawn(gate.guard(self.fleet(Some(&name)).run()));
+                    self.inner.gates.lock().insert(Arc::clone(&name), gate);
                     apart.push(name);
                 }
                 let ended = async {

@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::change::Change;
 use crate::disturbance::{Disturbance, Strike};
-use crate::faults::{Faults, has_faults};
+use crate::faults::{Faults, has_faults, own_informers};
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
@@ -98,7 +99,8 @@ pub(crate) fn execute_until<T>(
             disturbance.announce(&recorder);
         }
         let wire = wire(scenario, options, mode);
-        let cluster = start(scenario, wire.as_ref(), ambient, options.disturbance, recorder, None).await?;
+        let own = own_informers(scenario, path, options.change.as_ref());
+        let cluster = start(scenario, wire.as_ref(), ambient, options.disturbance, recorder, own, None).await?;
         let plural_of = Arc::new(cluster.plurals());
         let world = World::new(cluster.store(), &scenario.spec.namespace, plural_of, invariants(scenario));
         let world = world.recorded(cluster.recorder().clone());
@@ -174,6 +176,7 @@ pub(crate) async fn start(
     ambient: Ambient,
     disturbance: Option<Disturbance>,
     recorder: Recorder,
+    own_informers: BTreeSet<String>,
     kept: Option<KeptStore>,
 ) -> Result<Cluster, Error> {
     let spec = &scenario.spec.cluster;
@@ -186,7 +189,7 @@ pub(crate) async fn start(
     let nodes = at_start.map(|shape| node_spec(&shape)).collect();
     let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
     let builder = builder.metrics_server(spec.metrics_server);
-    let builder = builder.csi_driver();
+    let builder = builder.csi_driver().own_informers(own_informers);
     let builder = match kept {
         Some(kept) => builder.kept_store(kept),
         None => builder,

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -6,6 +6,8 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use crate::BuiltIn;
+use crate::component_words::controllers;
+use crate::faults::needs_own_informers;
 use crate::file::Fault;
 use crate::parse::{Checker, Known, Problem, read_text, yaml};
 
@@ -18,6 +20,15 @@ pub struct FaultList {
     pub(crate) faults: Vec<Fault>,
     /// The kinds that they may name in addition to the built-in ones.
     pub(crate) custom: PluralsOfKinds,
+}
+
+impl FaultList {
+    /// The controllers and nodes on which one of the faults acts alone, so that they need
+    /// [informers of their own](coracle_cluster::Builder::own_informers). A controller that does not exist is none.
+    pub fn own_informers(&self) -> BTreeSet<String> {
+        let exists = |name: &String| name.starts_with("kubelet/") || controllers().any(|known| known == *name);
+        self.faults.iter().filter_map(|fault| needs_own_informers(fault, &self.custom)).filter(exists).collect()
+    }
 }
 
 #[derive(Deserialize)]
@@ -144,7 +155,7 @@ mod tests {
                 "f.yaml:1:15: `refuse: 409` strikes only update, patch, delete",
             ),
             ("{when: {verb: creat}, do: {refuse: 409}}", "f.yaml:1:15: unknown verb `creat`"),
-            ("{do: {cut: controller-manager/replicaset}}", "f.yaml:1:7: `replicaset` is a part of"),
+            ("{do: {cut: csi-driver/attacher}}", "f.yaml:1:7: `attacher` is a part of `csi-driver` without requests"),
         ] {
             let found = read(text).unwrap_err();
             assert!(found.starts_with(message), "{text}: {found}");

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::change::Change;
 use crate::fault_list::PluralsOfKinds;
 use crate::file::{self, FaultEvent, FaultMoment, Operation, Scenario, Step};
 use crate::parse::Known;
-use crate::written_fault::read_fault;
+use crate::written_fault::{Part, WrittenFault, read_fault};
 
 /// Effectively unlimited: a condition that never comes is awaited until the scenario ends.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -70,6 +71,44 @@ pub(crate) fn has_faults(scenario: &Scenario, change: Option<&Change>) -> bool {
     let causes = |step: &Step| step.operations.iter().any(|one| matches!(one.value, Operation::Fault(_)));
     let steps = scenario.spec.steps.iter().chain(change.map(|change| &change.step));
     !scenario.spec.faults.is_empty() || steps.into_iter().any(causes)
+}
+
+/// The controllers and nodes on which faults of a run act alone, so that they need informers of their own.
+pub(crate) fn own_informers(scenario: &Scenario, path: &Path, change: Option<&Change>) -> BTreeSet<String> {
+    let custom = Known::of(scenario, path).custom;
+    let steps = scenario.spec.steps.iter().chain(change.map(|change| &change.step));
+    let caused = steps.flat_map(|step| &step.operations).filter_map(|one| match &one.value {
+        Operation::Fault(fault) => Some(fault),
+        _ => None,
+    });
+    let faults = scenario.spec.faults.iter().map(|fault| &fault.value).chain(caused);
+    let written = scenario.spec.cluster.own_informers.iter().map(|name| name.value.clone());
+    faults.filter_map(|fault| needs_own_informers(fault, &custom)).chain(written).collect()
+}
+
+/// The controller or node on which a fault acts alone, other than on its requests.
+pub(crate) fn needs_own_informers(fault: &file::Fault, custom: &PluralsOfKinds) -> Option<String> {
+    let WrittenFault { fault, requester, part, .. } = read_fault(fault, custom).ok()?;
+    let name = match (fault.kind.word, requester, part) {
+        ("pause", _, Some((_, Part::Component(name)))) | (_, Some((_, name)), _) => name,
+        _ => return None,
+    };
+    let (component, _) = name.split_once('/')?;
+    // A node without network needs none.
+    let needs = component == "controller-manager" || component == "kubelet" && fault.kind.word != "cut";
+    needs.then_some(name)
+}
+
+/// The requesters and components that a fault names.
+pub(crate) fn requesters_of(fault: &file::Fault, custom: &PluralsOfKinds) -> Vec<String> {
+    let by = fault.when.as_ref().and_then(|when| when.value.by.as_ref()).map(|by| by.value.clone());
+    let written = read_fault(fault, custom).ok();
+    let (requester, part) = written.map(|written| (written.requester, written.part)).unwrap_or_default();
+    let part = part.and_then(|(_, part)| match part {
+        Part::Component(name) => Some(name),
+        Part::Node(_) => None,
+    });
+    by.into_iter().chain(requester.map(|(_, name)| name)).chain(part).collect()
 }
 
 impl Faults {

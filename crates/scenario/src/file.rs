@@ -174,8 +174,8 @@ pub enum Operation {
     Stop(Part),
     /// Starts it again.
     Start(Part),
-    /// Cuts the power of a node: its containers are lost. `start` restores the power.
-    Kill(OnNode),
+    /// Kills a component, or cuts the power of a node: its containers are lost. `start` starts it again.
+    Kill(Part),
     /// Partitions a node from the API: it continues with what it saw last.
     Partition(OnNode),
     /// Causes a fault.
@@ -404,7 +404,8 @@ pub struct Sleep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// `controller-manager`, `scheduler`, or `store`, which is killed without a shutdown.
+    /// A component, a controller such as `controller-manager/replicaset`, or `store`, which is killed without a
+    /// shutdown.
     #[serde(default)]
     pub component: Option<Spanned<String>>,
     /// A node, by name.

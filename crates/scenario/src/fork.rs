@@ -7,7 +7,7 @@ use coracle_sim::{InvariantQuestion, World};
 
 use crate::change::Change;
 use crate::execute::{Options, ambient, clock_of, follow, header, or_panic, start, until_ready, wall_clock, wire};
-use crate::faults::Faults;
+use crate::faults::{Faults, own_informers};
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
@@ -76,7 +76,8 @@ pub(crate) fn execute_from(
         let ambient = world_of.split("fork");
         let changed = Options { disturbance: None, change: Some(change.clone()), ..options.clone() };
         let wire = wire(scenario, &changed, mode);
-        let cluster = start(scenario, wire.as_ref(), ambient, None, recorder, Some(moment.store)).await?;
+        let own = own_informers(scenario, &change.path, Some(change));
+        let cluster = start(scenario, wire.as_ref(), ambient, None, recorder, own, Some(moment.store)).await?;
         let named = scenario.bindings();
         let invariants =
             invariants(scenario).into_iter().filter(|invariant| !uses(&invariant.question, &named)).collect();

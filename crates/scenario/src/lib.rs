@@ -11,6 +11,7 @@
 
 mod broken_controller;
 mod change;
+mod component_words;
 mod counting_controller;
 mod disturbance;
 mod end_state;

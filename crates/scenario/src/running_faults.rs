@@ -2,15 +2,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::Cluster;
+use coracle_cluster::{Cluster, ClusterHandle};
 use coracle_sim::faults::{FaultId, FaultProgress};
 use coracle_sim::{NotInTime, Wire, World};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::task::JoinSet;
 
+use crate::component_words::nearest_component;
 use crate::fault_list::{FaultList, PluralsOfKinds};
-use crate::faults::Faults;
+use crate::faults::{Faults, needs_own_informers, requesters_of};
 
 /// How long the first fault may wait until all objects of the cluster were read.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,6 +27,7 @@ pub struct RunningFaults {
 struct Shared {
     faults: Faults,
     world: World,
+    cluster: ClusterHandle,
     kinds: Box<dyn Fn() -> PluralsOfKinds + Send + Sync>,
     listed: Mutex<Listed>,
     /// The task that follows the objects.
@@ -39,10 +41,14 @@ struct Listed {
     faults: Vec<Entry>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Entry {
     number: u64,
     id: FaultId,
+    /// The names of requesters and components in it.
+    names: Vec<String>,
+    /// The controller or node on which it acts alone.
+    apart: Option<String>,
 }
 
 /// A fault of a running cluster.
@@ -63,6 +69,9 @@ pub struct FaultStatus {
     /// How near it came, if it has not struck.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_miss: Option<String>,
+    /// The component that was possibly meant, if it has not struck and names no component of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub did_you_mean: Option<String>,
 }
 
 impl fmt::Debug for RunningFaults {
@@ -84,6 +93,7 @@ impl RunningFaults {
         let shared = Shared {
             faults: Faults::new(PluralsOfKinds::new(), wire, cluster, &world),
             world,
+            cluster: cluster.handle(),
             kinds: Box::new(kinds),
             listed: Mutex::default(),
             following: Mutex::default(),
@@ -109,10 +119,12 @@ impl RunningFaults {
         for fault in &list.faults {
             let Some(id) = faults.run(fault, &list.custom) else { continue };
             listed.count += 1;
-            added.push(Entry { number: listed.count, id });
+            let names = requesters_of(fault, &list.custom);
+            let apart = needs_own_informers(fault, &list.custom);
+            added.push(Entry { number: listed.count, id, names, apart });
         }
-        listed.faults.extend(&added);
-        Ok(added.into_iter().filter_map(|entry| self.status(entry)).collect())
+        listed.faults.extend(added.iter().cloned());
+        Ok(added.iter().filter_map(|entry| self.status(entry)).collect())
     }
 
     fn follow(&self) {
@@ -129,14 +141,14 @@ impl RunningFaults {
     /// All faults, in the order in which they were added.
     pub fn list(&self) -> Vec<FaultStatus> {
         let entries = self.shared.listed.lock().faults.clone();
-        entries.into_iter().filter_map(|entry| self.status(entry)).collect()
+        entries.iter().filter_map(|entry| self.status(entry)).collect()
     }
 
     /// Ends and removes the faults that `is_chosen` chooses, and returns how they went.
     pub fn remove(&self, is_chosen: impl Fn(&FaultStatus) -> bool) -> Vec<FaultStatus> {
         let mut removed = Vec::new();
         self.shared.listed.lock().faults.retain(|entry| {
-            let status = self.status(*entry).filter(&is_chosen);
+            let status = self.status(entry).filter(&is_chosen);
             if status.is_some() {
                 self.shared.faults.injector().end(entry.id);
             }
@@ -147,14 +159,32 @@ impl RunningFaults {
         removed
     }
 
-    fn status(&self, Entry { number, id }: Entry) -> Option<FaultStatus> {
-        let FaultProgress { verdict, strikes, has_ended } = self.shared.faults.injector().progress(id)?;
+    /// The component that was possibly meant by one of these names, if it is no component of the cluster.
+    fn meant(&self, names: &[String]) -> Option<String> {
+        let known = self.shared.cluster.component_names();
+        let unknown = names.iter().filter(|name| !known.contains(name));
+        unknown.filter_map(|name| nearest_component(name, known.iter().map(String::as_str))).next()
+    }
+
+    /// Why a fault cannot act on a controller or node alone.
+    fn shares_informers(&self, apart: Option<&String>) -> Option<String> {
+        let cluster = &self.shared.cluster;
+        let shares = |name: &&String| cluster.component_names().contains(name) && !cluster.has_own_informers(name);
+        let name = apart.filter(shares)?;
+        let remedy = "to act on it alone, start the cluster with a fault of it in `coracle up --faults`";
+        Some(format!("`{name}` shares its informers with others; {remedy}"))
+    }
+
+    fn status(&self, Entry { number, id, names, apart }: &Entry) -> Option<FaultStatus> {
+        let FaultProgress { verdict, strikes, has_ended } = self.shared.faults.injector().progress(*id)?;
         let state = match (has_ended, strikes) {
             (true, _) => "ended",
             (false, 0) => "waiting",
             (false, _) => "active",
         };
         let (name, near_miss, revision) = (verdict.name, verdict.strike.near_miss(), verdict.strike.revision());
-        Some(FaultStatus { id: number, name, state, struck: strikes, revision, near_miss })
+        let near_miss = near_miss.map(|near| self.shares_informers(apart.as_ref()).unwrap_or(near));
+        let did_you_mean = if strikes == 0 { self.meant(names) } else { None };
+        Some(FaultStatus { id: *number, name, state, struck: strikes, revision, near_miss, did_you_mean })
     }
 }

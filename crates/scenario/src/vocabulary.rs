@@ -6,69 +6,28 @@ use coracle_meta::{GroupVersion, GroupVersionKind};
 use coracle_schema::Table;
 use serde_json::Value;
 
+use crate::component_words::{COMPONENTS, controllers};
 use crate::misfit::{Misfit, misfit};
 use crate::parse::Vocabulary;
 use crate::typed;
 use crate::word::did_you_mean;
 
-/// The parts of components that send requests, by their names in the event log; the name of the node is added to
-/// `kubelet`.
-const SENDERS: &[&str] = &[
-    "controller-manager",
-    "controller-manager/clusterrole-aggregation",
-    "controller-manager/cronjob",
-    "controller-manager/csrapproving",
-    "controller-manager/csrcleaner",
-    "controller-manager/csrsigning",
-    "controller-manager/daemonset",
-    "controller-manager/deployment",
-    "controller-manager/disruption",
-    "controller-manager/endpoint",
-    "controller-manager/endpoint-slice",
-    "controller-manager/endpoint-slice-mirroring",
-    "controller-manager/ephemeral-volume",
-    "controller-manager/garbage-collector",
-    "controller-manager/horizontalpodautoscaler",
-    "controller-manager/job",
+/// The parts of components that send requests, by their names in the event log, in addition to
+/// [components](COMPONENTS) and [controllers](controllers). The name of the node is added to `kubelet`.
+const PARTS: &[&str] = &[
+    "controller-manager/garbage-collector-orphans",
     "controller-manager/job-orphans",
-    "controller-manager/legacy-service-account-token-cleaner",
-    "controller-manager/namespace",
-    "controller-manager/node-ipam",
-    "controller-manager/node-lifecycle",
     "controller-manager/node-lifecycle-pods",
-    "controller-manager/persistentvolume-attach-detach",
     "controller-manager/persistentvolume-binder-claims",
     "controller-manager/persistentvolume-binder-volumes",
-    "controller-manager/persistentvolume-expander",
-    "controller-manager/persistentvolume-protection",
-    "controller-manager/persistentvolumeclaim-protection",
-    "controller-manager/pod-garbage-collector",
-    "controller-manager/replicaset",
-    "controller-manager/replicationcontroller",
-    "controller-manager/resource-claim",
-    "controller-manager/resourcequota",
-    "controller-manager/root-ca-certificate-publisher",
-    "controller-manager/service-cidr",
-    "controller-manager/service-lb",
-    "controller-manager/serviceaccount",
-    "controller-manager/serviceaccount-tokens",
     "controller-manager/stale-pod-disruption",
-    "controller-manager/statefulset",
-    "controller-manager/taint-eviction",
-    "controller-manager/ttl",
-    "controller-manager/ttl-after-finished",
-    "controller-manager/validatingadmissionpolicy-status",
-    "controller-manager/volumeattributesclass-protection",
-    "csi-driver",
     "csi-driver/attacher",
     "csi-driver/attacher-volumes",
     "csi-driver/deleter",
     "csi-driver/provisioner",
     "csi-driver/resizer",
-    "kubelet",
     "kubelet/nodes",
     "kubelet/pods",
-    "scheduler",
 ];
 
 /// The built-in kinds of the cluster with their fields, and expressions over lists of their objects by plural.
@@ -160,7 +119,7 @@ impl Vocabulary for BuiltIn {
     }
 
     fn senders(&self) -> Vec<String> {
-        SENDERS.iter().map(|&sender| sender.to_owned()).collect()
+        COMPONENTS.iter().chain(PARTS).map(|&sender| sender.to_owned()).chain(controllers()).collect()
     }
 
     fn stored_version(&self, api_version: &str, kind: &str) -> Option<String> {

@@ -97,7 +97,9 @@ pub(crate) fn read_fault(written: &file::Fault, custom: &Custom) -> Result<Writt
 fn part(kind: &FaultKind, operation: ClusterOperation) -> Option<(Vec<Position>, Part)> {
     let word = key(kind.word);
     match operation {
-        ClusterOperation::Kill(component) | ClusterOperation::Double(component) => {
+        ClusterOperation::Kill(component)
+        | ClusterOperation::Pause(component)
+        | ClusterOperation::Double(component) => {
             Some((vec![word], Part::Component(component)))
         }
         ClusterOperation::StopNode(node) => Some((vec![word, key("stop")], Part::Node(node))),
@@ -217,10 +219,8 @@ fn request(kind: &FaultKind, argument: &Value, when: &Spanned<FaultMoment>) -> R
     }
     let text = |field: &Option<Spanned<String>>| field.as_ref().map(|field| field.value.clone());
     let is_of_requests = kind.target == FaultTarget::Requests;
-    let natural = match (is_of_requests, argument.as_str()) {
-        (true, Some("answer")) => "landed",
-        _ => "sent",
-    };
+    let is_of_answers = argument.as_str() == Some("answer") || argument.get("answer").is_some();
+    let natural = if is_of_requests && is_of_answers { "landed" } else { "sent" };
     let word = moment.moment.as_ref().map_or(natural, |word| word.value.as_str());
     if let Some(written) = moment.moment.as_ref().filter(|_| is_of_requests && word != natural) {
         let message = format!("`{}` strikes when the request is {natural}, and not when it is `{word}`", kind.word);

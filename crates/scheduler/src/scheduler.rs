@@ -3,7 +3,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use coracle_ambient::Ambient;
+use coracle_ambient::{Ambient, gated};
 use coracle_api::core_v1::{ObjectReference, Pod};
 use coracle_client::{Api, Client, Error, Origin, Patch};
 use coracle_controller_runtime::{Ended, EventType, LeaderElection, Note, Process, SeriesRecorder, lead, reference_to};
@@ -174,19 +174,19 @@ impl Scheduler {
         let attempt = Attempt { pod, info, profile, cause, tries, came_at, began_at };
         match decision {
             SchedulingDecision::Bind(choice, reserved) => {
-                tasks.spawn(self.clone().place(attempt, choice.node, reserved));
+                tasks.spawn(gated(self.clone().place(attempt, choice.node, reserved)));
             }
             SchedulingDecision::NoNodes => {
                 self.ended(&attempt, AttemptResult::Unschedulable);
                 let text = SchedulingFailure::NoNodes.to_string();
-                tasks.spawn(self.clone().say_unscheduled(attempt, "Unschedulable", text, None));
+                tasks.spawn(gated(self.clone().say_unscheduled(attempt, "Unschedulable", text, None)));
             }
             SchedulingDecision::Unfit(unfit, room) => {
                 if attempt.profile.preemption.is_some() && unfit.error.pre_filter.is_none() {
                     self.metrics.preempted(room.victims.as_ref().map(|victims| victims.pods.len()));
                 }
                 self.ended(&attempt, AttemptResult::Unschedulable);
-                tasks.spawn(self.clone().unfit(attempt, *unfit, room));
+                tasks.spawn(gated(self.clone().unfit(attempt, *unfit, room)));
             }
         }
     }

@@ -1,12 +1,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_ambient::Ambient;
 use coracle_client::kubeconfig::Kubeconfig;
 use coracle_client::{AsServiceAccount, Client, Https};
-use coracle_cluster::controllers::Identities;
+use coracle_cluster::controllers::{ControllerSet, Identities, Identity};
 use coracle_cluster::read_keys;
 use coracle_cluster::scheduler::Configuration;
 use coracle_cluster::{Ended, controllers};
@@ -74,11 +75,13 @@ impl ControllerManager {
                 let listener = MetricsListener::bind(address, move || metrics.text()).await.context("--metrics")?;
                 tokio::spawn(async move { match listener.serve().await {} });
             }
-            if config.own_identity_for_all {
-                return Ok(controllers::run(config, client.clone(), &client, ambient, recorder, stop).await);
-            }
-            let accounts = ServiceAccounts { https: anonymous, asker: client.clone(), ambient: ambient.clone() };
-            Ok(controllers::run(config, client, &accounts, ambient, recorder, stop).await)
+            let identities: Arc<dyn Identities> = if config.own_identity_for_all {
+                Arc::new(client.clone())
+            } else {
+                Arc::new(ServiceAccounts { https: anonymous, asker: client.clone(), ambient: ambient.clone() })
+            };
+            let set = ControllerSet::default();
+            Ok(controllers::run(config, client, identities, &set, ambient, recorder, stop).await)
         })
     }
 }
@@ -91,10 +94,14 @@ struct ServiceAccounts {
 }
 
 impl Identities for ServiceAccounts {
-    fn client(&self, account: &str) -> Client {
+    fn identity(&self, _: &str, account: &str) -> Identity {
+        if account.is_empty() {
+            return Identity::of(&self.asker);
+        }
         let key = ObjectKey::new("kube-system", account);
         let clock = self.ambient.clock.clone();
-        Client::new(AsServiceAccount::new(self.https.clone(), &self.asker, key, clock), &self.ambient)
+        let transport = AsServiceAccount::new(self.https.clone(), &self.asker, key, clock);
+        Identity::of(&Client::new(transport, &self.ambient))
     }
 }
 

@@ -144,8 +144,10 @@ fn print(faults: &[Value], done: Option<&str>) -> Result<u8> {
         };
         let near =
             Some(text("nearMiss")).filter(|near| !near.is_empty()).map_or(String::new(), |near| format!(": {near}"));
+        let meant = Some(text("didYouMean")).filter(|name| !name.is_empty());
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
         let done = done.map_or(String::new(), |done| format!(" {done}"));
-        out!("fault/{}{done}  {}  {}{struck}{near}", fault["id"], text("name"), text("state"))?;
+        out!("fault/{}{done}  {}  {}{struck}{meant}{near}", fault["id"], text("name"), text("state"))?;
     }
     Ok(exit::PASS)
 }

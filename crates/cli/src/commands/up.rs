@@ -12,7 +12,7 @@ use coracle_cluster::{ApiServerOptions, Audit, Builder, Cluster, SavedNodes, Sto
 use coracle_cluster::{KeyFiles, read_keys};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_pki::Credential;
-use coracle_scenario::{RunningFaults, read_faults};
+use coracle_scenario::{FaultList, RunningFaults, read_faults};
 use coracle_secure_serving::MetricsListener;
 use coracle_sim::{Wire, record_objects};
 use coracle_store::Store;
@@ -234,7 +234,8 @@ impl Up {
             Cluster::builder().ambient(ambient).node_specs(nodes).store(self.store(folder)).api_server(options);
         let builder = self.with_options(builder.controllers(controllers).scheduler(scheduler), stages, folder);
         let wire = Wire::default();
-        let builder = builder.transport_layer_for_all(wire.layer());
+        let own_informers = faults.as_ref().map(FaultList::own_informers).unwrap_or_default();
+        let builder = builder.transport_layer_for_all(wire.layer()).own_informers(own_informers);
         let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
         let socket = match self.view {
             Some(address) => Some(PageSocket::bind(address).await?),

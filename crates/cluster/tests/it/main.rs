@@ -29,6 +29,7 @@ mod rereading;
 mod review_webhook_sockets;
 mod scheduling;
 mod stages;
+mod single_controllers;
 mod started_together;
 mod static_pods;
 mod transport_layer;

@@ -164,3 +164,81 @@ async fn a_watch_that_needs_compacted_history_gets_410() {
     assert!(maps.get(&ObjectKey::new("default", "a")).await.is_ok());
     cluster.shutdown().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_component_does_nothing_and_its_timers_fire_when_it_continues() {
+    let cluster = cluster().await;
+    let ambient = cluster.ambient().clone();
+    let run = move |service: Transport| {
+        let maps = Api::<ConfigMap>::of(&Client::new(service, &ambient)).within("default");
+        async move {
+            for write in 0.. {
+                sleep(SECOND * 10).await;
+                let map = json!({"metadata": {"name": format!("write-{write}")}});
+                maps.create(&serde_json::from_value(map).unwrap()).await.unwrap();
+            }
+        }
+    };
+    cluster.add_component("my-operator", admin("me"), run).unwrap();
+    let maps = Api::<ConfigMap>::of(&client(&cluster, cluster.service())).within("default");
+    let written = async || {
+        let list = maps.list(&ListParams::default()).await.unwrap().items;
+        list.into_iter().map(name).filter(|name| name.starts_with("write-")).count()
+    };
+    sleep(SECOND * 15).await;
+    assert_eq!(written().await, 1);
+    assert!(cluster.pause_component("my-operator") && !cluster.pause_component("my-operator"));
+    sleep(SECOND * 100).await;
+    assert_eq!(written().await, 1);
+    assert!(cluster.resume_component("my-operator") && !cluster.resume_component("my-operator"));
+    sleep(SECOND * 5).await;
+    assert_eq!(written().await, 2, "one timer was due, and the next has not fired");
+    assert!(cluster.pause_component("my-operator"));
+    assert!(cluster.kill_component("my-operator"), "a paused component is killed");
+    cluster.start_component("my-operator");
+    sleep(SECOND * 15).await;
+    assert!(!cluster.resume_component("my-operator"), "a new process is not paused");
+    cluster.take_component_panics();
+    cluster.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_a_paused_component_has_sent_is_carried_out_and_it_reads_the_answer_when_it_continues() {
+    let slow: coracle_cluster::TransportLayer = Arc::new(|_, transport| {
+        Transport::to(tower::service_fn(move |request| {
+            let transport = transport.clone();
+            async move {
+                sleep(SECOND * 10).await;
+                transport.send(request).await
+            }
+        }))
+    });
+    let builder = Cluster::builder().seed(1).api_server_only().transport_layer(slow);
+    let cluster = builder.start().await.unwrap();
+    let answered = Arc::new(AtomicUsize::new(0));
+    let (ambient, counted) = (cluster.ambient().clone(), Arc::clone(&answered));
+    let run = move |service: Transport| {
+        let maps = Api::<ConfigMap>::of(&Client::new(service, &ambient)).within("default");
+        let counted = Arc::clone(&counted);
+        async move {
+            let map = json!({"metadata": {"name": "sent"}});
+            maps.create(&serde_json::from_value(map).unwrap()).await.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+            std::future::pending().await
+        }
+    };
+    cluster.add_component("my-operator", admin("me"), run).unwrap();
+    sleep(SECOND).await;
+    assert!(cluster.pause_component("my-operator"));
+    let maps = Api::<ConfigMap>::of(&client(&cluster, cluster.service())).within("default");
+    let key = ObjectKey::new("default", "sent");
+    sleep(SECOND * 8).await;
+    assert!(maps.find(&key).await.unwrap().is_none());
+    sleep(SECOND * 2).await;
+    assert!(maps.find(&key).await.unwrap().is_some());
+    assert_eq!(answered.load(Ordering::Relaxed), 0);
+    cluster.resume_component("my-operator");
+    sleep(SECOND).await;
+    assert_eq!(answered.load(Ordering::Relaxed), 1);
+    cluster.shutdown().await;
+}

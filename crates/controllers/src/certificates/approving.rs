@@ -17,7 +17,7 @@ use serde_json::json;
 use super::request::{Content, KUBELET_CLIENT, has};
 use crate::Config;
 
-const NAME: &str = "csrapproving";
+const NAME: &str = "certificatesigningrequest-approving";
 
 /// The approving controller.
 pub(crate) fn approving(process: &Process, config: &Config) -> BoxFuture<'static, ()> {

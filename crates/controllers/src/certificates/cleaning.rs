@@ -26,7 +26,7 @@ pub(crate) fn cleaning(process: &Process, config: &Config) -> BoxFuture<'static,
     let requests = process.informers.informer::<CertificateSigningRequest>();
     let cleaning = Cleaning { requests: requests.lister(), clock: process.ambient.clock.clone() };
     let controller =
-        Controller::new(process, "csrcleaner", cleaning).client(config.client(process)).watches(&requests, key_of);
+        Controller::new(process, "certificatesigningrequest-cleaner", cleaning).client(config.client(process)).watches(&requests, key_of);
     Box::pin(controller.run())
 }
 

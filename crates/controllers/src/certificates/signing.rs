@@ -20,7 +20,7 @@ use super::request::{self, CLIENT, Content, KUBELET_CLIENT, KUBELET_SERVING, LEG
 use crate::Config;
 use crate::keys::{CertificateKey, CertificateKeys, CertificateOrder};
 
-const NAME: &str = "csrsigning";
+const NAME: &str = "certificatesigningrequest-signing";
 /// A certificate is valid from this long before its creation, for clients whose clocks are behind.
 const BACKDATE: SignedDuration = SignedDuration::from_mins(5);
 /// The end of a certificate with a shorter lifetime is not moved back with its beginning.

@@ -60,7 +60,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         zones: zones.clone(),
         events: EventRecorder::new(process, "endpoint-slice-controller"),
     };
-    let name = "endpoint-slice";
+    let name = "endpointslice";
     let selecting = Selecting::of(&services, &process.actor(name), pod_selector);
     let batch = config.endpoint_slice_updates_batch_period;
     let (known, sizes, max_endpoints) = (nodes.lister(), slices.lister(), config.max_endpoints_per_slice);

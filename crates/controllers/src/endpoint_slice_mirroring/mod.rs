@@ -40,7 +40,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         max_addresses: config.mirroring_max_endpoints_per_subset,
         events: EventRecorder::new(process, "endpoint-slice-mirroring-controller"),
     };
-    let name = "endpoint-slice-mirroring";
+    let name = "endpointslice-mirroring";
     let batch = config.mirroring_endpoint_slice_updates_batch_period;
     let controller = Controller::on_queue(process, name, process.queue(name, limits()), reconciler)
         .client(config.client(process))

@@ -30,8 +30,8 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         times: TriggerTimes::default(),
         events: EventRecorder::new(process, decide::MANAGER),
     };
-    let selecting = Selecting::of(&services, &process.actor("endpoint"), pod_selector);
-    let controller = Controller::new(process, "endpoint", reconciler)
+    let selecting = Selecting::of(&services, &process.actor("endpoints"), pod_selector);
+    let controller = Controller::new(process, "endpoints", reconciler)
         .client(config.client(process))
         .watches(&services, key_of)
         .watches_after(config.endpoint_updates_batch_period, &pods, move |change| {

@@ -17,6 +17,7 @@ mod objects;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use coracle_ambient::gated;
 use coracle_client::ApiResource;
 use coracle_controller_runtime::{Controller, EventRecorder, Process};
 use coracle_meta::GroupVersionResource;
@@ -52,9 +53,9 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         // No object is judged before all caches are synced.
         monitors.process.informers.synced().await;
         let mut tasks = JoinSet::new();
-        tasks.spawn(deleting.run());
-        tasks.spawn(orphaning.run());
-        tasks.spawn(async move { monitors.run().await });
+        tasks.spawn(gated(deleting.run()));
+        tasks.spawn(gated(orphaning.run()));
+        tasks.spawn(gated(async move { monitors.run().await }));
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended
                 && error.is_panic()

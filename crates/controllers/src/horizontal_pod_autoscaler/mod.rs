@@ -37,7 +37,7 @@ use crate::Config;
 use crate::config::Autoscaling;
 use crate::scaled_kinds::ScaledKinds;
 
-const NAME: &str = "horizontalpodautoscaler";
+const NAME: &str = "horizontal-pod-autoscaler";
 /// How often the write of a scale is tried when other clients write it at the same time. In Kubernetes:
 /// `retry.DefaultRetry`.
 const TRIES: usize = 5;

@@ -46,7 +46,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     };
     let (known, users) = (claims.lister(), pods.lister());
     let known_too = claims.lister();
-    let controller = Controller::new(process, "resource-claim", reconciler)
+    let controller = Controller::new(process, "resourceclaim", reconciler)
         .client(config.client(process))
         .watches(&pods, move |change| of_pod(change.object(), matches!(change, Notification::Deleted { .. }), &known))
         .watches(&claims, move |change| of_claim(change, &users, &known_too))

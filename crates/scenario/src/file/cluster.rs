@@ -23,12 +23,21 @@ pub struct ClusterSpec {
     pub latency: Latency,
     /// Whether `metrics.k8s.io` is served with the usage of pods.
     pub metrics_server: bool,
+    /// The controllers and nodes that have informers of their own, in addition to those that a fault needs.
+    pub own_informers: Vec<Spanned<String>>,
 }
 
 impl Default for ClusterSpec {
     fn default() -> Self {
         let nodes = Spanned::new(Nodes::Count(2), Location::UNKNOWN, Location::UNKNOWN);
-        Self { nodes, mode: None, seed: None, latency: Latency::default(), metrics_server: false }
+        Self {
+            nodes,
+            mode: None,
+            seed: None,
+            latency: Latency::default(),
+            metrics_server: false,
+            own_informers: Vec::new(),
+        }
     }
 }
 

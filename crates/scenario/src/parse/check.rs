@@ -41,6 +41,7 @@ impl Checker<'_> {
             mode.value.parse::<Mode>().map_err(|why| self.problem(mode.referenced, why.to_string()))?;
         }
         self.nodes(spec.cluster.nodes.referenced, &spec.cluster.nodes.value)?;
+        spec.cluster.own_informers.iter().try_for_each(|name| self.part_with_informers(name))?;
         for invariant in spec.always.iter().chain(&spec.never) {
             self.invariant(invariant)?;
         }
@@ -151,10 +152,13 @@ impl Checker<'_> {
             Operation::Cordon(on) | Operation::Uncordon(on) => self.node(on.node.referenced, &on.node.value),
             Operation::Drain(drain) => self.node(place, &drain.node),
             Operation::Sleep(_) => Ok(()),
-            Operation::Kill(on) | Operation::Partition(on) => self.simulated(&on.node),
+            Operation::Partition(on) => self.simulated(&on.node),
+            Operation::Kill(Part { toy: Some(_), .. }) => {
+                Err(self.problem(place, "`kill` needs either `component` or `node`"))
+            }
             Operation::Fault(fault) => self.fault(fault, FaultPlace::Step),
             Operation::Heal(heal) => self.heal(place, heal),
-            Operation::Stop(part) | Operation::Start(part) => self.part(place, part),
+            Operation::Kill(part) | Operation::Stop(part) | Operation::Start(part) => self.part(place, part),
         }
     }
 
@@ -274,9 +278,12 @@ impl Checker<'_> {
 
     fn part(&self, place: Location, part: &Part) -> Result<(), Problem> {
         match (&part.component, &part.node, &part.toy) {
-            (Some(component), None, None) => {
-                self.word(component, &["controller-manager", "scheduler", "csi-driver", "store"], "component")
+            (Some(component), None, None) if component.value == "store" => Ok(()),
+            (Some(component), None, None) if component.value.starts_with("kubelet") => {
+                let message = "`kubelet` is all nodes: use `node` with the name of one".to_owned();
+                Err(self.problem(component.referenced, message))
             }
+            (Some(component), None, None) => self.component(component),
             (None, Some(node), None) => self.simulated(node),
             (None, None, Some(toy)) => self.word(toy, BROKEN_CONTROLLERS, "toy"),
             _ => Err(self.problem(place, "needs one of `component`, `node` and `toy`")),

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use coracle_cluster::Component;
 use coracle_sim::Polarity;
 use serde_saphyr::Spanned;
 
@@ -65,7 +64,7 @@ impl ScenarioRun<'_> {
             Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
             Operation::Stop(part) => self.stop(part).await?,
             Operation::Start(part) => self.start(part).await?,
-            Operation::Kill(on) => self.node(&on.node.value, coracle_cluster::Kubelet::kill_node)?,
+            Operation::Kill(part) => self.kill(part).await?,
             Operation::Partition(on) => {
                 self.node(&on.node.value, |kubelet, name| kubelet.partition_node(name, true))?
             }
@@ -105,6 +104,18 @@ impl ScenarioRun<'_> {
         Ok(())
     }
 
+    async fn kill(&mut self, part: &Part) -> Result<(), Stop> {
+        match target(part) {
+            Target::Component(component) if !self.cluster.kill_component(component) => {
+                return Err(Stop::Refused(Refusal::new(format!("`{component}` does not run"))));
+            }
+            Target::Component(_) => {}
+            Target::Node(node) => self.node(node, coracle_cluster::Kubelet::kill_node)?,
+            Target::Store | Target::BrokenController(_) => self.stop(part).await?,
+        }
+        Ok(())
+    }
+
     async fn stop(&mut self, part: &Part) -> Result<(), Stop> {
         match target(part) {
             Target::Component(component) => self.cluster.stop_component(component).await,
@@ -122,7 +133,7 @@ impl ScenarioRun<'_> {
 
     async fn start(&mut self, part: &Part) -> Result<(), Stop> {
         match target(part) {
-            Target::Component(component) => self.cluster.start_component(component),
+            Target::Component(component) => drop(self.cluster.start_component(component)),
             Target::Store => self.cluster.start_store().map_err(refused)?,
             Target::Node(node) => {
                 let shapes = self.scenario.spec.cluster.nodes.value.shapes();
@@ -169,7 +180,7 @@ impl ScenarioRun<'_> {
 
 /// What an operation stops or starts.
 enum Target<'a> {
-    Component(Component),
+    Component(&'a str),
     Store,
     Node(&'a str),
     BrokenController(&'a str),
@@ -181,10 +192,8 @@ fn target(part: &Part) -> Target<'_> {
         return Target::BrokenController(&toy.value);
     }
     match (&part.component, &part.node) {
-        (Some(word), _) => match Component::named(&word.value) {
-            Some(component) => Target::Component(component),
-            None => Target::Store,
-        },
+        (Some(word), _) if word.value == "store" => Target::Store,
+        (Some(word), _) => Target::Component(&word.value),
         (None, Some(node)) => Target::Node(&node.value),
         (None, None) => unreachable!("the reader demands a component, a node or a toy"),
     }

@@ -38,17 +38,18 @@ const CONTROLLER: &str = "by: 'system:serviceaccount:kube-system:replicaset-cont
 fn arguments(word: &str) -> &'static [&'static str] {
     match word {
         "lose" => &["answer"],
-        "slow" | "lag" => &["2s"],
+        "slow" => &["2s", "{answer: 2s}"],
+        "lag" => &["2s"],
         "refuse" => &["503"],
-        "cut" | "stale" | "kill" | "double" => &["controller-manager"],
+        "cut" | "stale" | "kill" | "pause" | "double" => &["controller-manager", "controller-manager/replicaset"],
         "node" => &["{stop: node-1}", "{forget: node-1}"],
         "store" => &["kill", "full", "{slow: 1s}", "compact"],
         _ => &["{}"],
     }
 }
 
-/// Each kind of fault with a controller that creates pods, in the step `struck`.
-fn each_fault() -> Vec<(&'static str, String)> {
+/// Each kind of fault with a controller that creates pods, in the step `struck`. Watches are those of `reader`.
+fn each_fault(reader: &str) -> Vec<(&'static str, String)> {
     let request = format!("{{step: struck, {CONTROLLER}, verb: create, resource: pods, name: 'db-*'");
     let fault = |kind: &FaultKind, argument: &str| {
         let (word, after) = (kind.word, "{step: struck, after: 100ms}");
@@ -56,10 +57,10 @@ fn each_fault() -> Vec<(&'static str, String)> {
             (FaultTarget::Requests, ..) => format!("{{when: {request}}}, do: {{{word}: {argument}}}}}"),
             (FaultTarget::Requester, ..) => format!("{{when: {{step: struck}}, do: {{{word}: {argument}}}, for: 10s}}"),
             (FaultTarget::Watches, ..) => format!(
-                "{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: controller-manager}}, for: 10s}}"
+                "{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: {reader}}}, for: 10s}}"
             ),
             (FaultTarget::OpenWatches, ..) => {
-                format!("{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: controller-manager}}}}")
+                format!("{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: {reader}}}}}")
             }
             (FaultTarget::Cluster, "kill", _) => {
                 format!("{{when: {request}, moment: landed}}, do: {{{word}: {argument}}}}}")
@@ -87,28 +88,47 @@ fn run_on(nodes: usize, spec: &str) -> Report {
 #[test]
 fn each_fault_strikes_and_changes_nothing_before() {
     let left_alone = [0, 1].map(|nodes| run_on(nodes, &four_pods("")));
-    for report in &left_alone {
+    let apart = run_apart(&four_pods(""));
+    for report in left_alone.iter().chain([&apart]) {
         assert!(report.passed(), "{}", report.block());
         assert!(!report.events().entries.iter().any(is_of_a_fault));
     }
-    for (word, fault) in each_fault() {
+    for (word, fault) in each_fault("controller-manager") {
         let nodes = usize::from(word == "node");
-        let (report, left_alone) = (run_on(nodes, &four_pods(&fault)), &left_alone[nodes]);
-        assert!(report.passed(), "{fault}: {}", report.block());
-        assert!(report.checks.iter().any(|check| check.name.starts_with("fault ") && check.held), "{fault}");
-        let entries = &report.events().entries;
-        let began = entries.iter().position(is_of_a_fault).unwrap_or_else(|| panic!("{fault} is not in the log"));
-        assert!(began > 100, "{fault} began at entry {began}");
-        let before = left_alone.events().entries.iter().zip(&entries[..began]).find(|(one, other)| one != other);
-        assert_eq!(before, None, "{fault} changed an entry before");
-        assert!(left_alone.events().entries != *entries, "{fault} changed nothing");
-        assert!(!entries[began].causes.is_empty(), "{fault} has no cause: {:?}", entries[began]);
+        // The wire alone can act on the watches of one controller, and nothing else on its tasks.
+        let is_apart = fault.contains("controller-manager/") && !["kill", "double"].contains(&word);
+        let left_alone = if is_apart { &apart } else { &left_alone[nodes] };
+        strikes_alone(&fault, &run_on(nodes, &four_pods(&fault)), left_alone);
     }
+    for (_, fault) in each_fault(APART).into_iter().filter(|(_, fault)| fault.contains(&format!("to: {APART}"))) {
+        strikes_alone(&fault, &run(&four_pods(&fault)), &apart);
+    }
+}
+
+/// A controller with informers of its own.
+const APART: &str = "controller-manager/replicaset";
+
+fn run_apart(spec: &str) -> Report {
+    let cluster = format!("nodes: 0, ownInformers: [{APART}]");
+    harness::run_in(&cluster, spec, &Options::default(), || Recorder::ring(1_000_000))
+}
+
+/// A fault strikes, and its run is the same before as without it.
+fn strikes_alone(fault: &str, report: &Report, left_alone: &Report) {
+    assert!(report.passed(), "{fault}: {}", report.block());
+    assert!(report.checks.iter().any(|check| check.name.starts_with("fault ") && check.held), "{fault}");
+    let entries = &report.events().entries;
+    let began = entries.iter().position(is_of_a_fault).unwrap_or_else(|| panic!("{fault} is not in the log"));
+    assert!(began > 100, "{fault} began at entry {began}");
+    let before = left_alone.events().entries.iter().zip(&entries[..began]).find(|(one, other)| one != other);
+    assert_eq!(before, None, "{fault} changed an entry before");
+    assert!(left_alone.events().entries != *entries, "{fault} changed nothing");
+    assert!(!entries[began].causes.is_empty(), "{fault} has no cause: {:?}", entries[began]);
 }
 
 #[test]
 fn the_end_of_a_fault_is_in_the_log_after_its_time() {
-    let (_, lag) = each_fault().into_iter().find(|(word, _)| *word == "lag").unwrap();
+    let (_, lag) = each_fault("controller-manager").into_iter().find(|(word, _)| *word == "lag").unwrap();
     let report = run(&four_pods(&lag));
     let of = |stage: Stage| report.events().entries.iter().find(|entry| entry.stage == stage).unwrap();
     let (on, off) = (of(Stage::FaultOn), of(Stage::FaultOff));
@@ -323,12 +343,26 @@ fn what_is_wrong_with_a_fault_is_refused_where_it_stands() {
         ("{do: {lag: 5s, verb: create}}", "x.yaml:6:20: `verb` does not apply: `lag` is a fault of watches"),
         ("{do: {lag: 5s, kind: Pood}}", "x.yaml:6:20: unknown kind `Pood`; did you mean `Pod`?"),
         ("{do: {cut: scheduller}}", "x.yaml:6:11: unknown requester `scheduller`; did you mean `scheduler`?"),
-        ("{do: {stale: kubelet/node-1}}", "x.yaml:6:11: all nodes read as `kubelet`"),
-        ("{do: {lag: 5s, to: kubelet/node-1}}", "x.yaml:6:20: all nodes read as `kubelet`"),
         (
-            "{do: {hang: {}, to: controller-manager/replicaset}}",
-            "x.yaml:6:21: `replicaset` is a part of `controller-manager`",
+            "{do: {stale: kubelet/nodw-1}}",
+            "x.yaml:6:11: unknown requester `kubelet/nodw-1`; did you mean `kubelet/node-1`?",
         ),
+        (
+            "{do: {hang: {}, to: controller-manager/job-orphans}}",
+            "x.yaml:6:21: `job-orphans` is a part of `controller-manager` without requests of its own",
+        ),
+        (
+            "{do: {hang: {}, to: controller-manager/replicaset-controller}}",
+            "x.yaml:6:21: unknown requester `controller-manager/replicaset-controller`; did you mean \
+             `controller-manager/replicaset`?",
+        ),
+        (
+            "{do: {pause: controller-manager/replicasett}}",
+            "x.yaml:6:11: unknown component `controller-manager/replicasett`, expected one of controller-manager, \
+             scheduler, csi-driver, kubelet, or a controller such as controller-manager/replicaset; did you mean \
+             `controller-manager/replicaset`?",
+        ),
+        ("{when: {verb: get}, do: {slow: {request: 2s}}}", "x.yaml:6:30: `slow`: expected a duration or `{answer:"),
         ("{do: {close: {}}, for: 5s}", "x.yaml:6:28: `close` takes place at one moment"),
         ("{do: {hang: {}}, for: 3}", "x.yaml:6:27: `hang` is no fault of requests"),
         ("{do: {hang: {}}, for: soon}", "x.yaml:6:27: `soon` is not a duration"),
@@ -346,6 +380,7 @@ fn what_is_wrong_with_a_fault_is_refused_where_it_stands() {
         ("{do: {kill: schedular}}", "x.yaml:6:11: unknown component `schedular`, expected one of controller-manager"),
         ("{do: {kill: {}}}", "x.yaml:6:11: `kill`: expected the name of a component"),
         ("{do: {double: kubelet}}", "x.yaml:6:11: `double`: two kubelets would manage"),
+        ("{do: {double: kubelet/node-1}}", "x.yaml:6:11: `double`: two kubelets would manage"),
         ("{do: {node: {stop: node-7}}}", "x.yaml:6:18: unknown simulated node `node-7`"),
         ("{do: {node: {halt: node-1}}}", "x.yaml:6:11: `node`: expected `{stop: NODE}` or `{forget: NODE}`"),
         ("{do: {store: burn}}", "x.yaml:6:11: `store`: expected `kill`, `full`, `compact` or"),

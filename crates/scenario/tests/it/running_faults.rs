@@ -59,3 +59,29 @@ async fn a_running_fault_waits_for_its_conditions_and_ends_when_it_is_removed() 
     assert!(faults.list().is_empty() && reads("ann").await);
     cluster.shutdown().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_that_names_no_component_of_the_cluster_waits_and_shows_the_nearest_one() {
+    let wire = Wire::default();
+    let builder = Cluster::builder().nodes(1).own_informers(["kubelet/node-1"]);
+    let cluster = builder.transport_layer_for_all(wire.layer()).start().await.unwrap();
+    let faults = RunningFaults::new(&cluster, &wire);
+    for (fault, meant) in [
+        ("{do: {cut: controller-managr}}", Some("controller-manager")),
+        ("{do: {pause: controller-manager/replicasett}}", Some("controller-manager/replicaset")),
+        ("{do: {kill: schedulr}}", Some("scheduler")),
+        ("{do: {lag: 5s, to: kubelet/node-2}}", Some("kubelet/node-1")),
+        ("{when: {by: controller-manager/jobb, verb: create}, do: {lose: answer}}", Some("controller-manager/job")),
+        ("{do: {cut: my-operator}}", None),
+        ("{do: {lag: 5s, to: kubelet/node-1}}", None),
+    ] {
+        let added = faults.add(&list(fault)).await.unwrap().remove(0);
+        assert_eq!((added.struck, added.did_you_mean.as_deref()), (0, meant), "{fault}");
+    }
+    let shared = faults.add(&list("{do: {hang: {}, to: controller-manager/job}}")).await.unwrap().remove(0);
+    assert_eq!(shared.state, "waiting");
+    let near = shared.near_miss.unwrap();
+    assert!(near.starts_with("`controller-manager/job` shares its informers with others"), "{near}");
+    faults.remove(|_| true);
+    cluster.shutdown().await;
+}

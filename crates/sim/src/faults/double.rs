@@ -9,7 +9,9 @@ pub(super) const DOUBLE: FaultKind = FaultKind {
                instances may act as leader. Each write must be safe if another instance writes, too.",
     target: FaultTarget::Cluster,
     effect: FaultEffect::Cluster(|argument, _| match component(argument)? {
-        kubelet if kubelet == "kubelet" => Err("two kubelets would manage the containers of one machine".to_owned()),
+        kubelet if kubelet.split('/').next() == Some("kubelet") => {
+            Err("two kubelets would manage the containers of one machine; `pause` or `kill` acts on one".to_owned())
+        }
         other => Ok(ClusterOperation::Double(other)),
     }),
 };

@@ -435,11 +435,12 @@ impl Shared {
     }
 }
 
-/// When a fault of requests strikes: a lost answer after the API server has answered, a conflict before the request is
+/// When a fault of requests strikes: a lost or slow answer after the API server has answered, a conflict before the request is
 /// carried out, all others at once.
 fn moment_of(effect: Option<Effect>) -> Moment {
     match effect {
         Some(Effect::Lose(crate::wire::Leg::Answer)) => Moment::Landed,
+        Some(Effect::Slow { there: Duration::ZERO, .. }) => Moment::Landed,
         Some(Effect::Conflict) => Moment::Arrived,
         _ => Moment::Sent,
     }

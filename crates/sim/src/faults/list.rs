@@ -9,6 +9,7 @@ use super::kill::KILL;
 use super::lag::LAG;
 use super::lose::LOSE;
 use super::node::NODE;
+use super::pause::PAUSE;
 use super::refuse::REFUSE;
 use super::slow::SLOW;
 use super::stale::STALE;
@@ -16,7 +17,7 @@ use super::store::STORE;
 
 /// All kinds of faults.
 pub static FAULTS: &[FaultKind] =
-    &[LOSE, SLOW, REFUSE, CUT, STALE, LAG, HANG, BOOKMARK_ONLY, CLOSE, GONE, KILL, DOUBLE, NODE, STORE];
+    &[LOSE, SLOW, REFUSE, CUT, STALE, LAG, HANG, BOOKMARK_ONLY, CLOSE, GONE, KILL, PAUSE, DOUBLE, NODE, STORE];
 
 /// The kind with this word.
 pub fn fault_kind(word: &str) -> Option<&'static FaultKind> {

@@ -32,6 +32,7 @@ mod list;
 mod lose;
 mod node;
 mod operation;
+mod pause;
 mod refuse;
 mod slow;
 mod stale;

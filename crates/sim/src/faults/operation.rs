@@ -8,6 +8,8 @@ use coracle_journal::EntryId;
 pub enum ClusterOperation {
     /// A component is killed. At the end of the fault it is started.
     Kill(String),
+    /// A component is stopped, as by SIGSTOP, until the end of the fault.
+    Pause(String),
     /// A component has a second instance until the end of the fault.
     Double(String),
     /// The kubelet of a node is stopped. At the end of the fault it is started.
@@ -41,14 +43,14 @@ impl ClusterOperation {
         match self {
             Self::CompactStore(_) => Length::Moment,
             Self::Kill(_) | Self::StopNode(_) | Self::KillNode(_) | Self::KillStore => Length::AtOnce,
-            Self::Double(_) | Self::SlowStore(_) | Self::FillStore => Length::UntilEnded,
+            Self::Pause(_) | Self::Double(_) | Self::SlowStore(_) | Self::FillStore => Length::UntilEnded,
         }
     }
 
     /// The part of the cluster, in the event log.
     pub fn part(&self) -> String {
         match self {
-            Self::Kill(component) | Self::Double(component) => component.clone(),
+            Self::Kill(component) | Self::Pause(component) | Self::Double(component) => component.clone(),
             Self::StopNode(node) | Self::KillNode(node) => format!("nodes/{node}"),
             Self::KillStore | Self::SlowStore(_) | Self::FillStore | Self::CompactStore(_) => "store".to_owned(),
         }
@@ -63,6 +65,7 @@ impl ClusterOperation {
     pub(super) fn begin(&self, cluster: &ClusterHandle, cause: Option<EntryId>) -> bool {
         match self {
             Self::Kill(component) => cluster.kill_component(component, cause),
+            Self::Pause(component) => cluster.pause_component(component),
             Self::Double(component) => cluster.double_component(component, cause),
             Self::StopNode(node) => cluster.stop_node(node),
             Self::KillNode(node) => cluster.kill_node(node),
@@ -77,6 +80,7 @@ impl ClusterOperation {
     pub(super) fn end(&self, cluster: &ClusterHandle, cause: Option<EntryId>) -> bool {
         match self {
             Self::Kill(component) => cluster.start_component(component, cause),
+            Self::Pause(component) => cluster.resume_component(component),
             Self::Double(component) => cluster.kill_double(component, cause),
             Self::StopNode(node) | Self::KillNode(node) => cluster.start_node(node),
             Self::KillStore => cluster.start_store(cause),

@@ -67,7 +67,8 @@ pub enum Senders {
     All,
     /// The components of the control plane, and the simulated nodes.
     Components,
-    /// Those with this component name, user name, or first product of the user agent.
+    /// Those with this component name, user name, or first product of the user agent. The name of a component includes
+    /// its parts: `controller-manager` the controllers, and `kubelet` the nodes.
     Named(String),
     /// One start of a component.
     Instance(String, u64),
@@ -90,12 +91,20 @@ impl Senders {
         match self {
             Self::All => true,
             Self::Components => asked.requester.kind == RequesterKind::Component,
-            Self::Named(name) => [&*asked.requester.name, &asked.user, &asked.agent].contains(&name.as_str()),
+            Self::Named(name) => {
+                let is_part = || asked.requester.kind == RequesterKind::Component && is_part(&asked.requester.name, name);
+                [&*asked.requester.name, &asked.user, &asked.agent].contains(&name.as_str()) || is_part()
+            }
             Self::Instance(name, number) => {
                 *asked.requester.name == **name && asked.requester.instance.number() == *number
             }
         }
     }
+}
+
+/// Whether `controller-manager/replicaset` is a part of `controller-manager`.
+fn is_part(name: &str, component: &str) -> bool {
+    name.strip_prefix(component).is_some_and(|rest| rest.starts_with('/'))
 }
 
 impl Selector {

@@ -3,7 +3,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_ambient::Ambient;
+use coracle_ambient::{Ambient, gated};
 use coracle_api::core_v1::Node;
 use coracle_client::Client;
 use coracle_controller_runtime::{Controller, EventRecorder, Process, key_of};
@@ -140,7 +140,7 @@ impl<'p> StageControllers<'p> {
                 events: self.context.events.clone(),
             };
             let controller = Controller::new(self.process, "objects", reader).watches(&stages, key_of);
-            self.tasks.spawn(controller.run());
+            self.tasks.spawn(gated(controller.run()));
             self.running.insert(kind);
         }
         for word in KINDS {
@@ -155,7 +155,7 @@ impl<'p> StageControllers<'p> {
                 events: self.context.events.clone(),
             };
             let controller = Controller::new(self.process, word, reader).watches(&usages, key_of);
-            self.tasks.spawn(controller.run());
+            self.tasks.spawn(gated(controller.run()));
             self.running.insert(kind);
         }
         for kind in self.context.stage_set.kinds() {
@@ -180,7 +180,7 @@ impl<'p> StageControllers<'p> {
         let controller = cache.followed_by(controller, &self.nodes);
         let queue = controller.queue();
         self.wakes.push(Box::new(move || cache.keys().into_iter().for_each(|key| queue.add(key, &[]))));
-        self.tasks.spawn(controller.run());
+        self.tasks.spawn(gated(controller.run()));
     }
 
     fn wake(&self) {

@@ -8,6 +8,7 @@ use coracle_sim::ChangeKind;
 use serde_saphyr::{Location, Spanned};
 
 use super::Checker;
+use crate::component_words::{COMPONENTS, controllers, nearest_component};
 use crate::file::{Fault, FaultEvent, FaultMoment, Heal};
 use crate::parse::Problem;
 use crate::path::Position;
@@ -17,9 +18,6 @@ use crate::written_fault::{MOMENTS, Part, WrittenFault, plural_of, read_fault};
 
 /// The verbs of requests, as for authorization.
 const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
-
-/// The components, as the wire knows them.
-const COMPONENTS: [&str; 4] = ["controller-manager", "scheduler", "csi-driver", "kubelet"];
 
 /// Why a fault of a running cluster takes no step.
 const NO_STEPS: &str = "a running cluster has no steps: use `after` or `cel`, or a duration in `for`";
@@ -65,11 +63,6 @@ impl Checker<'_> {
         if let Some((path, name)) = requester {
             let place = self.below(fault.action.referenced, path);
             self.requester(&Spanned::new(name.clone(), place, place), is_in)?;
-            if name.starts_with("kubelet/") && written.fault.kind.word != "cut" {
-                let message =
-                    format!("all nodes read as `kubelet`, so `{name}` has no watches; `cut` disconnects a node");
-                return Err(self.problem(place, message));
-            }
         }
         if let Some((path, part)) = part {
             self.part_of_a_fault(self.below(fault.action.referenced, path), part, is_in)?;
@@ -88,9 +81,43 @@ impl Checker<'_> {
     fn part_of_a_fault(&self, place: Location, part: &Part, is_in: FaultPlace) -> Result<(), Problem> {
         match part {
             _ if is_in == FaultPlace::Running => Ok(()),
-            Part::Component(name) => self.word(&Spanned::new(name.clone(), place, place), &COMPONENTS, "component"),
+            Part::Component(name) => self.component(&Spanned::new(name.clone(), place, place)),
             Part::Node(name) => self.simulated(&Spanned::new(name.clone(), place, place)),
         }
+    }
+
+    /// The name of a component, a controller or a simulated node.
+    pub(super) fn component(&self, name: &Spanned<String>) -> Result<(), Problem> {
+        let nodes = self.node_components();
+        if COMPONENTS.contains(&name.value.as_str())
+            || controllers().any(|known| known == name.value)
+            || nodes.contains(&name.value)
+        {
+            return Ok(());
+        }
+        let hint = nearest_component(&name.value, nodes.iter().map(String::as_str))
+            .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let message = format!(
+            "unknown component `{}`, expected one of {}, or a controller such as controller-manager/replicaset{hint}",
+            name.value,
+            COMPONENTS.join(", ")
+        );
+        Err(self.problem(name.referenced, message))
+    }
+
+    /// The name of a controller or a node, which can have informers of its own.
+    pub(super) fn part_with_informers(&self, name: &Spanned<String>) -> Result<(), Problem> {
+        self.component(name)?;
+        if name.value.contains('/') {
+            return Ok(());
+        }
+        let message = format!("`{}` has informers of its own: name a controller or a node", name.value);
+        Err(self.problem(name.referenced, message))
+    }
+
+    /// The simulated nodes as components.
+    fn node_components(&self) -> Vec<String> {
+        self.known.nodes.iter().map(|node| format!("kubelet/{node}")).collect()
     }
 
     /// The location of a part of the value that begins at `place`.
@@ -138,32 +165,30 @@ impl Checker<'_> {
         self.vocabulary.expression_problem(&cel.value, &names).map_or(Ok(()), |why| Err(bad(why)))
     }
 
-    /// Who sends requests, as the wire knows it: a whole component, or a user.
+    /// Who sends requests, as the wire knows it: a component, a controller, a node, or a user.
     fn requester(&self, name: &Spanned<String>, is_in: FaultPlace) -> Result<(), Problem> {
         let valid = self.requesters();
         if name.value.starts_with("system:") || valid.contains(&name.value) {
             return Ok(());
         }
-        if let Some((component, controller)) = name.value.split_once('/')
+        if let Some((component, part)) = name.value.split_once('/')
             && self.vocabulary.senders().contains(&name.value)
         {
-            let message = format!(
-                "`{controller}` is a part of `{component}`: use `{component}`, or the user of a controller, \
-                 such as `system:serviceaccount:kube-system:replicaset-controller`"
-            );
+            let message = format!("`{part}` is a part of `{component}` without requests of its own: use `{component}`");
             return Err(self.problem(name.referenced, message));
         }
-        match is_in {
-            FaultPlace::Running => Ok(()),
-            FaultPlace::List | FaultPlace::Step => self.one_of(name, valid.iter(), "requester"),
+        if is_in == FaultPlace::Running {
+            return Ok(());
         }
+        let hint = nearest_component(&name.value, valid.iter().map(String::as_str))
+            .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        Err(self.problem(name.referenced, format!("unknown requester `{}`{hint}", name.value)))
     }
 
     fn requesters(&self) -> Vec<String> {
-        let components = COMPONENTS.into_iter().chain(["scenario"]).map(str::to_owned);
-        let nodes = self.known.nodes.iter().map(|node| format!("kubelet/{node}"));
+        let components = COMPONENTS.into_iter().chain(["scenario"]).map(str::to_owned).chain(controllers());
         let toys = crate::broken_controller::BROKEN_CONTROLLERS.iter().map(|toy| format!("toy/{toy}"));
-        components.chain(nodes).chain(toys).chain(self.known.users.iter().cloned()).collect()
+        components.chain(self.node_components()).chain(toys).chain(self.known.users.iter().cloned()).collect()
     }
 
     pub(super) fn heal(&self, place: Location, heal: &Heal) -> Result<(), Problem> {

@@ -1,0 +1,51 @@
+use coracle_cluster::controllers::{component_called, component_names};
+
+use crate::word::nearest;
+
+/// The components of a cluster, without their parts.
+pub(crate) const COMPONENTS: [&str; 4] = ["controller-manager", "scheduler", "csi-driver", "kubelet"];
+
+/// The controllers, as parts of the controller-manager.
+pub(crate) fn controllers() -> impl Iterator<Item = String> {
+    component_names().map(controller)
+}
+
+fn controller(name: &str) -> String {
+    format!("controller-manager/{name}")
+}
+
+/// The component or part of one whose name is nearest to a word, also if the word is a name in `--controllers`. `more`
+/// are names in addition to those of components and controllers.
+pub(crate) fn nearest_component<'a>(word: &str, more: impl Iterator<Item = &'a str>) -> Option<String> {
+    let part = word.strip_prefix("controller-manager/").unwrap_or(word);
+    let controllers: Vec<String> = controllers().collect();
+    let known = || COMPONENTS.into_iter().chain(controllers.iter().map(String::as_str)).chain(more);
+    component_called(part)
+        .map(controller)
+        .or_else(|| nearest(word, known()).map(str::to_owned))
+        .or_else(|| nearest(part, component_names()).map(controller))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_controller_is_found_by_each_of_its_names_and_by_one_that_is_nearly_right() {
+        for word in [
+            "controller-manager/replicasett",
+            "controller-manager/replicaset-controller",
+            "replicaset-controller",
+            "replicaset",
+            "replicasets",
+        ] {
+            let found = nearest_component(word, std::iter::empty());
+            assert_eq!(found.as_deref(), Some("controller-manager/replicaset"), "{word}");
+        }
+        let podgc = nearest_component("controller-manager/podgc", std::iter::empty());
+        assert_eq!(podgc.as_deref(), Some("controller-manager/pod-garbage-collector"));
+        assert_eq!(nearest_component("schedular", std::iter::empty()).as_deref(), Some("scheduler"));
+        assert_eq!(nearest_component("kubelet/nod-1", ["kubelet/node-1"].into_iter()).as_deref(), Some("kubelet/node-1"));
+        assert_eq!(nearest_component("my-operator", std::iter::empty()), None);
+    }
+}
