@@ -9,9 +9,7 @@ use coracle::journal::Recorder;
 use coracle::meta::{GroupVersionResource, Object, ObjectKey};
 use coracle::runtime::controller::{Controller, Process, Reconciler};
 use coracle::runtime::{Api, Client, DeleteParams, ListParams, Patch};
-use coracle::simulation::faults::{
-    Fault, FaultKind, FaultRequest, FaultTarget, Injector, Lasts, fault_kind,
-};
+use coracle::simulation::faults::{Fault, FaultKind, FaultRequest, FaultTarget, Injector, Lasts, fault_kind};
 use coracle::simulation::{ClockMode, Latency, Moment, Selector, Senders, Wire, World, run_in};
 use coracle::{Cluster, User};
 use serde_json::{Value, json};

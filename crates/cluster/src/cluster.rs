@@ -108,7 +108,8 @@ impl Cluster {
         api_server.advertise(&builder.api_server, store.is_shared()).await?;
         let instances = Instances::default();
         let kubelet_instance = instances.of(Component::Kubelet.word());
-        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &kubelet_instance, &own_informers));
+        let kubelet =
+            Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &kubelet_instance, &own_informers));
         nodes.served_by(&kubelet);
         let bootstrapped = install(&builder, &api_server, &*store.store, kept).await?;
         let processes = Processes {

@@ -63,9 +63,10 @@ impl InFlight {
 
 /// Waits until a request has its answer, or its sender is gone.
 async fn carried_out(sent: Weak<Mutex<Sent>>) {
-    std::future::poll_fn(|context| match sent.upgrade() {
-        Some(sent) => sent.lock().poll(context),
-        None => Poll::Ready(()),
+    std::future::poll_fn(|context| {
+        let Some(sent) = sent.upgrade() else { return Poll::Ready(()) };
+        let mut sent = sent.lock();
+        sent.poll(context)
     })
     .await;
 }

@@ -34,9 +34,8 @@ impl OwnInformers {
                     own.controllers.insert(controller.to_owned());
                 }
                 ComponentName::Controller(controller) => {
-                    let called = component_called(controller).map_or_else(String::new, |known| {
-                        format!("; did you mean `controller-manager/{known}`?")
-                    });
+                    let called = component_called(controller)
+                        .map_or_else(String::new, |known| format!("; did you mean `controller-manager/{known}`?"));
                     return Err(Error::Options(format!("there is no controller `{name}`{called}")));
                 }
                 // A node may join later.

@@ -140,12 +140,22 @@ impl Parts {
     /// Kills a component like `kill -9`; returns whether it ran.
     pub(crate) fn kill(&self, name: &str, cause: Option<EntryId>) -> bool {
         match ComponentName::of(name) {
-            ComponentName::Whole(name) => self.killed(name, self.running.remove(name).is_some(), cause),
+            ComponentName::Whole(name) => self.killed(name, self.remove(name).is_some(), cause),
             ComponentName::Controller(controller) => {
                 self.killed(name, self.processes.controller_set().kill(controller), cause)
             }
             ComponentName::Node(node) => self.runs(name) && self.processes.kubelet.stop_node(node),
         }
+    }
+
+    /// Removes a running component, which the caller then stops or drops.
+    fn remove(&self, name: &str) -> Option<Running> {
+        let running = self.running.remove(name);
+        if running.is_some() && name == Component::ControllerManager.word() {
+            // Its tasks end later.
+            self.processes.forget_controller_set();
+        }
+        running
     }
 
     /// Kills the second instance of a component; returns whether there was one.
@@ -188,7 +198,7 @@ impl Parts {
         if !matches!(ComponentName::of(name), ComponentName::Whole(_)) {
             self.kill(name, None);
         }
-        for running in [self.running.remove(name), self.doubles.remove(name)].into_iter().flatten() {
+        for running in [self.remove(name), self.doubles.remove(name)].into_iter().flatten() {
             running.stop().await;
             self.record(name, Stage::ComponentStop, |detail| detail.with("why", "asked"));
         }
@@ -231,7 +241,12 @@ impl Parts {
         let controllers = coracle_controllers::component_names().map(|name| part(Component::ControllerManager, name));
         let nodes = self.processes.kubelet.nodes().into_iter().map(|name| part(Component::Kubelet, &name));
         let own = self.own.lock().keys().cloned().collect::<Vec<_>>();
-        all.map(|component| component.word().to_owned()).into_iter().chain(controllers).chain(nodes).chain(own).collect()
+        all.map(|component| component.word().to_owned())
+            .into_iter()
+            .chain(controllers)
+            .chain(nodes)
+            .chain(own)
+            .collect()
     }
 
     fn record(&self, name: &str, stage: Stage, more: impl FnOnce(Detail) -> Detail) {

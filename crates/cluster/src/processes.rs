@@ -85,6 +85,11 @@ impl Processes {
         Client::new(transport, ambient).with_recorder(self.recorder.clone())
     }
 
+    /// The component `controller-manager` does not run.
+    pub(crate) fn forget_controller_set(&self) {
+        *self.set.lock() = ControllerSet::default();
+    }
+
     /// One more controller-manager, with the stream of randomness of this name.
     pub(crate) fn controller_manager(&self, instance: Instance, stream: &str) -> Controllers {
         let ambient = self.ambient.split(stream);

@@ -39,10 +39,10 @@ struct Shared {
 }
 
 /// The name of a controller, and which of its instances.
-type Place = (&'static str, Copy);
+type Place = (&'static str, Turn);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Copy {
+enum Turn {
     First,
     Second,
 }
@@ -86,23 +86,23 @@ impl ControllerSet {
     /// Starts a controller that does not run. False if it runs, if the controller-manager does not run it, or if the
     /// controller-manager does not run itself.
     pub fn start(&self, controller: &str) -> bool {
-        self.begin(controller, Copy::First)
+        self.begin(controller, Turn::First)
     }
 
     /// Starts a second instance of a controller that runs, with informers of its own. False if there is one, or if the
     /// controller does not run.
     pub fn double(&self, controller: &str) -> bool {
-        self.runs(controller) && self.begin(controller, Copy::Second)
+        self.runs(controller) && self.begin(controller, Turn::Second)
     }
 
     /// Kills a controller; false if it does not run.
     pub fn kill(&self, controller: &str) -> bool {
-        self.end(controller, Copy::First)
+        self.end(controller, Turn::First)
     }
 
     /// Kills the second instance of a controller; false if there is none.
     pub fn kill_double(&self, controller: &str) -> bool {
-        self.end(controller, Copy::Second)
+        self.end(controller, Turn::Second)
     }
 
     /// Stops a controller with [informers of its own](Self::with_own_informers), as by SIGSTOP. False if it has none, if
@@ -119,24 +119,24 @@ impl ControllerSet {
 
     fn first(&self, controller: &str, act: impl FnOnce(&RunningController) -> bool) -> bool {
         let shared = self.shared.lock();
-        let place = shared.running.iter().find(|((name, copy), _)| *name == controller && *copy == Copy::First);
+        let place = shared.running.iter().find(|((name, turn), _)| *name == controller && *turn == Turn::First);
         place.is_some_and(|(_, running)| act(running))
     }
 
     /// Whether a controller runs: the controller-manager runs it, and it was not killed.
     pub fn runs(&self, controller: &str) -> bool {
-        self.shared.lock().running.keys().any(|(name, copy)| *name == controller && *copy == Copy::First)
+        self.shared.lock().running.keys().any(|(name, turn)| *name == controller && *turn == Turn::First)
     }
 
-    fn begin(&self, controller: &str, copy: Copy) -> bool {
+    fn begin(&self, controller: &str, turn: Turn) -> bool {
         let Some(entry) = entry(controller) else { return false };
-        let place = (component_name(entry.0), copy);
+        let place = (component_name(entry.0), turn);
         let starter = {
             let shared = self.shared.lock();
             shared.starter.clone().filter(|_| !shared.running.contains_key(&place))
         };
         let Some(starter) = starter.filter(|starter| starter.config.controllers.runs(entry.0)) else { return false };
-        let has_own_informers = copy == Copy::Second || self.own_informers.contains(controller);
+        let has_own_informers = turn == Turn::Second || self.own_informers.contains(controller);
         let (work, handlers, lifetime) = starter.start(entry, has_own_informers);
         let mut shared = self.shared.lock();
         let task = shared.tasks.spawn(lifetime.gate().guard(work));
@@ -144,10 +144,10 @@ impl ControllerSet {
         true
     }
 
-    fn end(&self, controller: &str, copy: Copy) -> bool {
+    fn end(&self, controller: &str, turn: Turn) -> bool {
         let ended = {
             let mut shared = self.shared.lock();
-            let place = shared.running.keys().find(|(name, of)| *name == controller && *of == copy).copied();
+            let place = shared.running.keys().find(|(name, of)| *name == controller && *of == turn).copied();
             place.and_then(|place| shared.running.remove(&place))
         };
         ended.iter().for_each(RunningController::end);
@@ -194,18 +194,19 @@ impl Drop for RunsControllers<'_> {
 
 impl Starter {
     /// The work of one start of a controller, the handlers that it adds to shared informers, and its lifetime.
-    fn start(&self, entry: &Entry, has_own_informers: bool) -> (BoxFuture<'static, ()>, HandlerScope, Arc<dyn Lifetime>) {
+    fn start(
+        &self,
+        entry: &Entry,
+        has_own_informers: bool,
+    ) -> (BoxFuture<'static, ()>, HandlerScope, Arc<dyn Lifetime>) {
         let (name, start) = *entry;
         let controller = component_name(name);
         let account = find(name).map_or("", |name| name.account);
         let identity = self.identities.identity(controller, account);
         let client = identity.client.clone().with_user_agent(&self.user_agent);
         let handlers = HandlerScope::default();
-        let own = if has_own_informers {
-            self.process_of(controller, &identity)
-        } else {
-            self.process.within(&handlers)
-        };
+        let own =
+            if has_own_informers { self.process_of(controller, &identity) } else { self.process.within(&handlers) };
         let own = own.speaking_through(client);
         let work = start(&own, &self.config);
         let work: BoxFuture<'static, ()> = Box::pin(async move {

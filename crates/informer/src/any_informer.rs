@@ -17,7 +17,10 @@ use crate::processor::{Audience, Handler, SharedProcessor, panicked};
 use crate::reads::Look;
 use crate::reflector::Reflector;
 use crate::reflector_store::ReflectorStore;
-use crate::{Delta, DeltaType, HandlerRegistration, HandlerScope, Indexer, Notification, Popped, Records, Selection, Signal, reads};
+use crate::{
+    Delta, DeltaType, HandlerRegistration, HandlerScope, Indexer, Notification, Popped, Records, Selection, Signal,
+    reads,
+};
 
 /// How long a caller waits for a version before the server is asked for its current version: usually an event brings
 /// it sooner.

@@ -16,13 +16,13 @@ fn controller(name: &str) -> String {
 
 /// The component or part of one whose name is nearest to a word, also if the word is a name in `--controllers`. `more`
 /// are names in addition to those of components and controllers.
-pub(crate) fn nearest_component<'a>(word: &str, more: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest_component(word: &str, more: &[String]) -> Option<String> {
     let part = word.strip_prefix("controller-manager/").unwrap_or(word);
     let controllers: Vec<String> = controllers().collect();
-    let known = || COMPONENTS.into_iter().chain(controllers.iter().map(String::as_str)).chain(more);
+    let known = COMPONENTS.into_iter().chain(controllers.iter().chain(more).map(String::as_str));
     component_called(part)
         .map(controller)
-        .or_else(|| nearest(word, known()).map(str::to_owned))
+        .or_else(|| nearest(word, known).map(str::to_owned))
         .or_else(|| nearest(part, component_names()).map(controller))
 }
 
@@ -39,13 +39,16 @@ mod tests {
             "replicaset",
             "replicasets",
         ] {
-            let found = nearest_component(word, std::iter::empty());
+            let found = nearest_component(word, &[]);
             assert_eq!(found.as_deref(), Some("controller-manager/replicaset"), "{word}");
         }
-        let podgc = nearest_component("controller-manager/podgc", std::iter::empty());
+        let podgc = nearest_component("controller-manager/podgc", &[]);
         assert_eq!(podgc.as_deref(), Some("controller-manager/pod-garbage-collector"));
-        assert_eq!(nearest_component("schedular", std::iter::empty()).as_deref(), Some("scheduler"));
-        assert_eq!(nearest_component("kubelet/nod-1", ["kubelet/node-1"].into_iter()).as_deref(), Some("kubelet/node-1"));
-        assert_eq!(nearest_component("my-operator", std::iter::empty()), None);
+        assert_eq!(nearest_component("schedular", &[]).as_deref(), Some("scheduler"));
+        assert_eq!(
+            nearest_component("kubelet/nod-1", &["kubelet/node-1".to_owned()]).as_deref(),
+            Some("kubelet/node-1")
+        );
+        assert_eq!(nearest_component("my-operator", &[]), None);
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn own_informers(scenario: &Scenario, path: &Path, change: Option<&Ch
     let custom = Known::of(scenario, path).custom;
     let steps = scenario.spec.steps.iter().chain(change.map(|change| &change.step));
     let caused = steps.flat_map(|step| &step.operations).filter_map(|one| match &one.value {
-        Operation::Fault(fault) => Some(fault),
+        Operation::Fault(fault) => Some(&**fault),
         _ => None,
     });
     let faults = scenario.spec.faults.iter().map(|fault| &fault.value).chain(caused);

@@ -162,8 +162,8 @@ impl RunningFaults {
     /// The component that was possibly meant by one of these names, if it is no component of the cluster.
     fn meant(&self, names: &[String]) -> Option<String> {
         let known = self.shared.cluster.component_names();
-        let unknown = names.iter().filter(|name| !known.contains(name));
-        unknown.filter_map(|name| nearest_component(name, known.iter().map(String::as_str))).next()
+        let mut unknown = names.iter().filter(|name| !known.contains(name));
+        unknown.find_map(|name| nearest_component(name, &known))
     }
 
     /// Why a fault cannot act on a controller or node alone.

@@ -99,9 +99,7 @@ fn part(kind: &FaultKind, operation: ClusterOperation) -> Option<(Vec<Position>,
     match operation {
         ClusterOperation::Kill(component)
         | ClusterOperation::Pause(component)
-        | ClusterOperation::Double(component) => {
-            Some((vec![word], Part::Component(component)))
-        }
+        | ClusterOperation::Double(component) => Some((vec![word], Part::Component(component))),
         ClusterOperation::StopNode(node) => Some((vec![word, key("stop")], Part::Node(node))),
         ClusterOperation::KillNode(node) => Some((vec![word, key("forget")], Part::Node(node))),
         ClusterOperation::KillStore

@@ -93,7 +93,7 @@ async fn act(cluster: &Cluster, client: &Client, deed: Deed) {
         Deed::CutOff(node) => drop(nodes.partition_node(NODES[node], true)),
         Deed::Reconnect(node) => drop(nodes.partition_node(NODES[node], false)),
         Deed::Kill(component) => drop(cluster.kill_component(component)),
-        Deed::Restart(component) => cluster.start_component(component),
+        Deed::Restart(component) => drop(cluster.start_component(component)),
         Deed::Scale(replicas) => scale(client, replicas).await,
         Deed::DeletePod(number) => {
             let pods = Api::<Pod>::of(client);

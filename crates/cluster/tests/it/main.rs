@@ -28,8 +28,8 @@ mod rereading;
 #[cfg(feature = "serve")]
 mod review_webhook_sockets;
 mod scheduling;
-mod stages;
 mod single_controllers;
+mod stages;
 mod started_together;
 mod static_pods;
 mod transport_layer;

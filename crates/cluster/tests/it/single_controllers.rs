@@ -128,7 +128,8 @@ async fn two_instances_of_a_controller_act_until_the_second_is_killed() {
     assert!(lists(&cluster, EntryId(0), REPLICASET) >= 2, "the second instance has informers of its own");
     create_set(&client, "web").await;
     sleep(10 * SECOND).await;
-    let creates = |entry: &&Entry| entry.actor == REPLICASET && entry.stage == Stage::SyncWrite && entry.data["verb"] == "create";
+    let creates =
+        |entry: &&Entry| entry.actor == REPLICASET && entry.stage == Stage::SyncWrite && entry.data["verb"] == "create";
     let written = entries(&cluster, EntryId(0)).iter().filter(creates).count();
     assert!(written > 2, "one instance creates 2 pods, and both have created {written}");
     assert!(handle.kill_double(REPLICASET, None) && !handle.kill_double(REPLICASET, None));
@@ -146,7 +147,8 @@ async fn a_paused_controller_does_nothing_and_continues_with_what_it_knew() {
     let paused = last(&cluster);
     create_set(&client, "web").await;
     sleep(3600 * SECOND).await;
-    let received = entries(&cluster, paused).iter().any(|entry| entry.id > paused && entry.actor.starts_with(REPLICASET));
+    let received =
+        entries(&cluster, paused).iter().any(|entry| entry.id > paused && entry.actor.starts_with(REPLICASET));
     assert!(!received && pods(&client).await == 0);
     assert!(cluster.resume_component(REPLICASET) && !cluster.resume_component(REPLICASET));
     sleep(SECOND).await;

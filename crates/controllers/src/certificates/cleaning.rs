@@ -25,8 +25,9 @@ const WAITING: SignedDuration = SignedDuration::from_hours(24);
 pub(crate) fn cleaning(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let requests = process.informers.informer::<CertificateSigningRequest>();
     let cleaning = Cleaning { requests: requests.lister(), clock: process.ambient.clock.clone() };
-    let controller =
-        Controller::new(process, "certificatesigningrequest-cleaner", cleaning).client(config.client(process)).watches(&requests, key_of);
+    let controller = Controller::new(process, "certificatesigningrequest-cleaner", cleaning)
+        .client(config.client(process))
+        .watches(&requests, key_of);
     Box::pin(controller.run())
 }
 

@@ -56,9 +56,9 @@ fn each_fault(reader: &str) -> Vec<(&'static str, String)> {
         match (kind.target, word, argument) {
             (FaultTarget::Requests, ..) => format!("{{when: {request}}}, do: {{{word}: {argument}}}}}"),
             (FaultTarget::Requester, ..) => format!("{{when: {{step: struck}}, do: {{{word}: {argument}}}, for: 10s}}"),
-            (FaultTarget::Watches, ..) => format!(
-                "{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: {reader}}}, for: 10s}}"
-            ),
+            (FaultTarget::Watches, ..) => {
+                format!("{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: {reader}}}, for: 10s}}")
+            }
             (FaultTarget::OpenWatches, ..) => {
                 format!("{{when: {{step: struck}}, do: {{{word}: {argument}, kind: Pod, to: {reader}}}}}")
             }
@@ -327,6 +327,65 @@ fn two_instances_of_a_component_act_until_the_fault_ends() {
     assert!(creates(&report).len() > 2, "only one of them has created pods");
     let stop = report.events().entries.iter().find(|entry| entry.stage == Stage::ComponentStop).cloned().unwrap();
     assert_eq!((stop.actor.as_str(), stop.data["why"].as_str()), ("controller-manager", Some("killed")));
+}
+
+#[test]
+fn a_fault_of_one_node_leaves_the_other_node_alone() {
+    let pod = |node: u32| {
+        format!(
+            "    - create: {{resource: {{apiVersion: v1, kind: Pod, metadata: {{name: on-{node}}}, spec: {{nodeName: \
+             node-{node}, containers: [{{name: c, image: i}}]}}}}}}\n"
+        )
+    };
+    let starts = |node: u32| {
+        format!(
+            "    - assert: {{cel: \"pods.exists(p, p.metadata.name == 'on-{node}' && p.status.phase == 'Running')\"}}\n"
+        )
+    };
+    for (fault, seconds) in [
+        ("lag: 8s, kind: Pod, to: kubelet/node-1", 8),
+        ("hang: {}, kind: Pod, to: kubelet/node-1", 30),
+        ("stale: kubelet/node-1", 30),
+        ("pause: kubelet/node-1", 30),
+        ("cut: kubelet/node-1", 30),
+    ] {
+        let (both, first, second) = (pod(1) + &pod(2), starts(1), starts(2));
+        let report = run_on(
+            2,
+            &format!(
+                "  faults:\n  - {{when: {{step: b}}, do: {{{fault}}}, for: 30s}}\n  steps:\n  - name: a\n    try:\n    \
+                 - sleep: {{duration: 1s}}\n  - name: b\n    try:\n{both}{second}  - name: c\n    try:\n{first}"
+            ),
+        );
+        assert!(report.passed(), "{fault}: {}", report.block());
+        let step = |name: &str| {
+            let starts = |entry: &&Entry| entry.stage == Stage::StepStart && entry.data["name"] == name;
+            report.events().entries.iter().find(starts).unwrap().at
+        };
+        let last = report.events().entries.iter().map(|entry| entry.at).max().unwrap();
+        assert!(step("c") - step("b") < Duration::from_secs(4), "{fault}: node-2 was late");
+        let late = (last - step("b")).as_secs();
+        assert!((seconds..seconds + 12).contains(&late), "{fault}: node-1 was {late} s late");
+    }
+}
+
+#[test]
+fn a_step_kills_and_starts_one_controller() {
+    let set = replica_set("web");
+    let steps = |start: &str| {
+        format!(
+            "  steps:\n  - name: a\n    try:\n    - kill: {{component: controller-manager/replicaset}}\n{set}    - sleep: \
+             {{duration: 60s}}\n    - error: {{cel: 'pods.size() > 0'}}\n{start}    - assert: {{cel: 'pods.size() == 2'}}\n"
+        )
+    };
+    let start = "    - start: {component: controller-manager/replicaset}\n";
+    let started = run(&steps(start));
+    assert!(started.passed(), "{}", started.block());
+    let (stop, start) = stop_and_start(&started, "controller-manager/replicaset");
+    assert_eq!((stop.data["why"].as_str(), start.at - stop.at), (Some("killed"), Duration::from_secs(60)));
+    assert!(!run(&steps("")).passed());
+    let twice = steps("    - kill: {component: controller-manager/replicaset}\n");
+    assert!(failed(&run(&twice)).found.contains("`controller-manager/replicaset` does not run"));
 }
 
 #[test]

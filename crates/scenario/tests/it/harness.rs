@@ -21,12 +21,7 @@ pub(crate) fn run_on(nodes: usize, spec: &str, options: &Options, make_recorder:
 }
 
 /// The same in the cluster with these settings.
-pub(crate) fn run_in(
-    cluster: &str,
-    spec: &str,
-    options: &Options,
-    make_recorder: impl Fn() -> Recorder,
-) -> Report {
+pub(crate) fn run_in(cluster: &str, spec: &str, options: &Options, make_recorder: impl Fn() -> Recorder) -> Report {
     let (path, head) =
         (Path::new("written.yaml"), "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: written}\n");
     let text = format!("{head}spec:\n  cluster: {{{cluster}}}\n{spec}");

@@ -330,8 +330,8 @@ impl Shared {
         }
     }
 
-    /// Disconnects the simulated node that a fault cuts, or connects it again; false if it cuts none. All nodes share
-    /// the watches of `kubelet`, so the wire alone cannot stop those of one node.
+    /// Disconnects the simulated node that a fault cuts, or connects it again; false if it cuts none. Nodes share
+    /// the watches of `kubelet` by default, so the wire alone cannot stop those of one node.
     fn switch_node(&self, fault: &Fault, disconnects: bool) -> bool {
         let Senders::Named(name) = &fault.target.from else { return false };
         match (self.cluster.get(), name.strip_prefix("kubelet/")) {

@@ -92,7 +92,8 @@ impl Senders {
             Self::All => true,
             Self::Components => asked.requester.kind == RequesterKind::Component,
             Self::Named(name) => {
-                let is_part = || asked.requester.kind == RequesterKind::Component && is_part(&asked.requester.name, name);
+                let is_part =
+                    || asked.requester.kind == RequesterKind::Component && is_part(&asked.requester.name, name);
                 [&*asked.requester.name, &asked.user, &asked.agent].contains(&name.as_str()) || is_part()
             }
             Self::Instance(name, number) => {

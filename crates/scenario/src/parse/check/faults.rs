@@ -95,8 +95,8 @@ impl Checker<'_> {
         {
             return Ok(());
         }
-        let hint = nearest_component(&name.value, nodes.iter().map(String::as_str))
-            .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let hint =
+            nearest_component(&name.value, &nodes).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let message = format!(
             "unknown component `{}`, expected one of {}, or a controller such as controller-manager/replicaset{hint}",
             name.value,
@@ -180,8 +180,8 @@ impl Checker<'_> {
         if is_in == FaultPlace::Running {
             return Ok(());
         }
-        let hint = nearest_component(&name.value, valid.iter().map(String::as_str))
-            .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let hint =
+            nearest_component(&name.value, &valid).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         Err(self.problem(name.referenced, format!("unknown requester `{}`{hint}", name.value)))
     }
 
