@@ -7,12 +7,14 @@ use coracle_controllers::{Identities, Identity, Lifetime};
 use coracle_csi_driver as csi;
 use coracle_journal::Recorder;
 use coracle_registry::User;
+use futures_util::FutureExt;
+use http::Request;
 use parking_lot::Mutex;
+use tower::service_fn;
 
 use crate::builder::TransportLayer;
 use crate::component::Component;
-use crate::in_flight::pausable;
-use crate::{Instance, Requester, RequesterKind, Transport};
+use crate::{Body, Instance, Requester, RequesterKind, Transport};
 
 /// The transport of a component to the API server, with the identity that it has in a real cluster.
 pub(crate) fn component_transport(
@@ -43,6 +45,21 @@ pub(crate) fn layered(transport: Transport, requester: &Requester, layer: Option
         RequesterKind::Component => pausable(transport, &requester.instance),
         RequesterKind::User | RequesterKind::Connections => transport,
     }
+}
+
+/// The transport of an instance of a component, which can be paused. Tasks that a component has spawned outside its own
+/// ones run on, and their requests wait until the instance is resumed.
+fn pausable(transport: Transport, instance: &Instance) -> Transport {
+    let instance = instance.clone();
+    Transport::to(service_fn(move |request: Request<Body>| {
+        let (instance, transport) = (instance.clone(), transport.clone());
+        async move {
+            instance.gate().opened().await;
+            let answer = instance.in_flight().send(transport.send(request).boxed()).await;
+            instance.gate().opened().await;
+            answer
+        }
+    }))
 }
 
 /// Creates the clients of the simulated nodes.

@@ -5,13 +5,11 @@ use std::task::{Context, Poll, Waker, ready};
 use coracle_handover::Body;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::{Request, Response};
+use http::Response;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tower::service_fn;
-
-use crate::{BoxError, Instance, Transport};
+use tower::BoxError;
 
 type Answer = Result<Response<Body>, BoxError>;
 
@@ -38,7 +36,7 @@ struct Sent {
 }
 
 impl InFlight {
-    fn send(&self, request: BoxFuture<'static, Answer>) -> Reader {
+    pub(crate) fn send(&self, request: BoxFuture<'static, Answer>) -> Reader {
         let sent = Arc::new(Mutex::new(Sent { request: Some(request), answer: None, waiting: Vec::new() }));
         let all = &mut self.0.lock().all;
         // Amortized: the list is scanned once for each time that it doubles.
@@ -89,7 +87,7 @@ impl Sent {
 }
 
 /// The answer of a request, for its sender.
-struct Reader(Arc<Mutex<Sent>>);
+pub(crate) struct Reader(Arc<Mutex<Sent>>);
 
 impl Future for Reader {
     type Output = Answer;
@@ -99,19 +97,4 @@ impl Future for Reader {
         ready!(sent.poll(context));
         Poll::Ready(sent.answer.take().unwrap_or_else(|| Err("the answer was read before".into())))
     }
-}
-
-/// The transport of an instance of a component, which can be paused. Tasks that a component has spawned outside its own
-/// ones run on, and their requests wait until the instance is resumed.
-pub(crate) fn pausable(transport: Transport, instance: &Instance) -> Transport {
-    let instance = instance.clone();
-    Transport::to(service_fn(move |request: Request<Body>| {
-        let (instance, transport) = (instance.clone(), transport.clone());
-        async move {
-            instance.gate().opened().await;
-            let answer = instance.in_flight().send(transport.send(request).boxed()).await;
-            instance.gate().opened().await;
-            answer
-        }
-    }))
 }

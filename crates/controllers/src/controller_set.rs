@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::controllers::{Entry, entry};
+use crate::controllers::{ListedController, entry};
 use crate::names::{component_name, find};
 use crate::{Config, Identities, Identity, Lifetime};
 
@@ -100,13 +100,13 @@ impl ControllerSet {
         self.end(controller, Turn::First)
     }
 
-    /// Kills the second instance of a controller; false if there is none.
+    /// Kills the second instance of a controller; false if there is only one.
     pub fn kill_double(&self, controller: &str) -> bool {
         self.end(controller, Turn::Second)
     }
 
-    /// Stops a controller with [informers of its own](Self::with_own_informers), as by SIGSTOP. False if it has none, if
-    /// it does not run, or if it was paused before.
+    /// Stops a controller with [informers of its own](Self::with_own_informers), as by SIGSTOP. False if it shares its
+    /// informers, if it does not run, or if it was paused before.
     pub fn pause(&self, controller: &str) -> bool {
         let pauses = |running: &RunningController| running.has_own_informers && running.lifetime.pause();
         self.first(controller, pauses)
@@ -196,7 +196,7 @@ impl Starter {
     /// The work of one start of a controller, the handlers that it adds to shared informers, and its lifetime.
     fn start(
         &self,
-        entry: &Entry,
+        entry: &ListedController,
         has_own_informers: bool,
     ) -> (BoxFuture<'static, ()>, HandlerScope, Arc<dyn Lifetime>) {
         let (name, start) = *entry;

@@ -1,23 +1,15 @@
-use std::future::Future;
-use std::sync::Arc;
-
-use coracle_ambient::Ambient;
-use coracle_client::Client;
-use coracle_controller_runtime::{Ended, LeaderElection, Process, lead};
-use coracle_journal::Recorder;
-use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
+use coracle_controller_runtime::Process;
 use futures_util::future::BoxFuture;
 
-use crate::controller_set::Starter;
+use crate::Config;
 use crate::names::component_name;
-use crate::{Config, ControllerSet, Identities};
 
 /// A controller: its name in `--controllers`, and its start function. The function registers event handlers and
 /// returns the future that runs the controller.
-pub(crate) type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
+pub(crate) type ListedController = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
 
 /// All controllers. A new controller needs a folder, a line here, and a `name` instead of `missing` in `names.rs`.
-const CONTROLLERS: &[Entry] = &[
+pub(crate) const CONTROLLERS: &[ListedController] = &[
     ("certificatesigningrequest-approving-controller", crate::certificates::approving),
     ("certificatesigningrequest-cleaner-controller", crate::certificates::cleaning),
     ("certificatesigningrequest-signing-controller", crate::certificates::signing),
@@ -61,43 +53,8 @@ const CONTROLLERS: &[Entry] = &[
 ];
 
 /// The controller with this name as a component.
-pub(crate) fn entry(component: &str) -> Option<&'static Entry> {
+pub(crate) fn entry(component: &str) -> Option<&'static ListedController> {
     CONTROLLERS.iter().find(|(name, _)| component_name(name) == component)
-}
-
-/// Runs the controllers, each with its own identity, until `shutdown`, or until the future is dropped. It may be
-/// called again afterwards. Meanwhile each controller is killed and started alone through `set`. With leader election,
-/// the controllers run only while this process holds the Lease `kube-system/kube-controller-manager`.
-///
-/// # Panics
-/// If a controller does.
-pub async fn run(
-    config: Config,
-    client: Client,
-    identities: Arc<dyn Identities>,
-    set: &ControllerSet,
-    ambient: Ambient,
-    recorder: Recorder,
-    shutdown: impl Future<Output = ()> + Send,
-) -> Ended {
-    let user_agent = format!("kube-controller-manager/{KUBERNETES_VERSION}");
-    let client = config.metrics.observing(client.with_user_agent(&user_agent));
-    let process = Process::new("controller-manager", &client, &ambient, &recorder).counting(&config.metrics);
-    let election = config.leader_election.map(|timings| {
-        let key = ObjectKey::new("kube-system", "kube-controller-manager");
-        LeaderElection::new(&process, "kube-controller-manager", key, timings)
-    });
-    let work = async {
-        let starter = Starter { process: process.clone(), config: config.clone(), identities, user_agent };
-        let running = set.run_with(starter);
-        for (name, _) in CONTROLLERS {
-            set.start(component_name(name));
-        }
-        let process = process.clone();
-        running.spawn(async move { process.run().await });
-        running.joined().await;
-    };
-    lead(election, shutdown, work).await
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod names;
 mod pod_control;
 mod pods;
 mod revisions;
+mod run;
 mod scaled_kinds;
 mod selecting;
 mod selection;
@@ -77,8 +78,8 @@ pub use config_error::ConfigError;
 pub use coracle_controller_runtime::ControllerMetrics;
 
 pub use controller_set::ControllerSet;
-pub use controllers::run;
 pub use identities::{Identities, Identity, Lifetime};
 pub use keys::{CertificateKey, CertificateKeys, CertificateOrder, SignsCertificates, SignsTokens, TokenKey};
 pub use names::{component_called, component_names, names};
+pub use run::run;
 pub use selection::{Selection, SelectionError};

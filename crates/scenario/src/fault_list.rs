@@ -7,9 +7,9 @@ use serde_saphyr::Spanned;
 
 use crate::BuiltIn;
 use crate::component_words::controllers;
-use crate::faults::needs_own_informers;
 use crate::file::Fault;
 use crate::parse::{Checker, Known, Problem, read_text, yaml};
+use crate::written_fault::needs_own_informers;
 
 /// The plurals of kinds, by `apiVersion` and kind.
 pub type PluralsOfKinds = BTreeMap<(String, String), String>;
@@ -24,7 +24,7 @@ pub struct FaultList {
 
 impl FaultList {
     /// The controllers and nodes on which one of the faults acts alone, so that they need
-    /// [informers of their own](coracle_cluster::Builder::own_informers). A controller that does not exist is none.
+    /// [informers of their own](coracle_cluster::Builder::own_informers). Controllers that do not exist are left out.
     pub fn own_informers(&self) -> BTreeSet<String> {
         let exists = |name: &String| name.starts_with("kubelet/") || controllers().any(|known| known == *name);
         self.faults.iter().filter_map(|fault| needs_own_informers(fault, &self.custom)).filter(exists).collect()

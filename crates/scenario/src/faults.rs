@@ -19,7 +19,7 @@ use crate::change::Change;
 use crate::fault_list::PluralsOfKinds;
 use crate::file::{self, FaultEvent, FaultMoment, Operation, Scenario, Step};
 use crate::parse::Known;
-use crate::written_fault::{Part, WrittenFault, read_fault};
+use crate::written_fault::{needs_own_informers, read_fault};
 
 /// Effectively unlimited: a condition that never comes is awaited until the scenario ends.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -84,31 +84,6 @@ pub(crate) fn own_informers(scenario: &Scenario, path: &Path, change: Option<&Ch
     let faults = scenario.spec.faults.iter().map(|fault| &fault.value).chain(caused);
     let written = scenario.spec.cluster.own_informers.iter().map(|name| name.value.clone());
     faults.filter_map(|fault| needs_own_informers(fault, &custom)).chain(written).collect()
-}
-
-/// The controller or node on which a fault acts alone, other than on its requests.
-pub(crate) fn needs_own_informers(fault: &file::Fault, custom: &PluralsOfKinds) -> Option<String> {
-    let WrittenFault { fault, requester, part, .. } = read_fault(fault, custom).ok()?;
-    let name = match (fault.kind.word, requester, part) {
-        ("pause", _, Some((_, Part::Component(name)))) | (_, Some((_, name)), _) => name,
-        _ => return None,
-    };
-    let (component, _) = name.split_once('/')?;
-    // A node without network needs none.
-    let needs = component == "controller-manager" || component == "kubelet" && fault.kind.word != "cut";
-    needs.then_some(name)
-}
-
-/// The requesters and components that a fault names.
-pub(crate) fn requesters_of(fault: &file::Fault, custom: &PluralsOfKinds) -> Vec<String> {
-    let by = fault.when.as_ref().and_then(|when| when.value.by.as_ref()).map(|by| by.value.clone());
-    let written = read_fault(fault, custom).ok();
-    let (requester, part) = written.map(|written| (written.requester, written.part)).unwrap_or_default();
-    let part = part.and_then(|(_, part)| match part {
-        Part::Component(name) => Some(name),
-        Part::Node(_) => None,
-    });
-    by.into_iter().chain(requester.map(|(_, name)| name)).chain(part).collect()
 }
 
 impl Faults {

@@ -11,7 +11,8 @@ use tokio::task::JoinSet;
 
 use crate::component_words::nearest_component;
 use crate::fault_list::{FaultList, PluralsOfKinds};
-use crate::faults::{Faults, needs_own_informers, requesters_of};
+use crate::faults::Faults;
+use crate::written_fault::{needs_own_informers, requesters_of};
 
 /// How long the first fault may wait until all objects of the cluster were read.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -93,6 +93,31 @@ pub(crate) fn read_fault(written: &file::Fault, custom: &Custom) -> Result<Writt
     Ok(WrittenFault { fault, until, requester, part, until_path: vec![key("until")] })
 }
 
+/// The controller or node on which a fault acts alone, other than on its requests.
+pub(crate) fn needs_own_informers(fault: &file::Fault, custom: &Custom) -> Option<String> {
+    let WrittenFault { fault, requester, part, .. } = read_fault(fault, custom).ok()?;
+    let name = match (fault.kind.word, requester, part) {
+        ("pause", _, Some((_, Part::Component(name)))) | (_, Some((_, name)), _) => name,
+        _ => return None,
+    };
+    let (component, _) = name.split_once('/')?;
+    // A node without network needs none.
+    let needs = component == "controller-manager" || component == "kubelet" && fault.kind.word != "cut";
+    needs.then_some(name)
+}
+
+/// The requesters and components that a fault names.
+pub(crate) fn requesters_of(fault: &file::Fault, custom: &Custom) -> Vec<String> {
+    let by = fault.when.as_ref().and_then(|when| when.value.by.as_ref()).map(|by| by.value.clone());
+    let written = read_fault(fault, custom).ok();
+    let (requester, part) = written.map(|written| (written.requester, written.part)).unwrap_or_default();
+    let part = part.and_then(|(_, part)| match part {
+        Part::Component(name) => Some(name),
+        Part::Node(_) => None,
+    });
+    by.into_iter().chain(requester.map(|(_, name)| name)).chain(part).collect()
+}
+
 /// The part of the cluster that has a name, and where the name is.
 fn part(kind: &FaultKind, operation: ClusterOperation) -> Option<(Vec<Position>, Part)> {
     let word = key(kind.word);

@@ -190,3 +190,25 @@ async fn a_name_that_is_no_component_is_refused() {
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("did you mean `controller-manager/replicaset`?"), "{message}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_has_its_name_as_a_component_in_the_event_log() {
+    let (cluster, client) = started(Cluster::builder().nodes(2).csi_driver()).await;
+    create_set(&client, "web").await;
+    sleep(600 * SECOND).await;
+    let names: Vec<&str> = coracle_cluster::controllers::component_names().collect();
+    let of_a_part = |actor: &str| {
+        let is_part =
+            |name: &&str| actor.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+        actor == "stale-pod-disruption" || names.iter().any(is_part)
+    };
+    let all = entries(&cluster, EntryId(0));
+    let actors = all.iter().filter_map(|entry| entry.actor.strip_prefix("controller-manager/"));
+    let mut seen: Vec<&str> = actors.collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert!(seen.len() > 20, "{seen:?}");
+    let unknown: Vec<&str> = seen.into_iter().filter(|actor| !of_a_part(actor)).collect();
+    assert_eq!(unknown, [""; 0]);
+    cluster.shutdown().await;
+}
