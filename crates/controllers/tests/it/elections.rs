@@ -8,7 +8,7 @@ use coracle_api::apps_v1::ReplicaSet;
 use coracle_api::coordination_v1::Lease;
 use coracle_api::core_v1::Pod;
 use coracle_client::{Api, Client, ListParams};
-use coracle_cluster::controllers::{self, Config};
+use coracle_cluster::controllers::{self, Config, ControllerSet};
 use coracle_cluster::{Body, Cluster, Ended, LeaderTimings, Requester, Transport};
 use coracle_controller_runtime::{LeaderElection, Process};
 use coracle_journal::Recorder;
@@ -39,7 +39,8 @@ impl ControllerManager {
             let _ = asked.await;
         };
         let task = tokio::spawn(async move {
-            controllers::run(config, client.clone(), &client, ambient, Recorder::off(), asked).await
+            let (identities, set) = (Arc::new(client.clone()), ControllerSet::default());
+            controllers::run(config, client, identities, &set, ambient, Recorder::off(), asked).await
         });
         Self { task, stop, wire }
     }
