@@ -77,7 +77,7 @@ pub(crate) fn both(one: &Plan, other: &Plan) -> Plan {
 mod tests {
     use std::path::Path;
 
-    use coracle_scenario::{PluralsOfKinds, parse_faults};
+    use coracle_scenario::{FaultyServer, PluralsOfKinds, parse_faults};
 
     use super::*;
 
@@ -105,7 +105,8 @@ mod tests {
         let custom = PluralsOfKinds::from([(("example.com/v1".to_owned(), "Foo".to_owned()), "foos".to_owned())]);
         for plan in &plans {
             let (path, text) = (Path::new("plan"), plan.text());
-            let read = parse_faults(path, &text).and_then(|faults| faults.checked(path, &text, custom.clone()));
+            let read = parse_faults(path, &text)
+                .and_then(|faults| faults.checked(path, &text, custom.clone(), FaultyServer::Cluster));
             assert!(read.is_ok(), "{text}: {}", read.unwrap_err());
         }
         assert_eq!(plans.iter().filter(|plan| plan.faults.len() == 1).count() + 2 * 7, plans.len());

@@ -178,7 +178,7 @@ impl<'s> Trial<'s> {
             return Ok(());
         }
         let (path, text) = (Path::new("plan"), plan.text());
-        let read = parse_faults(path, &text).and_then(|faults| faults.checked(path, &text, self.faults.kinds()));
+        let read = parse_faults(path, &text).and_then(|faults| self.faults.check(faults, path, &text));
         let list = read.map_err(|problem| Error::Input(problem.to_string()))?;
         self.faults.add(&list).await.map_err(|late| Error::Input(format!("the objects cannot be read: {late:?}")))?;
         Ok(())

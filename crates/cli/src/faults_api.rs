@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
 use bytes::Bytes;
 use coracle_cluster::{PathRequest, PathService, Transport};
 use coracle_meta::Status;
-use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
+use coracle_scenario::{FaultList, FaultStatus, FaultyServer, RunningFaults, parse_faults};
 use http::header::CONTENT_TYPE;
 use http::{Method, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
 use crate::control_path::{self, only_masters};
+use crate::exit;
 
 /// The path of all faults. A path below it is that of one fault, by its number or its name.
 pub(crate) const PATH: &str = "/coracle/faults";
@@ -26,6 +28,20 @@ pub(crate) fn in_front_of(front: Transport, faults: &RunningFaults) -> Transport
         async move { answer(&faults, asked).await }
     });
     control_path::in_front_of(front, |path| below(path).is_some(), service)
+}
+
+/// The faults of the file in `--faults`.
+pub(crate) fn read_faults(file: Option<&Path>, server: FaultyServer) -> Result<Option<FaultList>, exit::Usage> {
+    let faults = file.map(|file| coracle_scenario::read_faults(file, server)).transpose();
+    faults.map_err(|problem| exit::Usage(format!("--faults: {problem}")))
+}
+
+/// Causes the faults of the file in `--faults`.
+pub(crate) async fn cause(running: &RunningFaults, faults: Option<FaultList>) -> anyhow::Result<()> {
+    if let Some(faults) = faults {
+        running.add(&faults).await.map_err(|why| anyhow!("--faults: {why:?}"))?;
+    }
+    Ok(())
 }
 
 /// The name in a path of a fault, which is empty in the path of all; `None` for other paths.
@@ -60,8 +76,8 @@ async fn add(faults: &RunningFaults, body: &Bytes) -> Result<Vec<FaultStatus>, S
     let malformed = |why: String| Status::failure(400, "BadRequest", why);
     let text = std::str::from_utf8(body).map_err(|error| malformed(format!("{BODY}: {error}")))?;
     let parsed = parse_faults(Path::new(BODY), text).map_err(|problem| malformed(problem.to_string()))?;
-    let list = parsed
-        .checked(Path::new(BODY), text, faults.kinds())
+    let list = faults
+        .check(parsed, Path::new(BODY), text)
         .map_err(|problem| Status::failure(422, "Invalid", problem.to_string()))?;
     let unread =
         |why| Status::failure(500, "InternalError", format!("the objects of the cluster are not read: {why:?}"));

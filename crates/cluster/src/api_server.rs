@@ -1,5 +1,5 @@
 use std::io::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use coracle_ambient::Ambient;
 use coracle_apiserver::{Anonymous, ApiServerConfig, Document, Identification, NodeTransport, Shutdown};
@@ -8,7 +8,7 @@ use coracle_auth::{
     ServiceAccountTokens, StaticTokens, TokenRequests, TokenWebhook,
 };
 use coracle_journal::Recorder;
-use coracle_meta::Cidr;
+use coracle_meta::{Cidr, GroupVersion};
 use coracle_registry::{Admission, Authenticator, ExpressionPool, Outgoing, Registry, RegistryBuilder};
 use coracle_resources::{
     AuthenticationTrust, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
@@ -23,9 +23,13 @@ use crate::bootstrap::DefaultObjects;
 use crate::component::Running;
 use crate::expression_threads::ExpressionThreads;
 use crate::outgoing::OutgoingCalls;
+use crate::store_control::StoreControl;
 use crate::tasks::Tasks;
 use crate::token_file::TokenFile;
-use crate::{AccessWebhookSpec, ApiServerOptions, Error, TokenWebhookSpec, Transport, bootstrap, clock};
+use crate::{
+    AccessWebhookSpec, ApiServerOptions, Error, OpenStore, Requester, TokenWebhookSpec, Transport, TransportLayer,
+    bootstrap, clock,
+};
 
 /// The revision of a store without a write. In etcd: 1.
 const EMPTY: Revision = 1;
@@ -39,8 +43,15 @@ pub struct ApiServer {
     limits: Vec<String>,
     issuer: Issuer,
     tasks: Arc<BackgroundTasks>,
-    advertising: Mutex<Option<Running>>,
+    on_demand: OnDemand,
     default_objects: Arc<DefaultObjects>,
+}
+
+/// What an API server has only if it is asked for.
+#[derive(Default)]
+struct OnDemand {
+    advertising: Mutex<Option<Running>>,
+    store_control: OnceLock<Arc<StoreControl>>,
 }
 
 impl std::fmt::Debug for ApiServer {
@@ -121,8 +132,8 @@ impl ApiServer {
         let running: Vec<_> = controllers.chain([caches]).collect();
         let tasks = Arc::new(BackgroundTasks::new(tasks, running));
         let front = Transport::to(router).kept_by(Arc::clone(&tasks));
-        let advertising = Mutex::default();
-        Ok(Self { registry, front, identification, shutdown, limits, issuer, tasks, advertising, default_objects })
+        let on_demand = OnDemand::default();
+        Ok(Self { registry, front, identification, shutdown, limits, issuer, tasks, on_demand, default_objects })
     }
 
     /// The transport for clients: each request has its own credentials.
@@ -130,9 +141,25 @@ impl ApiServer {
         self.front.clone()
     }
 
-    /// Identifies the users of requests that have their own credentials.
-    pub(crate) fn identification(&self) -> Arc<Identification> {
-        Arc::clone(&self.identification)
+    /// Like [`transport`](Self::transport), behind a layer, which learns the users of requests with
+    /// [`Requester::identify`].
+    pub fn transport_behind(&self, layer: &TransportLayer) -> Transport {
+        layer(&Requester::connections(Arc::clone(&self.identification)), self.transport())
+    }
+
+    /// Returns the plurals of served kinds, by `apiVersion` and `kind`. Kinds that are served later are included.
+    pub fn plurals(&self) -> impl Fn(&str, &str) -> Option<String> + Send + Sync + use<> {
+        let registry = self.registry.clone();
+        move |api_version, kind| {
+            let kinds = registry.kinds();
+            Some(kinds.kind(&GroupVersion::parse(api_version)?.kind(kind))?.row().plural.clone())
+        }
+    }
+
+    /// Controls the store of this API server. Later calls return the same as the first.
+    pub(crate) fn store_control(&self, store: &OpenStore, recorder: &Recorder) -> &Arc<StoreControl> {
+        let make = || Arc::new(StoreControl::new(store, &self.registry, recorder, self.tasks.tasks()));
+        self.on_demand.store_control.get_or_init(make)
     }
 
     /// The registry.
@@ -180,7 +207,7 @@ impl ApiServer {
             let service = Arc::clone(&service);
             async move { service.run_until(stop.asked()).await }
         });
-        *self.advertising.lock() = Some(advertising);
+        *self.on_demand.advertising.lock() = Some(advertising);
         Ok(())
     }
 
@@ -196,7 +223,7 @@ impl ApiServer {
     /// Removes this API server from the endpoints of the Service `kubernetes` if others may remain, ends the watches
     /// cleanly and lets `/readyz` fail.
     pub async fn stop(&self) {
-        let advertising = self.advertising.lock().take();
+        let advertising = self.on_demand.advertising.lock().take();
         if let Some(advertising) = advertising {
             advertising.stop().await;
         }

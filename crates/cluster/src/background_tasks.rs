@@ -17,6 +17,10 @@ impl BackgroundTasks {
         Self { tasks, running: Mutex::new(running.into_iter().collect()) }
     }
 
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
     /// Starts a task.
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
         &self,

@@ -7,7 +7,6 @@ use coracle_csi_driver::CsiNodeService;
 use coracle_journal::Recorder;
 use coracle_kubelet::Kubelet;
 use coracle_kubelet_api::{DriversStore, StagedKinds};
-use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
 use coracle_store::Store;
 use parking_lot::Mutex;
@@ -159,10 +158,7 @@ impl Cluster {
     /// users with [`Requester::identify`].
     pub fn front_door(&self) -> Transport {
         let api_server = &self.parts.api_server;
-        match self.layer() {
-            Some(layer) => layer(&Requester::connections(api_server.identification()), api_server.transport()),
-            None => api_server.transport(),
-        }
+        self.layer().map_or_else(|| api_server.transport(), |layer| api_server.transport_behind(layer))
     }
 
     /// A client of this project, with the identity of an administrator (`system:masters`).
@@ -183,6 +179,11 @@ impl Cluster {
     /// The unsupported settings in the configuration, one sentence each.
     pub fn limits(&self) -> &[String] {
         self.parts.api_server.limits()
+    }
+
+    /// The API server.
+    pub fn api_server(&self) -> &ApiServer {
+        &self.parts.api_server
     }
 
     /// The registry behind the API server.
@@ -212,11 +213,7 @@ impl Cluster {
 
     /// Returns the plurals of served kinds, by `apiVersion` and `kind`. Kinds that are served later are included.
     pub fn plurals(&self) -> impl Fn(&str, &str) -> Option<String> + Send + Sync + use<> {
-        let registry = self.registry().clone();
-        move |api_version, kind| {
-            let kinds = registry.kinds();
-            Some(kinds.kind(&GroupVersion::parse(api_version)?.kind(kind))?.row().plural.clone())
-        }
+        self.parts.api_server.plurals()
     }
 
     /// Starts, stops and kills components, nodes and the store by name, as long as the cluster runs.
@@ -259,18 +256,6 @@ impl Cluster {
         self.parts.start(component.as_ref(), None)
     }
 
-    /// Starts another controller-manager; with leader election, one of them acts. It runs as long as the cluster, and
-    /// restarts when it loses its Lease.
-    pub fn add_controller_manager(&self, name: &str) {
-        let instance = self.parts.processes.instances.of(Component::ControllerManager.word()).begin_next();
-        let controllers = self.parts.processes.controller_manager(instance, name);
-        self.spawn(name, async move {
-            loop {
-                controllers.run(std::future::pending()).await;
-            }
-        });
-    }
-
     /// Whether a component runs: it was neither stopped nor killed.
     pub fn runs(&self, component: impl AsRef<str>) -> bool {
         self.parts.runs(component.as_ref())
@@ -308,7 +293,7 @@ impl Cluster {
     /// # Errors
     /// If it is not in the memory of this process.
     pub fn kill_store(&self) -> Result<(), Error> {
-        self.parts.kill_store(None).map(drop).ok_or_else(only_in_memory)
+        self.parts.store.kill(None).map(drop).ok_or_else(only_in_memory)
     }
 
     /// Starts a killed store with all acknowledged writes. A running store is not affected.
@@ -316,7 +301,7 @@ impl Cluster {
     /// # Errors
     /// If it is not in the memory of this process.
     pub fn start_store(&self) -> Result<(), Error> {
-        self.parts.start_store(None).ok_or_else(only_in_memory)??;
+        self.parts.store.start(None).ok_or_else(only_in_memory)??;
         Ok(())
     }
 

@@ -1,20 +1,27 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use coracle_journal::EntryId;
-use coracle_kubelet::Kubelet;
+use coracle_journal::{EntryId, Recorder};
+use coracle_kubelet::NodeSwitch;
 
+use crate::api_server::ApiServer;
 use crate::parts::Parts;
+use crate::store::OpenStore;
+use crate::store_control::StoreControl;
 
-/// Starts, stops and kills the parts of a running cluster by name. Clones are handles of the same cluster, and none of
-/// them keeps it running: after its end they do nothing.
+/// Starts, stops and kills the parts of a running cluster, or of an API server alone, by name. Clones are handles of the
+/// same cluster, and none of them keeps it running: after its end they do nothing.
 ///
 /// The names of components are those of [`Requester`](crate::Requester): `controller-manager`, each controller such as
 /// `controller-manager/replicaset`, `scheduler`, `kubelet`, each simulated node such as `kubelet/node-1`, `csi-driver`,
 /// and what [`Cluster::add_component`](crate::Cluster::add_component) has added. `cause` is the entry of
 /// the event log that led to a call.
 #[derive(Clone)]
-pub struct ClusterHandle(Weak<Parts>);
+pub struct ClusterHandle {
+    /// None of an API server alone.
+    parts: Weak<Parts>,
+    store: Weak<StoreControl>,
+}
 
 impl std::fmt::Debug for ClusterHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -24,11 +31,20 @@ impl std::fmt::Debug for ClusterHandle {
 
 impl ClusterHandle {
     pub(crate) fn of(parts: &Arc<Parts>) -> Self {
-        Self(Arc::downgrade(parts))
+        Self { parts: Arc::downgrade(parts), store: Arc::downgrade(&parts.store) }
+    }
+
+    /// The handle of an API server alone, which has only a store. It works as long as the API server exists.
+    pub fn of_api_server(api_server: &ApiServer, store: &OpenStore, recorder: &Recorder) -> Self {
+        Self { parts: Weak::new(), store: Arc::downgrade(api_server.store_control(store, recorder)) }
     }
 
     fn parts(&self, act: impl FnOnce(&Parts) -> bool) -> bool {
-        self.0.upgrade().is_some_and(|parts| act(&parts))
+        self.parts.upgrade().is_some_and(|parts| act(&parts))
+    }
+
+    fn store(&self, act: impl FnOnce(&StoreControl) -> bool) -> bool {
+        self.store.upgrade().is_some_and(|store| act(&store))
     }
 
     /// Starts a component; false if it runs, or if there is no such component.
@@ -70,7 +86,7 @@ impl ClusterHandle {
 
     /// The names of all components: those of the cluster, controllers, simulated nodes, and those of the caller.
     pub fn component_names(&self) -> Vec<String> {
-        self.0.upgrade().map(|parts| parts.names()).unwrap_or_default()
+        self.parts.upgrade().map(|parts| parts.names()).unwrap_or_default()
     }
 
     /// Kills the second instance of a component; false if it has one instance only.
@@ -78,59 +94,39 @@ impl ClusterHandle {
         self.parts(|parts| parts.end_double(name, cause))
     }
 
-    /// Stops the kubelet of a simulated node that runs; its containers keep running. False if the node does not run.
-    pub fn stop_node(&self, name: &str) -> bool {
-        self.nodes(|kubelet| kubelet.has_node(name) && kubelet.acts(name) && kubelet.stop_node(name))
-    }
-
-    /// Cuts the power of a simulated node that runs: its containers are lost. False if the node does not run.
-    pub fn kill_node(&self, name: &str) -> bool {
-        self.nodes(|kubelet| kubelet.has_node(name) && kubelet.acts(name) && kubelet.kill_node(name))
-    }
-
-    /// Starts a simulated node; false if there is no such node.
-    pub fn start_node(&self, name: &str) -> bool {
-        self.nodes(|kubelet| kubelet.start_node(name))
-    }
-
-    /// Takes the network of a simulated node away, or gives it back: the node sends nothing, and sees nothing. False if
-    /// there is no such node.
-    pub fn partition_node(&self, name: &str, is_cut: bool) -> bool {
-        self.nodes(|kubelet| kubelet.partition_node(name, is_cut))
-    }
-
-    fn nodes(&self, act: impl FnOnce(&Kubelet) -> bool) -> bool {
-        self.parts(|parts| act(&parts.processes.kubelet))
+    /// Sets one switch of a simulated node; returns whether that is a change. False if there is no such node.
+    pub fn switch_node(&self, name: &str, switch: NodeSwitch, is_usual: bool, cause: Option<EntryId>) -> bool {
+        self.parts(|parts| parts.processes.kubelet.switch_node(name, switch, is_usual, cause))
     }
 
     /// Kills the store like `kill -9`; false if it does not run, or is not in the memory of this process.
     pub fn kill_store(&self, cause: Option<EntryId>) -> bool {
-        self.parts(|parts| parts.kill_store(cause) == Some(true))
+        self.store(|store| store.kill(cause) == Some(true))
     }
 
     /// Starts a killed store with all acknowledged writes; false if it runs, or is not in the memory of this process.
     pub fn start_store(&self, cause: Option<EntryId>) -> bool {
-        self.parts(|parts| matches!(parts.start_store(cause), Some(Ok(true))))
+        self.store(|store| matches!(store.start(cause), Some(Ok(true))))
     }
 
     /// Each request to the store takes this much longer; watches are not affected. False if the store is not in the
     /// memory of this process.
     pub fn slow_store(&self, latency: Duration) -> bool {
-        self.parts(|parts| parts.restartable.as_ref().map(|store| store.slow(latency)).is_some())
+        self.store(|store| store.slow(latency))
     }
 
     /// Whether the store has no space for more: it refuses writes except deletions, as etcd does with the alarm NOSPACE.
     /// False if the store is not in the memory of this process.
     pub fn fill_store(&self, is_full: bool) -> bool {
-        self.parts(|parts| parts.restartable.as_ref().map(|store| store.fill(is_full)).is_some())
+        self.store(|store| store.fill(is_full))
     }
 
     /// Compacts the store up to a revision, and lets the API server fill its watch caches again, as after a restart of
     /// both: all watches end, and a watch that continues after an older revision gets 410 Expired. False after the end
     /// of the cluster.
     pub fn compact_store(&self, revision: i64) -> bool {
-        self.parts(|parts| {
-            parts.compact_store(revision);
+        self.store(|store| {
+            store.compact(revision);
             true
         })
     }

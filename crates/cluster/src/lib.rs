@@ -51,6 +51,7 @@ mod service_account_spec;
 mod service_routes;
 mod signer;
 mod store;
+mod store_control;
 mod tasks;
 mod token_file;
 mod transport;
@@ -73,7 +74,8 @@ pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_dynamic_certificates::CertificateFile;
 pub use coracle_egress::ProxyClient;
 pub use coracle_kubelet::{
-    Delays, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, SavedNodes, SavedNodesError,
+    Delays, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, NodeSwitch, SavedNodes,
+    SavedNodesError, SwitchedNode,
 };
 pub use coracle_registry::{AsOf, Callee, Caller, Trust, UnreadableValue, User};
 pub use coracle_schema::openapi::Descriptions;

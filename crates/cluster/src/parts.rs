@@ -3,9 +3,6 @@ use std::sync::Arc;
 
 use coracle_ambient::Panics;
 use coracle_journal::{Detail, EntryId, Stage};
-use coracle_registry::Registry;
-use coracle_storage::Resource;
-use coracle_store::{Revision, Store};
 use parking_lot::Mutex;
 
 use crate::api_server::ApiServer;
@@ -14,20 +11,15 @@ use crate::component_name::ComponentName;
 use crate::component_panics::{ComponentPanic, ComponentPanics};
 use crate::own_component::OwnComponent;
 use crate::processes::Processes;
-use crate::restartable::Restartable;
 use crate::running_components::RunningComponents;
 use crate::store::OpenStore;
+use crate::store_control::StoreControl;
 use crate::tasks::{TaskEnd, Tasks};
-
-/// The store in the event log.
-const STORE: &str = "store";
 
 /// The parts of a cluster that are started, stopped and killed by name while it runs.
 pub(crate) struct Parts {
     pub(crate) api_server: ApiServer,
-    store: Arc<dyn Store>,
-    /// The store, if it can be killed.
-    pub(crate) restartable: Option<Restartable>,
+    pub(crate) store: Arc<StoreControl>,
     pub(crate) processes: Processes,
     pub(crate) tasks: Tasks,
     pub(crate) running: Arc<RunningComponents>,
@@ -49,10 +41,10 @@ impl Parts {
         tasks: Tasks,
         running: Arc<RunningComponents>,
     ) -> Self {
+        let store = StoreControl::new(store, api_server.registry(), &processes.recorder, &tasks);
         Self {
             api_server,
-            store: Arc::clone(&store.store),
-            restartable: store.restartable().cloned(),
+            store: Arc::new(store),
             processes,
             tasks,
             running,
@@ -204,36 +196,6 @@ impl Parts {
         }
     }
 
-    /// Kills the store like `kill -9`; returns whether it ran, or `None` if it cannot be killed.
-    pub(crate) fn kill_store(&self, cause: Option<EntryId>) -> Option<bool> {
-        let was_alive = self.restartable.as_ref()?.kill();
-        if was_alive {
-            self.record(STORE, Stage::ComponentStop, |detail| detail.caused_by(cause).with("why", "killed"));
-        }
-        Some(was_alive)
-    }
-
-    /// Starts a killed store with all acknowledged writes; returns whether it was dead, or `None` if it cannot be killed.
-    pub(crate) fn start_store(&self, cause: Option<EntryId>) -> Option<Result<bool, coracle_store::Error>> {
-        let started = self.restartable.as_ref()?.start();
-        if let Ok(true) = started {
-            self.record(STORE, Stage::ComponentStart, |detail| detail.caused_by(cause));
-        }
-        Some(started)
-    }
-
-    /// Compacts the store up to a revision, and then lets the API server fill its watch caches again.
-    pub(crate) fn compact_store(&self, revision: Revision) {
-        let (store, registry) = (Arc::clone(&self.store), self.api_server.registry().clone());
-        let compaction = async move {
-            // An error means that it was compacted further already, or that it does not run.
-            if store.compact(revision).await.is_ok() {
-                forget_watch_caches(&registry);
-            }
-        };
-        self.additional.lock().push(Running::of(&self.tasks, "compaction", compaction));
-    }
-
     /// The names of all components, running or not.
     pub(crate) fn names(&self) -> Vec<String> {
         let all = [Component::ControllerManager, Component::Scheduler, Component::Kubelet, Component::CsiDriver];
@@ -251,15 +213,6 @@ impl Parts {
 
     fn record(&self, name: &str, stage: Stage, more: impl FnOnce(Detail) -> Detail) {
         self.processes.recorder.record(name, stage, || more(Detail::default()));
-    }
-}
-
-/// Ends all watches of an API server, which then fills its watch caches again.
-fn forget_watch_caches(registry: &Registry) {
-    for kind in registry.kinds().iter() {
-        let spec = kind.strategy().spec();
-        let cached = Resource::new(spec.row.resource().group_resource(), spec.store_directory.clone(), true);
-        registry.storage().forget(&cached);
     }
 }
 

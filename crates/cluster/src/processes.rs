@@ -90,13 +90,6 @@ impl Processes {
         *self.set.lock() = ControllerSet::default();
     }
 
-    /// One more controller-manager, with the stream of randomness of this name.
-    pub(crate) fn controller_manager(&self, instance: Instance, stream: &str) -> Controllers {
-        let ambient = self.ambient.split(stream);
-        let client = self.client(Component::ControllerManager, &instance, &ambient);
-        self.controllers(client, ambient, instance)
-    }
-
     /// What plays the Stages by which nodes and pods live, if there are any: they may say anything of any object.
     fn stage_runner(&self, ambient: &Ambient, recorder: Recorder, instance: Instance) -> Option<StageRunner> {
         let stages = self.stages.clone()?;

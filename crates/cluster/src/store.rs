@@ -102,8 +102,15 @@ impl StoreSpec {
         self.open_with(ambient, recorder, StoreOptions::default()).await
     }
 
-    /// Opens the store so that it can be killed and started again if it is in memory. Its maintenance tasks belong to
-    /// `tasks`.
+    /// Opens the store; one in memory can be killed and started again.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_killable(&self, ambient: &Ambient, recorder: &Recorder) -> Result<OpenStore, Error> {
+        self.open_restartable(ambient, recorder, &Tasks::new(ambient.panics.clone()), None).await
+    }
+
+    /// Like [`open_killable`](Self::open_killable), with the content of `kept`. Its maintenance tasks belong to `tasks`.
     pub(crate) async fn open_restartable(
         &self,
         ambient: &Ambient,

@@ -102,7 +102,8 @@ impl Fleet {
         let looks = caches.pod_queue.clone();
         nodes.add_handler(&self.process.actor("nodes"), move |change, causes| {
             let name = change.object().metadata.name.as_deref().unwrap_or_default();
-            if is_of_interest(change, &table) && only.is_some() == table.has_own_informers(name) {
+            // The shared informers read the annotations of all nodes: those of a partitioned node may see nothing.
+            if is_of_interest(change, &table) && (only.is_none() || table.has_own_informers(name)) {
                 due.add(name.into(), causes);
             }
             let agent = table.agent(name).filter(|_| only.is_some() == table.has_own_informers(name));
@@ -175,8 +176,10 @@ impl Fleet {
 
     async fn run_node_worker(&self, caches: &Caches) {
         while let Some(work) = caches.due.get().await {
-            self.apply_annotations(&work.key, caches);
-            if let Some(agent) = self.nodes.agent(&work.key)
+            if self.only.is_none() {
+                self.apply_annotations(&work.key, caches);
+            }
+            if let Some(agent) = self.nodes.agent(&work.key).filter(|agent| self.is_own(&agent.spec))
                 && let Some(delay) = self.sync_node(&agent, caches).await
             {
                 caches.due.add_after(work.key.clone(), delay, &[]);

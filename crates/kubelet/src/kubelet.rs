@@ -6,14 +6,14 @@ use std::sync::Arc;
 use coracle_ambient::{Ambient, Gate, gated};
 use coracle_client::Client;
 use coracle_controller_runtime::Process;
-use coracle_journal::Recorder;
+use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
 use futures_util::future::select;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::fleet::Fleet;
-use crate::node::node_switches::NodeSwitch;
+use crate::node::node_switches::{NodeSwitch, SwitchedNode};
 use crate::node::nodes::Nodes;
 use crate::server::node_server::NodeApi;
 use crate::{Config, NodeSpec, SavedNodes};
@@ -118,6 +118,18 @@ impl Kubelet {
     /// Continues a node that was paused; false if it was not.
     pub fn resume_node(&self, name: &str) -> bool {
         self.inner.gates.lock().get(name).is_some_and(Gate::open)
+    }
+
+    /// Sets one switch of a node because of the entry `cause`; returns whether that is a change. False if there is no
+    /// node of this name.
+    pub fn switch_node(&self, name: &str, switch: NodeSwitch, is_usual: bool, cause: Option<EntryId>) -> bool {
+        self.inner.nodes.switch(name, switch, is_usual, self.inner.ambient.clock.now(), cause)
+    }
+
+    /// Lets `handler` carry out what annotations of Nodes say from now on, in place of the handler before. If it returns
+    /// false, the node is switched without it.
+    pub fn switched_by(&self, handler: impl Fn(&SwitchedNode) -> bool + Send + Sync + 'static) {
+        self.inner.nodes.switched_by(Arc::new(handler));
     }
 
     /// Whether a node acts: false if it has no power, is stopped or partitioned. True for a name that is not one of

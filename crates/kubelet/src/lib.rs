@@ -31,6 +31,7 @@ mod volumes;
 pub use config::{Config, Delays, NodeSpec};
 pub use coracle_node_usage::{ContainerReading, NodeReading, PodReading};
 pub use kubelet::Kubelet;
+pub use node::node_switches::{NodeSwitch, SwitchedNode};
 pub use node::saved_nodes::{SavedNodes, SavedNodesError};
 pub use pod::behaviour::Behaviour;
 pub use server::node_server::{NodeApi, NodeApiBody};

@@ -1,16 +1,13 @@
-use std::cell::Cell;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
-use coracle_cluster::{Cluster, Component, LeaderTimings};
-use coracle_journal::{Detail, Recorder, Stage};
-use coracle_sim::{ClusterState, Effect, InvariantAnswer, Rule, Senders, World};
+use coracle_cluster::LeaderTimings;
 
-/// How long the controllers pause.
-const PAUSE: Duration = Duration::from_secs(3);
-/// How late watch events are delivered.
-const LATE: Duration = Duration::from_secs(1);
+use crate::file::Fault;
+use crate::parse::yaml;
+
 /// How fast one of two controller-managers takes over from the other: faster than in a real cluster, so that scenarios
 /// do not run into timeouts only for this reason.
 const TIMINGS: LeaderTimings = LeaderTimings {
@@ -18,11 +15,9 @@ const TIMINGS: LeaderTimings = LeaderTimings {
     renew_deadline: Duration::from_secs(2),
     retry: Duration::from_millis(500),
 };
-/// Effectively unlimited: a moment that never comes is awaited until the scenario ends.
-const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// A disturbance of the controllers while a scenario runs. Controllers are level-triggered, so it must not change how
-/// the scenario ends.
+/// A disturbance of the controllers while a scenario runs: a short word for faults of `docs/faults.md`. Controllers are
+/// level-triggered, so it must not change how the scenario ends.
 ///
 /// ```
 /// use coracle_scenario::Disturbance;
@@ -37,7 +32,7 @@ pub enum Disturbance {
         /// After how many revisions.
         at: i64,
     },
-    /// The controllers stop gracefully, and restart three seconds later: `pause@40`.
+    /// The controllers are killed, and restarted three seconds later: `pause@40`.
     Pause {
         /// After how many revisions.
         at: i64,
@@ -49,20 +44,6 @@ pub enum Disturbance {
     },
     /// Every watch event is delivered a second late: `late`.
     Late,
-}
-
-/// Whether a disturbance has taken place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Strike {
-    /// It waits until the cluster is ready.
-    #[default]
-    NotYet,
-    /// It waits for this revision.
-    At(i64),
-    /// It took place at this revision.
-    Struck(i64),
-    /// The controllers were not running at this revision: the scenario itself had stopped them.
-    Missed(i64),
 }
 
 /// The text is not a disturbance.
@@ -101,16 +82,23 @@ impl fmt::Display for Disturbance {
 }
 
 impl Disturbance {
-    /// The rule of the wire that applies from the beginning, if there is one.
-    pub(crate) fn rule(self) -> Option<Rule> {
-        (self == Self::Late).then(|| Rule::from(Senders::Components, Effect::Lag(LATE)))
+    /// The faults that it stands for.
+    pub(crate) fn faults(self) -> Vec<Fault> {
+        yaml(Path::new("--disturb"), &self.text()).expect("the text of each disturbance is a list of faults")
     }
 
-    /// Records a disturbance that applies from the beginning; for the others, the components record that they stop and
-    /// start.
-    pub(crate) fn announce(self, recorder: &Recorder) {
-        if self == Self::Late {
-            recorder.record("apiserver", Stage::FaultOn, || Detail::about("watches").with("fault", self.to_string()));
+    /// The faults that it stands for, as in a file.
+    fn text(self) -> String {
+        let kill = |at: i64, more: &str| {
+            let when = if at == 0 { String::new() } else { format!("when: {{revisions: {at}}}, ") };
+            format!("- {{name: {self}, {when}do: {{kill: controller-manager}}{more}}}\n")
+        };
+        match self {
+            Self::Kill { at } => kill(at, ""),
+            Self::Pause { at } => kill(at, ", for: 3s"),
+            // Ten years last until the end of the run.
+            Self::Double { at } => format!("- do: {{double: controller-manager}}\n{}", kill(at, ", for: 87600h")),
+            Self::Late => format!("- {{name: {self}, do: {{lag: 1s}}}}\n"),
         }
     }
 
@@ -118,43 +106,26 @@ impl Disturbance {
     pub(crate) fn election(self) -> Option<LeaderTimings> {
         matches!(self, Self::Double { .. }).then_some(TIMINGS)
     }
+}
 
-    /// Disturbs the cluster at the right moment, and records the result in `strike`.
-    pub(crate) async fn act(self, cluster: &Cluster, world: &World, strike: &Cell<Strike>) {
-        let (Self::Kill { at } | Self::Pause { at } | Self::Double { at }) = self else {
-            strike.set(Strike::Struck(world.revision()));
-            return;
-        };
-        if matches!(self, Self::Double { .. }) {
-            cluster.add_controller_manager("second");
-        }
-        let moment = world.revision() + at;
-        strike.set(Strike::At(moment));
-        let is_reached = move |cluster: &ClusterState| {
-            if cluster.revision() >= moment { Ok(()) } else { Err(InvariantAnswer::Unanswerable(String::new())) }
-        };
-        let Ok(reached) = world.until_seen(FOREVER, is_reached).await else { return };
-        // If the scenario itself has stopped the controllers, there is nothing to disturb, and nothing would restart
-        // them.
-        if !cluster.runs(Component::ControllerManager) {
-            strike.set(Strike::Missed(reached.revision));
-            return;
-        }
-        strike.set(Strike::Struck(reached.revision));
-        match self {
-            Self::Kill { .. } => {
-                cluster.kill_component(Component::ControllerManager);
-                cluster.start_component(Component::ControllerManager);
-            }
-            Self::Pause { .. } => {
-                cluster.stop_component(Component::ControllerManager).await;
-                tokio::time::sleep(PAUSE).await;
-                cluster.start_component(Component::ControllerManager);
-            }
-            Self::Double { .. } => {
-                cluster.kill_component(Component::ControllerManager);
-            }
-            Self::Late => {}
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::fault_list::{PluralsOfKinds, parse_faults};
+    use crate::faulty_server::FaultyServer;
+
+    #[test]
+    fn each_disturbance_is_valid_in_the_list_of_faults() {
+        for word in ["kill@0", "kill@40", "pause@40", "double@0", "double@40", "late", "kill@9223372036854775807"] {
+            let disturbance: Disturbance = word.parse().unwrap();
+            let (path, text) = (Path::new("disturbance.yaml"), disturbance.text());
+            let (kinds, server) = (PluralsOfKinds::new(), FaultyServer::Cluster);
+            let checked = parse_faults(path, &text).and_then(|all| all.checked(path, &text, kinds, server));
+            let named = |fault: &Fault| fault.name.as_ref().is_some_and(|name| name.value == word);
+            assert!(checked.unwrap().faults.iter().any(named), "{text}");
+            assert_eq!(disturbance.faults().len(), text.lines().count());
         }
     }
 }

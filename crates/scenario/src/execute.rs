@@ -1,7 +1,5 @@
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +8,10 @@ use coracle_cluster::{Cluster, Delays, Error, KeptStore, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
 use coracle_sim::{ClockMode, ClusterState, InvariantAnswer, Latency, Senders, Wire, World};
-use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
 
 use crate::change::Change;
-use crate::disturbance::{Disturbance, Strike};
+use crate::disturbance::Disturbance;
 use crate::faults::{Faults, has_faults, own_informers};
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
@@ -95,9 +92,6 @@ pub(crate) fn execute_until<T>(
         let ambient = ambient(mode, seed);
         let header = header(scenario, options, &ambient);
         let recorder = make_recorder(&header);
-        if let Some(disturbance) = options.disturbance {
-            disturbance.announce(&recorder);
-        }
         let wire = wire(scenario, options, mode);
         let own = own_informers(scenario, path, options.change.as_ref());
         let cluster = start(scenario, wire.as_ref(), ambient, options.disturbance, recorder, own, None).await?;
@@ -105,25 +99,14 @@ pub(crate) fn execute_until<T>(
         let world = World::new(cluster.store(), &scenario.spec.namespace, plural_of, invariants(scenario));
         let world = world.recorded(cluster.recorder().clone());
         let follower = follow(&world);
-        let struck = Cell::new(Strike::default());
         let run = async {
             until_ready(&world, scenario).await?;
-            let disturbed = async {
-                if let Some(disturbance) = options.disturbance {
-                    disturbance.act(&cluster, &world, &struck).await;
-                }
-                std::future::pending().await
-            };
-            let disturbance = options.disturbance.map(|disturbance| (disturbance, &struck));
             let (rest, change, strict) = (options.rest, options.change.as_ref(), options.strict);
-            let ending = Ending { header, mode, seed, rest, change, disturbance, strict };
-            let wire = wire.unwrap_or_default();
-            let faults = Faults::of(scenario, path, &wire, &cluster, &world);
-            let run = ScenarioRun::new(scenario, path, &cluster, world.clone(), faults).finish(ending, wall);
-            match select(pin!(run), pin!(disturbed)).await {
-                Either::Left((report, _)) => Ok::<_, Error>(report),
-                Either::Right((never, _)) => never,
-            }
+            let ending = Ending { header, mode, seed, rest, change, strict };
+            let faults = Faults::of(scenario, path, &wire.unwrap_or_default(), &cluster, &world);
+            options.disturbance.into_iter().flat_map(Disturbance::faults).for_each(|fault| faults.plan(&fault));
+            let run = ScenarioRun::new(scenario, path, &cluster, world.clone(), faults);
+            Ok::<_, Error>(run.finish(ending, wall).await)
         };
         let report = or_panic(&cluster, cluster.unless_ended(run).await.and_then(std::convert::identity))?;
         let taken = take(&cluster)?;
@@ -162,12 +145,12 @@ pub(crate) fn follow(world: &World) -> JoinHandle<()> {
 /// The wire of a run; `None` in real time without faults, where requests have no latency but their own.
 pub(crate) fn wire(scenario: &Scenario, options: &Options, mode: Mode) -> Option<Wire> {
     if mode == Mode::Real {
-        return has_faults(scenario, options.change.as_ref()).then(Wire::default);
+        let has_faults = options.disturbance.is_some() || has_faults(scenario, options.change.as_ref());
+        return has_faults.then(Wire::default);
     }
     let latency = &scenario.spec.cluster.latency;
     let latency = Latency { request: latency.request, watch: latency.watch };
-    let disturbances = options.disturbance.into_iter().filter_map(Disturbance::rule);
-    Some(Wire::with(latency.rules(Senders::Components).chain(disturbances)))
+    Some(Wire::with(latency.rules(Senders::Components)))
 }
 
 pub(crate) async fn start(

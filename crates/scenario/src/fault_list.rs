@@ -7,6 +7,7 @@ use serde_saphyr::Spanned;
 
 use crate::BuiltIn;
 use crate::component_words::controllers;
+use crate::faulty_server::FaultyServer;
 use crate::file::Fault;
 use crate::parse::{Checker, Known, Problem, read_text, yaml};
 use crate::written_fault::needs_own_informers;
@@ -43,9 +44,9 @@ struct Listed {
 ///
 /// # Errors
 /// If the file cannot be read or has another format, with its line and column.
-pub fn read_faults(path: &Path) -> Result<FaultList, Problem> {
+pub fn read_faults(path: &Path, server: FaultyServer) -> Result<FaultList, Problem> {
     let text = read_text(path)?;
-    parse_faults(path, &text)?.checked(path, &text, PluralsOfKinds::new())
+    parse_faults(path, &text)?.checked(path, &text, PluralsOfKinds::new(), server)
 }
 
 /// A text with the format of faults, whose meaning is not checked.
@@ -74,7 +75,13 @@ impl UncheckedFaults {
     ///
     /// # Errors
     /// What is wrong with one of them, with its line and column in `text`.
-    pub fn checked(self, path: &Path, text: &str, mut custom: PluralsOfKinds) -> Result<FaultList, Problem> {
+    pub fn checked(
+        self,
+        path: &Path,
+        text: &str,
+        mut custom: PluralsOfKinds,
+        server: FaultyServer,
+    ) -> Result<FaultList, Problem> {
         let Self(mut faults) = self;
         for fault in &mut faults {
             name_custom_resources(fault, &mut custom);
@@ -82,7 +89,7 @@ impl UncheckedFaults {
         let vocabulary = BuiltIn::default();
         let known = Known { custom: custom.clone(), ..Known::default() };
         let check = Checker { path, text, vocabulary: &vocabulary, known };
-        faults.iter().try_for_each(|fault| check.running_fault(fault))?;
+        faults.iter().try_for_each(|fault| check.running_fault(fault, server))?;
         Ok(FaultList { faults, custom })
     }
 }
@@ -110,7 +117,8 @@ mod tests {
 
     fn read(text: &str) -> Result<FaultList, String> {
         let (path, custom) = (Path::new("f.yaml"), PluralsOfKinds::new());
-        let read = parse_faults(path, text).and_then(|faults| faults.checked(path, text, custom));
+        let read =
+            parse_faults(path, text).and_then(|faults| faults.checked(path, text, custom, FaultyServer::Cluster));
         read.map_err(|why| why.to_string())
     }
 
@@ -161,5 +169,28 @@ mod tests {
             assert!(found.starts_with(message), "{text}: {found}");
         }
         assert!(read("{do: {cut: a-program-that-comes-later}}").is_ok());
+    }
+
+    #[test]
+    fn an_api_server_alone_refuses_faults_of_components_and_nodes_with_their_place() {
+        let path = Path::new("f.yaml");
+        let check = |text: &str| {
+            let faults = parse_faults(path, text).unwrap();
+            faults
+                .checked(path, text, PluralsOfKinds::new(), FaultyServer::ApiServer)
+                .map(drop)
+                .map_err(|why| why.to_string())
+        };
+        for (text, part) in [
+            ("- do: {kill: scheduler}\n", "f.yaml:1:8: an API server alone has no component `scheduler`"),
+            ("- do: {double: my-operator}\n", "f.yaml:1:8: an API server alone has no component `my-operator`"),
+            ("- do: {node: {stop: node-1}}\n", "f.yaml:1:15: an API server alone has no simulated node `node-1`"),
+        ] {
+            let refusal = check(text).unwrap_err();
+            assert!(refusal.starts_with(part), "{refusal}");
+        }
+        for text in ["{do: {cut: a}}", "{do: {lag: 1s}}", "{do: {store: {slow: 1s}}}", "{do: {stale: a}}"] {
+            assert_eq!(check(text), Ok(()));
+        }
     }
 }

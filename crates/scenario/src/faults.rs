@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::Cluster;
+use coracle_cluster::{Cluster, ClusterHandle, NodeSwitch};
 use coracle_expression::Expression;
 use coracle_journal::{EntryId, Recorder};
 use coracle_sim::faults::{FaultId, FaultStrike, FaultVerdict, Injector};
@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use crate::change::Change;
 use crate::fault_list::PluralsOfKinds;
 use crate::file::{self, FaultEvent, FaultMoment, Operation, Scenario, Step};
+use crate::node_faults::{EndedNodeFault, NodeFaults};
 use crate::parse::Known;
 use crate::written_fault::{needs_own_informers, read_fault};
 
@@ -36,6 +37,8 @@ struct Shared {
     recorder: Recorder,
     custom: PluralsOfKinds,
     all: Mutex<Vec<Item>>,
+    /// The faults that annotations and steps cause on simulated nodes.
+    nodes: NodeFaults,
     /// The conditions that are waited for.
     waiting: Mutex<JoinSet<()>>,
 }
@@ -87,24 +90,46 @@ pub(crate) fn own_informers(scenario: &Scenario, path: &Path, change: Option<&Ch
 }
 
 impl Faults {
-    /// The faults in the list of a scenario, which was validated when the file was read.
+    /// The faults in the list of a scenario, which was validated when the file was read, and what annotations of
+    /// simulated nodes stand for.
     pub(crate) fn of(scenario: &Scenario, path: &Path, wire: &Wire, cluster: &Cluster, world: &World) -> Self {
-        let faults = Self::new(Known::of(scenario, path).custom, wire, cluster, world);
-        for fault in &scenario.spec.faults {
-            faults.add(&fault.value);
-        }
+        let custom = Known::of(scenario, path).custom;
+        let faults = Self::new(custom, wire, cluster.handle(), cluster.recorder(), world);
+        let switching = Arc::downgrade(&faults.shared);
+        cluster.kubelet().switched_by(move |switched| {
+            let Some(shared) = switching.upgrade() else { return false };
+            let (faults, node, switch) = (Self { shared }, &switched.name, switched.switch);
+            if switched.is_usual {
+                return faults.end_on_node(node, switch).is_some_and(|ended| ended.had_struck);
+            }
+            faults.begin_on_node(node, switch, faults.commit(switched.revision));
+            true
+        });
+        scenario.spec.faults.iter().for_each(|fault| faults.plan(&fault.value));
         faults
     }
 
+    /// Adds a fault before the first step begins.
+    pub(crate) fn plan(&self, fault: &file::Fault) {
+        self.add(fault);
+    }
+
     /// No faults. `custom` are the plurals of custom kinds in faults that are added later.
-    pub(crate) fn new(custom: PluralsOfKinds, wire: &Wire, cluster: &Cluster, world: &World) -> Self {
-        let (seen, recorder) = (world.clone(), cluster.recorder().clone());
+    pub(crate) fn new(
+        custom: PluralsOfKinds,
+        wire: &Wire,
+        cluster: ClusterHandle,
+        recorder: &Recorder,
+        world: &World,
+    ) -> Self {
+        let (seen, recorder) = (world.clone(), recorder.clone());
         let shared = Shared {
-            injector: Injector::new(wire, recorder.clone(), move || seen.revision()).operating(cluster.handle()),
+            injector: Injector::new(wire, recorder.clone(), move || newest(&seen)).operating(cluster),
             world: world.clone(),
             recorder,
             custom,
             all: Mutex::default(),
+            nodes: NodeFaults::default(),
             waiting: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
@@ -163,6 +188,22 @@ impl Faults {
         Some(item.id)
     }
 
+    /// Begins the fault that a switch of a simulated node stands for, without a verdict at the end; `None` if it has
+    /// begun before, and did not end.
+    pub(crate) fn begin_on_node(&self, node: &str, switch: NodeSwitch, cause: Option<EntryId>) -> Option<FaultId> {
+        self.shared.nodes.begin(&self.shared.injector, node, switch, cause)
+    }
+
+    /// Ends the fault that a switch of a simulated node stands for; `None` if it has not begun.
+    pub(crate) fn end_on_node(&self, node: &str, switch: NodeSwitch) -> Option<EndedNodeFault> {
+        self.shared.nodes.end(&self.shared.injector, node, switch)
+    }
+
+    /// The entry of the commit of a revision.
+    pub(crate) fn commit(&self, revision: Option<i64>) -> Option<EntryId> {
+        self.shared.recorder.commit(revision?).last().copied()
+    }
+
     /// The faults on the wire.
     pub(crate) fn injector(&self) -> &Injector {
         &self.shared.injector
@@ -177,13 +218,8 @@ impl Faults {
 
     /// How each fault went.
     pub(crate) fn verdicts(&self) -> Vec<FaultVerdict> {
-        let mut verdicts = self.shared.injector.verdicts();
-        for (item, verdict) in self.shared.all.lock().iter().zip(&mut verdicts) {
-            if let (FaultStrike::NotStarted(why), Some(near)) = (&mut verdict.strike, item.near_miss()) {
-                *why = near;
-            }
-        }
-        verdicts
+        let all = self.shared.all.lock();
+        all.iter().filter_map(|item| Some(item.verdict(self.shared.injector.progress(item.id)?.verdict))).collect()
     }
 
     fn chosen(&self, is_chosen: impl Fn(&Item) -> bool) -> Vec<Item> {
@@ -218,6 +254,14 @@ impl Faults {
 }
 
 impl Item {
+    /// The verdict, with how near it came to its condition if it was not started.
+    fn verdict(&self, mut verdict: FaultVerdict) -> FaultVerdict {
+        if let (FaultStrike::NotStarted(why), Some(near)) = (&mut verdict.strike, self.near_miss()) {
+            *why = near;
+        }
+        verdict
+    }
+
     /// Waits until its conditions are met, one after the other; returns the revision that met the last, if it was met
     /// by one.
     async fn met_at(&self, world: &World) -> Result<Option<i64>, NotInTime> {
@@ -228,7 +272,7 @@ impl Item {
         if let Some(revision) = self.revision {
             let wanted = match revision {
                 FaultRevision::At(revision) => revision,
-                FaultRevision::After(revisions) => world.newest() + revisions,
+                FaultRevision::After(revisions) => world.newest().saturating_add(revisions),
             };
             met = Some(self.until_met(world.await_revision(wanted)).await);
         }
@@ -253,6 +297,14 @@ impl Item {
             InvariantAnswer::Unanswerable(why) => Some(why),
             InvariantAnswer::Holds | InvariantAnswer::Fails { .. } => None,
         }
+    }
+}
+
+/// The newest revision that was seen, or that there is if the store is not followed.
+fn newest(world: &World) -> i64 {
+    match world.revision() {
+        0 => world.newest(),
+        seen => seen,
     }
 }
 

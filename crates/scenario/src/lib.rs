@@ -18,6 +18,7 @@ mod end_state;
 mod execute;
 mod fault_list;
 mod faults;
+mod faulty_server;
 /// The format of scenario files.
 pub mod file;
 mod fork;
@@ -26,6 +27,7 @@ mod maintenance;
 mod manifests;
 mod misfit;
 mod mode;
+mod node_faults;
 mod object_file;
 mod objects;
 /// Reading and checking scenario files.
@@ -51,6 +53,7 @@ pub use disturbance::{Disturbance, NotADisturbance};
 pub use end_state::{Beside, EndState};
 pub use execute::{Options, execute};
 pub use fault_list::{FaultList, PluralsOfKinds, UncheckedFaults, parse_faults, read_faults};
+pub use faulty_server::FaultyServer;
 pub use file::Scenario;
 pub use maintenance::drain;
 pub use misfit::Misfit;

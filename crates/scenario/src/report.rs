@@ -43,7 +43,7 @@ pub enum Outcome {
     Failed(Failure),
     /// A condition was not met in time.
     NotInTime(Failure),
-    /// All checks held, but the requested disturbance did not take place.
+    /// All checks held, but a fault did not strike.
     NothingMatched(Failure),
 }
 

@@ -24,7 +24,6 @@ use tokio::time::Instant;
 use self::stop::{Stop, late};
 use crate::broken_controller::BrokenControllers;
 use crate::change::{Change, ChangeOutcome};
-use crate::disturbance::{Disturbance, Strike};
 use crate::end_state::EndState;
 use crate::faults::Faults;
 use crate::file::{self, Assert, Operation, Scenario, Step};
@@ -73,8 +72,6 @@ pub(crate) struct Ending<'a> {
     pub(crate) rest: Duration,
     /// The step to insert.
     pub(crate) change: Option<&'a Change>,
-    /// The disturbance of the controllers, and whether it has taken place.
-    pub(crate) disturbance: Option<(Disturbance, &'a Cell<Strike>)>,
     /// Whether a vacuous check counts as failed.
     pub(crate) strict: bool,
 }
@@ -111,7 +108,7 @@ impl<'a> ScenarioRun<'a> {
 
     /// Takes all steps, and returns the report of the scenario.
     pub(crate) async fn finish(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
-        let Ending { header, mode, seed, rest, change, disturbance, strict } = ending;
+        let Ending { header, mode, seed, rest, change, strict } = ending;
         self.strict = strict;
         let (mut outcome, cluster_time, fate) = match change {
             None => {
@@ -121,9 +118,6 @@ impl<'a> ScenarioRun<'a> {
             Some(change) => self.changed(change, rest).await,
         };
         self.judge(&mut outcome).await;
-        if let Some((disturbance, strike)) = disturbance {
-            self.judge_disturbance(disturbance, strike.get(), &mut outcome);
-        }
         self.judge_faults(&mut outcome);
         self.judge_panics(&mut outcome);
         self.report(header, mode, seed, Ended { outcome, cluster_time, fate }, wall())
@@ -131,7 +125,7 @@ impl<'a> ScenarioRun<'a> {
 
     /// Takes only the inserted step, and returns the report.
     pub(crate) async fn alone(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
-        let Ending { header, mode, seed, rest, change, strict, .. } = ending;
+        let Ending { header, mode, seed, rest, change, strict } = ending;
         self.strict = strict;
         let taken = match change {
             Some(change) => self.step(&change.step).await,

@@ -1,8 +1,10 @@
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::{Cluster, ClusterHandle};
+use coracle_cluster::{ApiServer, Cluster, ClusterHandle, OpenStore, SwitchedNode};
+use coracle_journal::Recorder;
 use coracle_sim::faults::{FaultId, FaultProgress};
 use coracle_sim::{NotInTime, Wire, World};
 use parking_lot::Mutex;
@@ -10,8 +12,10 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 
 use crate::component_words::nearest_component;
-use crate::fault_list::{FaultList, PluralsOfKinds};
+use crate::fault_list::{FaultList, PluralsOfKinds, UncheckedFaults};
 use crate::faults::Faults;
+use crate::faulty_server::FaultyServer;
+use crate::parse::Problem;
 use crate::written_fault::{needs_own_informers, requesters_of};
 
 /// How long the first fault may wait until all objects of the cluster were read.
@@ -29,6 +33,7 @@ struct Shared {
     faults: Faults,
     world: World,
     cluster: ClusterHandle,
+    server: FaultyServer,
     kinds: Box<dyn Fn() -> PluralsOfKinds + Send + Sync>,
     listed: Mutex<Listed>,
     /// The task that follows the objects.
@@ -40,6 +45,15 @@ struct Listed {
     /// How many faults were added.
     count: u64,
     faults: Vec<Entry>,
+}
+
+impl Listed {
+    fn add(&mut self, id: FaultId, names: Vec<String>, apart: Option<String>) -> Entry {
+        self.count += 1;
+        let entry = Entry { number: self.count, id, names, apart };
+        self.faults.push(entry.clone());
+        entry
+    }
 }
 
 #[derive(Clone)]
@@ -85,26 +99,64 @@ impl RunningFaults {
     /// No faults in this cluster, whose layer for all transports is `wire`.
     pub fn new(cluster: &Cluster, wire: &Wire) -> Self {
         let world = World::new(cluster.store(), "default", Arc::new(cluster.plurals()), Vec::new());
-        let registry = cluster.registry().clone();
+        let faults = Faults::new(PluralsOfKinds::new(), wire, cluster.handle(), cluster.recorder(), &world);
+        let faults = Self::of(faults, world, cluster.handle(), cluster.api_server(), FaultyServer::Cluster);
+        let switching = Arc::downgrade(&faults.shared);
+        cluster
+            .kubelet()
+            .switched_by(move |switched| switching.upgrade().is_some_and(|shared| Self { shared }.switch(switched)));
+        faults
+    }
+
+    /// No faults in this API server alone, whose clients are behind `wire`. It has no components and no nodes, so faults
+    /// of these are refused.
+    pub fn of_api_server(api_server: &ApiServer, store: &OpenStore, recorder: &Recorder, wire: &Wire) -> Self {
+        let world = World::new(Arc::clone(&store.store), "default", Arc::new(api_server.plurals()), Vec::new());
+        let handle = ClusterHandle::of_api_server(api_server, store, recorder);
+        let faults = Faults::new(PluralsOfKinds::new(), wire, handle.clone(), recorder, &world);
+        Self::of(faults, world, handle, api_server, FaultyServer::ApiServer)
+    }
+
+    fn of(faults: Faults, world: World, cluster: ClusterHandle, api_server: &ApiServer, server: FaultyServer) -> Self {
+        let registry = api_server.registry().clone();
         let kinds = move || {
             let served = registry.kinds();
             let of = |kind: &coracle_meta::GroupVersionKind| (kind.group_version().to_string(), kind.kind.clone());
             served.iter().map(|kind| (of(kind.gvk()), kind.row().plural.clone())).collect()
         };
-        let shared = Shared {
-            faults: Faults::new(PluralsOfKinds::new(), wire, cluster, &world),
-            world,
-            cluster: cluster.handle(),
-            kinds: Box::new(kinds),
-            listed: Mutex::default(),
-            following: Mutex::default(),
-        };
+        let (listed, following) = (Mutex::default(), Mutex::default());
+        let shared = Shared { faults, world, cluster, server, kinds: Box::new(kinds), listed, following };
         Self { shared: Arc::new(shared) }
     }
 
-    /// The kinds that the cluster serves now.
+    /// Adds or removes the fault that an annotation of a simulated node stands for; false if the node has to be switched
+    /// without it.
+    fn switch(&self, switched: &SwitchedNode) -> bool {
+        let faults = &self.shared.faults;
+        let mut listed = self.shared.listed.lock();
+        if switched.is_usual {
+            let Some(ended) = faults.end_on_node(&switched.name, switched.switch) else { return false };
+            listed.faults.retain(|entry| entry.id != ended.id);
+            return ended.had_struck;
+        }
+        let begun = faults.begin_on_node(&switched.name, switched.switch, faults.commit(switched.revision));
+        if let Some(id) = begun {
+            listed.add(id, Vec::new(), None);
+        }
+        true
+    }
+
+    /// The plurals of the kinds that the cluster serves now, by `apiVersion` and kind.
     pub fn kinds(&self) -> PluralsOfKinds {
         (self.shared.kinds)()
+    }
+
+    /// The faults of a text, if they can be added now; `path` is for messages.
+    ///
+    /// # Errors
+    /// What is wrong with one of them, with its line and column in `text`.
+    pub fn check(&self, faults: UncheckedFaults, path: &Path, text: &str) -> Result<FaultList, Problem> {
+        faults.checked(path, text, self.kinds(), self.shared.server)
     }
 
     /// Adds faults. They wait for their conditions, or begin at once.
@@ -119,12 +171,9 @@ impl RunningFaults {
         let mut added = Vec::new();
         for fault in &list.faults {
             let Some(id) = faults.run(fault, &list.custom) else { continue };
-            listed.count += 1;
-            let names = requesters_of(fault, &list.custom);
-            let apart = needs_own_informers(fault, &list.custom);
-            added.push(Entry { number: listed.count, id, names, apart });
+            let (names, apart) = (requesters_of(fault, &list.custom), needs_own_informers(fault, &list.custom));
+            added.push(listed.add(id, names, apart));
         }
-        listed.faults.extend(added.iter().cloned());
         Ok(added.iter().filter_map(|entry| self.status(entry)).collect())
     }
 

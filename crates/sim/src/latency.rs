@@ -1,26 +1,17 @@
 use std::time::Duration;
 
-use coracle_cluster::{Requester, Transport};
+use crate::wire::{Effect, Rule, Senders};
 
-use crate::wire::{Effect, Rule, Senders, Wire};
-
-/// The latency of requests and watch events. With a latency, events in virtual time happen one after another and not
-/// all at once.
+/// The latency of requests and watch events, as rules of a [`Wire`](crate::Wire). With a latency, events in virtual time
+/// happen one after another and not all at once.
 ///
 /// ```
-/// use coracle::runtime::Client;
-/// use coracle::simulation::Latency;
+/// use coracle_sim::{Latency, Senders, Wire};
 /// use std::time::Duration;
-/// use tokio::time::Instant;
 ///
-/// coracle::run_virtual(1, async |cluster| {
-///     let slow = Latency { request: Duration::from_millis(200), watch: Duration::ZERO };
-///     let client = Client::new(slow.over(cluster.service()), cluster.ambient());
-///     let start = Instant::now();
-///     client.get_path::<serde_json::Value>("/version").await.unwrap();
-///     assert_eq!(start.elapsed(), Duration::from_millis(200));
-/// })
-/// .unwrap();
+/// let latency = Latency { request: Duration::from_millis(2), watch: Duration::from_millis(1) };
+/// let wire = Wire::with(latency.rules(Senders::Components));
+/// let builder = coracle_cluster::Cluster::builder().transport_layer_for_all(wire.layer());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
@@ -38,10 +29,5 @@ impl Latency {
         let slow = (!self.request.is_zero()).then_some(slow);
         let lag = (!self.watch.is_zero()).then_some(Effect::Lag(self.watch));
         slow.into_iter().chain(lag).map(move |effect| Rule::from(from.clone(), effect))
-    }
-
-    /// A transport with this latency.
-    pub fn over(self, transport: Transport) -> Transport {
-        Wire::with(self.rules(Senders::All)).over(&Requester::user(""), transport)
     }
 }

@@ -44,7 +44,7 @@ pub enum Outcome {
     Failed,
     /// A condition was not met in time.
     NotInTime,
-    /// All checks held, but the requested disturbance did not take place.
+    /// All checks held, but a fault did not strike.
     NothingMatched,
     /// There was no check: no scenario was run.
     Unchecked,
@@ -78,7 +78,7 @@ pub struct Check {
     /// Why it checked nothing, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vacuous: Option<String>,
-    /// Whether it is a disturbance that did not take place.
+    /// Whether it is a fault that did not strike.
     #[serde(skip)]
     pub unmatched: bool,
     /// The revision at which it held or broke; the last revision for a check of all revisions.

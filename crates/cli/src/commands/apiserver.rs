@@ -5,6 +5,8 @@ use anyhow::Result;
 use clap::Args;
 use coracle_cluster::{ApiServer, NodeTransports, StoreSpec, metrics_server};
 use coracle_journal::Recorder;
+use coracle_scenario::{FaultyServer, RunningFaults};
+use coracle_sim::Wire;
 
 use crate::commands::audit_flags::close;
 use crate::commands::etcd_servers::EtcdServersFlags;
@@ -12,6 +14,7 @@ use crate::commands::server_flags::{IDENTITIES, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::commands::up::{run_on_worker, server_ambient, service_account_key};
 use crate::exit;
+use crate::faults_api::{self, cause, read_faults};
 use crate::flags::headings::STORE;
 use crate::interrupt::interrupted;
 use crate::output::{note, out};
@@ -29,6 +32,10 @@ pub(crate) struct Apiserver {
     /// Serve the resource usage of pods as metrics.k8s.io, as metrics-server does [default: false]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     metrics_server: Option<bool>,
+    /// Cause the faults of this file, in the format of `faults:` in a scenario, when the API server is ready; without
+    /// those of components and nodes. `coracle fault` lists, adds and removes faults
+    #[arg(long, value_name = "FILE")]
+    faults: Option<PathBuf>,
     #[command(flatten, next_help_heading = STORE)]
     etcd: EtcdServersFlags,
     #[command(flatten, next_help_heading = None::<&'static str>)]
@@ -52,6 +59,7 @@ impl Apiserver {
 
     async fn serve(self) -> Result<u8> {
         let store = self.store_spec()?;
+        let faults = read_faults(self.faults.as_deref(), FaultyServer::ApiServer)?;
         make_cert_dir(&self.cert_dir)?;
         let mut spec = self.server.options(&self.cert_dir)?;
         let serving = self.server.open(&self.cert_dir, 6443, &mut spec).await?;
@@ -62,7 +70,7 @@ impl Apiserver {
         self.server.advertise(&mut spec, serving.listener.address());
         sign_by(&mut spec.service_accounts, || service_account_key(&self.cert_dir))?;
         let (ambient, recorder) = (server_ambient(), Recorder::off());
-        let store = store.open(&ambient, &recorder).await?;
+        let store = store.open_killable(&ambient, &recorder).await?;
         let nodes = NodeTransports::new(&spec)?;
         let serves_metrics = self.metrics_server.unwrap_or(false);
         if serves_metrics {
@@ -75,6 +83,9 @@ impl Apiserver {
             api_server.follow();
         }
         api_server.advertise(&spec, store.is_shared()).await?;
+        let wire = Wire::default();
+        let running_faults = RunningFaults::of_api_server(&api_server, &store, &recorder, &wire);
+        cause(&running_faults, faults).await?;
         out!("API server ready at {}; kubeconfigs in {}", serving.url(), self.cert_dir.display())?;
         for limit in api_server.limits() {
             note!("note: {limit}");
@@ -82,9 +93,12 @@ impl Apiserver {
         let mut code = Ok(exit::PASS);
         let stop = async {
             code = api_server.unless_ended(interrupted()).await;
+            // An API server stops without faults.
+            running_faults.remove(|_| true);
             api_server.stop().await;
         };
-        serving.listener.serve(api_server.transport(), stop).await;
+        let front = faults_api::in_front_of(api_server.transport_behind(&wire.layer()), &running_faults);
+        serving.listener.serve(front, stop).await;
         close(spec.audit.as_ref());
         store.close().await;
         Ok(code?)

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use clap::Args;
 use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
@@ -12,7 +12,7 @@ use coracle_cluster::{ApiServerOptions, Audit, Builder, Cluster, SavedNodes, Sto
 use coracle_cluster::{KeyFiles, read_keys};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_pki::Credential;
-use coracle_scenario::{FaultList, RunningFaults, read_faults};
+use coracle_scenario::{FaultList, FaultyServer, RunningFaults};
 use coracle_secure_serving::MetricsListener;
 use coracle_sim::{Wire, record_objects};
 use coracle_store::Store;
@@ -25,6 +25,7 @@ use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{SecureServing, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::exec_folder::ExecFolder;
+use crate::faults_api::{cause, read_faults};
 use crate::flags::controller_manager::ControllerFlags;
 use crate::handed_on::Signals;
 use crate::interrupt::interrupted;
@@ -210,8 +211,7 @@ impl Up {
 
     async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
         let stages = stages(&self.stages)?;
-        let faults = self.faults.as_deref().map(read_faults).transpose();
-        let faults = faults.map_err(|problem| exit::Usage(format!("--faults: {problem}")))?;
+        let faults = read_faults(self.faults.as_deref(), FaultyServer::Cluster)?;
         let (mut controllers, key_files) = self.controllers()?;
         let scheduler_config = self.scheduler_config.as_deref();
         let scheduler =
@@ -256,9 +256,7 @@ impl Up {
         let kubeconfig = folder.kubeconfig();
         let client = cluster.client_as(User::new("kubernetes-admin", ["system:masters"]));
         let more = simulated_nodes(&client).await?.into_iter().filter(|name| !named.contains(name)).collect();
-        if let Some(faults) = faults {
-            running_faults.add(&faults).await.map_err(|why| anyhow!("--faults: {why:?}"))?;
-        }
+        cause(&running_faults, faults).await?;
         serving.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
         Ok(RunningCluster { cluster, faults: running_faults, serving, kubeconfig, page, more, audit, claim })
     }

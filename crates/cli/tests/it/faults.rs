@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use crate::fault_cluster::{Cluster, FAULTS, JSON, PROTOBUF_WATCH, Program, SECOND, SECRETS, SOON, run};
-use crate::program::{Folder, coracle, in_state, repository, succeed, text, there_is};
+use crate::program::{Folder, Running, coracle, eventually, free_port, in_state, repository, succeed, text, there_is};
 
 #[test]
 fn a_program_loses_an_answer_and_another_does_not() {
@@ -179,6 +179,52 @@ fn a_file_of_faults_applies_from_the_start_and_custom_resources_have_groups() {
         let states: Vec<_> = other.faults().await.iter().map(|fault| fault["state"].clone()).collect();
         assert_eq!(states, ["ended", "ended"]);
     });
+}
+
+#[test]
+fn an_api_server_alone_has_the_faults_of_requests_watches_requesters_and_the_store() {
+    let folder = Folder::new("faults-alone");
+    let (file, pki, port) = (folder.join("faults.yaml"), folder.join("pki"), free_port().to_string());
+    let start = |faults: &str| {
+        std::fs::write(&file, faults).unwrap();
+        let mut command = coracle();
+        command.args(["apiserver", "--store", "memory", "--secure-port", &port, "--cert-dir"]).arg(&pki);
+        command.arg("--faults").arg(&file);
+        command
+    };
+    let refused = start("- do: {cut: a}\n- do: {kill: scheduler}\n").output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let why = "faults.yaml:2:8: an API server alone has no component `scheduler`: faults of requests";
+    assert!(text(&refused).contains(why), "{}", text(&refused));
+
+    let _running = Running::start(&mut start("{when: {by: my-operator, verb: create}, do: {lose: answer}}"));
+    let kubeconfig = pki.join("admin.kubeconfig");
+    let fault = |arguments: &[&str]| {
+        let mut command = coracle();
+        command.arg("fault").arg(arguments[0]).arg("--kubeconfig").arg(&kubeconfig).args(&arguments[1..]);
+        command
+    };
+    eventually("the API server is up", || fault(&["list"]).output().ok().filter(|output| output.status.success()));
+    run(async {
+        let program = |agent| Program { kubeconfig: Kubeconfig::read(&kubeconfig).unwrap(), agent };
+        let (operator, other) = (program("my-operator/v0"), program("other/v1"));
+        assert_eq!(other.create("first").await, Ok(201));
+        assert!(operator.create("second").await.is_err());
+        assert_eq!(other.list("").await, ["first", "second"], "the write has landed");
+        assert_eq!(other.faults().await[0]["state"], "ended");
+
+        other.cause("{do: {stale: my-operator}}").await;
+        assert_eq!(other.create("third").await, Ok(201));
+        assert_eq!(operator.list("?resourceVersion=0").await, ["first", "second"]);
+        other.cause("{name: full, do: {store: full}}").await;
+        assert_eq!(other.create("fourth").await.map(|code| code >= 500), Ok(true));
+        let (code, refusal) =
+            other.send_text(Method::POST, FAULTS, "{do: {node: {stop: a}}}".to_owned()).await.unwrap();
+        assert_eq!((code, refusal["message"].as_str().unwrap().contains("no simulated node `a`")), (422, true));
+        other.heal().await;
+        assert_eq!(other.create("fourth").await, Ok(201));
+    });
+    assert_eq!(succeed(&mut fault(&["list"])), "no faults\n");
 }
 
 #[test]

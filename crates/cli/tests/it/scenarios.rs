@@ -24,7 +24,7 @@ fn an_unused_disturbance_exits_with_the_code_for_no_match() {
     let run = run.args(["run", "--disturb", "kill@100000"]).arg(repository().join("scenarios/delete-a-pod.yaml"));
     let output = run.output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", text(&output));
-    assert!(text(&output).contains("nothing matched: disturbance kill@100000"), "{}", text(&output));
+    assert!(text(&output).contains("nothing matched: fault kill@100000"), "{}", text(&output));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use coracle_api::core_v1::ConfigMap;
 use coracle_client::{Api, Client, ListParams};
-use coracle_cluster::{Cluster, Transport, User};
+use coracle_cluster::{Cluster, NodeSwitch, Transport, User};
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_meta::{ObjectKey, WatchEvent};
 use serde_json::json;
@@ -130,7 +130,9 @@ async fn a_name_belongs_to_one_component() {
     }
     let handle = cluster.handle();
     assert!(!handle.start_component("other", None) && !handle.double_component("other", None));
-    assert!(!handle.double_component("kubelet", None) && !handle.stop_node("node-1"));
+    assert!(
+        !handle.double_component("kubelet", None) && !handle.switch_node("node-1", NodeSwitch::Kubelet, false, None)
+    );
     cluster.shutdown().await;
 }
 

@@ -232,13 +232,13 @@ stages! {
         throughout may Truth "it had to hold at every revision",
         late may Truth "it was waited for, and did not come in time",
         vacuous may Text "why it checked nothing, where that is a failure",
-        unmatched may Truth "it is a disturbance that did not come to pass",
+        unmatched may Truth "it is a fault that did not strike",
     }
-    /// Something was broken on purpose.
+    /// A fault begins, or strikes a request: one of the list in faults.md.
     FaultOn "fault.on" {
-        fault always Text "what was done: partition, late",
+        fault always Text "its name, or its text such as `lag: 5s`; `partition` where a node itself records it",
     }
-    /// It was put right again.
+    /// The fault ends.
     FaultOff "fault.off" {
         fault always Text "as in `fault.on`",
     }

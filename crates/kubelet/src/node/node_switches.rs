@@ -3,15 +3,28 @@
 use coracle_api::core_v1::Node;
 use serde::{Deserialize, Serialize};
 
-/// A switch that an annotation of a Node sets.
+/// A switch of a simulated node, which an annotation of its Node sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum NodeSwitch {
+pub enum NodeSwitch {
     /// `coracle.dev/power: off` cuts the power: the containers on the machine are lost.
     Power,
     /// `coracle.dev/kubelet: stopped` stops the kubelet: its containers keep running.
     Kubelet,
     /// `coracle.dev/partition: "true"` partitions the node from the API: its kubelet keeps running.
     Partition,
+}
+
+/// An annotation of a Node has set a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchedNode {
+    /// The node.
+    pub name: String,
+    /// The switch.
+    pub switch: NodeSwitch,
+    /// Whether the node has to work normally, as far as this switch is concerned.
+    pub is_usual: bool,
+    /// The revision of the Node.
+    pub revision: Option<i64>,
 }
 
 impl NodeSwitch {

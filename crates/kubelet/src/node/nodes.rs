@@ -3,17 +3,20 @@ use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Node;
-use coracle_journal::{Detail, Recorder, Stage};
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_kubelet_api::StagedKinds;
-use coracle_meta::ObjectKey;
+use coracle_meta::{ApiObject, ObjectKey, parse_resource_version};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::NodeSpec;
 use crate::node::agent::Agent;
 use crate::node::machine::Machine;
-use crate::node::node_switches::NodeSwitch;
+use crate::node::node_switches::{NodeSwitch, SwitchedNode};
 use crate::node::saved_nodes::{SavedNode, SavedNodes};
+
+/// Carries out what an annotation says; false if it does not.
+pub(crate) type SwitchHandler = dyn Fn(&SwitchedNode) -> bool + Send + Sync;
 
 /// The nodes that a process simulates: each has a machine, and an agent while its kubelet runs.
 #[derive(Default)]
@@ -22,6 +25,8 @@ pub(crate) struct Nodes {
     /// The Stages of pods and nodes, if there are any. They are woken when a node stops or comes back.
     stages: Option<Arc<dyn StagedKinds>>,
     recorder: Recorder,
+    /// Carries out what annotations say, if it is present.
+    switch_handler: Mutex<Option<Arc<SwitchHandler>>>,
     /// Notified when a node has to be started, or can be reached again.
     pub(crate) changed: Notify,
 }
@@ -49,6 +54,12 @@ struct SimulatedNode {
     is_back: bool,
 }
 
+/// Where a switch is recorded, and the entry that caused it.
+struct SwitchLog<'r> {
+    recorder: &'r Recorder,
+    cause: Option<EntryId>,
+}
+
 impl SimulatedNode {
     /// A node with its saved state, or with a new machine.
     fn new(spec: NodeSpec, is_adopted: bool, saved: Option<SavedNode>, machine: impl FnOnce() -> Machine) -> Self {
@@ -62,11 +73,11 @@ impl SimulatedNode {
     }
 
     /// Records that the node starts, or why it stops.
-    fn record(&self, recorder: &Recorder, starts: bool, why: &str) {
+    fn record(&self, recorder: &Recorder, starts: bool, why: &str, cause: Option<EntryId>) {
         if starts {
-            self.record_stage(recorder, Stage::ComponentStart, |detail| detail)
+            self.record_stage(recorder, Stage::ComponentStart, |detail| detail.caused_by(cause))
         } else {
-            self.record_stage(recorder, Stage::ComponentStop, |detail| detail.with("why", why))
+            self.record_stage(recorder, Stage::ComponentStop, |detail| detail.caused_by(cause).with("why", why))
         }
     }
 
@@ -79,26 +90,33 @@ impl SimulatedNode {
         self.has_power && !self.is_stopped
     }
 
-    fn set(&mut self, switch: NodeSwitch, is_usual: bool, now: Timestamp, recorder: &Recorder) {
-        match switch {
+    /// Sets a switch because of `cause`; returns whether that is a change.
+    fn set(&mut self, switch: NodeSwitch, is_usual: bool, now: Timestamp, log: &SwitchLog<'_>) -> bool {
+        let SwitchLog { recorder, cause } = *log;
+        let changes = match switch {
             NodeSwitch::Power => {
-                if self.has_power != is_usual {
-                    self.record(recorder, is_usual, "killed");
+                let changes = self.has_power != is_usual;
+                if changes {
+                    self.record(recorder, is_usual, "killed", cause);
                 }
                 if self.has_power && !is_usual {
                     self.machine.lose_power(now);
                 }
                 self.has_power = is_usual;
+                changes
             }
             NodeSwitch::Kubelet => {
-                if self.is_stopped == is_usual {
-                    self.record(recorder, is_usual, "asked");
+                let changes = self.is_stopped == is_usual;
+                if changes {
+                    self.record(recorder, is_usual, "asked", cause);
                 }
                 self.is_stopped = !is_usual;
+                changes
             }
             NodeSwitch::Partition => {
                 let changes = self.machine.cut_off(!is_usual);
-                if changes {
+                // The cause is the entry of a fault.
+                if changes && cause.is_none() {
                     let stage = if is_usual { Stage::FaultOff } else { Stage::FaultOn };
                     self.record_stage(recorder, stage, |detail| detail.with("fault", "partition"));
                 }
@@ -110,11 +128,13 @@ impl SimulatedNode {
                     }
                     self.is_back = is_usual;
                 }
+                changes
             }
-        }
+        };
         if let Some(agent) = (!self.runs()).then(|| self.agent.take()).flatten() {
             agent.end();
         }
+        changes
     }
 }
 
@@ -193,33 +213,71 @@ impl Nodes {
         self.table.lock().by_name.contains_key(name)
     }
 
+    /// Lets `handler` carry out what annotations say, in place of the handler before.
+    pub(crate) fn switched_by(&self, handler: Arc<SwitchHandler>) {
+        *self.switch_handler.lock() = Some(handler);
+    }
+
     /// Sets switches; false if there is no node of this name.
     pub(crate) fn set(&self, name: &str, switches: &[NodeSwitch], is_usual: bool, now: Timestamp) -> bool {
-        let mut table = self.table.lock();
-        let Some(node) = table.by_name.get_mut(name) else { return false };
-        switches.iter().for_each(|switch| node.set(*switch, is_usual, now, &self.recorder));
-        drop(table);
+        self.change(name, |node| {
+            for switch in switches {
+                node.set(*switch, is_usual, now, &self.log(None));
+            }
+        })
+        .is_some()
+    }
+
+    /// Sets a switch because of `cause`; returns whether that is a change, and false if there is no node of this name.
+    pub(crate) fn switch(
+        &self,
+        name: &str,
+        switch: NodeSwitch,
+        is_usual: bool,
+        now: Timestamp,
+        cause: Option<EntryId>,
+    ) -> bool {
+        self.change(name, |node| node.set(switch, is_usual, now, &self.log(cause))) == Some(true)
+    }
+
+    fn log(&self, cause: Option<EntryId>) -> SwitchLog<'_> {
+        SwitchLog { recorder: &self.recorder, cause }
+    }
+
+    /// Changes a node; `None` if there is no node of this name.
+    fn change<R>(&self, name: &str, change: impl FnOnce(&mut SimulatedNode) -> R) -> Option<R> {
+        let changed = self.table.lock().by_name.get_mut(name).map(change)?;
         self.changed.notify_waiters();
         self.wake_stages();
-        true
+        Some(changed)
     }
 
     /// Applies the switches in annotations that have changed; returns what is wrong with them.
     pub(crate) fn apply_annotations(&self, name: &str, object: &Node, now: Timestamp) -> Vec<String> {
+        let (switched, problems) = self.read_annotations(name, object);
+        for one in switched {
+            // The handler switches nodes, so the table must not be locked.
+            let handler = self.switch_handler.lock().clone();
+            if !handler.is_some_and(|handler| handler(&one)) {
+                self.switch(name, one.switch, one.is_usual, now, None);
+            }
+        }
+        problems
+    }
+
+    /// The switches in annotations that have changed since the last call, and what is wrong with them.
+    fn read_annotations(&self, name: &str, object: &Node) -> (Vec<SwitchedNode>, Vec<String>) {
+        let (mut switched, mut problems) = (Vec::new(), Vec::new());
         let mut table = self.table.lock();
-        let Some(node) = table.by_name.get_mut(name) else { return Vec::new() };
-        let mut problems = Vec::new();
-        let mut has_changed = false;
+        let Some(node) = table.by_name.get_mut(name) else { return (switched, problems) };
+        let revision = parse_resource_version(ApiObject::resource_version(object));
         for switch in NodeSwitch::ALL {
             let said = switch.said(object);
             if said == node.switches.get(&switch).map(String::as_str) {
                 continue;
             }
             match switch.is_usual(said) {
-                Ok(is_usual) => {
-                    node.set(switch, is_usual, now, &self.recorder);
-                    has_changed = true;
-                }
+                Ok(is_usual) => switched.push(SwitchedNode { name: name.to_owned(), switch, is_usual, revision }),
                 Err(problem) => problems.push(problem),
             }
             match said {
@@ -227,12 +285,7 @@ impl Nodes {
                 None => node.switches.remove(&switch),
             };
         }
-        drop(table);
-        if has_changed {
-            self.changed.notify_waiters();
-            self.wake_stages();
-        }
-        problems
+        (switched, problems)
     }
 
     /// The machine of a node whose kubelet runs and can be reached.

@@ -5,7 +5,6 @@ use coracle_sim::faults::{FaultStrike, FaultVerdict};
 
 use super::stop::{Stop, late};
 use super::{ACTOR, ScenarioRun};
-use crate::disturbance::{Disturbance, Strike};
 use crate::objects::CATCH_UP;
 use crate::report::{Check, Failure, Outcome};
 
@@ -56,31 +55,6 @@ impl ScenarioRun<'_> {
     pub(super) fn judge_vacuous(&self, outcome: &mut Outcome) {
         if let (Outcome::Passed, Some(first)) = (&*outcome, self.vacuous.first()) {
             *outcome = Outcome::Failed(first.clone());
-        }
-    }
-
-    /// A requested disturbance that did not take place makes the result meaningless.
-    pub(super) fn judge_disturbance(&mut self, disturbance: Disturbance, strike: Strike, outcome: &mut Outcome) {
-        let (name, last) = (format!("disturbance {disturbance}"), self.world.revision());
-        let (expected, found) = match strike {
-            Strike::Struck(revision) => {
-                let check = self.check(&name, true, revision);
-                return self.note_held(check);
-            }
-            Strike::At(moment) => {
-                (format!("it strikes at revision {moment}"), format!("the run ended at revision {last}"))
-            }
-            Strike::NotYet => ("it strikes".to_owned(), format!("the run ended at revision {last}")),
-            Strike::Missed(revision) => (
-                format!("it strikes at revision {revision}"),
-                "the controllers did not run then: the scenario had stopped them".to_owned(),
-            ),
-        };
-        self.checks.push(self.check(&name, false, last));
-        self.record_failure(&name, &expected, &found, last, "unmatched");
-        if *outcome == Outcome::Passed {
-            *outcome =
-                Outcome::NothingMatched(Failure { what: name, expected, found, revision: last, written_by: None });
         }
     }
 

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use coracle_cluster::NodeSwitch;
+use coracle_journal::EntryId;
 use coracle_sim::Polarity;
 use serde_saphyr::Spanned;
 
@@ -65,9 +67,7 @@ impl ScenarioRun<'_> {
             Operation::Stop(part) => self.stop(part).await?,
             Operation::Start(part) => self.start(part).await?,
             Operation::Kill(part) => self.kill(part).await?,
-            Operation::Partition(on) => {
-                self.node(&on.node.value, |kubelet, name| kubelet.partition_node(name, true))?
-            }
+            Operation::Partition(on) => self.partition(&on.node.value)?,
             Operation::Fault(fault) => self.cause(fault),
             Operation::Heal(heal) => self.heal(heal)?,
         }
@@ -147,19 +147,31 @@ impl ScenarioRun<'_> {
         Ok(())
     }
 
+    fn partition(&self, node: &str) -> Result<(), Stop> {
+        self.node(node, coracle_cluster::Kubelet::has_node)?;
+        self.faults.begin_on_node(node, NodeSwitch::Partition, self.step_entry());
+        Ok(())
+    }
+
     fn cause(&self, fault: &Fault) {
-        let step = self.steps.last().map(|(_, entry)| *entry).filter(|entry| entry.0 > 0);
-        self.faults.cause(fault, step);
+        self.faults.cause(fault, self.step_entry());
+    }
+
+    /// The first entry of the step.
+    fn step_entry(&self) -> Option<EntryId> {
+        self.steps.last().map(|(_, entry)| *entry).filter(|entry| entry.0 > 0)
     }
 
     fn heal(&self, heal: &Heal) -> Result<(), Stop> {
         if let Some(fault) = &heal.fault {
             self.faults.heal(&fault.value);
         }
-        match &heal.node {
-            Some(node) => self.node(&node.value, |kubelet, name| kubelet.partition_node(name, false)),
-            None => Ok(()),
+        let Some(node) = &heal.node else { return Ok(()) };
+        let ended = self.faults.end_on_node(&node.value, NodeSwitch::Partition);
+        if ended.is_some_and(|ended| ended.had_struck) {
+            return Ok(());
         }
+        self.node(&node.value, |kubelet, name| kubelet.partition_node(name, false))
     }
 
     fn node(&self, name: &str, change: fn(&coracle_cluster::Kubelet, &str) -> bool) -> Result<(), Stop> {

@@ -2,6 +2,7 @@
 
 mod changed;
 mod conflicts;
+mod disturbances;
 mod disturbed;
 mod drawn;
 mod economy;

@@ -3,17 +3,19 @@
 use std::path::Path;
 use std::time::Duration;
 
-use coracle::api::core_v1::Secret;
-use coracle::runtime::Api;
+use coracle::api::coordination_v1::Lease;
+use coracle::api::core_v1::{Node, Secret};
+use coracle::runtime::{Api, Patch};
 use coracle_cluster::{Cluster, User};
+use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_meta::ObjectKey;
-use coracle_scenario::{FaultList, PluralsOfKinds, RunningFaults, parse_faults};
+use coracle_scenario::{FaultList, RunningFaults, parse_faults};
 use coracle_sim::Wire;
 use serde_json::json;
 
-fn list(text: &str) -> FaultList {
+fn list(faults: &RunningFaults, text: &str) -> FaultList {
     let path = Path::new("faults.yaml");
-    parse_faults(path, text).unwrap().checked(path, text, PluralsOfKinds::new()).unwrap()
+    faults.check(parse_faults(path, text).unwrap(), path, text).unwrap()
 }
 
 async fn pass(seconds: u64) {
@@ -31,7 +33,7 @@ async fn a_running_fault_waits_for_its_conditions_and_ends_when_it_is_removed() 
                 - {name: with a secret, when: {cel: 'secrets.size() == 1'}, do: {cut: ann}}\n\
                 - {name: removed, when: {after: 15s}, do: {cut: ann}}\n\
                 - {when: {by: bob, verb: get, nth: 2}, do: {refuse: 500}, for: 2}\n";
-    let added = faults.add(&list(text)).await.unwrap();
+    let added = faults.add(&list(&faults, text)).await.unwrap();
     assert!(added.iter().all(|fault| fault.state == "waiting" && fault.near_miss.is_some()), "{added:?}");
     assert_eq!(added.iter().map(|fault| fault.id).collect::<Vec<_>>(), [1, 2, 3, 4]);
     assert_eq!(faults.remove(|fault| fault.name == "removed").len(), 1);
@@ -75,13 +77,70 @@ async fn a_fault_that_names_no_component_of_the_cluster_waits_and_shows_the_near
         ("{do: {cut: my-operator}}", None),
         ("{do: {lag: 5s, to: kubelet/node-1}}", None),
     ] {
-        let added = faults.add(&list(fault)).await.unwrap().remove(0);
+        let added = faults.add(&list(&faults, fault)).await.unwrap().remove(0);
         assert_eq!((added.struck, added.did_you_mean.as_deref()), (0, meant), "{fault}");
     }
-    let shared = faults.add(&list("{do: {hang: {}, to: controller-manager/job}}")).await.unwrap().remove(0);
+    let shared = faults.add(&list(&faults, "{do: {hang: {}, to: controller-manager/job}}")).await.unwrap().remove(0);
     assert_eq!(shared.state, "waiting");
     let near = shared.near_miss.unwrap();
     assert!(near.starts_with("`controller-manager/job` shares its informers with others"), "{near}");
     faults.remove(|_| true);
     cluster.shutdown().await;
+}
+
+/// Sets an annotation of a node, or removes it.
+async fn annotate(cluster: &Cluster, annotation: &str, value: Option<&str>) {
+    let nodes = Api::<Node>::of(&cluster.client_as(User::new("ann", ["system:masters"])));
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {annotation: value}}}));
+    nodes.patch(&ObjectKey::cluster("node-1"), &patch).await.unwrap();
+    pass(2).await;
+}
+
+/// Whether node-1 has renewed its Lease in the last eleven seconds.
+async fn reports(cluster: &Cluster) -> bool {
+    let leases = Api::<Lease>::of(&cluster.api_client());
+    let renewed = async || leases.get(&ObjectKey::new("kube-node-lease", "node-1")).await.unwrap().spec.renew_time;
+    let before = renewed().await;
+    pass(11).await;
+    renewed().await != before
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_annotation_of_a_node_is_a_fault_in_the_list_with_its_cause() {
+    for (annotation, value, name) in [
+        ("coracle.dev/partition", "true", "cut: kubelet/node-1"),
+        ("coracle.dev/kubelet", "stopped", "node: {stop: node-1}"),
+        ("coracle.dev/power", "off", "node: {forget: node-1}"),
+    ] {
+        let (wire, recorder) = (Wire::default(), Recorder::ring(100_000));
+        let builder = Cluster::builder().seed(1).nodes(1).recorder(recorder.clone());
+        let cluster = builder.transport_layer_for_all(wire.layer()).start().await.unwrap();
+        let faults = RunningFaults::new(&cluster, &wire);
+        pass(20).await;
+        let of_the_fault = |stage: Stage| -> Vec<Entry> {
+            let all = recorder.entries(EntryId(0)).into_iter();
+            all.filter(|entry| entry.stage == stage).collect()
+        };
+
+        annotate(&cluster, annotation, Some(value)).await;
+        let listed: Vec<_> = faults.list().into_iter().map(|fault| (fault.name, fault.state, fault.struck)).collect();
+        assert_eq!(listed, [(name.to_owned(), "active", 1)], "{annotation}");
+        assert!(!reports(&cluster).await, "{annotation}");
+        let on = of_the_fault(Stage::FaultOn);
+        assert_eq!((on.len(), on[0].data["fault"].as_str()), (1, Some(name)));
+        let written = recorder.entries(EntryId(0)).into_iter().find(|entry| entry.id == on[0].causes[0]).unwrap();
+        assert!(written.stage == Stage::StoreCommit && written.subject.ends_with("/node-1"), "{written:?}");
+
+        annotate(&cluster, annotation, None).await;
+        assert!(faults.list().is_empty() && reports(&cluster).await, "{annotation}");
+        assert_eq!(of_the_fault(Stage::FaultOff)[0].causes, [on[0].id]);
+
+        annotate(&cluster, annotation, Some(value)).await;
+        assert_eq!(faults.remove(|fault| fault.name == name).len(), 1);
+        assert!(
+            reports(&cluster).await,
+            "{annotation}: a fault that is removed has no effect, whatever the annotation"
+        );
+        cluster.shutdown().await;
+    }
 }

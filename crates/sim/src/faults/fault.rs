@@ -1,9 +1,12 @@
 use std::time::Duration;
 
-use serde_json::Value;
+use coracle_cluster::NodeSwitch;
+use serde_json::{Value, json};
 
+use super::cut::CUT;
 use super::fault_kind::FaultKind;
-use crate::wire::{Moment, Selector};
+use super::node::NODE;
+use crate::wire::{Moment, Selector, Senders};
 
 /// A fault: what happens to which requests or watches, from when on and for how long.
 #[derive(Clone, Debug)]
@@ -20,6 +23,28 @@ pub struct Fault {
     pub target: Selector,
     /// How long it lasts.
     pub lasts: Lasts,
+}
+
+impl Fault {
+    /// What a switch of a simulated node stands for, until it is ended: `cut: kubelet/NODE`, `node: {stop: NODE}` or
+    /// `node: {forget: NODE}`.
+    pub fn of_node(node: &str, switch: NodeSwitch) -> Self {
+        let kubelet = format!("kubelet/{node}");
+        let (kind, argument, text) = match switch {
+            NodeSwitch::Partition => (&CUT, json!(kubelet), kubelet.clone()),
+            NodeSwitch::Kubelet => (&NODE, json!({"stop": node}), format!("{{stop: {node}}}")),
+            NodeSwitch::Power => (&NODE, json!({"forget": node}), format!("{{forget: {node}}}")),
+        };
+        let from = if switch == NodeSwitch::Partition { Senders::Named(kubelet) } else { Senders::All };
+        Self {
+            name: format!("{}: {text}", kind.word),
+            kind,
+            argument,
+            request: None,
+            target: Selector { from, ..Selector::default() },
+            lasts: Lasts::UntilEnded,
+        }
+    }
 }
 
 /// The request with which a fault begins.

@@ -1,8 +1,8 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use coracle_cluster::ClusterHandle;
-use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_cluster::{ClusterHandle, NodeSwitch};
+use coracle_journal::{Detail, EntryId, Recorder, Stage, subject};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -289,7 +289,7 @@ impl Shared {
             self.note(Stage::FaultOff, &target(fault), fault, entry);
         }
         // A node that is disconnected sends nothing, so its rule strikes nothing.
-        if self.switch_node(fault, true)
+        if self.switch_node(fault, true, entry)
             && let Some(one) = self.faults.lock().get_mut(id.0)
         {
             one.count(one.began.unwrap_or_default(), Moment::Sent);
@@ -316,26 +316,29 @@ impl Shared {
                 self.wire.remove(rule);
             }
             let has_begun = matches!(was, State::Active(_) | State::Operating);
-            has_begun.then(|| (Arc::clone(&one.fault), one.entry, one.operation.clone()))
+            has_begun.then(|| (Arc::clone(&one.fault), one.entry, one.operation.clone(), one.struck.is_some()))
         };
-        let Some((fault, entry, operation)) = ended else { return };
+        let Some((fault, entry, operation, has_struck)) = ended else { return };
         if !fault.kind.target.lasts() {
             return;
         }
         let subject = operation.as_ref().map_or_else(|| target(&fault), ClusterOperation::part);
-        self.switch_node(&fault, false);
         let off = self.note(Stage::FaultOff, &subject, &fault, entry);
-        if let (Some(operation), Some(cluster)) = (operation, self.cluster.get()) {
+        self.switch_node(&fault, false, off);
+        // What the fault did not end is not started: the component may have been stopped by others.
+        if let (Some(operation), Some(cluster), true) = (operation, self.cluster.get(), has_struck) {
             operation.end(cluster, off);
         }
     }
 
     /// Disconnects the simulated node that a fault cuts, or connects it again; false if it cuts none. Nodes share
     /// the watches of `kubelet` by default, so the wire alone cannot stop those of one node.
-    fn switch_node(&self, fault: &Fault, disconnects: bool) -> bool {
+    fn switch_node(&self, fault: &Fault, disconnects: bool, cause: Option<EntryId>) -> bool {
         let Senders::Named(name) = &fault.target.from else { return false };
         match (self.cluster.get(), name.strip_prefix("kubelet/")) {
-            (Some(cluster), Some(node)) if fault.kind.word == CUT.word => cluster.partition_node(node, disconnects),
+            (Some(cluster), Some(node)) if fault.kind.word == CUT.word => {
+                cluster.switch_node(node, NodeSwitch::Partition, !disconnects, cause)
+            }
             _ => false,
         }
     }
@@ -399,12 +402,12 @@ impl Shared {
 
     /// Records that a fault of requests has struck one.
     fn record(&self, id: FaultId, fault: &Fault, strike: &Strike<'_>, cause: Option<EntryId>) {
-        let subject = object(&strike.asked);
-        let on = self.note(Stage::FaultOn, &subject, fault, cause);
+        let about = object(&strike.asked);
+        let on = self.note(Stage::FaultOn, &about, fault, cause);
         if let (Some(other_write), Some(on)) = (strike.other_write, on) {
             self.recorder.remember_audit(other_write, on);
         }
-        self.note(Stage::FaultOff, &subject, fault, on);
+        self.note(Stage::FaultOff, &about, fault, on);
         if let Some(one) = self.faults.lock().get_mut(id.0)
             && one.entry.is_none()
         {
@@ -449,8 +452,7 @@ fn moment_of(effect: Option<Effect>) -> Moment {
 /// The subject of a request in the event log.
 fn object(asked: &Asked) -> String {
     let Some(at) = asked.at.as_deref() else { return "requests".to_owned() };
-    let parts = [at.resource.resource.as_str(), at.namespace.as_str(), asked.name()];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+    subject(&at.resource.resource, &at.namespace, asked.name())
 }
 
 /// The subject of a fault of requesters or watches in the event log.

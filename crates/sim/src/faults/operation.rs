@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use coracle_cluster::ClusterHandle;
+use coracle_cluster::{ClusterHandle, NodeSwitch};
 use coracle_journal::EntryId;
 
 /// What a fault does to a part of a cluster.
@@ -67,8 +67,8 @@ impl ClusterOperation {
             Self::Kill(component) => cluster.kill_component(component, cause),
             Self::Pause(component) => cluster.pause_component(component),
             Self::Double(component) => cluster.double_component(component, cause),
-            Self::StopNode(node) => cluster.stop_node(node),
-            Self::KillNode(node) => cluster.kill_node(node),
+            Self::StopNode(node) => cluster.switch_node(node, NodeSwitch::Kubelet, false, cause),
+            Self::KillNode(node) => cluster.switch_node(node, NodeSwitch::Power, false, cause),
             Self::KillStore => cluster.kill_store(cause),
             Self::SlowStore(latency) => cluster.slow_store(*latency),
             Self::FillStore => cluster.fill_store(true),
@@ -82,7 +82,8 @@ impl ClusterOperation {
             Self::Kill(component) => cluster.start_component(component, cause),
             Self::Pause(component) => cluster.resume_component(component),
             Self::Double(component) => cluster.kill_double(component, cause),
-            Self::StopNode(node) | Self::KillNode(node) => cluster.start_node(node),
+            Self::StopNode(node) => cluster.switch_node(node, NodeSwitch::Kubelet, true, cause),
+            Self::KillNode(node) => cluster.switch_node(node, NodeSwitch::Power, true, cause),
             Self::KillStore => cluster.start_store(cause),
             Self::SlowStore(_) => cluster.slow_store(Duration::ZERO),
             Self::FillStore => cluster.fill_store(false),

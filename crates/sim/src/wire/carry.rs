@@ -61,7 +61,8 @@ pub(super) async fn carry(
             Some(code) => refused(code),
             None => {
                 if conflicts {
-                    landed.write_before(&transport).await;
+                    let path = request.uri().path().to_owned();
+                    landed.write_before(&transport, &path).await;
                 }
                 transport.send(request).await
             }
@@ -167,13 +168,13 @@ impl Strikes {
         self.state.report(&self.rules, |rule| Strike { audit_id, code, ..Strike::new(rule, moment, &self.asked) });
     }
 
-    /// Another writer changes the object of the request.
-    async fn write_before(&self, transport: &Transport) {
+    /// Another writer changes the object of the request, whose path is given.
+    async fn write_before(&self, transport: &Transport, path: &str) {
         let Some(at) = self.asked.at.as_deref() else { return };
         let (audit_id, other) = (self.audit_id(), self.state.next_other_write());
         let arrived =
             |rule| Strike { audit_id, other_write: Some(&other), ..Strike::new(rule, Moment::Arrived, &self.asked) };
         self.state.report(&self.rules, arrived);
-        other_writer::write(transport, at, &other).await;
+        other_writer::write(transport, path, &at.subresource, &other).await;
     }
 }

@@ -1,7 +1,4 @@
-use std::fmt::Write;
-
 use coracle_cluster::{Body, Transport, User, boxed};
-use coracle_meta::ResourcePath;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{Method, Request};
 use http_body_util::Full;
@@ -12,13 +9,14 @@ const USER: &str = "system:coracle:faults";
 /// The annotation that is written.
 const ANNOTATION: &str = "coracle.dev/conflict";
 
-/// Changes the annotation of an object to `audit_id`, so that the object has another resource version. If that fails,
-/// no write conflicts: the answer of the write shows it.
-pub(super) async fn write(transport: &Transport, at: &ResourcePath, audit_id: &str) {
+/// Changes the annotation of the object of a request to `audit_id`, so that the object has another resource version. The
+/// request has this path, and acts on this subresource, which may be empty. If that fails, no write conflicts: the
+/// answer of the write shows it.
+pub(super) async fn write(transport: &Transport, path: &str, subresource: &str, audit_id: &str) {
     let body = json!({"metadata": {"annotations": {ANNOTATION: audit_id}}}).to_string();
     let request = Request::builder()
         .method(Method::PATCH)
-        .uri(path(at))
+        .uri(format!("{}?fieldManager={USER}", object_path(path, subresource)))
         .header(CONTENT_TYPE, "application/merge-patch+json")
         .header(USER_AGENT, "coracle-faults")
         .header("audit-id", audit_id)
@@ -30,36 +28,25 @@ pub(super) async fn write(transport: &Transport, at: &ResourcePath, audit_id: &s
     }
 }
 
-/// The path of the object itself, also for a write of its subresource.
-fn path(at: &ResourcePath) -> String {
-    let resource = &at.resource;
-    let mut path = match resource.group.as_str() {
-        "" => format!("/api/{}", resource.version),
-        group => format!("/apis/{group}/{}", resource.version),
-    };
-    if !at.namespace.is_empty() {
-        let _ = write!(path, "/namespaces/{}", at.namespace);
-    }
-    let _ = write!(path, "/{}/{}?fieldManager={USER}", resource.resource, at.name);
-    path
+/// The path of the object itself, also for a request of its subresource.
+fn object_path<'p>(path: &'p str, subresource: &str) -> &'p str {
+    let path = path.trim_end_matches('/');
+    let of_object = || path.strip_suffix(subresource)?.strip_suffix('/');
+    if subresource.is_empty() { path } else { of_object().unwrap_or(path) }
 }
 
 #[cfg(test)]
 mod tests {
-    use coracle_meta::GroupVersionResource;
-
     use super::*;
 
     #[test]
     fn the_path_is_that_of_the_object() {
-        let pods = ResourcePath::new(GroupVersionResource::new("", "v1", "pods")).object("shop", "web");
-        let of_status = pods.clone().subresource("status");
-        assert_eq!(path(&of_status), path(&pods));
-        assert_eq!(path(&pods), "/api/v1/namespaces/shop/pods/web?fieldManager=system:coracle:faults");
-        let class = ResourcePath::new(GroupVersionResource::new("storage.k8s.io", "v1", "storageclasses"));
-        assert_eq!(
-            path(&class.object("", "fast")),
-            "/apis/storage.k8s.io/v1/storageclasses/fast?fieldManager=system:coracle:faults"
-        );
+        let web = "/api/v1/namespaces/shop/pods/web";
+        assert_eq!(object_path(web, ""), web);
+        assert_eq!(object_path(&format!("{web}/"), ""), web);
+        assert_eq!(object_path(&format!("{web}/status"), "status"), web);
+        let status = "/api/v1/namespaces/shop/pods/status";
+        assert_eq!(object_path(status, ""), status);
+        assert_eq!(object_path(&format!("{status}/status"), "status"), status);
     }
 }

@@ -9,6 +9,7 @@ use serde_saphyr::{Location, Spanned};
 
 use super::Checker;
 use crate::component_words::{COMPONENTS, controllers, nearest_component};
+use crate::faulty_server::FaultyServer;
 use crate::file::{Fault, FaultEvent, FaultMoment, Heal};
 use crate::parse::Problem;
 use crate::path::Position;
@@ -41,13 +42,13 @@ pub(super) enum FaultPlace {
     /// In a step, with which it begins.
     Step,
     /// In a list for a running cluster, which has no steps and where any requester may come later.
-    Running,
+    Running(FaultyServer),
 }
 
 impl Checker<'_> {
-    /// A fault for a running cluster.
-    pub(crate) fn running_fault(&self, fault: &Fault) -> Result<(), Problem> {
-        self.fault(fault, FaultPlace::Running)
+    /// A fault for a running cluster, or for an API server alone.
+    pub(crate) fn running_fault(&self, fault: &Fault, server: FaultyServer) -> Result<(), Problem> {
+        self.fault(fault, FaultPlace::Running(server))
     }
 
     pub(super) fn fault(&self, fault: &Fault, is_in: FaultPlace) -> Result<(), Problem> {
@@ -69,7 +70,7 @@ impl Checker<'_> {
         }
         if let (Some(step), Some(lasts)) = (until, &fault.lasts) {
             let place = self.below(lasts.referenced, until_path);
-            if is_in == FaultPlace::Running {
+            if matches!(is_in, FaultPlace::Running(_)) {
                 return Err(self.problem(place, NO_STEPS));
             }
             self.step(&Spanned::new(step.clone(), place, place))?;
@@ -79,8 +80,18 @@ impl Checker<'_> {
 
     /// A component or a node that a fault acts on. A running cluster may get it later.
     fn part_of_a_fault(&self, place: Location, part: &Part, is_in: FaultPlace) -> Result<(), Problem> {
+        let is_missing = |what: &str, name: &str| {
+            let why = "faults of requests, watches, requesters and the store apply to it";
+            Err(self.problem(place, format!("an API server alone has no {what} `{name}`: {why}")))
+        };
         match part {
-            _ if is_in == FaultPlace::Running => Ok(()),
+            _ if is_in == FaultPlace::Running(FaultyServer::Cluster) => Ok(()),
+            Part::Component(name) if is_in == FaultPlace::Running(FaultyServer::ApiServer) => {
+                is_missing("component", name)
+            }
+            Part::Node(name) if is_in == FaultPlace::Running(FaultyServer::ApiServer) => {
+                is_missing("simulated node", name)
+            }
             Part::Component(name) => self.component(&Spanned::new(name.clone(), place, place)),
             Part::Node(name) => self.simulated(&Spanned::new(name.clone(), place, place)),
         }
@@ -131,7 +142,7 @@ impl Checker<'_> {
                 let message = "a fault in a step begins with it, and takes no `step`";
                 return Err(self.problem(step.referenced, message));
             }
-            (Some(step), FaultPlace::Running) => return Err(self.problem(step.referenced, NO_STEPS)),
+            (Some(step), FaultPlace::Running(_)) => return Err(self.problem(step.referenced, NO_STEPS)),
             (Some(step), FaultPlace::List) => self.step(step)?,
             (None, _) => {}
         }
@@ -177,7 +188,7 @@ impl Checker<'_> {
             let message = format!("`{part}` is a part of `{component}` without requests of its own: use `{component}`");
             return Err(self.problem(name.referenced, message));
         }
-        if is_in == FaultPlace::Running {
+        if matches!(is_in, FaultPlace::Running(_)) {
             return Ok(());
         }
         let hint =
