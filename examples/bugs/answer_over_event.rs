@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, key_of};
+use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
 use coracle::runtime::informer::Notification;
 use coracle::runtime::{Client, Patch};
 use coracle::simulation::faults::Fault;
@@ -19,7 +19,9 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, object, objects, resource, strike};
+use super::trial::{
+    Bug, OPERATOR, Program, SECOND, Searched, Trial, Twin, check, first, object, objects, resource, running, strike,
+};
 
 type Cache = Arc<Mutex<BTreeMap<ObjectKey, Object>>>;
 
@@ -79,13 +81,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let rollouts = process.informers.dynamic(&resource("Rollout"));
-        let (cache, client) = (Cache::default(), process.client.clone());
-        let seen = Arc::clone(&cache);
-        let controller = Controller::new(&process, "rollouts", Rollouts { cache, client, twin })
-            .watches(&rollouts, move |change| cached(change, &seen));
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(object("Rollout", "web", json!({"spec": {"paused": false}}))).await;
         sleep(SECOND).await;
@@ -95,5 +91,19 @@ impl Bug for Example {
         sleep(60 * SECOND).await;
         let rollout = trial.find("Rollout", "web").await.unwrap();
         check(rollout.text("status.phase") == "Running", Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] =
+        &["{apiVersion: example.com/v1, kind: Rollout, metadata: {name: web}, spec: {paused: false}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let rollouts = process.informers.dynamic(&resource("Rollout"));
+        let (cache, client) = (Cache::default(), process.client.clone());
+        let seen = Arc::clone(&cache);
+        let controller = Controller::new(&process, "rollouts", Rollouts { cache, client, twin })
+            .watches(&rollouts, move |change| cached(change, &seen));
+        running(process, controller)
     }
 }

@@ -13,14 +13,16 @@ use std::time::Duration;
 use coracle::meta::{Object, ObjectKey};
 use coracle::runtime::Client;
 use coracle::runtime::Patch;
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, key_of};
+use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
 use coracle::runtime::informer::{Lister, Notification};
 use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use super::trial::{Bug, Program, SECOND, Trial, Twin, check, key, object, objects, resource, watches};
+use super::trial::{
+    Bug, Program, SECOND, Searched, Trial, Twin, check, key, object, objects, resource, running, watches,
+};
 
 struct Syncs {
     sources: Lister<Object>,
@@ -68,16 +70,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let sources = process.informers.dynamic(&resource("Source"));
-        let syncs = process.informers.dynamic(&resource("Sync"));
-        let (client, changed) = (process.client.clone(), Arc::new(Notify::new()));
-        let (cancel, own) = (Arc::clone(&changed), syncs.lister());
-        let reconciler = Syncs { sources: sources.lister(), client, changed, twin };
-        let controller = Controller::new(&process, "syncs", reconciler)
-            .watches(&sources, move |change| dispatch(change, &own, &cancel))
-            .watches(&syncs, is_new);
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(object("Sync", "app", json!({}))).await;
         trial.create(object("Source", "app", json!({"spec": {"revision": "1"}}))).await;
@@ -88,5 +81,23 @@ impl Bug for Example {
         sleep(60 * SECOND).await;
         let sync = trial.of("Sync").get(&key("app")).await.unwrap();
         check(sync.text("status.deployed") == "1", Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] =
+        &["{apiVersion: example.com/v1, kind: Source, metadata: {name: app}, spec: {revision: '1'}}"];
+    const GIVEN: Option<&'static str> = Some("{apiVersion: example.com/v1, kind: Sync, metadata: {name: app}}");
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let sources = process.informers.dynamic(&resource("Source"));
+        let syncs = process.informers.dynamic(&resource("Sync"));
+        let (client, changed) = (process.client.clone(), Arc::new(Notify::new()));
+        let (cancel, own) = (Arc::clone(&changed), syncs.lister());
+        let reconciler = Syncs { sources: sources.lister(), client, changed, twin };
+        let controller = Controller::new(&process, "syncs", reconciler)
+            .watches(&sources, move |change| dispatch(change, &own, &cancel))
+            .watches(&syncs, is_new);
+        running(process, controller)
     }
 }

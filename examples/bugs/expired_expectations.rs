@@ -12,14 +12,19 @@ use std::time::Duration;
 
 use coracle::meta::{Object, ObjectKey};
 use coracle::runtime::Client;
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, controllers_of, key_of};
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
 use coracle::runtime::informer::{Lister, Notification};
 use coracle::simulation::faults::Fault;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::trial::{Bug, Program, SECOND, Trial, Twin, is_owned_by, object, objects, owned_by, pod, resource, watches};
+use super::trial::{
+    Bug, Program, SECOND, Searched, Trial, Twin, is_owned_by, object, objects, owned_by, pod, resource, running,
+    watches,
+};
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -77,7 +82,21 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
+        let _running = Program::start(Self::controller(trial.process(), twin));
+
+        trial.create(object("Group", "workers", json!({}))).await;
+        sleep(30 * 60 * SECOND).await;
+        match trial.all("Pod").await.len() {
+            3 => Ok(()),
+            count => Err(format!("{count} pods instead of 3")),
+        }
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] = &["{apiVersion: example.com/v1, kind: Group, metadata: {name: workers}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
         let groups = process.informers.dynamic(&resource("Group"));
         let pods = process.informers.dynamic(&resource("Pod"));
         let (client, expected) = (process.client.clone(), Expected::default());
@@ -86,13 +105,6 @@ impl Bug for Example {
         let controller = Controller::new(&process, "groups", reconciler)
             .watches(&groups, key_of)
             .watches(&pods, move |change| observe(&seen, change));
-        let _running = Program::of(process, controller);
-
-        trial.create(object("Group", "workers", json!({}))).await;
-        sleep(30 * 60 * SECOND).await;
-        match trial.all("Pod").await.len() {
-            3 => Ok(()),
-            count => Err(format!("{count} pods instead of 3")),
-        }
+        running(process, controller)
     }
 }

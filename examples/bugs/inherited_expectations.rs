@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use coracle::meta::{Object, ObjectKey};
 use coracle::runtime::Client;
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, controllers_of, key_of};
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
 use coracle::runtime::informer::{Lister, Notification};
 use coracle::simulation::faults::Fault;
 use parking_lot::Mutex;
@@ -20,8 +22,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, OPERATOR, Program, SECOND, Trial, Twin, check, first, is_owned_by, object, objects, owned_by, pod, resource,
-    strike,
+    Bug, OPERATOR, Program, SECOND, Searched, Trial, Twin, check, first, is_owned_by, object, objects, owned_by, pod,
+    resource, running, strike,
 };
 
 struct Batches {
@@ -87,7 +89,21 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
+        let _running = Program::start(Self::controller(trial.process(), twin));
+
+        trial.create(object("Batch", "night", json!({}))).await;
+        sleep(Duration::from_millis(500)).await;
+        trial.delete("Batch", "night").await;
+        let second = trial.create(object("Batch", "night", json!({}))).await;
+        sleep(60 * SECOND).await;
+        check(trial.all("Pod").await.iter().any(|pod| is_owned_by(pod, &second)), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] = &["{apiVersion: example.com/v1, kind: Batch, metadata: {name: night}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
         let batches = process.informers.dynamic(&resource("Batch"));
         let pods = process.informers.dynamic(&resource("Pod"));
         let (client, expected) = (process.client.clone(), Mutex::default());
@@ -97,13 +113,6 @@ impl Bug for Example {
         let controller = Controller::new(&process, "batches", Worker(state))
             .watches(&batches, key_of)
             .watches(&pods, move |change| observer.observe(change));
-        let _running = Program::of(process, controller);
-
-        trial.create(object("Batch", "night", json!({}))).await;
-        sleep(Duration::from_millis(500)).await;
-        trial.delete("Batch", "night").await;
-        let second = trial.create(object("Batch", "night", json!({}))).await;
-        sleep(60 * SECOND).await;
-        check(trial.all("Pod").await.iter().any(|pod| is_owned_by(pod, &second)), Self::WRONG)
+        running(process, controller)
     }
 }

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler};
+use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
 use coracle::runtime::informer::Lister;
 use coracle::runtime::{Client, DeleteParams};
 use coracle::simulation::faults::Fault;
@@ -17,7 +17,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, Program, SECOND, Trial, Twin, USER, check, first, key, lasting, objects, pod, resource, watches, when,
+    Bug, Program, SECOND, Searched, Trial, Twin, USER, check, first, key, lasting, objects, pod, resource, running,
+    watches, when,
 };
 
 struct Groups {
@@ -61,11 +62,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let pods = process.informers.dynamic(&resource("Pod"));
-        let reconciler = Groups { pods: pods.lister(), client: process.client.clone(), twin };
-        let controller = Controller::new(&process, "groups", reconciler).watches(&pods, |_| vec![key("group")]);
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(pod("worker", json!({}))).await;
         sleep(SECOND).await;
@@ -76,5 +73,17 @@ impl Bug for Example {
         sleep(60 * SECOND).await;
         let after = trial.find("Pod", "leader").await.unwrap();
         check(before.uid() != after.uid(), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] =
+        &["{apiVersion: v1, kind: Pod, metadata: {name: worker}, spec: {containers: [{name: main, image: 'main:1'}]}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let pods = process.informers.dynamic(&resource("Pod"));
+        let reconciler = Groups { pods: pods.lister(), client: process.client.clone(), twin };
+        let controller = Controller::new(&process, "groups", reconciler).watches(&pods, |_| vec![key("group")]);
+        running(process, controller)
     }
 }

@@ -20,6 +20,7 @@ mod merged_key;
 mod never_rests;
 mod old_leader;
 mod orphaned_machine;
+mod search;
 mod second_request;
 mod skipped_terminating;
 mod skipped_tombstone;
@@ -63,4 +64,31 @@ bugs! {
     claim_by_name: a_stale_first_list_deletes_the_claim_of_another_incarnation,
     old_leader: a_slow_write_of_an_old_leader_lands_after_the_new_leader_has_written,
     never_rests: a_time_in_the_status_makes_a_controller_wake_itself,
+}
+
+/// The searches: one line for each bug that a search finds, with the check that finds it.
+macro_rules! found {
+    ($($file:ident: $claim:ident by $check:literal,)*) => {
+        $(#[test]
+        fn $claim() {
+            search::find::<$file::Example>(stringify!($file), $check);
+        })*
+    };
+}
+
+found! {
+    second_request: a_search_finds_the_second_request by "ends-differently",
+    too_many_sets: a_search_finds_the_second_set by "ends-differently",
+    too_many_pods: a_search_finds_more_pods_than_are_wanted by "more-children",
+    expired_expectations: a_search_finds_the_expectations_that_expired by "ends-differently",
+    inherited_expectations: a_search_finds_the_expectation_of_another_object by "writes-after-restart",
+    cancelled_pass: a_search_finds_the_revision_that_was_dropped by "writes-after-restart",
+    answer_over_event: a_search_finds_the_answer_that_replaced_an_event by "writes-after-restart",
+    skipped_tombstone: a_search_finds_the_address_that_is_not_freed by "leaves-behind",
+    skipped_terminating: a_search_finds_the_finalizer_that_is_kept by "stuck-finalizer",
+    merged_key: a_search_finds_the_leader_of_another_worker by "ends-differently",
+    small_claim: a_search_finds_the_claim_that_stays_small by "ends-differently",
+    first_pass_only: a_search_finds_the_status_that_is_never_set by "ends-differently",
+    orphaned_machine: a_search_finds_the_disk_that_nothing_names by "ends-differently",
+    never_rests: a_search_finds_the_controller_that_wakes_itself by "hot-loop",
 }

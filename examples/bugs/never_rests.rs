@@ -12,7 +12,7 @@ use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, Program, SECOND, Trial, Twin, check, object, objects, resource};
+use super::trial::{Bug, Program, SECOND, Searched, Trial, Twin, check, object, objects, resource, running};
 
 struct Topics {
     topics: Lister<Object>,
@@ -44,11 +44,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let topics = process.informers.dynamic(&resource("Topic"));
-        let reconciler = Topics { topics: topics.lister(), process: process.clone(), twin };
-        let controller = Controller::new(&process, "topics", reconciler).watches(&topics, key_of);
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(object("Topic", "orders", json!({}))).await;
         sleep(SECOND / 5).await;
@@ -56,5 +52,16 @@ impl Bug for Example {
         sleep(SECOND / 10).await;
         let later = trial.find("Topic", "orders").await.unwrap();
         check(settled.resource_version() == later.resource_version(), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] = &["{apiVersion: example.com/v1, kind: Topic, metadata: {name: orders}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let topics = process.informers.dynamic(&resource("Topic"));
+        let reconciler = Topics { topics: topics.lister(), process: process.clone(), twin };
+        let controller = Controller::new(&process, "topics", reconciler).watches(&topics, key_of);
+        running(process, controller)
     }
 }

@@ -7,7 +7,9 @@
 //! The fix: a name that follows from the machine, so that the next pass finds the object.
 
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, key_of};
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
 use coracle::runtime::informer::Lister;
 use coracle::runtime::{Client, DeleteParams};
 use coracle::simulation::faults::Fault;
@@ -15,7 +17,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, OPERATOR, SECOND, Trial, Twin, check, first, landed, lasting, object, objects, of_component, resource, when,
+    Bug, OPERATOR, SECOND, Searched, Trial, Twin, check, first, is_owned_by, landed, lasting, object, objects,
+    of_component, owned_by, resource, running, when,
 };
 
 struct Pools {
@@ -27,20 +30,27 @@ struct Pools {
 impl Reconciler for Pools {
     async fn reconcile(&self, _: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let (machines, disks) = (objects(&self.client, "Machine"), objects(&self.client, "Disk"));
-        if self.pools.get(key).is_none() || machines.find(key).await?.is_some() {
+        let Some(pool) = self.pools.get(key) else { return Ok(Action::Done) };
+        if machines.find(key).await?.is_some() {
             return Ok(Action::Done);
         }
         let name = match self.twin {
             Twin::Buggy => format!("{}-", key.name),
             Twin::Fixed => key.name.clone(),
         };
-        let disk = match disks.create(&object("Disk", &name, json!({}))).await {
+        let disk = match disks.create(&owned_by(object("Disk", &name, json!({})), &pool)).await {
             Err(error) if error.is_already_exists() => disks.get(key).await?,
             other => other?,
         };
-        let machine = object("Machine", &key.name, json!({"spec": {"disk": disk.name()}}));
+        if !is_owned_by(&disk, &pool) {
+            return Err(ReconcileError::Object("the disk of the last pool exists".to_owned()));
+        }
+        let machine = owned_by(object("Machine", &key.name, json!({"spec": {"disk": disk.name()}})), &pool);
         if let Err(error) = machines.create(&machine).await {
-            disks.delete(&disk.key(), &DeleteParams::default()).await?;
+            // The answer may be lost, and the machine there.
+            if machines.find(key).await?.is_none() {
+                disks.delete(&disk.key(), &DeleteParams::default()).await?;
+            }
             return Err(error.into());
         }
         Ok(Action::Done)
@@ -58,15 +68,25 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        trial.operate(move |process| {
-            let pools = process.informers.dynamic(&resource("Pool"));
-            let reconciler = Pools { pools: pools.lister(), client: process.client.clone(), twin };
-            Controller::new(process, "pools", reconciler).watches(&pools, key_of)
-        });
+        trial.operate(move |process| Self::controller(process, twin));
         trial.create(object("Pool", "gpu", json!({}))).await;
         sleep(60 * SECOND).await;
         let machines = trial.all("Machine").await;
         let is_named = |disk: &Object| machines.iter().any(|machine| machine.text("spec.disk") == disk.name());
         check(trial.all("Disk").await.iter().all(is_named), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] = &["{apiVersion: example.com/v1, kind: Pool, metadata: {name: gpu}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let pools = process.informers.dynamic(&resource("Pool"));
+        let reconciler = Pools { pools: pools.lister(), client: process.client.clone(), twin };
+        let machines = process.informers.dynamic(&resource("Machine"));
+        let controller = Controller::new(&process, "pools", reconciler)
+            .watches(&pools, key_of)
+            .watches(&machines, |change| controllers_of(change, "Pool"));
+        running(process, controller)
     }
 }

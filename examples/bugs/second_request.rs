@@ -7,15 +7,17 @@
 
 use coracle::meta::{Object, ObjectKey};
 use coracle::runtime::Client;
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, controllers_of, key_of};
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
 use coracle::runtime::informer::Lister;
 use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, OPERATOR, Program, SECOND, Trial, Twin, first, is_owned_by, object, objects, owned_by, resource, strike,
-    watches,
+    Bug, OPERATOR, Program, SECOND, Searched, Trial, Twin, first, is_owned_by, object, objects, owned_by, resource,
+    running, strike, watches,
 };
 
 struct Issuer {
@@ -55,15 +57,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let certificates = process.informers.dynamic(&resource("Certificate"));
-        let requests = process.informers.dynamic(&resource("Request"));
-        let client = process.client.clone();
-        let issuer = Issuer { certificates: certificates.lister(), requests: requests.lister(), client, twin };
-        let controller = Controller::new(&process, "issuer", issuer)
-            .watches(&certificates, key_of)
-            .watches(&requests, |change| controllers_of(change, "Certificate"));
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(object("Certificate", "web", json!({}))).await;
         sleep(60 * SECOND).await;
@@ -71,5 +65,21 @@ impl Bug for Example {
             1 => Ok(()),
             count => Err(format!("{count} requests for one certificate")),
         }
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] =
+        &["{apiVersion: example.com/v1, kind: Certificate, metadata: {name: web}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let certificates = process.informers.dynamic(&resource("Certificate"));
+        let requests = process.informers.dynamic(&resource("Request"));
+        let client = process.client.clone();
+        let issuer = Issuer { certificates: certificates.lister(), requests: requests.lister(), client, twin };
+        let controller = Controller::new(&process, "issuer", issuer)
+            .watches(&certificates, key_of)
+            .watches(&requests, |change| controllers_of(change, "Certificate"));
+        running(process, controller)
     }
 }

@@ -7,7 +7,7 @@
 //! The fix: the first list is a state like any other.
 
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, key_of};
+use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
 use coracle::runtime::informer::{Lister, Notification};
 use coracle::runtime::{Client, Patch};
 use coracle::simulation::faults::Fault;
@@ -15,8 +15,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, OPERATOR, SECOND, Trial, Twin, USER, check, first, key, lasting, object, objects, of_component, pod, resource,
-    when,
+    Bug, OPERATOR, SECOND, Searched, Trial, Twin, USER, check, first, key, lasting, object, objects, of_component, pod,
+    resource, running, when,
 };
 
 struct Claims {
@@ -55,15 +55,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        trial.operate(move |process| {
-            let claims = process.informers.dynamic(&resource("Claim"));
-            let pods = process.informers.dynamic(&resource("Pod"));
-            let client = process.client.clone();
-            let reconciler = Claims { claims: claims.lister(), pods: pods.lister(), client };
-            Controller::new(process, "claims", reconciler)
-                .watches(&claims, move |change| handle(twin, change))
-                .watches(&pods, |change| change.object().label("claim").map(key).into_iter().collect())
-        });
+        trial.operate(move |process| Self::controller(process, twin));
         let mut claim = object("Claim", "data", json!({}));
         claim.set_finalizers(vec!["example.com/in-use".to_owned()]);
         trial.create(claim).await;
@@ -73,5 +65,23 @@ impl Bug for Example {
         trial.delete("Pod", "web").await;
         sleep(120 * SECOND).await;
         check(trial.find("Claim", "data").await.is_none(), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] = &[
+        "{apiVersion: example.com/v1, kind: Claim, metadata: {name: data, finalizers: [example.com/in-use]}}",
+        "{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {claim: data}}, spec: {containers: [{name: main, image: 'main:1'}]}}",
+    ];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let claims = process.informers.dynamic(&resource("Claim"));
+        let pods = process.informers.dynamic(&resource("Pod"));
+        let client = process.client.clone();
+        let reconciler = Claims { claims: claims.lister(), pods: pods.lister(), client };
+        let controller = Controller::new(&process, "claims", reconciler)
+            .watches(&claims, move |change| handle(twin, change))
+            .watches(&pods, |change| change.object().label("claim").map(key).into_iter().collect());
+        running(process, controller)
     }
 }

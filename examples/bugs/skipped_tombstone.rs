@@ -8,14 +8,16 @@
 //! The fix: a tombstone has a key, and the pass needs no more.
 
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, key_of};
+use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
 use coracle::runtime::informer::{Lister, Notification};
 use coracle::runtime::{Client, DeleteParams};
 use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, Program, SECOND, Trial, Twin, USER, check, first, object, objects, resource, watches, when};
+use super::trial::{
+    Bug, Program, SECOND, Searched, Trial, Twin, USER, check, first, object, objects, resource, running, watches, when,
+};
 
 /// Gives each workload an address.
 struct Addresses {
@@ -54,17 +56,25 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let workloads = process.informers.dynamic(&resource("Workload"));
-        let reconciler = Addresses { workloads: workloads.lister(), client: process.client.clone() };
-        let controller =
-            Controller::new(&process, "addresses", reconciler).watches(&workloads, move |change| handle(twin, change));
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(object("Workload", "web", json!({}))).await;
         sleep(SECOND).await;
         trial.delete("Workload", "web").await;
         sleep(60 * SECOND).await;
         check(trial.find("Address", "web").await.is_none(), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] = &["{apiVersion: example.com/v1, kind: Workload, metadata: {name: web}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let workloads = process.informers.dynamic(&resource("Workload"));
+        let reconciler = Addresses { workloads: workloads.lister(), client: process.client.clone() };
+        let controller = Controller::new(&process, "addresses", reconciler)
+            .watches(&workloads, move |change| handle(twin, change))
+            .watches(&process.informers.dynamic(&resource("Address")), key_of);
+        running(process, controller)
     }
 }

@@ -7,15 +7,18 @@
 //! The fix: the decision follows from the claim's own size.
 
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, key_of};
-use coracle::runtime::informer::Lister;
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
+use coracle::runtime::informer::{Lister, Notification};
 use coracle::runtime::{Client, DeleteParams, Patch};
 use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, OPERATOR, SECOND, Trial, Twin, check, first, landed, lasting, object, objects, of_component, resource, when,
+    Bug, OPERATOR, SECOND, Searched, Trial, Twin, check, first, landed, lasting, object, objects, of_component,
+    owned_by, resource, running, when,
 };
 
 struct Clusters {
@@ -42,10 +45,10 @@ impl Reconciler for Clusters {
             claims.patch(key, &Patch::Merge(storage.clone())).await?;
         }
         if claim.is_none() {
-            claims.create(&object("Claim", &key.name, storage.clone())).await?;
+            claims.create(&owned_by(object("Claim", &key.name, storage.clone()), &cluster)).await?;
         }
         if resizes || set.is_none() {
-            sets.create(&object("Set", &key.name, storage)).await?;
+            sets.create(&owned_by(object("Set", &key.name, storage), &cluster)).await?;
         }
         Ok(Action::Done)
     }
@@ -62,16 +65,28 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        trial.operate(move |process| {
-            let clusters = process.informers.dynamic(&resource("Cluster"));
-            let reconciler = Clusters { clusters: clusters.lister(), client: process.client.clone(), twin };
-            Controller::new(process, "clusters", reconciler).watches(&clusters, key_of)
-        });
+        trial.operate(move |process| Self::controller(process, twin));
         trial.create(object("Cluster", "queue", json!({"spec": {"storage": 10}}))).await;
         sleep(SECOND).await;
         trial.patch("Cluster", "queue", json!({"spec": {"storage": 15}})).await;
         sleep(60 * SECOND).await;
         let claim = trial.find("Claim", "queue").await.unwrap();
         check(claim.number("spec.storage") == Some(15), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] =
+        &["{apiVersion: example.com/v1, kind: Cluster, metadata: {name: queue}, spec: {storage: 10}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let clusters = process.informers.dynamic(&resource("Cluster"));
+        let reconciler = Clusters { clusters: clusters.lister(), client: process.client.clone(), twin };
+        let of_cluster = |change: &Notification<Object>| controllers_of(change, "Cluster");
+        let controller = Controller::new(&process, "clusters", reconciler)
+            .watches(&clusters, key_of)
+            .watches(&process.informers.dynamic(&resource("Set")), of_cluster)
+            .watches(&process.informers.dynamic(&resource("Claim")), of_cluster);
+        running(process, controller)
     }
 }

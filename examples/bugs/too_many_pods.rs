@@ -9,14 +9,18 @@
 use std::time::Duration;
 
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, controllers_of, key_of};
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
 use coracle::runtime::informer::Lister;
 use coracle::runtime::{Client, DeleteParams};
 use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, Program, Trial, Twin, check, is_owned_by, object, objects, owned_by, pod, resource, watches};
+use super::trial::{
+    Bug, Program, Searched, Trial, Twin, check, is_owned_by, object, objects, owned_by, pod, resource, running, watches,
+};
 
 struct Groups {
     groups: Lister<Object>,
@@ -56,15 +60,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let groups = process.informers.dynamic(&resource("Group"));
-        let pods = process.informers.dynamic(&resource("Pod"));
-        let client = process.client.clone();
-        let reconciler = Groups { groups: groups.lister(), pods: pods.lister(), client, twin };
-        let controller = Controller::new(&process, "groups", reconciler)
-            .watches(&groups, key_of)
-            .watches(&pods, |change| controllers_of(change, "Group"));
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(object("Group", "workers", json!({"spec": {"replicas": 3}}))).await;
         for _ in 0..100 {
@@ -72,5 +68,21 @@ impl Bug for Example {
             check(trial.all("Pod").await.len() <= 3, Self::WRONG)?;
         }
         Ok(())
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] =
+        &["{apiVersion: example.com/v1, kind: Group, metadata: {name: workers}, spec: {replicas: 3}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let groups = process.informers.dynamic(&resource("Group"));
+        let pods = process.informers.dynamic(&resource("Pod"));
+        let client = process.client.clone();
+        let reconciler = Groups { groups: groups.lister(), pods: pods.lister(), client, twin };
+        let controller = Controller::new(&process, "groups", reconciler)
+            .watches(&groups, key_of)
+            .watches(&pods, |change| controllers_of(change, "Group"));
+        running(process, controller)
     }
 }

@@ -9,13 +9,17 @@ use std::time::Duration;
 
 use coracle::meta::{Object, ObjectKey};
 use coracle::runtime::Client;
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, controllers_of, key_of};
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
 use coracle::runtime::informer::Lister;
 use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, Program, SECOND, Trial, Twin, is_owned_by, object, objects, owned_by, resource, watches};
+use super::trial::{
+    Bug, Program, SECOND, Searched, Trial, Twin, is_owned_by, object, objects, owned_by, resource, running, watches,
+};
 
 struct Deployments {
     deployments: Lister<Object>,
@@ -66,15 +70,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let deployments = process.informers.dynamic(&resource("MachineDeployment"));
-        let sets = process.informers.dynamic(&resource("MachineSet"));
-        let client = process.client.clone();
-        let reconciler = Deployments { deployments: deployments.lister(), sets: sets.lister(), client, twin };
-        let controller = Controller::new(&process, "deployments", reconciler)
-            .watches(&deployments, key_of)
-            .watches(&sets, |change| controllers_of(change, "MachineDeployment"));
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(object("MachineDeployment", "web", json!({}))).await;
         sleep(120 * SECOND).await;
@@ -82,5 +78,21 @@ impl Bug for Example {
             1 => Ok(()),
             count => Err(format!("{count} sets instead of one")),
         }
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] =
+        &["{apiVersion: example.com/v1, kind: MachineDeployment, metadata: {name: web}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let deployments = process.informers.dynamic(&resource("MachineDeployment"));
+        let sets = process.informers.dynamic(&resource("MachineSet"));
+        let client = process.client.clone();
+        let reconciler = Deployments { deployments: deployments.lister(), sets: sets.lister(), client, twin };
+        let controller = Controller::new(&process, "deployments", reconciler)
+            .watches(&deployments, key_of)
+            .watches(&sets, |change| controllers_of(change, "MachineDeployment"));
+        running(process, controller)
     }
 }

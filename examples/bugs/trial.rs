@@ -44,6 +44,17 @@ pub(super) trait Bug {
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String>;
 }
 
+/// A bug that `coracle::check` finds, too, with nothing but a sample.
+pub(super) trait Searched: Bug {
+    /// What the controller acts on.
+    const SAMPLES: &'static [&'static str];
+    /// Objects that exist before.
+    const GIVEN: Option<&'static str> = None;
+
+    /// The controller, which ends when it is dropped.
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static;
+}
+
 /// Shows that a bug needs its faults to be seen, and that the fixed twin survives them.
 pub(super) fn prove<B: Bug>() {
     let wrong = Err(B::WRONG.to_owned());
@@ -100,20 +111,10 @@ impl Trial {
 
     async fn serve(&self, kinds: &[&str]) {
         let client = self.client(USER);
-        let account = json!({"metadata": {"namespace": "default", "name": "default"}});
-        let account: ServiceAccount = serde_json::from_value(account).unwrap();
+        let account: ServiceAccount = serde_json::from_value(service_account()).unwrap();
         Api::of(&client).create(&account).await.unwrap();
         for kind in kinds {
-            let plural = resource(kind).resource;
-            let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-            let definition = json!({
-                "metadata": {"name": format!("{plural}.example.com")},
-                "spec": {
-                    "group": "example.com", "scope": "Namespaced", "names": {"plural": plural, "kind": kind},
-                    "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
-                },
-            });
-            let definition: CustomResourceDefinition = serde_json::from_value(definition).unwrap();
+            let definition: CustomResourceDefinition = serde_json::from_value(definition(kind)).unwrap();
             Api::of(&client).create(&definition).await.unwrap();
         }
         sleep(SECOND).await;
@@ -146,16 +147,13 @@ impl Trial {
         self.cluster.add_component(name, user, run).unwrap();
     }
 
-    /// Runs one controller as the component [`OPERATOR`]; `start` creates it for each start.
-    pub(super) fn operate<R: Reconciler>(&self, start: impl Fn(&Process) -> Controller<R> + Send + Sync + 'static) {
+    /// Runs a controller as the component [`OPERATOR`]; `start` creates it for each start.
+    pub(super) fn operate<F>(&self, start: impl Fn(Process) -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         let ambient = self.cluster.ambient().clone();
-        self.component(OPERATOR, move |client| {
-            let process = Process::new(OPERATOR, &client, &ambient, &Recorder::off());
-            let controller = start(&process);
-            async move {
-                tokio::join!(biased; controller.run(), process.run());
-            }
-        });
+        self.component(OPERATOR, move |client| start(Process::new(OPERATOR, &client, &ambient, &Recorder::off())));
     }
 
     /// What alice sees of a kind.
@@ -184,6 +182,25 @@ impl Trial {
     }
 }
 
+/// The account of the pods. In Kubernetes: the service account controller creates it.
+pub(super) fn service_account() -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "default"}})
+}
+
+/// The definition of a custom kind.
+pub(super) fn definition(kind: &str) -> Value {
+    let plural = resource(kind).resource;
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.example.com")},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": plural, "kind": kind},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+        },
+    })
+}
+
 /// A program that runs. Dropping it kills it: a request that it has sent may land.
 pub(super) struct Program(JoinHandle<()>);
 
@@ -194,10 +211,13 @@ impl Program {
 
     /// A program with one controller.
     pub(super) fn of<R: Reconciler>(process: Process, controller: Controller<R>) -> Self {
-        Self::start(async move {
-            tokio::join!(biased; controller.run(), process.run());
-        })
+        Self::start(running(process, controller))
     }
+}
+
+/// A controller and its caches.
+pub(super) async fn running<R: Reconciler>(process: Process, controller: Controller<R>) {
+    tokio::join!(biased; controller.run(), process.run());
 }
 
 impl Drop for Program {

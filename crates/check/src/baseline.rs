@@ -1,4 +1,5 @@
 use coracle_sim::checks::{Finding, Run, findings};
+use serde_json::Value;
 
 use crate::Error;
 use crate::parallel::parallel;
@@ -34,6 +35,16 @@ impl Baseline {
             }
         }
         Ok(Self { runs, findings: distinct })
+    }
+
+    /// Whether the controller creates objects with owners, which the garbage collector deletes with them.
+    pub(crate) fn has_owned_objects(&self) -> bool {
+        let is_owned = |object: &Value| object.pointer("/metadata/ownerReferences").is_some();
+        let created = |run: &Run| {
+            let own = run.log.writes_of(&run.user).filter(|write| write.before.is_none());
+            own.filter_map(|write| write.after.as_deref()).any(is_owned)
+        };
+        self.runs.iter().any(created)
     }
 
     /// Whether the controller fails without a fault.

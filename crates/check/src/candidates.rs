@@ -13,33 +13,86 @@ const CONFLICTING: [&str; 3] = ["update", "patch", "delete"];
 /// The plans with one fault or with two that belong together, likeliest first. Each round has one kind of fault at each
 /// site.
 pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Plan> {
-    let mut plans = Vec::new();
-    let all = || sites.own.iter().chain(&sites.of_user);
-    plans.extend(sites.own.iter().map(|site| Plan::of([kill(component, site, "landed")])));
-    plans.extend(sites.own.iter().map(|site| Plan::of([fault(site.when(None), json!({"lose": "answer"}), None)])));
-    plans.extend(all().map(|site| Plan::of([kill(component, site, "sent")])));
-    for (delay, reaction) in pace.delays {
-        plans.extend(sites.own.iter().map(|site| Plan::of([fault(site.when(None), json!({"slow": delay}), None)])));
-        for kind in &sites.watched {
-            plans.extend(all().map(|site| Plan::of([watch(component, site, kind, "lag", json!(delay), reaction)])));
+    let round = Round { component, sites };
+    let mut plans = round.own(|site| kill(component, site, "landed"));
+    plans.extend(round.own(|site| fault(site.when(None), json!({"lose": "answer"}), None)));
+    plans.extend(round.all(|site| kill(component, site, "sent")));
+    for (index, (delay, reaction)) in pace.delays.iter().enumerate() {
+        plans.extend(round.own(|site| fault(site.when(None), json!({"slow": delay}), None)));
+        plans.extend(round.own(|site| fault(site.when(None), json!({"slow": {"answer": delay}}), None)));
+        plans.extend(round.watches(&sites.of_user, "lag", json!(delay), reaction));
+        if index == 0 {
+            plans.extend(round.lost_and_late(delay, reaction));
+            plans.extend(round.refusals());
+            plans.extend(round.ended_watches(&sites.of_user, "gone"));
+            plans.extend(round.watches(&sites.of_user, "hang", json!({}), pace.long));
         }
     }
-    for code in [409, 500] {
-        let refused = sites.own.iter().filter(|site| code != 409 || CONFLICTING.contains(&&*site.verb));
-        plans.extend(refused.map(|site| Plan::of([fault(site.when(None), json!({"refuse": code}), None)])));
-    }
-    for kind in &sites.watched {
-        plans.extend(all().map(|site| Plan::of([watch(component, site, kind, "hang", json!({}), pace.long)])));
-        for word in ["gone", "close"] {
-            plans.extend(all().map(|site| {
-                let action = json!({word: {}, "kind": kind, "to": component});
-                Plan::of([fault(site.when(None), action, None)])
-            }));
-        }
-    }
-    plans.extend(all().map(|site| Plan::of([stale(component, site, pace)])));
+    plans.extend(round.all(|site| stale(component, site, pace)));
     plans.extend(restarts_in_the_past(component, sites, pace));
+    for (delay, reaction) in pace.delays {
+        plans.extend(round.watches(&sites.own, "lag", json!(delay), reaction));
+    }
+    plans.extend(round.ended_watches(&sites.own, "gone"));
+    plans.extend(round.watches(&sites.own, "hang", json!({}), pace.long));
+    plans.extend(round.ended_watches(&sites.own, "close"));
+    plans.extend(round.ended_watches(&sites.of_user, "close"));
     plans
+}
+
+/// The plans of one fault at each site.
+struct Round<'r> {
+    component: &'r str,
+    sites: &'r Sites,
+}
+
+impl Round<'_> {
+    fn own(&self, fault: impl Fn(&FaultSite) -> Value) -> Vec<Plan> {
+        self.sites.own.iter().map(|site| Plan::of([fault(site)])).collect()
+    }
+
+    fn all(&self, fault: impl Fn(&FaultSite) -> Value) -> Vec<Plan> {
+        self.sites.own.iter().chain(&self.sites.of_user).map(|site| Plan::of([fault(site)])).collect()
+    }
+
+    /// A fault of the watches of each kind.
+    fn watches(&self, sites: &[FaultSite], word: &str, argument: Value, lasts: &str) -> Vec<Plan> {
+        let of_kind = |kind: &String| {
+            let fault = |site: &FaultSite| watch(self.component, site, kind, word, argument.clone(), lasts);
+            sites.iter().map(|site| Plan::of([fault(site)])).collect::<Vec<_>>()
+        };
+        self.sites.watched.values().flat_map(of_kind).collect()
+    }
+
+    fn ended_watches(&self, sites: &[FaultSite], word: &str) -> Vec<Plan> {
+        let of_kind = |kind: &String| {
+            let action = json!({word: {}, "kind": kind, "to": self.component});
+            sites.iter().map(|site| Plan::of([fault(site.when(None), action.clone(), None)])).collect::<Vec<_>>()
+        };
+        self.sites.watched.values().flat_map(of_kind).collect()
+    }
+
+    /// A creation of which the component sees neither the answer nor, for some time, the object.
+    fn lost_and_late(&self, delay: &str, reaction: &str) -> Vec<Plan> {
+        let creations = self.sites.own.iter().filter(|site| site.verb == "create");
+        let seen = creations.filter_map(|site| Some((site, self.sites.watched.get(&site.resource)?)));
+        let plan = |(site, kind): (&FaultSite, &String)| {
+            let late = watch(self.component, site, kind, "lag", json!(delay), reaction);
+            Plan::of([late, fault(site.when(None), json!({"lose": "answer"}), None)])
+        };
+        seen.map(plan).collect()
+    }
+
+    fn refusals(&self) -> Vec<Plan> {
+        let refused = |code: u16, site: &FaultSite| {
+            let conflicts = CONFLICTING.contains(&&*site.verb);
+            (code != 409 || conflicts).then(|| Plan::of([fault(site.when(None), json!({"refuse": code}), None)]))
+        };
+        [409, 500]
+            .into_iter()
+            .flat_map(|code| self.sites.own.iter().filter_map(move |site| refused(code, site)))
+            .collect()
+    }
 }
 
 /// A component that is killed and comes back to an old state: it talks to an API server that has stopped at one write, and
@@ -98,7 +151,9 @@ mod tests {
             own: own.iter().map(|(verb, resource)| site("operator", verb, resource)).collect(),
             of_user: vec![site("user", "create", "foos"), site("user", "delete", "foos")],
             unstable: Vec::new(),
-            watched: vec!["Foo".to_owned(), "ConfigMap".to_owned()],
+            watched: [("foos", "Foo"), ("configmaps", "ConfigMap")]
+                .map(|(plural, kind)| (plural.to_owned(), kind.to_owned()))
+                .into(),
         };
         let plans = candidates("operator", &sites, &Pace::VIRTUAL);
         assert!(plans.len() > 100, "{}", plans.len());
@@ -109,6 +164,6 @@ mod tests {
                 .and_then(|faults| faults.checked(path, &text, custom.clone(), FaultyServer::Cluster));
             assert!(read.is_ok(), "{text}: {}", read.unwrap_err());
         }
-        assert_eq!(plans.iter().filter(|plan| plan.faults.len() == 1).count() + 2 * 7, plans.len());
+        assert_eq!(plans.iter().filter(|plan| plan.faults.len() == 1).count() + 2 * 7 + 1, plans.len());
     }
 }

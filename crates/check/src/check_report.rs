@@ -38,6 +38,8 @@ pub struct Tried {
 pub struct Found {
     /// The shortest plan that was found.
     pub plan: Plan,
+    /// The number of the plan of which it is a part, from 1.
+    pub number: usize,
     /// The seed of the run.
     pub seed: u64,
     /// How many faults the plan had at first.
@@ -70,7 +72,7 @@ impl fmt::Display for Found {
         headline(f, &self.finding)?;
         let (count, first, runs) = (self.plan.faults.len(), self.faults_at_first, self.shrinking_runs);
         let faults = if count == 1 { "fault" } else { "faults" };
-        writeln!(f, "    {count} {faults} (of {first}, {runs} runs), seed {}", self.seed)?;
+        writeln!(f, "    plan {}, {count} {faults} (of {first}, {runs} runs), seed {}", self.number, self.seed)?;
         for line in self.plan.lines() {
             writeln!(f, " !! {line}")?;
         }

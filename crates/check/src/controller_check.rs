@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use coracle_cluster::controllers::Selection;
 use coracle_meta::Object;
 use futures_util::FutureExt;
 
@@ -22,16 +23,18 @@ const JOBS_OF_A_PROGRAM: usize = 6;
 
 /// A controller that is checked, with what it needs.
 ///
-/// A user creates each sample, changes it, changes it back, deletes it, creates it again under the same name, and deletes
-/// it. Meanwhile faults strike the requests and watches of the controller.
+/// A user creates each sample, changes it, changes it back, replaces it by another of the same name, and deletes it: first
+/// one act after the other, and then in a hurry. Meanwhile faults strike the requests and watches of the controller.
 #[must_use]
 pub struct ControllerCheck {
     name: String,
     subject: Subject,
     pace: Pace,
+    controllers: Option<Vec<String>>,
     given: Vec<(String, String)>,
     samples: Vec<(String, String)>,
     limits: Limits,
+    known: Vec<String>,
     plans: Option<PathBuf>,
 }
 
@@ -78,7 +81,8 @@ impl ControllerCheck {
     fn new(subject: Subject, pace: Pace, plans: usize, jobs: usize) -> Self {
         let limits = Limits { seed: 1, plans, jobs, first_only: false };
         let (given, samples) = (Vec::new(), Vec::new());
-        Self { name: NAME.to_owned(), subject, pace, given, samples, limits, plans: None }
+        let name = NAME.to_owned();
+        Self { name, subject, pace, controllers: None, given, samples, limits, known: Vec::new(), plans: None }
     }
 
     /// The name of the controller: its component, its user, and what faults select.
@@ -118,6 +122,13 @@ impl ControllerCheck {
         self
     }
 
+    /// The controllers of the cluster that run, by their names in Kubernetes. Without it, the garbage collector runs if the
+    /// controller creates objects with owners, and else none.
+    pub fn controllers<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        self.controllers = Some(names.into_iter().map(str::to_owned).collect());
+        self
+    }
+
     /// How many plans are tried; 300 without it.
     pub fn plans(mut self, plans: usize) -> Self {
         self.limits.plans = plans;
@@ -142,13 +153,24 @@ impl ControllerCheck {
         self
     }
 
+    /// A plan that is tried first: the text of a file that a search has written.
+    pub fn plan(mut self, text: impl AsRef<str>) -> Self {
+        self.known.push(text.as_ref().to_owned());
+        self
+    }
+
+    /// The search ends with the first plan that fails a check.
+    pub fn until_found(mut self) -> Self {
+        self.limits.first_only = true;
+        self
+    }
+
     /// Searches until the first plan that fails a check.
     ///
     /// # Panics
     /// With what was found, if a check fails with or without a fault; and if the controller cannot be checked.
-    pub fn run(mut self) {
-        self.limits.first_only = true;
-        match self.search() {
+    pub fn run(self) {
+        match self.until_found().search() {
             Ok(report) => assert!(!report.fails(), "\n{report}"),
             Err(error) => panic!("the controller cannot be checked: {error}"),
         }
@@ -167,12 +189,14 @@ impl ControllerCheck {
         if samples.is_empty() {
             return Err(Error::Input("there is no sample: give an object that the controller acts on".to_owned()));
         }
-        let known = match &self.plans {
-            Some(folder) => plan_file::read_all(folder, &self.name)?,
-            None => Vec::new(),
-        };
+        let mut known = plan_file::parse_all(&self.known, &self.name)?;
+        if let Some(folder) = &self.plans {
+            known.extend(plan_file::read_all(folder, &self.name)?);
+        }
         let prepared = prepare(&given, &samples)?;
-        let setup = Setup { name: self.name, subject: self.subject, pace: self.pace, prepared };
+        let controllers = self.controllers.map(|names| names.join(",").parse::<Selection>());
+        let controllers = controllers.transpose().map_err(|error| Error::Input(error.to_string()))?;
+        let setup = Setup { name: self.name, subject: self.subject, pace: self.pace, controllers, prepared };
         let report = search(&setup, &self.limits, known)?;
         if let Some(folder) = &self.plans {
             for found in &report.found {

@@ -36,7 +36,8 @@ impl FaultSite {
         when
     }
 
-    /// The writes of a user in a run, in order.
+    /// The writes of a user in a run that change something, in order. A write that is refused or changes nothing is
+    /// repeated as often as there is time, so no fault begins at it.
     fn of(run: &Run, user: &str, by: &str) -> Vec<Self> {
         let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
         let own = run.log.requests.iter().filter(|request| *request.user == *user && !request.is_dry_run);
@@ -50,8 +51,9 @@ impl FaultSite {
                 let verb = request.verb.to_string();
                 let nth = counts.entry((verb.clone(), resource.clone())).or_default();
                 *nth += 1;
-                Self { by: by.to_owned(), verb, resource, nth: *nth }
+                (request.has_committed, Self { by: by.to_owned(), verb, resource, nth: *nth })
             })
+            .filter_map(|(has_committed, site)| has_committed.then_some(site))
             .filter(|site| !site.resource.starts_with("leases") && !site.resource.starts_with("events"))
             .collect()
     }
@@ -66,8 +68,8 @@ pub(crate) struct Sites {
     pub(crate) of_user: Vec<FaultSite>,
     /// The writes that are not in each run without a fault.
     pub(crate) unstable: Vec<FaultSite>,
-    /// The kinds that the controller watches.
-    pub(crate) watched: Vec<String>,
+    /// The kinds that the controller watches, by their plurals.
+    pub(crate) watched: BTreeMap<String, String>,
 }
 
 impl Sites {
@@ -86,9 +88,9 @@ impl Sites {
         }
         sites.of_user = FaultSite::of(first, user, user);
         for request in first.log.requests.iter().filter(|request| *request.user == *first.user) {
-            let Some(kind) = kinds.get(request.subject.split('/').next().unwrap_or_default()) else { continue };
-            if &*request.verb == "watch" && !sites.watched.contains(kind) {
-                sites.watched.push(kind.clone());
+            let plural = request.subject.split('/').next().unwrap_or_default();
+            if let ("watch", Some(kind)) = (&*request.verb, kinds.get(plural)) {
+                sites.watched.insert(plural.to_owned(), kind.clone());
             }
         }
         sites

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_cluster::{Body, Instance, Requester, RequesterKind, Transport, TransportLayer, requested_resource};
-use coracle_meta::{GroupResource, ObjectKey};
-use coracle_sim::{LastSent, Wire};
+use coracle_cluster::{Body, Instance, Requester, RequesterKind, Transport, TransportLayer};
+use coracle_sim::Wire;
+use coracle_sim::checks::SentObjects;
 use http::{HeaderValue, Method, Request};
 use parking_lot::Mutex;
 use tower::service_fn;
@@ -11,14 +11,14 @@ use tower::service_fn;
 /// The header by which the event log knows a request.
 const AUDIT_ID: &str = "audit-id";
 
-/// A wire that notes what the component was last sent of each object before it deletes the object, and that stops the
+/// A wire that notes what the component was last sent of each object before it deletes one, and that stops the
 /// connections of a program when the program is killed. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct ObservedWire {
     wire: Wire,
     /// The component.
     name: Arc<str>,
-    shown: Arc<Mutex<BTreeMap<String, LastSent>>>,
+    shown: Arc<Mutex<BTreeMap<String, SentObjects>>>,
     /// The instance of the component that runs now.
     running: Arc<Mutex<Instance>>,
 }
@@ -29,7 +29,7 @@ impl ObservedWire {
     }
 
     /// What the component was last sent before each of its deletions, by audit id.
-    pub(crate) fn take_shown(&self) -> BTreeMap<String, LastSent> {
+    pub(crate) fn take_shown(&self) -> BTreeMap<String, SentObjects> {
         std::mem::take(&mut self.shown.lock())
     }
 
@@ -62,17 +62,14 @@ impl ObservedWire {
         if request.method() != Method::DELETE {
             return;
         }
-        let Some((_, at)) = requested_resource(request.method(), request.uri()) else { return };
-        let resource = GroupResource::new(&at.resource.group, &at.resource.resource);
-        let (key, instance) = (ObjectKey::new(&at.namespace, &at.name), requester.instance.number());
-        let Some(last) = self.wire.last_sent(&requester.name, instance, &resource, &key) else { return };
+        let sent = self.wire.all_sent(&requester.name, requester.instance.number());
         let mut shown = self.shown.lock();
-        let sent = request.headers().get(AUDIT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let id = request.headers().get(AUDIT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
         // Clients of other libraries send no id.
-        let id = sent.unwrap_or_else(|| format!("deletion-{}", shown.len() + 1));
+        let id = id.unwrap_or_else(|| format!("deletion-{}", shown.len() + 1));
         if let Ok(value) = HeaderValue::from_str(&id) {
             request.headers_mut().insert(AUDIT_ID, value);
-            shown.insert(id, last);
+            shown.insert(id, sent);
         }
     }
 }

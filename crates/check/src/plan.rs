@@ -24,8 +24,16 @@ impl Plan {
     }
 }
 
+/// A value without the signs of JSON: `{"answer": "1s"}` is `answer 1s`.
 fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) if !fields.is_empty() => {
+            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name} {}", word(value))).collect();
+            fields.join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn line(fault: &Value) -> String {

@@ -60,6 +60,15 @@ pub(crate) fn read_all(folder: &Path, component: &str) -> Result<Vec<Plan>, Erro
     Ok(plans?.into_iter().flatten().collect())
 }
 
+/// The plans in these texts that are of a component.
+///
+/// # Errors
+/// If a text is not a plan.
+pub(crate) fn parse_all(texts: &[String], component: &str) -> Result<Vec<Plan>, Error> {
+    let plans: Result<Vec<Option<Plan>>, String> = texts.iter().map(|text| parse(text, component)).collect();
+    Ok(plans.map_err(|why| Error::Input(format!("a plan that was given: {why}")))?.into_iter().flatten().collect())
+}
+
 /// A plan from a file; `None` if it is of another component.
 fn read(path: &Path, component: &str) -> Result<Option<Plan>, Error> {
     let bad = |why: String| Error::Input(format!("{}: {why}", path.display()));

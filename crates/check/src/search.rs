@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use coracle_cluster::controllers::{Selection, SelectionError};
 use coracle_sim::ClockMode;
 use coracle_sim::checks::{Finding, Run, findings};
 
@@ -37,6 +38,10 @@ pub(crate) struct Limits {
 /// Looks for plans that break a controller. `known` are plans that are tried first.
 pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result<CheckReport, Error> {
     let baseline = Baseline::of(setup, limits.seed, limits.jobs)?;
+    if setup.controllers.is_none() && baseline.has_owned_objects() {
+        let collecting = Setup { controllers: Some(garbage_collector()?), ..setup.clone() };
+        return search(&collecting, limits, known);
+    }
     let mut report =
         CheckReport { tried: Tried { runs: baseline.runs.len(), ..Tried::default() }, ..CheckReport::default() };
     let sends = |run: &Run| run.log.requests.iter().any(|request| *request.user == *run.user);
@@ -60,6 +65,11 @@ pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result
         search.try_all(pairs)?;
     }
     Ok(search.report)
+}
+
+/// What each cluster has: it deletes objects whose owners are gone. Runs without such objects are shorter without it.
+fn garbage_collector() -> Result<Selection, Error> {
+    "garbage-collector-controller".parse().map_err(|error: SelectionError| Error::Input(error.to_string()))
 }
 
 /// Pairs of plans, near ones first: faults at neighbouring sites act on the same state.
@@ -157,7 +167,8 @@ impl Search<'_> {
     fn shrink(&mut self, attempt: Attempt, finding: Finding) -> Result<Found, Error> {
         let Attempt { plan, acts, .. } = attempt;
         let (faults_at_first, seed) = (plan.faults.len(), self.limits.seed);
-        let mut found = Found { plan, seed, faults_at_first, shrinking_runs: 0, finding, acts };
+        let number = self.report.tried.plans;
+        let mut found = Found { plan, number, seed, faults_at_first, shrinking_runs: 0, finding, acts };
         'again: loop {
             for plan in shorter(&found.plan) {
                 if found.shrinking_runs >= MOST_SHRINKING_RUNS {

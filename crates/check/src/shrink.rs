@@ -28,7 +28,7 @@ pub(crate) fn shorter(plan: &Plan) -> Vec<Plan> {
 
 fn shorter_fault(fault: &Value) -> Vec<Value> {
     let mut faults = Vec::new();
-    for pointer in ["/do/slow", "/do/lag", "/for"] {
+    for pointer in ["/do/slow", "/do/slow/answer", "/do/lag", "/for"] {
         let Some(duration) = fault.pointer(pointer).and_then(Value::as_str).and_then(parse_duration) else { continue };
         let is_shorter = |text: &&str| parse_duration(text).is_some_and(|shorter| shorter < duration);
         for text in SHORTER.into_iter().filter(is_shorter) {

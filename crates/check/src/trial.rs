@@ -1,23 +1,29 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use coracle_cluster::{Cluster, KeptStore, Transport, User};
+use coracle_cluster::controllers::{Config, Selection};
+use coracle_cluster::{Cluster, Component, KeptStore, Transport, User};
 use coracle_journal::{EntryId, Recorder};
 use coracle_meta::Object;
 use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
 use coracle_sim::checks::{Run, RunLog, STAGES};
 use coracle_sim::{ClockMode, Senders, Wire, record_objects, run_in, settle};
+use tokio::time::sleep;
 
 use crate::observed_wire::ObservedWire;
 use crate::pace::Pace;
 use crate::plan::Plan;
 use crate::subject::{ServedProgram, Subject};
-use crate::user_work::{Sample, UserWork};
+use crate::user_work::{Sample, USER, UserWork};
 use crate::{Connection, Error};
 
 /// How many entries of a run are kept. A run of more is one that never settles.
 const ENTRIES: usize = 200_000;
+/// How soon a user in a hurry acts again: while a controller still carries out the last act, if a fault delays it.
+const HURRY: Duration = Duration::from_millis(200);
+
 /// What all runs of a search have in common.
 #[derive(Clone)]
 pub(crate) struct Setup {
@@ -27,6 +33,8 @@ pub(crate) struct Setup {
     pub(crate) subject: Subject,
     /// How time passes.
     pub(crate) pace: Pace,
+    /// The controllers of the cluster that run; `None` for none.
+    pub(crate) controllers: Option<Selection>,
     /// What there is before the controller starts.
     pub(crate) prepared: Prepared,
 }
@@ -102,8 +110,10 @@ impl<'s> Trial<'s> {
     async fn run(setup: &'s Setup, seed: u64, plan: &Plan) -> Result<Outcome, Error> {
         let recorder = Recorder::ring(ENTRIES);
         let wire = Wire::keeping_sent();
-        for rule in setup.pace.latency.rules(Senders::Named(setup.name.clone())) {
-            wire.add(rule);
+        for sender in [setup.name.as_str(), USER] {
+            for rule in setup.pace.latency.rules(Senders::Named(sender.to_owned())) {
+                wire.add(rule);
+            }
         }
         let observed = ObservedWire::new(&wire, &setup.name);
         let served = match &setup.subject {
@@ -116,14 +126,21 @@ impl<'s> Trial<'s> {
             Some(served) => builder.api_server(served.options.clone()),
             None => builder,
         };
+        let builder = match &setup.controllers {
+            Some(controllers) => builder.controllers(Config { controllers: controllers.clone(), ..Config::default() }),
+            None => builder,
+        };
         let cluster = builder.start().await?;
+        if setup.controllers.is_some() {
+            cluster.start_component(Component::ControllerManager);
+        }
         let (store, plurals, changes) = (cluster.store(), Arc::new(cluster.plurals()), recorder.clone());
         cluster.spawn("objects", async move {
             // It ends with the store.
             let _ = record_objects(&*store, plurals, changes).await;
         });
         let faults = RunningFaults::new(&cluster, &wire);
-        let run = Run { component: setup.name.clone(), user: setup.name.clone(), ..Run::default() };
+        let run = Run::of(&setup.name, &setup.name);
         let mut trial = Self { setup, cluster, faults, recorder, wire, served, run, ended: Vec::new() };
         let worked = trial.work(plan).await;
         let Self { cluster, faults, recorder, mut run, mut ended, .. } = trial;
@@ -144,14 +161,7 @@ impl<'s> Trial<'s> {
         self.add_faults(plan).await?;
         self.start_component()?;
         for sample in &setup.prepared.samples {
-            self.act(async |work| work.create(&sample.object).await.map(drop)).await?;
-            self.act(async |work| work.patch(&sample.object, &sample.change).await).await?;
-            self.act(async |work| work.change_back(sample).await).await?;
-            self.act(async |work| {
-                work.delete(&sample.object).await?;
-                work.create_again(&sample.object).await.map(drop)
-            })
-            .await?;
+            self.use_sample(sample).await?;
         }
         self.end_faults();
         let Some(settled) = self.rest().await else { return Ok(()) };
@@ -171,6 +181,25 @@ impl<'s> Trial<'s> {
         self.end_faults();
         self.run.emptied = self.rest().await;
         Ok(())
+    }
+
+    /// A user creates an object, changes it and replaces it: first one act after the other, and then in a hurry.
+    async fn use_sample(&self, sample: &Sample) -> Result<(), Error> {
+        self.act(async |work| work.create(&sample.object).await.map(drop)).await?;
+        self.act(async |work| work.patch(&sample.object, &sample.change).await).await?;
+        self.act(async |work| work.change_back(sample).await).await?;
+        self.act(async |work| {
+            work.patch(&sample.object, &sample.change).await?;
+            sleep(HURRY).await;
+            work.change_back(sample).await
+        })
+        .await?;
+        self.act(async |work| {
+            work.replace(&sample.object).await?;
+            sleep(HURRY).await;
+            work.replace(&sample.object).await
+        })
+        .await
     }
 
     async fn add_faults(&self, plan: &Plan) -> Result<(), Error> {

@@ -63,12 +63,12 @@ impl<'c> UserWork<'c> {
         }
     }
 
-    /// Creates an object again as soon as its name is free; false if another one keeps it.
-    pub(crate) async fn create_again(&self, object: &Object) -> Result<bool, Error> {
+    /// Deletes an object, and creates it again as soon as its name is free. If the old one never goes, no other exists.
+    pub(crate) async fn replace(&self, object: &Object) -> Result<(), Error> {
+        self.delete(object).await?;
         match self.create(object).await {
-            Ok(_) => Ok(true),
-            Err(_) if self.exists(object).await => Ok(false),
-            Err(error) => Err(error),
+            Err(error) if !self.exists(object).await => Err(error),
+            _ => Ok(()),
         }
     }
 

@@ -6,8 +6,12 @@ use serde_json::Value;
 use super::run::Run;
 use super::run_log::{is_record, text};
 
-/// Replaces a part of a text that differs between runs: a uid, a time, the suffix of a generated name.
+/// Replaces a part of a text that differs between runs: a time, the suffix of a generated name.
 const MASK: &str = "…";
+/// Replaces the uid of an object that exists.
+const UID: &str = "the uid of an object";
+/// Replaces the uid of an object that is gone: whoever refers to it may have missed that.
+const UID_THAT_IS_GONE: &str = "the uid of an object that is gone";
 /// The fields of the metadata that differ between runs.
 const OWN_METADATA: [&str; 6] =
     ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "deletionTimestamp"];
@@ -29,22 +33,23 @@ impl EndState {
     /// The objects that users and the component wrote in a run, at its rest.
     pub(super) fn of(run: &Run) -> Self {
         let Some(rest) = run.settled else { return Self::default() };
-        let masks = Masks::of(run);
+        let objects = run.log.objects_at(rest);
+        let masks = Masks::of(run, &objects.values().map(|write| write.uid()).collect());
         let written: BTreeSet<&str> =
             run.log.writes.iter().filter(|write| write.request.is_some()).map(|write| &*write.subject).collect();
-        let mut objects: BTreeMap<String, Vec<Leaves>> = BTreeMap::new();
-        for (subject, write) in run.log.objects_at(rest).into_iter().filter(|(subject, _)| written.contains(subject)) {
+        let mut found: BTreeMap<String, Vec<Leaves>> = BTreeMap::new();
+        for (subject, write) in objects.into_iter().filter(|(subject, _)| written.contains(subject)) {
             let Some(object) = write.after.as_deref().filter(|object| !is_record(object)) else { continue };
             let mut leaves = Leaves::new();
             masks.flatten("", object, &mut leaves);
-            objects.entry(masks.text(subject)).or_default().push(leaves);
+            found.entry(masks.text(subject)).or_default().push(leaves);
         }
-        objects.values_mut().for_each(|all| all.sort());
-        Self { objects }
+        found.values_mut().for_each(|all| all.sort());
+        Self { objects: found }
     }
 
     /// The paths of leaves that differ between runs without a fault, by object.
-    pub(super) fn unstable(faultless: &[Self]) -> BTreeSet<(String, String)> {
+    pub(super) fn unstable(faultless: &[&Self]) -> BTreeSet<(String, String)> {
         let mut unstable = BTreeSet::new();
         let Some((first, rest)) = faultless.split_first() else { return unstable };
         for other in rest {
@@ -96,13 +101,14 @@ fn differing<'l>(one: &'l Leaves, other: &'l Leaves) -> impl Iterator<Item = &'l
 }
 
 impl Masks {
-    fn of(run: &Run) -> Self {
+    fn of(run: &Run, there: &BTreeSet<&str>) -> Self {
         let mut masks = BTreeMap::new();
         for object in run.log.writes.iter().filter_map(|write| write.after.as_deref()) {
             let (uid, name) = (text(object, "/metadata/uid"), text(object, "/metadata/name"));
             let prefix = text(object, "/metadata/generateName");
             if !uid.is_empty() {
-                masks.insert(uid.to_owned(), MASK.to_owned());
+                let mask = if there.contains(uid) { UID } else { UID_THAT_IS_GONE };
+                masks.insert(uid.to_owned(), mask.to_owned());
             }
             if !prefix.is_empty() && name.starts_with(prefix) {
                 masks.insert(name.to_owned(), format!("{prefix}{MASK}"));

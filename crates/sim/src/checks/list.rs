@@ -1,5 +1,6 @@
 use super::check::{Check, Finding};
 use super::ends_differently::ENDS_DIFFERENTLY;
+use super::foreign_object::FOREIGN_OBJECT;
 use super::hot_loop::HOT_LOOP;
 use super::leaves_behind::LEAVES_BEHIND;
 use super::lists_again::LISTS_AGAIN;
@@ -15,9 +16,10 @@ use super::writes_after_restart::WRITES_AFTER_RESTART;
 use super::writes_nothing::WRITES_NOTHING;
 
 /// All checks, in the order in which findings are reported.
-pub const CHECKS: [&Check; 13] = [
+pub const CHECKS: [&Check; 14] = [
     &PANICS,
     &UNSEEN_INCARNATION,
+    &FOREIGN_OBJECT,
     &LEAVES_BEHIND,
     &STUCK_FINALIZER,
     &OBSERVED_GENERATION,

@@ -15,6 +15,7 @@ mod check;
 mod document;
 mod end_state;
 mod ends_differently;
+mod foreign_object;
 mod hot_loop;
 mod leaves_behind;
 mod list;
@@ -35,5 +36,5 @@ mod writes_nothing;
 
 pub use check::{Check, Finding, Grade, Violation};
 pub use list::{CHECKS, findings};
-pub use run::Run;
+pub use run::{Run, SentObjects};
 pub use run_log::{LoggedRequest, LoggedStop, LoggedWrite, RunLog, STAGES};

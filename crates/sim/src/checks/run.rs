@@ -1,9 +1,15 @@
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use coracle_journal::EntryId;
+use coracle_meta::{GroupResource, ObjectKey};
 
+use super::end_state::EndState;
 use super::run_log::RunLog;
 use crate::wire::LastSent;
+
+/// What a component was last sent of each object.
+pub type SentObjects = BTreeMap<(GroupResource, ObjectKey), LastSent>;
 
 /// A run of a controller, as checks see it.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +28,30 @@ pub struct Run {
     pub restarted: Option<EntryId>,
     /// The last entry before the cluster was settled after everything that it was given was deleted.
     pub emptied: Option<EntryId>,
-    /// What the component was last sent of the object before each of its deletions, by audit id.
-    pub shown: BTreeMap<String, LastSent>,
+    /// What the component was last sent of all objects before each of its deletions, by audit id.
+    pub shown: BTreeMap<String, SentObjects>,
+    /// The objects at rest, which are compared with many other runs.
+    pub(super) end_state: OnceLock<EndState>,
+}
+
+impl Run {
+    /// A run of a component, in which nothing has happened yet.
+    pub fn of(component: &str, user: &str) -> Self {
+        Self { component: component.to_owned(), user: user.to_owned(), ..Self::default() }
+    }
+
+    /// The objects at rest.
+    pub(super) fn end_state(&self) -> &EndState {
+        self.end_state.get_or_init(|| EndState::of(self))
+    }
+
+    /// What the component was last sent of an object before one of its deletions. `subject` is `PLURAL/NAMESPACE/NAME`,
+    /// or `PLURAL/NAME`.
+    pub(super) fn shown(&self, deletion: &str, subject: &str) -> Option<&LastSent> {
+        let mut parts = subject.split('/');
+        let (plural, first, second) = (parts.next()?, parts.next()?, parts.next());
+        let key = second.map_or_else(|| ObjectKey::new("", first), |name| ObjectKey::new(first, name));
+        let objects = self.shown.get(deletion)?.iter();
+        objects.into_iter().find(|((resource, at), _)| resource.resource == plural && *at == key).map(|(_, sent)| sent)
+    }
 }

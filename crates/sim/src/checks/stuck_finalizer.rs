@@ -4,25 +4,23 @@ use serde_json::Value;
 
 use super::check::{Check, Grade, Violation};
 use super::run::Run;
-use super::run_log::text;
+use super::run_log::{LoggedWrite, text};
 
 pub(super) const STUCK_FINALIZER: Check = Check {
     word: "stuck-finalizer",
     grade: Grade::Broken,
     title: "does not remove its finalizer",
     about: "The cluster is at rest, and an object terminates that has a finalizer which the component added to an \
-            object before.",
+            object before, or removed from one in a run without a fault.",
     except: "Finalizers of others.",
-    find: |run, _| stuck(run),
+    find: |run, faultless| stuck(run, faultless),
 };
 
-fn stuck(run: &Run) -> Vec<Violation> {
+fn stuck(run: &Run, faultless: &[Run]) -> Vec<Violation> {
     let Some(rest) = run.emptied.or(run.settled) else { return Vec::new() };
-    let added = run.log.writes_of(&run.user).flat_map(|write| {
-        let before = finalizers(write.before.as_deref());
-        finalizers(write.after.as_deref()).difference(&before).copied().collect::<Vec<_>>()
-    });
-    let own: BTreeSet<&str> = added.collect();
+    let added = changes(run, |before, after| (after, before));
+    let removed = faultless.iter().flat_map(|run| changes(run, |before, after| (before, after)));
+    let own: BTreeSet<&str> = added.into_iter().chain(removed).collect();
     let mut found = Vec::new();
     for (subject, write) in run.log.objects_at(rest) {
         let Some(object) = write.after.as_deref() else { continue };
@@ -32,6 +30,19 @@ fn stuck(run: &Run) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// The finalizers that are in one state of an object and not in the other, for the writes of the component.
+fn changes<'r>(
+    run: &'r Run,
+    order: impl Fn(Option<&'r Value>, Option<&'r Value>) -> (Option<&'r Value>, Option<&'r Value>),
+) -> BTreeSet<&'r str> {
+    let of = |write: &'r LoggedWrite| {
+        let (with, without) = order(write.before.as_deref(), write.after.as_deref());
+        let without = finalizers(without);
+        finalizers(with).into_iter().filter(move |finalizer| !without.contains(finalizer))
+    };
+    run.log.writes_of(&run.user).flat_map(of).collect()
 }
 
 fn finalizers(object: Option<&Value>) -> BTreeSet<&str> {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_meta::{GroupResource, ObjectKey};
 use serde_json::{Value, json};
 
 use super::list::findings;
-use super::run::Run;
+use super::run::{Run, SentObjects};
 use super::run_log::{LoggedRequest, LoggedStop, LoggedWrite, RunLog, STAGES};
 use crate::wire::LastSent;
 
@@ -24,10 +25,7 @@ struct Script {
 
 impl Script {
     fn new() -> Self {
-        Self {
-            run: Run { user: OPERATOR.to_owned(), component: OPERATOR.to_owned(), ..Run::default() },
-            ..Self::default()
-        }
+        Self { run: Run::of(OPERATOR, OPERATOR), ..Self::default() }
     }
 
     fn next(&mut self) -> EntryId {
@@ -151,6 +149,9 @@ fn a_finalizer_that_the_component_added_and_keeps_at_rest_is_found() {
     assert_eq!(stuck.clone().emptied().found(&[]), ["stuck-finalizer"]);
     assert_eq!(stuck.settled().found(&[]), ["stuck-finalizer"]);
     assert_eq!(given("example.com/own").emptied().found(&[]), [""; 0], "it is not deleted");
+    let of_alice = || Script::new().write("alice", MAP, with("gate", false)).write("alice", MAP, with("gate", true));
+    let removed = of_alice().write(OPERATOR, MAP, object("u", json!({}))).settled();
+    assert_eq!(of_alice().settled().found(&[&removed])[0], "stuck-finalizer", "it removes it without a fault");
     let of_another = Script::new().write("alice", MAP, with("other", false)).write("alice", MAP, with("other", true));
     assert_eq!(of_another.emptied().found(&[]), [""; 0]);
 }
@@ -192,13 +193,36 @@ fn a_deletion_of_another_incarnation_than_the_one_that_was_shown_is_found() {
         let mut script = Script::new().write("alice", MAP, plain("new")).write(OPERATOR, MAP, None);
         let audit_id = script.run.log.requests.last().unwrap().audit_id.clone();
         let sent = LastSent { uid: shown.to_owned(), revision: 1, is_deleted: false };
-        script.run.shown.insert(audit_id, sent);
+        script.run.shown.insert(audit_id, all_sent("configmaps", sent));
         script
     };
     assert_eq!(deletion("old").found(&[]), ["unseen-incarnation"]);
     assert_eq!(deletion("new").found(&[]), [""; 0]);
     let blind = Script::new().write("alice", MAP, plain("new")).write(OPERATOR, MAP, None);
     assert_eq!(blind.found(&[]), [""; 0], "it was shown nothing");
+}
+
+/// What was sent of the object `default/a` of a resource.
+fn all_sent(resource: &str, sent: LastSent) -> SentObjects {
+    SentObjects::from([((GroupResource::new("", resource), ObjectKey::new("default", "a")), sent)])
+}
+
+#[test]
+fn a_deletion_for_another_incarnation_of_the_owner_is_found() {
+    let deletion = |of: &str| {
+        let owner = json!([{"uid": "new", "controller": true}]);
+        let owned = object("u", json!({"metadata.ownerReferences": owner}));
+        let script = Script::new().write("alice", "foos/default/a", plain("new"));
+        let mut script = script.write(OPERATOR, MAP, owned).write(OPERATOR, MAP, None);
+        let audit_id = script.run.log.requests.last().unwrap().audit_id.clone();
+        let sent = LastSent { uid: of.to_owned(), revision: 1, is_deleted: false };
+        script.run.shown.insert(audit_id, all_sent("foos", sent));
+        script
+    };
+    assert_eq!(deletion("old").found(&[]), ["foreign-object"]);
+    assert_eq!(deletion("new").found(&[]), [""; 0]);
+    let gone = |script: Script| script.write("alice", "foos/default/a", None);
+    assert_eq!(gone(deletion("new")).found(&[]), [""; 0]);
 }
 
 #[test]
@@ -235,6 +259,12 @@ fn a_run_that_ends_with_other_objects_than_each_run_without_a_fault_differs() {
     };
     let (one, two) = (end(1, "u1", "2026-01-01T00:00:00Z"), end(1, "u2", "2026-01-01T00:00:09Z"));
     assert_eq!(one.found(&[&two]), [""; 0], "uids, times and generated names are made up");
+    let referring = |to: &str| {
+        let label = object("leader", json!({"worker": to}));
+        let again = Script::new().write("alice", "pods/default/w", plain("w1")).write("alice", "pods/default/w", None);
+        again.write("alice", "pods/default/w", plain("w2")).write("alice", MAP, label).settled()
+    };
+    assert_eq!(referring("w1").found(&[&referring("w2")]), ["ends-differently"], "it refers to a pod that is gone");
     assert_eq!(end(2, "u3", "2026-01-01T00:00:00Z").found(&[&one, &two]), ["ends-differently"]);
     assert_eq!(end(2, "u3", "2026-01-01T00:00:00Z").found(&[&end(2, "u4", "2026-01-01T00:00:00Z"), &one]), [""; 0]);
     let more = end(1, "u1", "2026-01-01T00:00:00Z");

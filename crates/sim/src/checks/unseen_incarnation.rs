@@ -14,7 +14,7 @@ pub(super) const UNSEEN_INCARNATION: Check = Check {
 
 fn unseen(run: &Run, write: &LoggedWrite) -> Option<Violation> {
     let request = run.log.request_of(write).filter(|request| &*request.verb == "delete")?;
-    let shown = run.shown.get(&request.audit_id).filter(|shown| shown.uid != write.uid())?;
+    let shown = run.shown(&request.audit_id, &write.subject).filter(|shown| shown.uid != write.uid())?;
     let (subject, uid, seen) = (&write.subject, write.uid(), &shown.uid);
     Some(Violation::at(write.entry, format!("{subject} has the uid {uid}, and the component had seen {seen}")))
 }

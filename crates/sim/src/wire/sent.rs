@@ -73,6 +73,11 @@ impl SentObjects {
         reader.get(&(resource.clone(), key.clone())).cloned()
     }
 
+    /// What an instance was last sent of each object.
+    pub(super) fn all(&self, name: &str, instance: u64) -> BTreeMap<Place, LastSent> {
+        self.0.lock().get(&(Arc::from(name), instance)).cloned().unwrap_or_default()
+    }
+
     /// Notes an object that was sent.
     pub(super) fn note(&self, asked: &Asked, key: ObjectKey, sent: LastSent) {
         let Some(at) = &asked.at else { return };

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,6 +61,11 @@ impl Wire {
     /// What an instance of a requester was last sent of an object; `None` if it was sent nothing, or nothing is kept.
     pub fn last_sent(&self, name: &str, instance: u64, resource: &GroupResource, key: &ObjectKey) -> Option<LastSent> {
         self.state.sent.as_ref()?.last(name, instance, resource, key)
+    }
+
+    /// What an instance of a requester was last sent of each object.
+    pub fn all_sent(&self, name: &str, instance: u64) -> BTreeMap<(GroupResource, ObjectKey), LastSent> {
+        self.state.sent.as_ref().map(|sent| sent.all(name, instance)).unwrap_or_default()
     }
 
     /// Adds a rule for requests that are sent from now on, and for watches, including those that are open.
