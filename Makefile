@@ -78,6 +78,7 @@ soak: ## Run long tests: comparison with etcd, crashes, power losses, disturbed 
 	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=10000 CORACLE_DRAWN_FAULTS=500 CORACLE_PROCESSES=100 \
 		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn repeated && \
 	CORACLE_OBJECTS=2000 $(CARGO) test --release -p coracle-cluster --test it -- every_object && \
+	CORACLE_PLANS=300 $(CARGO) test --release -p coracle-examples -- a_search_finds && \
 	CORACLE_LONG_LISTS=8 $(CARGO) test --release -p coracle-resources --test long_lists -- --include-ignored
 
 FUZZ_SECONDS ?= 300

@@ -85,7 +85,7 @@ found! {
     cancelled_pass: a_search_finds_the_revision_that_was_dropped by "writes-after-restart",
     answer_over_event: a_search_finds_the_answer_that_replaced_an_event by "writes-after-restart",
     skipped_tombstone: a_search_finds_the_address_that_is_not_freed by "leaves-behind",
-    skipped_terminating: a_search_finds_the_finalizer_that_is_kept by "stuck-finalizer",
+    skipped_terminating: a_search_finds_the_finalizer_that_is_kept by "ends-differently",
     merged_key: a_search_finds_the_leader_of_another_worker by "ends-differently",
     small_claim: a_search_finds_the_claim_that_stays_small by "ends-differently",
     first_pass_only: a_search_finds_the_status_that_is_never_set by "ends-differently",

@@ -3,6 +3,7 @@ use std::fmt;
 use coracle_sim::checks::{Finding, Grade};
 
 use crate::fault_site::FaultSite;
+use crate::fault_table::FaultTable;
 use crate::plan::Plan;
 
 /// What a search found.
@@ -31,6 +32,8 @@ pub struct Tried {
     pub struck: usize,
     /// How many plans were left when the search ended.
     pub left: usize,
+    /// The faults at each write.
+    pub table: FaultTable,
 }
 
 /// A plan that breaks a controller.
@@ -87,8 +90,9 @@ impl fmt::Display for CheckReport {
             writeln!(f, "    without a fault")?;
         }
         self.found.iter().try_for_each(|found| writeln!(f, "{found}"))?;
-        let Tried { sites, unstable, runs, plans, struck, left } = &self.tried;
+        let Tried { sites, unstable, runs, plans, struck, left, table } = &self.tried;
         writeln!(f, "{} writes, {plans} plans, {struck} struck, {left} left; {runs} runs", sites.len())?;
+        write!(f, "{table}")?;
         for site in unstable {
             writeln!(f, "not used, because it is not in each run without a fault: {site}")?;
         }

@@ -23,8 +23,8 @@ const JOBS_OF_A_PROGRAM: usize = 6;
 
 /// A controller that is checked, with what it needs.
 ///
-/// A user creates each sample, changes it, changes it back, replaces it by another of the same name, and deletes it: first
-/// one act after the other, and then in a hurry. Meanwhile faults strike the requests and watches of the controller.
+/// A user creates each sample, changes it, and changes it back. Then it does so in a hurry: it replaces the sample by
+/// another of the same name twice, and changes it twice. At the end it deletes the sample. Meanwhile faults strike the requests and watches of the controller.
 #[must_use]
 pub struct ControllerCheck {
     name: String,

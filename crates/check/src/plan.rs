@@ -41,11 +41,15 @@ fn line(fault: &Value) -> String {
     let action: Vec<String> = action.map(|(name, value)| format!("{name}: {}", word(value))).collect();
     let lasts = fault.get("for").map(|lasts| format!(", for {}", word(lasts))).unwrap_or_default();
     let Some(when) = fault.get("when") else { return format!("{}{lasts}", action.join(", ")) };
+    let moment = when.get("moment").map(|moment| format!(" has {}", word(moment))).unwrap_or_default();
+    format!("{}{lasts}, when {}{moment}", action.join(", "), place(when))
+}
+
+/// The request with which a fault begins.
+pub(crate) fn place(when: &Value) -> String {
     let field = |name: &str| when.get(name).map(word).unwrap_or_default();
     let nth = when.get("nth").and_then(Value::as_u64).unwrap_or(1);
-    let moment = when.get("moment").map(|moment| format!(" has {}", word(moment))).unwrap_or_default();
-    let (by, verb, resource) = (field("by"), field("verb"), field("resource"));
-    format!("{}{lasts}, when {verb} {resource} number {nth} by {by}{moment}", action.join(", "))
+    format!("{} {} number {nth} by {}", field("verb"), field("resource"), field("by"))
 }
 
 /// A fault that begins with a request.

@@ -132,6 +132,7 @@ impl Search<'_> {
     fn take(&mut self, attempt: Attempt) -> Result<(), Error> {
         self.report.tried.plans += 1;
         self.report.tried.runs += 1;
+        self.report.tried.table.note(&attempt.plan, attempt.has_struck);
         if attempt.has_struck {
             self.report.tried.struck += 1;
             self.struck.push(attempt.plan.clone());

@@ -102,6 +102,8 @@ struct Trial<'s> {
     /// The program and its socket, if a program is checked.
     served: Option<ServedProgram>,
     run: Run,
+    /// Whether no fault can delay the component.
+    is_faultless: bool,
     /// The faults that were ended.
     ended: Vec<FaultStatus>,
 }
@@ -141,7 +143,17 @@ impl<'s> Trial<'s> {
         });
         let faults = RunningFaults::new(&cluster, &wire);
         let run = Run::of(&setup.name, &setup.name);
-        let mut trial = Self { setup, cluster, faults, recorder, wire, served, run, ended: Vec::new() };
+        let mut trial = Self {
+            setup,
+            cluster,
+            faults,
+            recorder,
+            wire,
+            served,
+            run,
+            is_faultless: plan.faults.is_empty(),
+            ended: Vec::new(),
+        };
         let worked = trial.work(plan).await;
         let Self { cluster, faults, recorder, mut run, mut ended, .. } = trial;
         ended.extend(faults.list());
@@ -164,6 +176,9 @@ impl<'s> Trial<'s> {
             self.use_sample(sample).await?;
         }
         self.end_faults();
+        if self.run.unsettled.is_some() {
+            return Ok(());
+        }
         let Some(settled) = self.rest().await else { return Ok(()) };
         self.run.settled = Some(settled);
         let handle = self.cluster.handle();
@@ -184,20 +199,22 @@ impl<'s> Trial<'s> {
     }
 
     /// A user creates an object, changes it and replaces it: first one act after the other, and then in a hurry.
-    async fn use_sample(&self, sample: &Sample) -> Result<(), Error> {
+    async fn use_sample(&mut self, sample: &Sample) -> Result<(), Error> {
         self.act(async |work| work.create(&sample.object).await.map(drop)).await?;
         self.act(async |work| work.patch(&sample.object, &sample.change).await).await?;
         self.act(async |work| work.change_back(sample).await).await?;
         self.act(async |work| {
-            work.patch(&sample.object, &sample.change).await?;
-            sleep(HURRY).await;
-            work.change_back(sample).await
-        })
-        .await?;
-        self.act(async |work| {
             work.replace(&sample.object).await?;
             sleep(HURRY).await;
             work.replace(&sample.object).await
+        })
+        .await?;
+        // The last state is a changed one, so that no later act hides what is missing.
+        self.act(async |work| work.patch(&sample.object, &sample.change).await).await?;
+        self.act(async |work| {
+            work.change_back(sample).await?;
+            sleep(HURRY).await;
+            work.patch(&sample.object, &sample.change).await
         })
         .await
     }
@@ -240,10 +257,16 @@ impl<'s> Trial<'s> {
     }
 
     /// An act of the user, and what follows from it.
-    async fn act(&self, act: impl AsyncFnOnce(&UserWork<'_>) -> Result<(), Error>) -> Result<(), Error> {
+    async fn act(&mut self, act: impl AsyncFnOnce(&UserWork<'_>) -> Result<(), Error>) -> Result<(), Error> {
+        if self.run.unsettled.is_some() {
+            return Ok(());
+        }
         act(&UserWork::new(&self.cluster)).await?;
-        // A cluster that does not settle yet is judged at the end.
-        let _ = settle(&self.cluster, self.setup.pace.between).await;
+        // While faults last, a cluster that does not settle yet is judged at the end.
+        let settled = settle(&self.cluster, self.setup.pace.between).await;
+        if self.is_faultless && self.setup.pace.clock == ClockMode::Virtual {
+            self.run.unsettled = settled.err().map(|not_settled| not_settled.to_string());
+        }
         Ok(())
     }
 

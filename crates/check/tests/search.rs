@@ -132,8 +132,20 @@ fn a_crash_between_two_writes_is_found_as_what_it_leaves_behind() {
 
 #[test]
 fn a_controller_that_survives_faults_is_not_reported() {
-    let report = check(|connection| poll(connection, survives)).crd(CRD).sample(SAMPLE).search().unwrap();
+    let report = check(|connection| poll(connection, survives)).crd(CRD).sample(SAMPLE).plans(100).search().unwrap();
     println!("{report}");
     assert!(!report.fails(), "{report}");
     assert!(report.tried.struck > 50, "{:?}", report.tried);
+}
+
+#[test]
+fn one_seed_gives_one_report_with_any_number_of_threads() {
+    let report = |jobs: usize| {
+        let subject = check(|connection| poll(connection, forgets)).crd(CRD).sample(SAMPLE);
+        subject.plans(12).jobs(jobs).search().unwrap().to_string()
+    };
+    let one = report(1);
+    assert!(one.contains("leaves-behind") && one.contains("faults that struck"), "{one}");
+    assert_eq!(one, report(2));
+    assert_eq!(one, report(2));
 }
