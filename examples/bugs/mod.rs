@@ -79,10 +79,6 @@ macro_rules! found {
 found! {
     second_request: a_search_finds_the_second_request by "ends-differently",
     too_many_sets: a_search_finds_the_second_set by "ends-differently",
-    too_many_pods: a_search_finds_more_pods_than_are_wanted by "more-children",
-    expired_expectations: a_search_finds_the_expectations_that_expired by "ends-differently",
-    inherited_expectations: a_search_finds_the_expectation_of_another_object by "writes-after-restart",
-    cancelled_pass: a_search_finds_the_revision_that_was_dropped by "writes-after-restart",
     answer_over_event: a_search_finds_the_answer_that_replaced_an_event by "writes-after-restart",
     skipped_tombstone: a_search_finds_the_address_that_is_not_freed by "leaves-behind",
     skipped_terminating: a_search_finds_the_finalizer_that_is_kept by "ends-differently",
@@ -90,5 +86,4 @@ found! {
     small_claim: a_search_finds_the_claim_that_stays_small by "ends-differently",
     first_pass_only: a_search_finds_the_status_that_is_never_set by "ends-differently",
     orphaned_machine: a_search_finds_the_disk_that_nothing_names by "ends-differently",
-    never_rests: a_search_finds_the_controller_that_wakes_itself by "hot-loop",
 }
