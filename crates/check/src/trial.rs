@@ -230,9 +230,9 @@ impl<'s> Trial<'s> {
         Ok(())
     }
 
-    /// Ends the faults that strike now. Those that still wait may begin later.
+    /// Ends the faults whose effects apply now, whether or not they have struck. Those that still wait may begin later.
     fn end_faults(&mut self) {
-        self.ended.extend(self.faults.remove(|fault| fault.state == "active"));
+        self.ended.extend(self.faults.remove(|fault| fault.has_begun));
     }
 
     fn start_component(&mut self) -> Result<(), Error> {

@@ -55,7 +55,7 @@ callable! {
     "Cluster::ambient" => Cluster::ambient,
     "Cluster::builder" => Cluster::builder,
     "Cluster::keep_store" => Cluster::keep_store,
-    "Cluster::kill_component" => Cluster::kill_component,
+    "Cluster::kill_component" => |cluster: Cluster| cluster.kill_component("my-operator"),
     "Cluster::kubelet" => Cluster::kubelet,
     "Cluster::service" => Cluster::service,
     "Cluster::service_as" => Cluster::service_as,

@@ -76,6 +76,9 @@ pub struct FaultStatus {
     pub name: String,
     /// `waiting` before it has struck, `active` while it can strike again, and `ended`.
     pub state: &'static str,
+    /// Whether its effect applies now. It may apply before it strikes.
+    #[serde(skip)]
+    pub has_begun: bool,
     /// How often it has struck: requests, and watches that it ended. Events that it holds count once.
     pub struck: u64,
     /// The revision at its first strike.
@@ -226,7 +229,7 @@ impl RunningFaults {
     }
 
     fn status(&self, Entry { number, id, names, apart }: &Entry) -> Option<FaultStatus> {
-        let FaultProgress { verdict, strikes, has_ended } = self.shared.faults.injector().progress(*id)?;
+        let FaultProgress { verdict, strikes, has_begun, has_ended } = self.shared.faults.injector().progress(*id)?;
         let state = match (has_ended, strikes) {
             (true, _) => "ended",
             (false, 0) => "waiting",
@@ -235,6 +238,6 @@ impl RunningFaults {
         let (name, near_miss, revision) = (verdict.name, verdict.strike.near_miss(), verdict.strike.revision());
         let near_miss = near_miss.map(|near| self.shares_informers(apart.as_ref()).unwrap_or(near));
         let did_you_mean = if strikes == 0 { self.meant(names) } else { None };
-        Some(FaultStatus { id: *number, name, state, struck: strikes, revision, near_miss, did_you_mean })
+        Some(FaultStatus { id: *number, name, state, has_begun, struck: strikes, revision, near_miss, did_you_mean })
     }
 }

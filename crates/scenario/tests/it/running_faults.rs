@@ -41,6 +41,8 @@ async fn a_running_fault_waits_for_its_conditions_and_ends_when_it_is_removed() 
     pass(9).await;
     assert!(reads("ann").await);
     pass(2).await;
+    let begun: Vec<bool> = faults.list().iter().map(|fault| fault.has_begun).collect();
+    assert_eq!(begun, [true, false, false], "the first applies, and has struck nothing");
     assert!(!reads("ann").await && reads("bob").await);
     let late = faults.list().remove(0);
     assert_eq!((late.state, late.struck, late.near_miss), ("active", 1, None));

@@ -153,7 +153,9 @@ impl Injector {
     pub fn progress(&self, id: FaultId) -> Option<FaultProgress> {
         let faults = self.shared.faults.lock();
         let one = faults.get(id.0)?;
-        Some(FaultProgress { verdict: self.shared.verdict(one), strikes: one.strikes, has_ended: one.has_ended() })
+        let has_begun = matches!(one.state, State::Active(_) | State::Operating);
+        let (verdict, has_ended) = (self.shared.verdict(one), one.has_ended());
+        Some(FaultProgress { verdict, strikes: one.strikes, has_begun, has_ended })
     }
 
     /// How each fault went, in the order in which they were added.

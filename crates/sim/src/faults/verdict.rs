@@ -21,6 +21,8 @@ pub struct FaultProgress {
     pub verdict: FaultVerdict,
     /// How often it has struck: requests, and watches that it ended. Events that it holds count once.
     pub strikes: u64,
+    /// Whether its effect applies now, whether or not it has struck.
+    pub has_begun: bool,
     /// Whether it does not strike again.
     pub has_ended: bool,
 }
