@@ -57,6 +57,7 @@ callable! {
     "Cluster::keep_store" => Cluster::keep_store,
     "Cluster::kill_component" => |cluster: Cluster| cluster.kill_component("my-operator"),
     "Cluster::kubelet" => Cluster::kubelet,
+    "Cluster::pause_component" => |cluster: Cluster| cluster.pause_component("my-operator"),
     "Cluster::service" => Cluster::service,
     "Cluster::service_as" => Cluster::service_as,
     "Cluster::settle" => |cluster: Cluster| async move { cluster.settle().await.is_ok() },
@@ -85,11 +86,13 @@ callable! {
     "ServiceRoutes::answer_for_url" => ServiceRoutes::answer_for_url,
     "ServiceRoutes::default" => ServiceRoutes::default,
     "Transport::to" => |service: Transport| Transport::to::<_, coracle::cluster::Body>(service),
+    "check" => || coracle::check(|_| std::future::pending()),
     "journal" => coracle::journal::Recorder::off,
     "prelude" => |builder: Builder, latency| coracle::prelude::BuilderExt::latency(builder, latency),
     "rerun" => |scenario: &Scenario, path: &Path, options, change| {
         coracle::scenario::rerun(scenario, path, options, change, None, |_| coracle::journal::Recorder::off()).is_ok()
     },
+    "run_virtual" => || coracle::run_virtual(1, async |_| ()),
     "run_virtual_or_report" => || coracle::run_virtual_or_report(1, "a.html", async |_| ()),
     "runtime" => |_: coracle::runtime::Client| (),
 }

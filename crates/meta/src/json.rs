@@ -150,7 +150,7 @@ mod tests {
             });
             let (levels, text) = (depth(&value), value.to_string());
             prop_assert!(!is_deeper_than(text.as_bytes(), levels));
-            prop_assert!(levels == 0 || text.len() / 2 <= levels - 1 || is_deeper_than(text.as_bytes(), levels - 1));
+            prop_assert!(levels == 0 || text.len() / 2 < levels || is_deeper_than(text.as_bytes(), levels - 1));
         }
     }
 }

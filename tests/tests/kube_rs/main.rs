@@ -1,4 +1,5 @@
 //! kube-rs, unmodified, against a cluster in the same process and in virtual time.
+#![expect(clippy::disallowed_macros, reason = "a controller of a user may take a random branch of `tokio::select!`")]
 
 mod checked;
 mod leader_election;

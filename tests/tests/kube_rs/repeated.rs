@@ -35,7 +35,7 @@ struct Context {
 /// Makes a child that names all parents, in the order of the store, and the branch that was selected.
 async fn reconcile(parent: Arc<ConfigMap>, context: Arc<Context>) -> Result<Action, kube::Error> {
     let listed: Vec<_> = context.parents.state().iter().map(|parent| parent.name_any()).collect();
-    #[expect(clippy::disallowed_macros, reason = "a controller of a user may take a random branch")]
+    // A controller of a user may take a random branch.
     let branch = tokio::select! {
         () = std::future::ready(()) => "first",
         () = std::future::ready(()) => "second",

@@ -1,16 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use coracle_journal::EntryId;
 use coracle_meta::parse_time;
 use serde_json::Value;
 
-use super::run::Run;
-use super::run_log::{is_record, text};
+use super::run_log::{RunLog, is_record, text};
 
 /// Replaces a part of a text that differs between runs: a time, the suffix of a generated name.
 const MASK: &str = "…";
 /// Replaces the uid of an object that exists.
 const UID: &str = "the uid of an object";
-/// Replaces the uid of an object that is gone: whoever refers to it may have missed that.
+/// Replaces the uid of an object that is gone: an object that refers to it may be out of date.
 const UID_THAT_IS_GONE: &str = "the uid of an object that is gone";
 /// The fields of the metadata that differ between runs.
 const OWN_METADATA: [&str; 6] =
@@ -30,13 +30,12 @@ pub(super) struct EndState {
 struct Masks(BTreeMap<String, String>);
 
 impl EndState {
-    /// The objects that users and the component wrote in a run, at its rest.
-    pub(super) fn of(run: &Run) -> Self {
-        let Some(rest) = run.settled else { return Self::default() };
-        let objects = run.log.objects_at(rest);
-        let masks = Masks::of(run, &objects.values().map(|write| write.uid()).collect());
+    /// The objects that users and the component wrote in a run, after its entry `rest`.
+    pub(super) fn of(log: &RunLog, rest: EntryId) -> Self {
+        let objects = log.objects_at(rest);
+        let masks = Masks::of(log, &objects.values().map(|write| write.uid()).collect());
         let written: BTreeSet<&str> =
-            run.log.writes.iter().filter(|write| write.request.is_some()).map(|write| &*write.subject).collect();
+            log.writes.iter().filter(|write| write.request.is_some()).map(|write| &*write.subject).collect();
         let mut found: BTreeMap<String, Vec<Leaves>> = BTreeMap::new();
         for (subject, write) in objects.into_iter().filter(|(subject, _)| written.contains(subject)) {
             let Some(object) = write.after.as_deref().filter(|object| !is_record(object)) else { continue };
@@ -101,9 +100,9 @@ fn differing<'l>(one: &'l Leaves, other: &'l Leaves) -> impl Iterator<Item = &'l
 }
 
 impl Masks {
-    fn of(run: &Run, there: &BTreeSet<&str>) -> Self {
+    fn of(log: &RunLog, there: &BTreeSet<&str>) -> Self {
         let mut masks = BTreeMap::new();
-        for object in run.log.writes.iter().filter_map(|write| write.after.as_deref()) {
+        for object in log.writes.iter().filter_map(|write| write.after.as_deref()) {
             let (uid, name) = (text(object, "/metadata/uid"), text(object, "/metadata/name"));
             let prefix = text(object, "/metadata/generateName");
             if !uid.is_empty() {

@@ -42,7 +42,8 @@ impl Run {
 
     /// The objects at rest.
     pub(super) fn end_state(&self) -> &EndState {
-        self.end_state.get_or_init(|| EndState::of(self))
+        let of = |rest| EndState::of(&self.log, rest);
+        self.end_state.get_or_init(|| self.settled.map(of).unwrap_or_default())
     }
 
     /// What the component was last sent of an object before one of its deletions. `subject` is `PLURAL/NAMESPACE/NAME`,
