@@ -183,7 +183,7 @@ for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { c
   writeFileSync(file, cut[0] + PLACE + cut[1].slice(0, end / 2) + cut[1].slice(end));
   const context = await browser.newContext({ offline: true }), page = await context.newPage();
   await page.goto(`file://${file}`);
-  await page.waitForFunction(() => document.querySelector(".said")?.textContent.includes("cut or damaged"));
+  await page.waitForFunction(() => document.querySelector(".said")?.textContent.includes("truncated or damaged"));
   claim(true, "a report that was cut says so");
   const old = await context.newPage();
   await old.addInitScript(() => { delete globalThis.DecompressionStream; });

@@ -43,7 +43,7 @@ export async function cursor({ html, events, opened, changed, claim }) {
     await pane("object");
     await page.fill("#panel input", made.k);
     await page.locator("#panel input").blur();
-    claim((await page.innerText("#panel")).includes(`comes to be at #${made.i}`), "an object that is not there yet says where it comes to be");
+    claim((await page.innerText("#panel")).includes(`It is created at #${made.i}`), "an object that is not there yet says where it comes to be");
     await page.keyboard.press("w");
     claim((await at()) === made.i, "and a key tells why it will be there");
     claim(said.length === 0, "all that with nothing on the console", said.join("\n"));

@@ -39,20 +39,20 @@ export async function checkLesson({ coracle, folder, opened, claim, Axe }) {
   claim((await page.locator(".captions li").count()) === seen.length - 1, "a key goes back");
 
   await press("x");
-  await page.waitForFunction(() => document.querySelector("#panel").innerText.includes("Not so here"));
+  await page.waitForFunction(() => document.querySelector("#panel").innerText.includes("False in this run"));
   claim((await page.title()).includes("Level-triggered or edge-triggered") && page.url().includes("run=contrast"), "a key leads to the contrast, and the link says so");
   claim((await page.locator(".captions li").count()) === 1 && (await at()) === (await page.locator(".captions li summary").innerText()).split(" ")[0], "whose first caption is told of its own run");
   await press("j");
   claim((await page.locator(".captions li").count()) === 2, "and goes on by a key");
   const url = page.url();
   await press("x");
-  await page.waitForFunction(() => !document.querySelector("#panel").innerText.includes("Not so here"));
+  await page.waitForFunction(() => !document.querySelector("#panel").innerText.includes("False in this run"));
   claim((await page.locator(".captions li").count()) === seen.length - 1, "and back, to where the lesson was");
   claim(said.length === 0, "with nothing on the console, no request and no policy violation", said.join("\n"));
   await close();
 
   const linked = await opened(file, url.slice(url.indexOf("#")));
-  claim((await linked.page.innerText("#panel")).includes("Not so here"), "a link into the contrast opens it");
+  claim((await linked.page.innerText("#panel")).includes("False in this run"), "a link into the contrast opens it");
   await linked.close();
 
   for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 400, height: 900 } }]]) {

@@ -97,7 +97,7 @@ export async function live({ browser, coracle, folder, events, html, changed, cl
       await way.mend();
       await far.page.locator(".name", { hasText: /^meanwhile$/ }).waitFor();
       const back = await far.page.innerText("header");
-      claim(back.includes("● live") && !(await far.page.innerText(".corner")).includes("forgotten"), "after a disconnection it goes on where it stopped", back);
+      claim(back.includes("● live") && !(await far.page.innerText(".corner")).includes("dropped"), "after a disconnection it goes on where it stopped", back);
       await far.close();
       way.cut();
     } else {
@@ -141,7 +141,7 @@ export async function live({ browser, coracle, folder, events, html, changed, cl
       for (let at = 0; at < data.length; at += 4) colours.add(data.slice(at, at + 4).join());
       return colours.size > 2;
     });
-    claim(hatched && (await page.innerText(".corner")).includes("forgotten") && said.length === 0, "what a log has forgotten is hatched at the edge of the lanes", said.join("\n"));
+    claim(hatched && (await page.innerText(".corner")).includes("dropped") && said.length === 0, "what a log has forgotten is hatched at the edge of the lanes", said.join("\n"));
     await close();
   }
 }
