@@ -33,12 +33,14 @@ struct Syncs {
 
 impl Reconciler for Syncs {
     async fn reconcile(&self, _: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        // A change during the patch cancels the pass, too.
+        let changed = self.changed.notified();
         let Some(source) = self.sources.get(key) else { return Ok(Action::Done) };
         let revision = source.text("spec.revision");
         let syncs = objects(&self.client, "Sync");
         // Here the objects of the source are applied.
         syncs.patch(key, &Patch::Merge(json!({"status": {"deployed": revision}}))).await?;
-        let is_cancelled = timeout(3 * SECOND, self.changed.notified()).await.is_ok();
+        let is_cancelled = timeout(3 * SECOND, changed).await.is_ok();
         match self.twin {
             Twin::Fixed if is_cancelled => Ok(Action::Requeue),
             Twin::Buggy | Twin::Fixed => Ok(Action::Done),
