@@ -43,7 +43,7 @@ impl FaultSite {
         let own = run.log.requests.iter().filter(|request| *request.user == *user && !request.is_dry_run);
         own.filter(|request| WRITES.contains(&&*request.verb))
             .map(|request| {
-                let plural = request.subject.split('/').next().unwrap_or_default();
+                let plural = request.resource();
                 let resource = match request.subresource.as_str() {
                     "" => plural.to_owned(),
                     subresource => format!("{plural}/{subresource}"),
@@ -88,7 +88,7 @@ impl Sites {
         }
         sites.of_user = FaultSite::of(first, user, user);
         for request in first.log.requests.iter().filter(|request| *request.user == *first.user) {
-            let plural = request.subject.split('/').next().unwrap_or_default();
+            let plural = request.resource();
             if let ("watch", Some(kind)) = (&*request.verb, kinds.get(plural)) {
                 sites.watched.insert(plural.to_owned(), kind.clone());
             }

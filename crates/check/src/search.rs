@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use coracle_cluster::controllers::{Selection, SelectionError};
 use coracle_sim::ClockMode;
-use coracle_sim::checks::{Finding, Run, findings};
+use coracle_sim::checks::{Finding, LoggedWrite, Run, findings};
 
 use crate::Error;
 use crate::baseline::Baseline;
@@ -194,13 +194,9 @@ impl Search<'_> {
 fn last_acts(run: &Run, findings: &[Finding]) -> Vec<String> {
     let until = findings.iter().find_map(|finding| finding.violation.entry);
     let writes = run.log.writes_of(&run.user).filter(|write| until.is_none_or(|until| write.entry <= until));
-    let line = |write: &coracle_sim::checks::LoggedWrite| {
-        let act = match (&write.before, &write.after) {
-            (None, _) => "creates",
-            (Some(_), Some(_)) => "changes",
-            (Some(_), None) => "removes",
-        };
-        format!("{:>9.3} s  rev {}  {} {act} {}", write.at.as_secs_f64(), write.revision, run.component, write.subject)
+    let line = |write: &LoggedWrite| {
+        let (seconds, act) = (write.at.as_secs_f64(), write.act());
+        format!("{seconds:>9.3} s  rev {}  {} {act} {}", write.revision, run.component, write.subject)
     };
     let lines: Vec<String> = writes.map(line).collect();
     lines[lines.len().saturating_sub(ACTS)..].to_vec()

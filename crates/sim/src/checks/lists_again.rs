@@ -18,7 +18,7 @@ pub(super) const LISTS_AGAIN: Check = Check {
 fn again(run: &Run) -> Vec<Violation> {
     let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for request in run.log.requests.iter().filter(|request| *request.user == *run.user) {
-        let resource = request.subject.split('/').next().unwrap_or_default();
+        let resource = request.resource();
         match &*request.verb {
             "list" => counts.entry(resource).or_default()[0] += 1,
             "watch" => counts.entry(resource).or_default()[1] += 1,

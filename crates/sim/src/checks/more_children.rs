@@ -21,7 +21,7 @@ fn most(run: &Run) -> BTreeMap<&str, usize> {
     let mut most: BTreeMap<&str, usize> = BTreeMap::new();
     let own = run.log.writes.iter().filter(|write| !write.is_record() && created.contains(write.uid()));
     for write in own {
-        let resource = write.subject.split('/').next().unwrap_or_default();
+        let resource = write.resource();
         let count = now.entry(resource).or_default();
         match (&write.before, &write.after) {
             (None, Some(_)) => *count += 1,

@@ -80,7 +80,33 @@ pub struct LoggedStop {
     pub why: String,
 }
 
+impl LoggedRequest {
+    /// The plural of the resource.
+    pub fn resource(&self) -> &str {
+        resource(&self.subject)
+    }
+}
+
+/// The plural of the resource in a subject.
+fn resource(subject: &str) -> &str {
+    subject.split('/').next().unwrap_or_default()
+}
+
 impl LoggedWrite {
+    /// The plural of the resource.
+    pub fn resource(&self) -> &str {
+        resource(&self.subject)
+    }
+
+    /// What it does to the object: `creates`, `changes` or `removes`.
+    pub fn act(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "creates",
+            (Some(_), Some(_)) => "changes",
+            (Some(_), None) => "removes",
+        }
+    }
+
     /// The object after the write, or before it if it was removed.
     pub fn object(&self) -> Option<&Value> {
         self.after.as_deref().or(self.before.as_deref())

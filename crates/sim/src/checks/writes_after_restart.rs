@@ -12,7 +12,7 @@ pub(super) const WRITES_AFTER_RESTART: Check = Check {
     find: |run, faultless| {
         let usual: Vec<String> = faultless.iter().flat_map(|run| after_restart(run).map(kind_of)).collect();
         let new = after_restart(run).filter(|write| !usual.contains(&kind_of(write)));
-        new.map(|write| Violation::at(write.entry, format!("{} {}", act(write), write.subject))).collect()
+        new.map(|write| Violation::at(write.entry, format!("{} {}", write.act(), write.subject))).collect()
     },
 };
 
@@ -23,17 +23,7 @@ fn after_restart(run: &Run) -> impl Iterator<Item = &LoggedWrite> {
     })
 }
 
-/// What a write did.
-pub(super) fn act(write: &LoggedWrite) -> &'static str {
-    match (&write.before, &write.after) {
-        (None, _) => "creates",
-        (Some(_), Some(_)) => "changes",
-        (Some(_), None) => "removes",
-    }
-}
-
 /// The act and the resource, which are the same in each run.
 fn kind_of(write: &LoggedWrite) -> String {
-    let resource = write.subject.split('/').next().unwrap_or_default();
-    format!("{} {resource}", act(write))
+    format!("{} {}", write.act(), write.resource())
 }
