@@ -1,17 +1,17 @@
 use coracle_meta::Object;
+use coracle_scenario::parse_objects;
 use serde_json::Value;
 
 use crate::Error;
 
-/// The objects of a YAML or JSON text with one or more documents. `what` is the text's name in messages.
+/// The objects of a YAML or JSON text with one or more documents; a `List` becomes its items. `what` is the text's name
+/// in messages.
 ///
 /// # Errors
 /// If the text is not valid, or a document is not an object.
 pub(crate) fn objects(what: &str, text: &str) -> Result<Vec<Object>, Error> {
     let bad = |why: String| Error::Input(format!("{what}: {why}"));
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| bad(error.without_snippet().to_string()))?;
-    let documents: Vec<Value> = documents.into_iter().filter(|document| !document.is_null()).collect();
+    let documents = parse_objects(text).map_err(bad)?;
     if documents.is_empty() {
         return Err(bad("it has no object".to_owned()));
     }
@@ -37,6 +37,8 @@ mod tests {
         let text = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n---\n{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n";
         let kinds: Vec<String> = objects("f", text).unwrap().iter().map(|object| object.kind().to_owned()).collect();
         assert_eq!(kinds, ["ConfigMap", "Pod"]);
+        let list = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod}, {apiVersion: v1, kind: Secret}]}";
+        assert_eq!(objects("f", list).unwrap().len(), 2);
         for (text, why) in [
             ("", "f: it has no object"),
             ("kind: Pod", "f: an object has no `apiVersion`"),

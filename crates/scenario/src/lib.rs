@@ -58,6 +58,7 @@ pub use file::Scenario;
 pub use maintenance::drain;
 pub use misfit::Misfit;
 pub use mode::{Mode, NotAMode};
+pub use object_file::parse_objects;
 pub use parse::{Problem, Vocabulary};
 pub use path::Position;
 pub use report::{Check, Failure, Outcome, Report};

@@ -5,8 +5,16 @@ use serde_json::Value;
 /// Reads the objects of a YAML file with one or more documents; a `List` becomes its items.
 pub(crate) fn read_objects(path: &Path) -> Result<Vec<Value>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
-        .map_err(|error| format!("{}: {}", path.display(), error.without_snippet()))?;
+    parse_objects(&text).map_err(|why| format!("{}: {why}", path.display()))
+}
+
+/// Reads the objects of a YAML or JSON text with one or more documents; a `List` becomes its items.
+///
+/// # Errors
+/// If the text is not valid, with its line and column.
+pub fn parse_objects(text: &str) -> Result<Vec<Value>, String> {
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(text).map_err(|error| error.without_snippet().to_string())?;
     Ok(documents.into_iter().filter(|document| !document.is_null()).flat_map(take_apart).collect())
 }
 
