@@ -8,7 +8,7 @@ use std::path::Path;
 use coracle_tests::{files_below, root};
 
 /// A question, the words to search for, and the file that answers it.
-const QUESTIONS: [(&str, &str, &str); 22] = [
+const QUESTIONS: [(&str, &str, &str); 25] = [
     ("What evicts a pod from a node under pressure?", "eviction manager", "kubelet/src/eviction/eviction_manager.rs"),
     ("Which function syncs one pod?", "sync pod", "kubelet/src/sync/sync_pod.rs"),
     ("What writes the status of a pod?", "status manager", "kubelet/src/status/status_manager.rs"),
@@ -35,6 +35,9 @@ const QUESTIONS: [(&str, &str, &str); 22] = [
     ("Where are certificates reloaded?", "dynamic certificates", "dynamic-certificates/src/file_watcher.rs"),
     ("Where does a program get a new flag?", "add a flag", "cli/src/flags.rs"),
     ("Which code compacts the store?", "compaction", "store/src/compaction.rs"),
+    ("Which code opens the store?", "storage backend", "storage-backend/src/store.rs"),
+    ("Where are the keys of kube-controller-manager read?", "key files", "pki/src/key_files.rs"),
+    ("Where is a task restarted after a panic?", "BackoffUntil", "supervisor/src/tasks.rs"),
 ];
 
 /// Among how many hits the answer must be.

@@ -13,23 +13,23 @@ use coracle_registry::{Admission, Authenticator, ExpressionPool, Outgoing, Regis
 use coracle_resources::{
     AuthenticationTrust, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
 };
-use coracle_storage::Storage;
+use coracle_storage::{Resource, Storage};
 use coracle_store::{Revision, Store};
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 
-use crate::background_tasks::BackgroundTasks;
 use crate::bootstrap::DefaultObjects;
-use crate::component::Running;
 use crate::expression_threads::ExpressionThreads;
 use crate::outgoing::OutgoingCalls;
-use crate::store_control::StoreControl;
-use crate::tasks::Tasks;
 use crate::token_file::TokenFile;
 use crate::{
     AccessWebhookSpec, ApiServerOptions, Error, OpenStore, Requester, TokenWebhookSpec, Transport, TransportLayer,
     bootstrap, clock,
 };
+use coracle_storage_backend::StoreControl;
+use coracle_supervisor::BackgroundTasks;
+use coracle_supervisor::Running;
+use coracle_supervisor::Tasks;
 
 /// The revision of a store without a write. In etcd: 1.
 const EMPTY: Revision = 1;
@@ -158,8 +158,14 @@ impl ApiServer {
 
     /// Controls the store of this API server. Later calls return the same as the first.
     pub(crate) fn store_control(&self, store: &OpenStore, recorder: &Recorder) -> &Arc<StoreControl> {
-        let make = || Arc::new(StoreControl::new(store, &self.registry, recorder, self.tasks.tasks()));
+        let make = || Arc::new(self.new_store_control(store, recorder, self.tasks.tasks()));
         self.on_demand.store_control.get_or_init(make)
+    }
+
+    /// Controls the store of this API server, with these tasks.
+    pub(crate) fn new_store_control(&self, store: &OpenStore, recorder: &Recorder, tasks: &Tasks) -> StoreControl {
+        let registry = self.registry.clone();
+        StoreControl::new(store, recorder, tasks, move || forget_watch_caches(&registry))
     }
 
     /// The registry.
@@ -217,7 +223,7 @@ impl ApiServer {
     /// [`Error::Panic`] with the task and its message. No task of the API server runs afterwards, and no request is
     /// served.
     pub async fn unless_ended<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
-        self.tasks.unless_panicked(work).await
+        Ok(self.tasks.unless_panicked(work).await?)
     }
 
     /// Removes this API server from the endpoints of the Service `kubernetes` if others may remain, ends the watches
@@ -361,6 +367,15 @@ fn trust(options: &ApiServerOptions) -> AuthenticationTrust {
         extra_headers_prefix: &headers.extra_headers_prefix,
     });
     AuthenticationTrust::new(options.client_ca.as_deref(), proxies)
+}
+
+/// Ends all watches of an API server, which then fills its watch caches again.
+fn forget_watch_caches(registry: &Registry) {
+    for kind in registry.kinds().iter() {
+        let spec = kind.strategy().spec();
+        let cached = Resource::new(spec.row.resource().group_resource(), spec.store_directory.clone(), true);
+        registry.storage().forget(&cached);
+    }
 }
 
 /// The randomness of an API server that starts with this store. With the same seed and a store that earlier servers

@@ -15,8 +15,8 @@ use crate::api_server::ApiServer;
 use crate::bootstrap::Bootstrapped;
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::cluster_handle::ClusterHandle;
-use crate::component::{Component, Running};
-use crate::component_clients::{CurrentInstance, Instances, KubeletClients, layered};
+use crate::component::Component;
+use crate::component_clients::{Instances, KubeletClients, layered};
 use crate::component_name::ComponentName;
 use crate::component_panics::{ComponentPanic, Unseen};
 use crate::kept_store::KeptStore;
@@ -27,10 +27,10 @@ use crate::own_informers::OwnInformers;
 use crate::parts::Parts;
 use crate::processes::Processes;
 use crate::running_components::{InThisProcess, RunningComponents};
-use crate::signer::Signer;
-use crate::store::OpenStore;
-use crate::tasks::Tasks;
 use crate::{ApiServerOptions, Error, Requester, Transport, bootstrap, clock};
+use coracle_storage_backend::OpenStore;
+use coracle_supervisor::Running;
+use coracle_supervisor::Tasks;
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
@@ -79,7 +79,8 @@ impl Cluster {
         let recorder = builder.recorder.clone();
         let tasks = Tasks::new(ambient.panics.clone());
         let own_informers = OwnInformers::of(&builder.own_informers)?;
-        let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_store.as_ref()).await?;
+        let kept = builder.kept_store.as_ref().map(|kept| &kept.content);
+        let store = builder.store.open_restartable(&ambient, &recorder, &tasks, kept).await?;
         let nodes = NodeTransports::new(&builder.api_server)?;
         if builder.metrics_server {
             metrics_server::answer_for(&mut builder.api_server, nodes.clone());
@@ -106,9 +107,7 @@ impl Cluster {
         }
         api_server.advertise(&builder.api_server, store.is_shared()).await?;
         let instances = Instances::default();
-        let kubelet_instance = instances.of(Component::Kubelet.word());
-        let kubelet =
-            Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &kubelet_instance, &own_informers));
+        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &instances, &own_informers));
         nodes.served_by(&kubelet);
         let bootstrapped = install(&builder, &api_server, &*store.store, kept).await?;
         let processes = Processes {
@@ -311,8 +310,8 @@ impl Cluster {
     /// # Errors
     /// If it is not in the memory of this process.
     pub fn keep_store(&self) -> Result<KeptStore, Error> {
-        let kept = self.store.restartable().ok_or_else(only_in_memory)?.kept()?;
-        Ok(KeptStore { bootstrapped: Some(self.bootstrapped.clone()), ..kept })
+        let content = self.store.content().ok_or_else(only_in_memory)??;
+        Ok(KeptStore { content, bootstrapped: Some(self.bootstrapped.clone()) })
     }
 
     /// Runs a task of the caller as a task of the cluster: it is dropped with the cluster, and its panic ends the
@@ -332,7 +331,7 @@ impl Cluster {
     /// [`Error::Panic`] with the task and its message. No task of the cluster runs afterwards, and no request is
     /// served.
     pub async fn unless_ended<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
-        self.parts.tasks.unless_panicked(work).await
+        Ok(self.parts.tasks.unless_panicked(work).await?)
     }
 
     /// Stops everything in order: nodes, scheduler, controllers, the API server with its watches, the store.
@@ -387,8 +386,10 @@ fn controllers_config(
     if let Some(root_ca) = options.root_ca.as_ref().filter(|_| config.root_ca.is_empty()) {
         config.root_ca.clone_from(root_ca);
     }
-    let token_key = || TokenKey::new(Arc::new(Signer::of(api_server.issuer())));
-    config.token_key = config.token_key.or_else(|| Some(token_key()));
+    config.token_key.get_or_insert_with(|| {
+        let issuer = api_server.issuer().clone();
+        TokenKey::new(move |claims| issuer.sign(claims).map_err(|error| error.to_string()))
+    });
     config
 }
 
@@ -397,7 +398,7 @@ fn simulated_kubelet(
     builder: &mut Builder,
     api_server: &ApiServer,
     ambient: &Ambient,
-    instance: &CurrentInstance,
+    instances: &Instances,
     own_informers: &OwnInformers,
 ) -> Kubelet {
     let csi_drivers = DriversStore::default();
@@ -415,7 +416,7 @@ fn simulated_kubelet(
         front: api_server.transport(),
         layer: builder.layer.clone(),
         recorder: builder.recorder.clone(),
-        instance: instance.clone(),
+        instance: instances.of(Component::Kubelet.word()),
     };
     let reader = {
         let (clients, ambient) = (clients.clone(), kubelet_ambient.clone());

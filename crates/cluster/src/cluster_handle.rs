@@ -6,8 +6,8 @@ use coracle_kubelet::NodeSwitch;
 
 use crate::api_server::ApiServer;
 use crate::parts::Parts;
-use crate::store::OpenStore;
-use crate::store_control::StoreControl;
+use coracle_storage_backend::OpenStore;
+use coracle_storage_backend::StoreControl;
 
 /// Starts, stops and kills the parts of a running cluster, or of an API server alone, by name. Clones are handles of the
 /// same cluster, and none of them keeps it running: after its end they do nothing.

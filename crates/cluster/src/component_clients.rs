@@ -141,21 +141,23 @@ pub(crate) struct Accounts {
 }
 
 /// One start of a controller.
-impl Lifetime for Instance {
+struct ControllerInstance(Instance);
+
+impl Lifetime for ControllerInstance {
     fn gate(&self) -> Gate {
-        Self::gate(self).clone()
+        self.0.gate().clone()
     }
 
     fn pause(&self) -> bool {
-        Self::pause(self)
+        self.0.pause()
     }
 
     fn resume(&self) -> bool {
-        Self::resume(self)
+        self.0.resume()
     }
 
     fn end(&self) {
-        Self::end(self);
+        self.0.end();
     }
 }
 
@@ -173,6 +175,6 @@ impl Identities for Accounts {
         } else {
             client(service_account("kube-system", account), &self.ambient.split("accounts").split(account))
         };
-        Identity { client, reader, lifetime: Arc::new(instance) }
+        Identity { client, reader, lifetime: Arc::new(ControllerInstance(instance)) }
     }
 }

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use coracle_dynamic_certificates::CertificateFileError;
+use coracle_supervisor::TaskPanic;
 
 /// Why a cluster could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +38,21 @@ pub enum Error {
     /// A certificate or key is not usable.
     #[error("{0}")]
     Certificate(String),
+}
+
+impl From<coracle_storage_backend::Error> for Error {
+    fn from(error: coracle_storage_backend::Error) -> Self {
+        match error {
+            coracle_storage_backend::Error::Options(why) => Self::Options(why),
+            coracle_storage_backend::Error::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<TaskPanic> for Error {
+    fn from(TaskPanic { task, message }: TaskPanic) -> Self {
+        Self::Panic { task, message }
+    }
 }
 
 impl From<CertificateFileError> for Error {

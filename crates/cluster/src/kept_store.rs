@@ -1,4 +1,5 @@
-use coracle_store::{Engine, Options, Revision};
+use coracle_storage_backend::StoreContent;
+use coracle_store::Revision;
 
 use crate::Error;
 use crate::bootstrap::Bootstrapped;
@@ -10,8 +11,7 @@ use crate::bootstrap::Bootstrapped;
 /// [`Builder::kept_store`](crate::Builder::kept_store) uses it.
 #[derive(Clone)]
 pub struct KeptStore {
-    pub(crate) engine: Engine,
-    pub(crate) options: Options,
+    pub(crate) content: StoreContent,
     /// The default objects that are in it; `None` if it may have to be asked for them.
     pub(crate) bootstrapped: Option<Bootstrapped>,
 }
@@ -28,9 +28,8 @@ impl KeptStore {
     /// # Errors
     /// If history at that revision is compacted, or there is no such revision yet.
     pub fn at(&self, revision: Revision) -> Result<Self, Error> {
-        let engine = self.engine.fork(revision, self.options.clone())?;
         let has_them = |bootstrapped: &Bootstrapped| revision == 0 || bootstrapped.at <= revision;
         let bootstrapped = self.bootstrapped.clone().filter(has_them);
-        Ok(Self { engine, options: self.options.clone(), bootstrapped })
+        Ok(Self { content: self.content.at(revision)?, bootstrapped })
     }
 }

@@ -4,13 +4,13 @@
 //! Builder --start--> Cluster { store, API server, controller-manager, scheduler, kubelet }
 //!                       \--service()--> Transport (a tower service) --> any client, no socket
 //! ```
-//! Start at [`Cluster`]; at [`ClusterHandle`] for what is killed and started while it runs. Which tasks and threads run, and in which order they start and stop, is decided here.
-//! Not here: what a component does; sockets and TLS (`secure-serving`, `egress`); the API of the nodes for other
-//! processes (`kubelet-server`).
+//! Start at [`Cluster`]; at [`ClusterHandle`] for what is killed and started while it runs. Which tasks and threads run,
+//! and in which order they start and stop, is decided here.
+//! Not here: what a component does; how a task is supervised (`supervisor`); which store is opened (`storage-backend`);
+//! sockets and TLS (`secure-serving`, `egress`); the API of the nodes for other processes (`kubelet-server`).
 
 mod api_server;
 mod api_server_options;
-mod background_tasks;
 mod bootstrap;
 mod builder;
 mod clock;
@@ -22,10 +22,7 @@ mod component_name;
 mod component_panics;
 mod error;
 mod expression_threads;
-mod in_flight;
 mod kept_store;
-#[cfg(feature = "serve")]
-mod key_files;
 mod kinds;
 mod kubelet_client;
 mod manifests_on_disk;
@@ -39,20 +36,13 @@ mod own_informers;
 mod parts;
 mod processes;
 #[cfg(feature = "serve")]
-mod read_keys;
-#[cfg(feature = "serve")]
 mod remote_nodes;
 mod requester;
-mod restartable;
 mod review_webhooks;
 mod running_components;
 mod runtime_config;
 mod service_account_spec;
 mod service_routes;
-mod signer;
-mod store;
-mod store_control;
-mod tasks;
 mod token_file;
 mod transport;
 mod value_check;
@@ -77,25 +67,24 @@ pub use coracle_kubelet::{
     Delays, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, NodeSwitch, SavedNodes,
     SavedNodesError, SwitchedNode,
 };
+#[cfg(feature = "serve")]
+pub use coracle_pki::{KeyFiles, SigningFiles, read_keys};
 pub use coracle_registry::{AsOf, Callee, Caller, Trust, UnreadableValue, User};
 pub use coracle_schema::openapi::Descriptions;
 pub use coracle_stages as stages;
+pub use coracle_storage_backend::{EtcdServers, OpenStore, StoreOptions, StoreSpec};
+pub use coracle_supervisor::Instance;
 pub use error::Error;
 pub use kept_store::KeptStore;
-#[cfg(feature = "serve")]
-pub use key_files::{KeyFiles, SigningFiles};
 pub use kinds::built_in_kinds;
 pub use kubelet_client::KubeletClient;
 pub use manifests_on_disk::ManifestsOnDisk;
 pub use node_transport::NodeTransports;
-#[cfg(feature = "serve")]
-pub use read_keys::read_keys;
-pub use requester::{Instance, Requester, RequesterKind};
+pub use requester::{Requester, RequesterKind};
 pub use review_webhooks::{AccessWebhookSpec, TokenWebhookSpec};
 pub use runtime_config::RuntimeConfig;
 pub use service_account_spec::ServiceAccountSpec;
 pub use service_routes::ServiceRoutes;
-pub use store::{EtcdServers, OpenStore, StoreOptions, StoreSpec};
 pub use transport::{Body, BoxError, Transport, boxed};
 pub use value_check::unreadable_values;
 pub use {coracle_controllers as controllers, coracle_kubelet as kubelet, coracle_scheduler as scheduler};

@@ -6,9 +6,9 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
 
 use crate::builder::TransportLayer;
-use crate::component::ComponentWork;
 use crate::component_clients::layered;
 use crate::{Instance, Requester, Transport};
+use coracle_supervisor::ComponentWork;
 
 /// A component of the caller: its user, and what each of its starts runs.
 #[derive(Clone)]

@@ -6,15 +6,16 @@ use coracle_journal::{Detail, EntryId, Stage};
 use parking_lot::Mutex;
 
 use crate::api_server::ApiServer;
-use crate::component::{Component, Running};
+use crate::component::Component;
 use crate::component_name::ComponentName;
 use crate::component_panics::{ComponentPanic, ComponentPanics};
 use crate::own_component::OwnComponent;
 use crate::processes::Processes;
 use crate::running_components::RunningComponents;
-use crate::store::OpenStore;
-use crate::store_control::StoreControl;
-use crate::tasks::{TaskEnd, Tasks};
+use coracle_storage_backend::OpenStore;
+use coracle_storage_backend::StoreControl;
+use coracle_supervisor::Running;
+use coracle_supervisor::{TaskEnd, Tasks};
 
 /// The parts of a cluster that are started, stopped and killed by name while it runs.
 pub(crate) struct Parts {
@@ -41,7 +42,7 @@ impl Parts {
         tasks: Tasks,
         running: Arc<RunningComponents>,
     ) -> Self {
-        let store = StoreControl::new(store, api_server.registry(), &processes.recorder, &tasks);
+        let store = api_server.new_store_control(store, &processes.recorder, &tasks);
         Self {
             api_server,
             store: Arc::new(store),

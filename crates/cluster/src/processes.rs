@@ -13,10 +13,11 @@ use futures_util::future::{OptionFuture, select};
 use parking_lot::Mutex;
 
 use crate::builder::TransportLayer;
-use crate::component::{Component, ComponentWork};
+use crate::component::Component;
 use crate::component_clients::{Accounts, Instances, component_transport, layered};
 use crate::own_informers::OwnInformers;
 use crate::{Instance, Requester, Transport};
+use coracle_supervisor::ComponentWork;
 
 /// What the components of a control plane run, and what each start of one needs.
 pub(crate) struct Processes {

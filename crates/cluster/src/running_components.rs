@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use crate::Instance;
-use crate::component::Running;
+use coracle_supervisor::Running;
 
 /// The running components of a cluster, by name.
 #[derive(Default)]

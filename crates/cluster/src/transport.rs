@@ -10,7 +10,7 @@ use tower::util::BoxCloneSyncService;
 use tower::{Service, ServiceExt};
 
 use crate::Error;
-use crate::background_tasks::BackgroundTasks;
+use coracle_supervisor::BackgroundTasks;
 
 pub use coracle_handover::BoxError;
 
@@ -78,7 +78,7 @@ impl Transport {
     }
 
     fn check(&self) -> Result<(), Error> {
-        self.tasks.as_ref().map_or(Ok(()), |tasks| tasks.check())
+        self.tasks.as_ref().map_or(Ok(()), |tasks| Ok(tasks.check()?))
     }
 
     /// The same transport with a tower layer: a latency, a fault.

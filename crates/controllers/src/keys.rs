@@ -6,24 +6,27 @@ use std::sync::Arc;
 use coracle_ambient::Timestamp;
 use serde_json::Value;
 
-/// Signs tokens of service accounts.
-pub trait SignsTokens: fmt::Debug + Send + Sync {
-    /// Returns a token with these claims, or why it cannot be signed.
-    fn sign(&self, claims: &Value) -> Result<String, String>;
-}
+/// Returns a token with these claims, or why it cannot be signed.
+type SignToken = dyn Fn(&Value) -> Result<String, String> + Send + Sync;
 
 /// The key that signs service account tokens. In Kubernetes: `--service-account-private-key-file`.
-#[derive(Clone, Debug)]
-pub struct TokenKey(Arc<dyn SignsTokens>);
+#[derive(Clone)]
+pub struct TokenKey(Arc<SignToken>);
+
+impl fmt::Debug for TokenKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenKey")
+    }
+}
 
 impl TokenKey {
-    /// Makes a key from a signer.
-    pub fn new(signer: Arc<dyn SignsTokens>) -> Self {
-        Self(signer)
+    /// Makes a key from a function that returns a token with the given claims, or why it cannot be signed.
+    pub fn new(sign: impl Fn(&Value) -> Result<String, String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(sign))
     }
 
     pub(crate) fn sign(&self, claims: &Value) -> Result<String, String> {
-        self.0.sign(claims)
+        (self.0)(claims)
     }
 }
 

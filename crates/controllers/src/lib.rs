@@ -79,7 +79,7 @@ pub use coracle_controller_runtime::ControllerMetrics;
 
 pub use controller_set::ControllerSet;
 pub use identities::{Identities, Identity, Lifetime};
-pub use keys::{CertificateKey, CertificateKeys, CertificateOrder, SignsCertificates, SignsTokens, TokenKey};
+pub use keys::{CertificateKey, CertificateKeys, CertificateOrder, SignsCertificates, TokenKey};
 pub use names::{component_called, component_names, names};
 pub use run::run;
 pub use selection::{Selection, SelectionError};

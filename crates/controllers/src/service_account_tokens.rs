@@ -182,21 +182,14 @@ fn claims(secret: &ObjectKey, account: &ServiceAccount) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::SignsTokens;
-    use std::sync::Arc;
 
-    #[derive(Debug)]
-    struct Plain;
-
-    impl SignsTokens for Plain {
-        fn sign(&self, claims: &Value) -> Result<String, String> {
-            Ok(claims["sub"].as_str().unwrap_or_default().to_owned())
-        }
+    fn subject(claims: &Value) -> Result<String, String> {
+        Ok(claims["sub"].as_str().unwrap_or_default().to_owned())
     }
 
     #[test]
     fn missing_or_outdated_data_is_filled_in_and_other_data_stays() {
-        let contents = Contents { signer: TokenKey::new(Arc::new(Plain)), root_ca: "authority".to_owned() };
+        let contents = Contents { signer: TokenKey::new(subject), root_ca: "authority".to_owned() };
         let (mut secret, mut account) = (Secret::default(), ServiceAccount::default());
         secret.metadata.namespace = Some("shop".to_owned());
         account.metadata.namespace = Some("shop".to_owned());

@@ -67,7 +67,7 @@ impl ControllerManager {
         // In Kubernetes, too, pods get the certificate authority that the program itself trusts.
         let authority = kubeconfig.certificate_authority.as_deref().unwrap_or_default();
         config.root_ca = String::from_utf8_lossy(authority).into_owned();
-        read_keys(&key_files, &mut config).map_err(unreadable)?;
+        read_keys(&key_files, &mut config).map_err(|error| unreadable(error.into()))?;
         let anonymous = kubeconfig.without_credentials().connect().map_err(refused)?;
         until_interrupted(&kubeconfig, |client, ambient, recorder, stop| async move {
             if let Some(address) = self.metrics {

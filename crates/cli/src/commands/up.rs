@@ -221,7 +221,7 @@ impl Up {
         let mut options = self.api_server_options(folder)?;
         let serving = self.server.open(&folder.pki(), 0, &mut options).await?;
         controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(serving.authority.clone()));
-        read_keys(&key_files, &mut controllers).map_err(unreadable)?;
+        read_keys(&key_files, &mut controllers).map_err(|error| unreadable(error.into()))?;
         sign_by(&mut options.service_accounts, || service_account_key(&folder.pki()))?;
         let token = admin_token(&folder.pki())?;
         accept_admin_token(&mut options, &token);

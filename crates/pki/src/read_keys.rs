@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use coracle_auth::{Issuer, IssuerSpec};
 use coracle_controllers::{CertificateKey, CertificateKeys, Config, TokenKey};
-use coracle_pki::{Authority, certificates, read};
 
+use crate::authority::Authority;
 use crate::error::Error;
+use crate::files::{certificates, read};
 use crate::key_files::{KeyFiles, SigningFiles};
-use crate::signer::Signer;
 
 /// Reads `files` and sets the keys in `config`. A setting without a file keeps its value.
 ///
@@ -47,7 +47,7 @@ fn token_key(path: &Path) -> Result<TokenKey, Error> {
     // Tokens in Secrets have a fixed issuer.
     let spec = IssuerSpec { signing_key: Some(read(path)?), ..IssuerSpec::default() };
     let issuer = Issuer::new(&spec).map_err(|error| wrong(error.to_string()))?;
-    Ok(TokenKey::new(Arc::new(Signer::of(&issuer))))
+    Ok(TokenKey::new(move |claims| issuer.sign(claims).map_err(|error| error.to_string())))
 }
 
 fn root_ca(path: &Path) -> Result<String, Error> {
@@ -59,7 +59,7 @@ fn root_ca(path: &Path) -> Result<String, Error> {
 fn authority(files: &SigningFiles, signer: &str) -> Result<Option<CertificateKey>, Error> {
     let Some((certificate, key)) = files.pair() else { return Ok(None) };
     let about = format!("failed to init {signer} certificate controller: error reading CA cert file");
-    let authority = Authority::load(certificate, key).map_err(|error| said(&about)(error.into()))?;
+    let authority = Authority::load(certificate, key).map_err(|error| said(&about)(error))?;
     Ok(Some(CertificateKey::new(Arc::new(authority))))
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::kept_store::KeptStore;
+use crate::store_content::StoreContent;
 
 /// A store in memory that can be killed and started again, like one on disk: acknowledged writes are kept with their
 /// history, leases have their full time again, and watches end. It can be slow, and it can be full.
@@ -87,9 +87,9 @@ impl Restartable {
     }
 
     /// The content with its history, for another store; a dead store has the content of its next start.
-    pub(crate) fn kept(&self) -> Result<KeptStore, Error> {
+    pub(crate) fn content(&self) -> Result<StoreContent, Error> {
         let engine = self.inner.state.lock().engine.fork(0, self.inner.options.clone())?;
-        Ok(KeptStore { engine, options: self.inner.options.clone(), bootstrapped: None })
+        Ok(StoreContent { engine, options: self.inner.options.clone() })
     }
 
     /// Each request takes this much longer, except watches.

@@ -5,12 +5,12 @@ use std::time::Duration;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_store::{AutoCompaction, Engine, HistoryLimit, Limits, Options, Store};
+use coracle_supervisor::Tasks;
 use tokio::task::JoinSet;
 
-use crate::Error;
-use crate::kept_store::KeptStore;
+use crate::error::Error;
 use crate::restartable::Restartable;
-use crate::tasks::Tasks;
+use crate::store_content::StoreContent;
 
 /// The age of the history for watches, as kube-apiserver compacts etcd.
 const HISTORY: Duration = Duration::from_secs(300);
@@ -111,12 +111,15 @@ impl StoreSpec {
     }
 
     /// Like [`open_killable`](Self::open_killable), with the content of `kept`. Its maintenance tasks belong to `tasks`.
-    pub(crate) async fn open_restartable(
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), or if there is a content and the store is not in memory.
+    pub async fn open_restartable(
         &self,
         ambient: &Ambient,
         recorder: &Recorder,
         tasks: &Tasks,
-        kept: Option<&KeptStore>,
+        kept: Option<&StoreContent>,
     ) -> Result<OpenStore, Error> {
         match self {
             Self::Memory => {
@@ -254,6 +257,14 @@ impl OpenStore {
             Kind::Restartable(store) => Some(store),
             _ => None,
         }
+    }
+
+    /// The content with its history, for another store; `None` if the store is not in the memory of this process.
+    ///
+    /// # Errors
+    /// If the content cannot be copied.
+    pub fn content(&self) -> Option<Result<StoreContent, coracle_store::Error>> {
+        self.restartable().map(Restartable::content)
     }
 
     /// Stops the store's tasks and releases its folder.

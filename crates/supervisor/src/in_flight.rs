@@ -2,21 +2,20 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker, ready};
 
-use coracle_handover::Body;
+use coracle_handover::{Body, BoxError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::Response;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tower::BoxError;
 
 type Answer = Result<Response<Body>, BoxError>;
 
 /// The requests of one instance of a component that have no answer yet. When the instance is paused, the cluster carries
 /// them out: what a process has sent does not stop with it.
 #[derive(Clone, Default)]
-pub(crate) struct InFlight(Arc<Mutex<Requests>>);
+pub struct InFlight(Arc<Mutex<Requests>>);
 
 #[derive(Default)]
 struct Requests {
@@ -36,7 +35,8 @@ struct Sent {
 }
 
 impl InFlight {
-    pub(crate) fn send(&self, request: BoxFuture<'static, Answer>) -> Reader {
+    /// Sends a request; the reader gets its answer.
+    pub fn send(&self, request: BoxFuture<'static, Answer>) -> Reader {
         let sent = Arc::new(Mutex::new(Sent { request: Some(request), answer: None, waiting: Vec::new() }));
         let all = &mut self.0.lock().all;
         // Amortized: the list is scanned once for each time that it doubles.
@@ -48,7 +48,7 @@ impl InFlight {
     }
 
     /// Carries out all requests in tasks of their own. Without a runtime, nothing is carried out.
-    pub(crate) fn carry_on(&self) {
+    pub fn carry_on(&self) {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut requests = self.0.lock();
         while requests.tasks.try_join_next().is_some() {}
@@ -87,7 +87,7 @@ impl Sent {
 }
 
 /// The answer of a request, for its sender.
-pub(crate) struct Reader(Arc<Mutex<Sent>>);
+pub struct Reader(Arc<Mutex<Sent>>);
 
 impl Future for Reader {
     type Output = Answer;

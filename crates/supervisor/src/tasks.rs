@@ -11,47 +11,50 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::Error;
+use crate::task_panic::TaskPanic;
 
-/// The delay before a restart after a panic: first and maximum; it doubles each time.
+/// The delay before a restart after a panic: first and maximum; it doubles each time. In Kubernetes:
+/// `wait.BackoffUntil`.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// After this time without a panic, the delay is reset.
 const IS_WELL_AFTER: Duration = Duration::from_secs(600);
 
-/// The tasks of one cluster.
+/// The tasks of one cluster. Clones are the same tasks.
 ///
 /// By default, a panic of one task ends all tasks, and every caller gets the name and the message of that task. If
 /// panics are survived, a panicked task is reported and restarted after a delay, and the others continue. The panic of
 /// a component ends only the component, in any case.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tasks {
+pub struct Tasks {
     end: Arc<End>,
     panics: Panics,
 }
 
 #[derive(Debug, Default)]
 struct End {
-    /// The name and the message of the first task that panicked.
-    panic: OnceLock<(String, String)>,
+    /// The panic of the first task that panicked.
+    panic: OnceLock<TaskPanic>,
     came: Notify,
 }
 
 /// How a component ended, although its stop was not requested.
-pub(crate) enum TaskEnd {
+pub enum TaskEnd {
+    /// By a panic, with its payload.
     Panicked(Box<dyn Any + Send>),
+    /// By itself.
     Exited,
 }
 
 impl Tasks {
     /// Tasks with this handling of panics.
-    pub(crate) fn new(panics: Panics) -> Self {
+    pub fn new(panics: Panics) -> Self {
         Self { end: Arc::default(), panics }
     }
 
     /// Starts a task that runs until it ends, its handle is aborted or a task panics. It cannot be restarted: if panics
     /// are survived, its panic is reported and ends only this task.
-    pub(crate) fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    pub fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let mut task = Some(task);
         let begin = move || task.take().map_or(Either::Right(std::future::ready(())), Either::Left);
         tokio::spawn(self.among(name, begin))
@@ -59,7 +62,7 @@ impl Tasks {
 
     /// A task of this group for a set of the caller: the future of `begin`, which is started again after each survived
     /// panic.
-    pub(crate) fn among<F: Future<Output = ()> + Send + 'static>(
+    pub fn among<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &str,
         mut begin: impl FnMut() -> F + Send + 'static,
@@ -76,7 +79,7 @@ impl Tasks {
     }
 
     /// The same, but the future of `begin` itself waits for the delay.
-    pub(crate) fn resting_among<F: Future<Output = ()> + Send + 'static>(
+    pub fn resting_among<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &str,
         mut begin: impl FnMut(Duration) -> F + Send + 'static,
@@ -90,7 +93,8 @@ impl Tasks {
                 let Ok(Err(panic)) = tasks.unless_panicked(task).await else { return };
                 if !tasks.panics.are_survived() {
                     // The first of several panics may have caused the others.
-                    let _ = tasks.end.panic.set((name, Panics::message(&*panic)));
+                    let message = Panics::message(&*panic);
+                    let _ = tasks.end.panic.set(TaskPanic { task: name, message });
                     tasks.end.came.notify_waiters();
                     return;
                 }
@@ -102,7 +106,7 @@ impl Tasks {
 
     /// The task of a component: the future of `begin`, which is started again after each panic and each exit until
     /// `is_over`. It ends with the other tasks, and does not end them.
-    pub(crate) fn supervised<F: Future<Output = ()> + Send + 'static>(
+    pub fn supervised<F: Future<Output = ()> + Send + 'static>(
         &self,
         mut begin: impl FnMut(Duration) -> F + Send + 'static,
         is_over: impl Fn() -> bool + Send + 'static,
@@ -129,12 +133,12 @@ impl Tasks {
     }
 
     /// How panics are handled.
-    pub(crate) fn panics(&self) -> &Panics {
+    pub fn panics(&self) -> &Panics {
         &self.panics
     }
 
     /// Waits until a task panics.
-    pub(crate) async fn panicked(&self) -> Error {
+    pub async fn panicked(&self) -> TaskPanic {
         loop {
             let came = self.end.came.notified();
             if let Err(error) = self.check() {
@@ -145,7 +149,10 @@ impl Tasks {
     }
 
     /// Waits for `work`, unless a task panics before it is done.
-    pub(crate) async fn unless_panicked<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
+    ///
+    /// # Errors
+    /// If a task panics.
+    pub async fn unless_panicked<R>(&self, work: impl Future<Output = R>) -> Result<R, TaskPanic> {
         match select(pin!(work), pin!(self.panicked())).await {
             Either::Left((done, _)) => Ok(done),
             Either::Right((panic, _)) => Err(panic),
@@ -154,11 +161,8 @@ impl Tasks {
 
     /// # Errors
     /// If a task has panicked.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.end.panic.get() {
-            None => Ok(()),
-            Some((task, message)) => Err(Error::Panic { task: task.clone(), message: message.clone() }),
-        }
+    pub fn check(&self) -> Result<(), TaskPanic> {
+        self.end.panic.get().cloned().map_or(Ok(()), Err)
     }
 }
 
