@@ -35,6 +35,7 @@ mod snapshot;
 mod store;
 mod story;
 mod up;
+mod validate;
 mod view;
 mod webhook_flags;
 mod what_if;
@@ -51,6 +52,8 @@ pub(crate) use kube_apiserver::KubeApiserver;
 pub(crate) enum Command {
     /// Run scenarios, each in its own cluster, and check their expectations
     Run(run::Run),
+    /// Check scenarios and lessons without running them: all problems, with their places
+    Validate(validate::Validate),
     /// Find the faults that break a controller in any language, with nothing configured
     Check(check::CheckCommand),
     /// Show how the control plane works, by lessons: a question, a run, and an explanation of the run
@@ -102,6 +105,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<u8> {
         match self {
             Self::Run(command) => command.run(),
+            Self::Validate(command) => command.run(),
             Self::Check(command) => command.run(),
             Self::Learn(command) => command.run(),
             Self::Story(command) => command.run(),

@@ -11,6 +11,7 @@
 mod commands;
 mod control_path;
 mod descriptions;
+mod excerpt;
 mod exec_folder;
 mod exit;
 mod faults_api;
@@ -30,12 +31,14 @@ mod page_socket;
 mod parent_death;
 mod random;
 mod reports;
+mod seeds;
 mod shell;
 mod simulated;
 mod snapshot;
 mod snapshot_api;
 mod state;
 mod terminal;
+mod yaml_files;
 
 use std::path::Path;
 use std::process::ExitCode;

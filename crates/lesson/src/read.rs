@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use coracle_scenario::file::Metadata;
-use coracle_scenario::parse::{self, Problem, Vocabulary, hash, read_text, yaml};
+use coracle_scenario::parse::{self, DocumentKind, Problem, Vocabulary, hash, read_text, yaml};
 use coracle_scenario::{BuiltIn, Scenario};
 use serde_saphyr::{Location, Spanned};
 
@@ -26,12 +26,13 @@ pub fn read(path: &Path) -> Result<Lesson, Problem> {
 /// ```
 /// let text = "apiVersion: coracle.dev/v1alpha1\nkind: Leson\nmetadata: {name: a}\nspec: {}\n";
 /// let problem = coracle_lesson::read::parse("a.yaml".as_ref(), text, &|_| Err(String::new())).unwrap_err();
-/// assert_eq!((problem.line, problem.message.as_str()), (4, "missing field `number`"));
+/// assert_eq!((problem.line, problem.column), (2, 7));
 /// ```
 ///
 /// # Errors
 /// As [`read`].
 pub fn parse(path: &Path, text: &str, scenario: &dyn Fn(&Path) -> Result<String, String>) -> Result<Lesson, Problem> {
+    DocumentKind::Lesson.expect(path, text)?;
     let mut lesson: Lesson = yaml(path, text)?;
     let problem = |(place, message): Wrong| Problem {
         file: path.to_owned(),

@@ -1,4 +1,5 @@
 mod check;
+mod document_kind;
 mod known;
 mod problem;
 mod vocabulary;
@@ -10,6 +11,7 @@ use serde_saphyr::Spanned;
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::check::Checker;
+pub use self::document_kind::DocumentKind;
 pub(crate) use self::known::Known;
 use self::known::bound;
 pub use self::problem::Problem;
@@ -46,8 +48,24 @@ pub fn read_text(path: &Path) -> Result<String, Problem> {
 /// assert_eq!((problem.line, problem.column), (4, 8));
 /// ```
 pub fn parse(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
-    let mut scenario: Scenario = yaml(path, text)?;
-    check(path, text, &scenario, vocabulary)?;
+    let mut problems = match parse_all(path, text, vocabulary) {
+        Ok(scenario) => return Ok(scenario),
+        Err(problems) => problems,
+    };
+    Err(problems.swap_remove(0))
+}
+
+/// Like [`parse`], with all problems: the first one of each operation, expectation and fault.
+///
+/// # Errors
+/// At least one problem. If the text does not have the format of a scenario, only the first place that shows it.
+pub fn parse_all(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result<Scenario, Vec<Problem>> {
+    let read = DocumentKind::Scenario.expect(path, text).and_then(|()| yaml::<Scenario>(path, text));
+    let mut scenario = read.map_err(|problem| vec![problem])?;
+    let problems = checker(path, text, &scenario, vocabulary).problems(&scenario);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
     scenario.hash = hash(text);
     Ok(scenario)
 }
@@ -70,7 +88,11 @@ pub fn yaml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Problem> 
 /// # Errors
 /// The errors of [`parse`].
 pub fn check(path: &Path, text: &str, scenario: &Scenario, vocabulary: &dyn Vocabulary) -> Result<(), Problem> {
-    Checker { path, text, vocabulary, known: Known::of(scenario, path) }.scenario(scenario)
+    checker(path, text, scenario, vocabulary).problems(scenario).into_iter().next().map_or(Ok(()), Err)
+}
+
+fn checker<'c>(path: &'c Path, text: &'c str, scenario: &Scenario, vocabulary: &'c dyn Vocabulary) -> Checker<'c> {
+    Checker { path, text, vocabulary, known: Known::of(scenario, path) }
 }
 
 /// The hash of a text: `sha256:` and 64 hexadecimal digits.

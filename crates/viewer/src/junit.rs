@@ -4,15 +4,59 @@ use coracle_journal::Events;
 
 use crate::{Check, Summary};
 
-/// A test suite for the scenario, with a test case for each check.
+/// A document with the suite of one run.
 pub(crate) fn render(events: &Events) -> String {
-    let summary = Summary::of(events);
-    let name = escaped(&summary.name);
-    let failures = summary.checks.iter().filter(|check| !check.held).count();
-    let totals =
-        format!("tests=\"{}\" failures=\"{failures}\" time=\"{}\"", summary.checks.len(), seconds(summary.nanos));
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(text, "<testsuites {totals}>\n  <testsuite name=\"{name}\" {totals}>\n    <properties>");
+    let mut report = JunitReport::default();
+    report.add(events, None);
+    report.document()
+}
+
+/// The test suites of several runs, as one JUnit document. It keeps texts only, and no events.
+#[derive(Clone, Debug, Default)]
+pub struct JunitReport {
+    suites: String,
+    tests: usize,
+    failures: usize,
+    nanos: u64,
+}
+
+impl JunitReport {
+    /// Adds the suite of a run, with a test case for each check. `suffix` distinguishes runs of one scenario, such as
+    /// `seed 7`.
+    pub fn add(&mut self, events: &Events, suffix: Option<&str>) {
+        let summary = Summary::of(events);
+        let name = match suffix {
+            Some(suffix) => escaped(&format!("{} ({suffix})", summary.name)),
+            None => escaped(&summary.name),
+        };
+        let failures = summary.checks.iter().filter(|check| !check.held).count();
+        let totals = totals(summary.checks.len(), failures, summary.nanos);
+        let text = &mut self.suites;
+        let _ = writeln!(text, "  <testsuite name=\"{name}\" {totals}>");
+        properties(text, events);
+        let beginning =
+            events.entries.iter().find(|entry| Some(entry.id) == summary.begins).map_or(0, crate::summary::nanos);
+        for check in &summary.checks {
+            case(text, &name, check, beginning);
+        }
+        text.push_str("  </testsuite>\n");
+        self.tests += summary.checks.len();
+        self.failures += failures;
+        self.nanos += summary.nanos;
+    }
+
+    /// The document.
+    pub fn document(&self) -> String {
+        let totals = totals(self.tests, self.failures, self.nanos);
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n{}</testsuites>\n", self.suites)
+    }
+}
+
+fn totals(tests: usize, failures: usize, nanos: u64) -> String {
+    format!("tests=\"{tests}\" failures=\"{failures}\" time=\"{}\"", seconds(nanos))
+}
+
+fn properties(text: &mut String, events: &Events) {
     let header = &events.header;
     let seed = header.seed.map(|seed| seed.to_string());
     let properties = [
@@ -23,17 +67,11 @@ pub(crate) fn render(events: &Events) -> String {
         ("disturb", header.disturb.as_ref()),
         ("change", header.change.as_ref()),
     ];
+    text.push_str("    <properties>\n");
     for (word, value) in properties.into_iter().filter_map(|(word, value)| Some((word, value?))) {
         let _ = writeln!(text, "      <property name=\"{word}\" value=\"{}\"/>", escaped(value));
     }
     text.push_str("    </properties>\n");
-    let beginning =
-        events.entries.iter().find(|entry| Some(entry.id) == summary.begins).map_or(0, crate::summary::nanos);
-    for check in &summary.checks {
-        case(&mut text, &name, check, beginning);
-    }
-    text.push_str("  </testsuite>\n</testsuites>\n");
-    text
 }
 
 /// The time of a test case is the time of the run until the check was decided.

@@ -42,6 +42,7 @@ pub use differ::{differ, how_they_differ, where_they_part};
 pub use divergence::{Act, Count, Difference, Divergence, DivergentEntries, RunPair};
 pub use find::{find, place};
 pub use html::lesson_page;
+pub use junit::JunitReport;
 pub use lanes::{Picture, lanes};
 pub use lesson::{Caption, Contrast, Lesson, LessonAnswer, Refuted};
 pub use not_in_log::NotInLog;

@@ -6,15 +6,18 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
-use coracle_viewer::{Picture, lanes, sentence};
+use coracle_viewer::{Format, JunitReport, Picture, lanes, sentence};
 
 use super::what_if::{Output, Put};
+use crate::excerpt::with_excerpt;
 use crate::exit;
 use crate::live_view::LiveView;
 use crate::output::{self, note, out};
 use crate::reports;
+use crate::seeds::Seeds;
 use crate::shell::quoted;
 use crate::terminal::plain;
+use crate::yaml_files::yaml_files;
 
 /// The number of event log entries that are kept in memory for the report.
 const KEPT_ENTRIES: usize = 1_000_000;
@@ -31,6 +34,9 @@ pub(crate) struct Run {
     /// The seed of all randomness
     #[arg(long, env = "CORACLE_SEED")]
     seed: Option<u64>,
+    /// Run each scenario with each of these seeds: the first and the last, such as 1..100
+    #[arg(long, value_name = "FIRST..LAST", conflicts_with = "seed")]
+    seeds: Option<Seeds>,
     /// A disturbance of the controllers: kill@N, pause@N or double@N after N revisions, or late
     #[arg(long, value_name = "DISTURBANCE")]
     disturb: Option<Disturbance>,
@@ -38,7 +44,7 @@ pub(crate) struct Run {
     #[arg(long)]
     events: Option<PathBuf>,
     /// Write a report to this file; the extension selects the format: .html, .json, .xml (JUnit), .md or .perfetto.json
-    /// (one scenario only; may be repeated)
+    /// (may be repeated; of several runs only .xml)
     #[arg(long, value_name = "FILE")]
     report: Vec<PathBuf>,
     /// Fail if a check is vacuous, which means that it would have passed whatever happened
@@ -59,7 +65,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self) -> Result<u8> {
-        let files = self.files()?;
+        let files = yaml_files(&self.paths)?;
         if files.is_empty() {
             note!(
                 "coracle: no scenario in {}",
@@ -67,15 +73,11 @@ impl Run {
             );
             return Ok(exit::NOTHING_MATCHED);
         }
-        if self.events.is_some() && files.len() > 1 {
-            return Err(exit::Usage(format!("--events takes one scenario, but {} are given", files.len())).into());
-        }
-        if !self.report.is_empty() && files.len() > 1 {
-            return Err(exit::Usage(format!("--report takes one scenario, but {} are given", files.len())).into());
-        }
-        if self.put.is_wanted() && files.len() > 1 {
-            return Err(exit::Usage(format!("--at takes one scenario, but {} are given", files.len())).into());
-        }
+        let seeds: Vec<Option<u64>> = match &self.seeds {
+            Some(seeds) => seeds.each().map(Some).collect(),
+            None => vec![self.seed],
+        };
+        self.fits_runs(files.len() * seeds.len())?;
         reports::check(&self.report)?;
         if let Some(path) = &self.events {
             reports::check_folder("--events", path)?;
@@ -83,35 +85,77 @@ impl Run {
         // All scenarios are parsed before the first one runs, so that a typo in the last one is found at once.
         let vocabulary = BuiltIn::default();
         let mut scenarios = Vec::new();
-        let mut problems = 0;
+        let mut is_wrong = false;
         for file in files {
-            match parse::read(&file, &vocabulary) {
-                Ok(scenario) => scenarios.push((file, scenario)),
+            let text = match parse::read_text(&file) {
+                Ok(text) => text,
                 Err(problem) => {
                     note!("{problem}");
-                    problems += 1;
+                    is_wrong = true;
+                    continue;
+                }
+            };
+            match parse::parse_all(&file, &text, &vocabulary) {
+                Ok(scenario) => scenarios.push((file, scenario)),
+                Err(problems) => {
+                    problems.iter().for_each(|problem| note!("{}", plain(&with_excerpt(problem, &text))));
+                    is_wrong = true;
                 }
             }
         }
-        if problems > 0 {
+        if is_wrong {
             return Ok(exit::USAGE);
         }
-        let mut worst = exit::PASS;
-        for (file, scenario) in &scenarios {
-            worst = worst.max(self.one(file, scenario)?);
+        self.each(&scenarios, &seeds)
+    }
+
+    /// Some options need a single run.
+    fn fits_runs(&self, runs: usize) -> Result<(), exit::Usage> {
+        let is_joined = |path: &PathBuf| Format::of(path).is_ok_and(|format| format == Format::Junit);
+        let single = [
+            ("--events", self.events.is_some()),
+            ("--at", self.put.is_wanted()),
+            ("--report with another ending than .xml", !self.report.iter().all(is_joined)),
+        ];
+        match single.into_iter().find(|(_, is_given)| runs > 1 && *is_given) {
+            Some((option, _)) => Err(exit::Usage(format!("{option} takes one run, but there are {runs}"))),
+            None => Ok(()),
         }
-        if scenarios.len() > 1 && !self.quiet {
-            out!(
-                "\n{} scenarios, {}",
-                scenarios.len(),
-                if worst == exit::PASS { "all passed" } else { "not all passed" }
-            )?;
+    }
+
+    /// Runs each scenario with each seed.
+    fn each(&self, scenarios: &[(PathBuf, Scenario)], seeds: &[Option<u64>]) -> Result<u8> {
+        let runs = scenarios.len() * seeds.len();
+        let mut joined = (runs > 1 && !self.report.is_empty()).then(JunitReport::default);
+        let (mut worst, mut failed) = (exit::PASS, Vec::new());
+        for (file, scenario) in scenarios {
+            for seed in seeds {
+                let code = self.one(file, scenario, *seed, joined.as_mut())?;
+                if code != exit::PASS {
+                    let seed = self.seeds.as_ref().and(*seed).map_or(String::new(), |seed| format!(" --seed {seed}"));
+                    failed.push(format!("{}{seed}", quoted(file)));
+                }
+                worst = worst.max(code);
+            }
+        }
+        if let Some(joined) = joined {
+            for path in &self.report {
+                std::fs::write(path, joined.document()).with_context(|| format!("cannot write {}", path.display()))?;
+            }
+        }
+        if runs > 1 && !self.quiet {
+            let verdict = match failed.len() {
+                0 => "all passed".to_owned(),
+                count => format!("{} passed, {count} not:\n  {}", runs - count, failed.join("\n  ")),
+            };
+            let what = if self.seeds.is_some() { "runs" } else { "scenarios" };
+            out!("\n{runs} {what}, {verdict}")?;
         }
         Ok(worst)
     }
 
-    fn one(&self, file: &Path, scenario: &Scenario) -> Result<u8> {
-        let (mode, seed, disturbance, strict) = (self.mode, self.seed, self.disturb, self.strict);
+    fn one(&self, file: &Path, scenario: &Scenario, seed: Option<u64>, joined: Option<&mut JunitReport>) -> Result<u8> {
+        let (mode, disturbance, strict) = (self.mode, self.disturb, self.strict);
         let options = Options { mode, seed, disturbance, strict, ..Options::default() };
         if self.put.is_wanted() {
             let output = Output {
@@ -123,10 +167,29 @@ impl Run {
             };
             return self.put.run(file, scenario, &options, &output);
         }
+        let report = self.recorded(file, scenario, &options)?;
+        match joined {
+            Some(joined) => {
+                let suffix = self.seeds.as_ref().and(seed).map(|seed| format!("seed {seed}"));
+                joined.add(report.events(), suffix.as_deref());
+            }
+            None => self.report.iter().try_for_each(|path| report.write(path))?,
+        }
+        self.print(file, &report)?;
+        Ok(match report.outcome {
+            Outcome::Passed => exit::PASS,
+            Outcome::Failed(_) => exit::CHECK_FAILED,
+            Outcome::NotInTime(_) => exit::NOT_IN_TIME,
+            Outcome::NothingMatched(_) => exit::NOTHING_MATCHED,
+        })
+    }
+
+    /// Runs a scenario, shows it while it runs, and writes its event log.
+    fn recorded(&self, file: &Path, scenario: &Scenario, options: &Options) -> Result<Report> {
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
         let live =
             LiveView::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
-        let report = coracle_scenario::execute(scenario, file, &options, |header| {
+        let report = coracle_scenario::execute(scenario, file, options, |header| {
             let made = match &self.events {
                 Some(path) => Recorder::file(path, KEPT_ENTRIES, header),
                 None => Ok(Recorder::ring(KEPT_ENTRIES)),
@@ -143,19 +206,10 @@ impl Run {
             recorder.close().with_context(|| format!("cannot write {}", path.display()))?;
         }
         let report = report?;
-        if let Some(error) = unwritable.into_inner() {
-            return Err(error.into());
+        match unwritable.into_inner() {
+            Some(error) => Err(error.into()),
+            None => Ok(report),
         }
-        for path in &self.report {
-            report.write(path)?;
-        }
-        self.print(file, &report)?;
-        Ok(match report.outcome {
-            Outcome::Passed => exit::PASS,
-            Outcome::Failed(_) => exit::CHECK_FAILED,
-            Outcome::NotInTime(_) => exit::NOT_IN_TIME,
-            Outcome::NothingMatched(_) => exit::NOTHING_MATCHED,
-        })
     }
 
     fn print(&self, file: &Path, report: &Report) -> Result<()> {
@@ -193,24 +247,5 @@ impl Run {
         let disturb = self.disturb.map(|how| format!(" --disturb {how}")).unwrap_or_default();
         let strict = if self.strict { " --strict" } else { "" };
         format!("coracle run {} --seed {seed} --mode {mode}{disturb}{strict} --report {name}.html", quoted(file))
-    }
-
-    /// The given files, and those in the given folders, sorted by name.
-    fn files(&self) -> Result<Vec<PathBuf>> {
-        let mut files = Vec::new();
-        for path in &self.paths {
-            if path.is_dir() {
-                let mut inside: Vec<PathBuf> = std::fs::read_dir(path)
-                    .map_err(|error| exit::Usage(format!("{}: {error}", path.display())))?
-                    .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-                    .filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"))
-                    .collect();
-                inside.sort();
-                files.extend(inside);
-            } else {
-                files.push(path.clone());
-            }
-        }
-        Ok(files)
     }
 }

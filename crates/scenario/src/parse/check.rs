@@ -33,24 +33,28 @@ impl Checker<'_> {
         Problem { file: self.path.to_owned(), line: place.line(), column: place.column(), message: message.into() }
     }
 
-    pub(super) fn scenario(&self, scenario: &Scenario) -> Result<(), Problem> {
-        self.word(&scenario.api_version, &["coracle.dev/v1alpha1"], "apiVersion")?;
-        self.word(&scenario.kind, &["Scenario"], "kind")?;
+    /// All problems of a scenario; of an operation, an expectation or a fault the first one.
+    pub(super) fn problems(&self, scenario: &Scenario) -> Vec<Problem> {
         let spec = &scenario.spec;
-        if let Some(mode) = &spec.cluster.mode {
-            mode.value.parse::<Mode>().map_err(|why| self.problem(mode.referenced, why.to_string()))?;
-        }
-        self.nodes(spec.cluster.nodes.referenced, &spec.cluster.nodes.value)?;
-        spec.cluster.own_informers.iter().try_for_each(|name| self.part_with_informers(name))?;
-        for invariant in spec.always.iter().chain(&spec.never) {
-            self.invariant(invariant)?;
-        }
-        spec.faults.iter().try_for_each(|fault| self.fault(&fault.value, FaultPlace::List))?;
-        spec.requests.iter().try_for_each(|requests| self.requests(requests))?;
-        for operation in spec.steps.iter().flat_map(|step| &step.operations) {
-            self.operation(operation)?;
-        }
-        Ok(())
+        let head = [
+            self.word(&scenario.api_version, &["coracle.dev/v1alpha1"], "apiVersion"),
+            self.word(&scenario.kind, &["Scenario"], "kind"),
+            self.mode(spec.cluster.mode.as_ref()),
+            self.nodes(spec.cluster.nodes.referenced, &spec.cluster.nodes.value),
+        ];
+        head.into_iter()
+            .chain(spec.cluster.own_informers.iter().map(|name| self.part_with_informers(name)))
+            .chain(spec.always.iter().chain(&spec.never).map(|invariant| self.invariant(invariant)))
+            .chain(spec.faults.iter().map(|fault| self.fault(&fault.value, FaultPlace::List)))
+            .chain(spec.requests.iter().map(|requests| self.requests(requests)))
+            .chain(spec.steps.iter().flat_map(|step| &step.operations).map(|operation| self.operation(operation)))
+            .filter_map(Result::err)
+            .collect()
+    }
+
+    fn mode(&self, mode: Option<&Spanned<String>>) -> Result<(), Problem> {
+        let Some(mode) = mode else { return Ok(()) };
+        mode.value.parse::<Mode>().map(drop).map_err(|why| self.problem(mode.referenced, why.to_string()))
     }
 
     fn requests(&self, requests: &RequestCount) -> Result<(), Problem> {

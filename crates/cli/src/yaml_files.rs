@@ -1,0 +1,27 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::exit::Usage;
+
+/// The given files, and the YAML files in the given folders, sorted by name.
+///
+/// # Errors
+/// If a folder cannot be read.
+pub(crate) fn yaml_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Usage> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files.extend(inside(path).map_err(|error| Usage(format!("{}: {error}", path.display())))?);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"));
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,137 @@
+//! `coracle validate`: all problems of all files, with their places, before anything runs.
+
+use crate::program::{Folder, coracle, repository, succeed, text};
+
+const HEAD: &str = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec:\n";
+
+/// Mistakes in the part of a scenario below `spec`, with what the message has to contain.
+const MISTAKES: &[(&str, &str)] = &[
+    ("  stepps: []", "did you mean `steps`?"),
+    ("  cluster: {noodes: 1}\n  steps: []", "did you mean `nodes`?"),
+    ("  cluster: {mode: virtuel}\n  steps: []", "virtual"),
+    ("  cluster: {nodes: -1}\n  steps: []", ":5:"),
+    ("  timeout: 5\n  steps: []", ":5:"),
+    ("  timeout: 5 parsecs\n  steps: []", ":5:"),
+    ("  steps: [{nam: x, try: []}]", "did you mean `name`?"),
+    ("  steps: [{name: x, try: [{creat: {}}]}]", "did you mean `create`?"),
+    ("  steps: [{name: x, try: [{create: {}}]}]", "`resource` or `file`"),
+    ("  steps: [{name: x, try: [{create: {file: none.yaml}}]}]", "none.yaml"),
+    ("  steps: [{name: x, try: [{create: {resource: {kind: Pod}}}]}]", "no `apiVersion`"),
+    ("  steps: [{name: x, try: [{create: {resource: {apiVersion: v1}}}]}]", "no `kind`"),
+    ("  steps: [{name: x, try: [{create: {resource: {apiVersion: v1, kind: Podd}}}]}]", "did you mean `Pod`?"),
+    ("  steps: [{name: x, try: [{create: {resource: {apiVersion: v1, kind: Deployment}}}]}]", "another apiVersion"),
+    (
+        "  steps: [{name: x, try: [{create: {resource: {apiVersion: apps/v1, kind: Deployment, spec: {replica: 3}}}}]}]",
+        "did you mean `replicas`?",
+    ),
+    (
+        "  steps: [{name: x, try: [{create: {resource: {apiVersion: apps/v1, kind: Deployment, spec: {replicas: '3'}}}}]}]",
+        "is a whole number, and this is a string",
+    ),
+    (
+        "  steps: [{name: x, try: [{assert: {resource: {apiVersion: apps/v1, kind: StatefulSet, status: {readyReplica: 2}}}}]}]",
+        "did you mean `readyReplicas`?",
+    ),
+    ("  steps: [{name: x, try: [{assert: {}}]}]", "`resource` or `cel`"),
+    ("  steps: [{name: x, try: [{assert: {cel: 'pods.size('}}]}]", "bad expression"),
+    ("  steps: [{name: x, try: [{assert: {cel: 'podz.size() == 1'}}]}]", "podz"),
+    ("  steps: [{name: x, try: [{assert: {cel: pods.size()}}]}]", "bad expression"),
+    ("  steps: [{name: x, try: [{assert: {cel: \"pods.exists(p, p.status.phas == 'Running')\"}}]}]", "phas"),
+    ("  steps: [{name: x, try: [{delete: {ref: {apiVersion: v1, kind: Pod}}}]}]", "`name` or `labels`"),
+    ("  steps: [{name: x, try: [{wait: {apiVersion: v1, kind: Pod, for: {creation: {}}}}]}]", "`name` or a `selector`"),
+    ("  steps: [{name: x, try: [{sleep: {duration: 1 fortnight}}]}]", ":5:"),
+    ("  cluster: {nodes: 3}\n  steps: [{name: x, try: [{kill: {node: node-9}}]}]", "node-9"),
+    ("  steps: [{name: x, try: [{stop: {component: schedular}}]}]", "did you mean `scheduler`?"),
+    ("  steps: [{name: x, try: [{start: {toy: edge-trigered}}]}]", "did you mean `edge-triggered`?"),
+    (
+        "  cluster: {nodes: 1}\n  steps: [{name: x, try: [{taint: {node: node-1, taint: 'a=b:NoShedule'}}]}]",
+        "NoShedule",
+    ),
+    (
+        "  requests: [{name: r, verb: creat, resource: pods, by: scheduler, atMost: 1}]\n  steps: []",
+        "did you mean `create`?",
+    ),
+    (
+        "  requests: [{name: r, verb: create, resource: podz, by: scheduler, atMost: 1}]\n  steps: []",
+        "did you mean `pods`?",
+    ),
+    (
+        "  requests: [{name: r, verb: create, resource: pods, by: controller-manager/replicasett, atMost: 1}]\n  steps: []",
+        "did you mean `controller-manager/replicaset`?",
+    ),
+    (
+        "  never: [{name: n, resource: {apiVersion: v1, kind: Pod, status: {phas: Running}}}]\n  steps: []",
+        "did you mean `phase`?",
+    ),
+    ("  always: [{name: n, cel: 'true', since: stepp}]\n  steps: [{name: step, try: []}]", "did you mean `step`?"),
+    ("  faults: [{do: {lag: 1s, kind: Podd, to: scheduler}}]\n  steps: []", "did you mean `Pod`?"),
+    ("  faults: [{do: {kill: schedular}}]\n  steps: []", "did you mean `scheduler`?"),
+    ("  steps: [{name: x, try: [{get: {ref: {apiVersion: v1, kind: Pod, name: a}}}]}]", "`as`"),
+];
+
+#[test]
+fn each_mistake_in_a_scenario_is_refused_with_its_place_and_what_is_wrong() {
+    let folder = Folder::new("mistakes");
+    let mut wrong = Vec::new();
+    for (number, (mistake, hint)) in MISTAKES.iter().enumerate() {
+        let file = folder.join(&format!("{number}.yaml"));
+        std::fs::write(&file, format!("{HEAD}{mistake}\n")).unwrap();
+        let output = coracle().arg("validate").arg(&file).output().unwrap();
+        let said = text(&output);
+        let has_place = said.contains(&format!("{number}.yaml:")) && said.contains("    | ");
+        if output.status.code() != Some(2) || !has_place || !said.contains(hint) {
+            wrong.push(format!("{mistake}\n expected: {hint}\n{said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn all_problems_of_all_files_are_listed_with_an_excerpt_each() {
+    let folder = Folder::new("validate");
+    let (scenario, lesson, manifest) = (folder.join("a.yaml"), folder.join("b.yaml"), folder.join("c.yaml"));
+    let steps =
+        "  steps:\n  - name: x\n    try:\n    - kill: {component: schedular}\n    - stop: {component: store2}\n";
+    std::fs::write(&scenario, format!("{HEAD}  always: [{{name: n, cel: 'podz'}}]\n{steps}")).unwrap();
+    std::fs::write(&lesson, "apiVersion: coracle.dev/v1alpha1\nkind: Lesson\nmetadata: {name: b}\nspec: {numbr: 1}\n")
+        .unwrap();
+    std::fs::write(&manifest, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: c}\n").unwrap();
+    let output = coracle().arg("validate").args([&scenario, &lesson, &manifest]).output().unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for part in [
+        "a.yaml:5:27: bad expression",
+        "a.yaml:9:25: unknown component `schedular`",
+        "\n  9 |     - kill: {component: schedular}\n    |                         ^\n",
+        "a.yaml:10:25: unknown",
+        "b.yaml:4:8: unknown field `numbr`",
+        "c.yaml:2:7: `Deployment` in `apps/v1` is a kind of Kubernetes",
+        "\n3 files, 5 problems\n",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    let run = coracle().arg("run").arg(&scenario).output().unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    assert_eq!(String::from_utf8_lossy(&run.stderr).matches("a.yaml:").count(), 3, "{}", text(&run));
+}
+
+#[test]
+fn the_scenarios_and_lessons_of_the_repository_have_no_problem() {
+    let folders = ["scenarios", "lessons"].map(|name| repository().join(name));
+    let said = succeed(coracle().arg("validate").args(&folders));
+    let files: usize = folders.iter().map(|folder| std::fs::read_dir(folder).unwrap().count()).sum();
+    assert_eq!(said, format!("{files} files, 0 problems\n"));
+}
+
+#[test]
+fn a_folder_without_files_is_nothing_matched_and_a_missing_file_is_a_problem() {
+    let folder = Folder::new("validate-none");
+    let output = coracle().arg("validate").arg(folder.join("")).output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output));
+    let output = coracle().arg("validate").arg(folder.join("none.yaml")).output().unwrap();
+    assert!(
+        output.status.code() == Some(2) && text(&output).contains("none.yaml: cannot be read"),
+        "{}",
+        text(&output)
+    );
+}
