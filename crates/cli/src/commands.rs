@@ -10,6 +10,7 @@ mod check;
 mod checked_program;
 mod completion;
 mod component;
+mod detached;
 mod diff;
 mod down;
 mod env;
@@ -32,6 +33,7 @@ mod scheduler_configuration;
 mod server_flags;
 mod service_account_flags;
 mod snapshot;
+mod status;
 mod store;
 mod story;
 mod up;
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     View(view::View),
     /// Start a cluster on this machine and keep it until Ctrl-C
     Up(Box<up::Up>),
+    /// Show the cluster that runs: its address, nodes, pods and faults
+    Status(status::Status),
     /// Stop the cluster that `up` started
     Down(down::Down),
     /// Print the environment variables that programs need to use the cluster, for `eval "$(coracle env)"`
@@ -113,6 +117,7 @@ impl Command {
             Self::Diff(command) => command.run(),
             Self::View(command) => command.run(),
             Self::Up(command) => command.run(),
+            Self::Status(command) => command.run(),
             Self::Down(command) => command.run(),
             Self::Env(command) => command.run(),
             Self::Kubectl(command) => command.run(),

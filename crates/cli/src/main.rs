@@ -8,6 +8,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod cluster_api;
 mod commands;
 mod control_path;
 mod descriptions;

@@ -34,15 +34,21 @@ impl Story {
     }
 }
 
-/// Reads an events file and prints the result of `tell`.
+/// Reads an events file, as far as it goes, and prints the result of `tell`.
 pub(super) fn print_of(file: &Path, tell: impl FnOnce(&[Entry]) -> Result<String, NotInLog>) -> anyhow::Result<u8> {
-    match tell(&whole_run_of(file)?.entries) {
+    let read = run_of(file)?;
+    note(file, &read);
+    let code = match tell(&read.events.entries) {
         Ok(told) => {
             output::text(&plain(&told))?;
-            Ok(exit::PASS)
+            exit::PASS
         }
-        Err(why) => nothing(file, &why),
+        Err(why) => nothing(file, &why)?,
+    };
+    if let Some(cut) = &read.cut {
+        note!("note: {cut}; what follows is missing, or not yet written");
     }
+    Ok(code)
 }
 
 /// Reads the run in a file, up to its last valid entry.

@@ -19,6 +19,7 @@ use coracle_store::Store;
 use coracle_viewer::serve::ServedPage;
 
 use crate::commands::audit_flags::close;
+use crate::commands::detached::detached;
 use crate::commands::env::StateArgs;
 use crate::commands::node_flags::NodeFlags;
 use crate::commands::scheduler_configuration;
@@ -63,6 +64,9 @@ const FLUSHED: Duration = Duration::from_secs(1);
 pub(crate) struct Up {
     #[command(flatten)]
     state: StateArgs,
+    /// Run in the background: return when the API server is ready; `coracle down` stops it
+    #[arg(short, long)]
+    detach: bool,
     /// Write nothing to disk except the kubeconfig
     #[arg(long)]
     ephemeral: bool,
@@ -172,6 +176,9 @@ fn now() -> String {
 
 impl Up {
     pub(crate) fn run(self) -> Result<u8> {
+        if self.detach {
+            return detached(&self.state.folder());
+        }
         run_on_worker(self.serve())
     }
 
@@ -499,6 +506,7 @@ where
     let up = Up {
         state: StateArgs::at(folder.path().to_owned()),
         server: ServerFlags::default(),
+        detach: false,
         ephemeral: true,
         empty: true,
         metrics_server: None,

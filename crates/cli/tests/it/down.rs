@@ -1,6 +1,6 @@
 //! `coracle down` says what is left.
 
-use crate::program::{Folder, Running, coracle, eventually, succeed};
+use crate::program::{Folder, Running, coracle, eventually, succeed, text};
 
 #[test]
 fn down_reports_whether_the_objects_are_kept() {
@@ -18,4 +18,52 @@ fn down_reports_whether_the_objects_are_kept() {
     let beside = format!("those of an earlier cluster are kept in {}\n", earlier.display());
     assert_eq!(stopped(&["--ephemeral"]), format!("stopped; its objects were in memory, and are gone; {beside}"));
     assert!(earlier.exists() && !state.join("ephemeral").exists());
+}
+
+#[test]
+fn a_detached_cluster_outlives_its_command_and_status_counts_what_it_has() {
+    let folder = Folder::new("detached");
+    let state = folder.join("state");
+    let of_state = |name: &str| {
+        let mut command = coracle();
+        command.args([name, "--state-dir"]).arg(&state);
+        command
+    };
+    let none = of_state("status").output().unwrap();
+    assert_eq!(none.status.code(), Some(4), "{}", text(&none));
+    let _down = Down(&state);
+    let said = succeed(of_state("up").args(["-d", "--ephemeral", "--nodes", "1"]));
+    assert!(said.contains(" ready at https://127.0.0.1:") && said.contains("coracle down --state-dir"), "{said}");
+
+    let ready = eventually("a ready node", || {
+        let said = succeed(&mut of_state("status"));
+        said.contains("nodes    1 of 1 ready").then_some(said)
+    });
+    for part in ["objects are in memory", "pods     none", "faults   none"] {
+        assert!(ready.contains(part), "{part}: {ready}");
+    }
+    let again = of_state("up").arg("-d").output().unwrap();
+    assert_eq!(again.status.code(), Some(2), "{}", text(&again));
+    assert!(text(&again).contains("a cluster runs in"), "{}", text(&again));
+    assert!(std::fs::read_to_string(state.join("up.log")).unwrap().contains("simulated nodes"));
+    assert_eq!(succeed(&mut of_state("down")), "stopped; its objects were in memory, and are gone\n");
+}
+
+#[test]
+fn a_detached_cluster_that_does_not_start_shows_its_output_and_its_exit_code() {
+    let folder = Folder::new("detached-refused");
+    let mut up = coracle();
+    let up = up.args(["up", "-d", "--ephemeral", "--scheduler-config", "none.yaml", "--state-dir"]);
+    let output = up.arg(folder.join("state")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("none.yaml"), "{}", text(&output));
+}
+
+/// Stops the cluster of a state folder when a test ends, however it ends.
+struct Down<'a>(&'a std::path::Path);
+
+impl Drop for Down<'_> {
+    fn drop(&mut self) {
+        let _ = coracle().args(["down", "--state-dir"]).arg(self.0).output();
+    }
 }

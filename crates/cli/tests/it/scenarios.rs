@@ -194,7 +194,7 @@ fn a_cut_a_foreign_and_a_newer_events_file_are_refused_with_their_line() {
         [(cut, &*cut_at), ("a: b\n", "line 1: expected {\"log\""), (&newer, "line 1: expected schema 1, found 2")];
     for (content, why) in refused {
         std::fs::write(&events, content).unwrap();
-        let output = coracle().arg("story").arg(&events).output().unwrap();
+        let output = coracle().arg("diff").args([&events, &events]).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let said = text(&output);
         assert!(said.contains(&*events.to_string_lossy()) && said.contains(why), "{said}");

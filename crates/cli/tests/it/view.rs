@@ -113,8 +113,16 @@ fn a_run_that_is_cut_is_a_page_up_to_there_and_a_mistake() {
     refused(coracle().arg("view").arg(&file).arg("--report").arg(&page), 2, &why);
     refused(coracle().arg("view").arg(&file).arg("--report").arg(&summary), 2, "a page (.html) can");
     assert!(!summary.exists());
-    refused(coracle().arg("story").arg(&file), 2, &why);
-    refused(coracle().args(["why", "#1", "--events"]).arg(&file), 2, &why);
+    refused(coracle().arg("diff").args([&file, &file]), 2, &why);
+    for command in [coracle().arg("story").arg(&file).arg("#1"), coracle().args(["why", "#1", "--events"]).arg(&file)] {
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        assert!(
+            !output.stdout.is_empty() && String::from_utf8_lossy(&output.stderr).contains(&why),
+            "{}",
+            text(&output)
+        );
+    }
     let read = coracle_viewer::read(&page).unwrap();
     assert_eq!(read.cut.unwrap(), why, "the page says the same");
     assert_eq!(read.events.entries.last().unwrap().id, EntryId(line as u64 - 2), "and holds what came before");

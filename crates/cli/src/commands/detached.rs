@@ -1,0 +1,81 @@
+use std::fs::OpenOptions;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use coracle_pki::write_private;
+use tokio::runtime::Runtime;
+
+use crate::cluster_api::get;
+use crate::commands::up::runtime;
+use crate::output::{note, out};
+use crate::state::StateFolder;
+use crate::{exit, kubeconfig_file};
+
+/// How long a cluster may take to become ready.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Starts `coracle up` with the arguments of this process as a process of its own, which outlives this one, and waits
+/// until its API server is ready. What it prints goes to `up.log` in the state folder.
+pub(super) fn detached(folder: &StateFolder) -> Result<u8> {
+    if let Some(process) = folder.running() {
+        let shown = folder.path().display();
+        let message = format!("a cluster runs in {shown} as process {process}; stop it with `coracle down`");
+        return Err(exit::Usage(message).into());
+    }
+    folder.create()?;
+    let log = folder.path().join("up.log");
+    let mut cluster = start(&log)?;
+    let runtime = runtime()?;
+    let step = Duration::from_millis(20);
+    for _ in 0..PATIENCE.as_millis() / step.as_millis() {
+        if let Some(status) = cluster.try_wait().context("the cluster's process cannot be waited for")? {
+            note!("{}", std::fs::read_to_string(&log).unwrap_or_default().trim_end());
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            return Ok(code.filter(|code| *code != exit::PASS).unwrap_or(exit::FAILED));
+        }
+        if let Some(address) = ready(folder, &cluster, &runtime) {
+            return greet(folder, &address, &log);
+        }
+        #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+        std::thread::sleep(step);
+    }
+    anyhow::bail!("the cluster is not ready after {} s; see {}", PATIENCE.as_secs(), log.display())
+}
+
+fn start(log: &Path) -> Result<Child> {
+    write_private(log, "").with_context(|| format!("cannot write {}", log.display()))?;
+    let output = OpenOptions::new().append(true).open(log)?;
+    let errors = output.try_clone()?;
+    let this = std::env::current_exe().context("this program cannot be found")?;
+    let arguments = std::env::args_os().skip(1).filter(|argument| argument != "-d" && argument != "--detach");
+    // In a process group of its own, Ctrl-C in the terminal does not reach it.
+    let cluster =
+        Command::new(this).args(arguments).stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0).spawn();
+    cluster.context("the cluster's process cannot be started")
+}
+
+/// The address of the API server, if this process has the folder and answers that it is ready.
+fn ready(folder: &StateFolder, cluster: &Child, runtime: &Runtime) -> Option<String> {
+    let process = folder.running().and_then(|process| u32::try_from(process).ok());
+    if process != Some(cluster.id()) || !folder.kubeconfig().exists() {
+        return None;
+    }
+    let kubeconfig = kubeconfig_file::read(&folder.kubeconfig()).ok()?;
+    let address = kubeconfig.server.clone();
+    let server = kubeconfig.connect().ok()?;
+    let (code, _) = runtime.block_on(get(&server, "/readyz")).ok()?;
+    code.is_success().then_some(address)
+}
+
+fn greet(folder: &StateFolder, address: &str, log: &Path) -> Result<u8> {
+    let (major, minor) = coracle_meta::kubernetes_major_minor();
+    let (kubeconfig, flag, log) = (folder.kubeconfig(), folder.flag(), log.display());
+    out!(" ✓ Kubernetes {major}.{minor} ready at {address}")?;
+    out!(" ✓ kubeconfig {} (yours is untouched); output goes to {log}", kubeconfig.display())?;
+    out!(" Use    coracle kubectl{flag} get nodes        or  eval \"$(coracle env{flag})\"")?;
+    out!(" Stop   coracle down{flag}")?;
+    Ok(exit::PASS)
+}
