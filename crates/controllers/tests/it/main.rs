@@ -16,6 +16,7 @@ mod namespaces;
 mod quotas;
 mod resource_claims;
 mod service_endpoints;
+mod shipped_bugs;
 mod stale_caches;
 mod tokens;
 mod volumes;
