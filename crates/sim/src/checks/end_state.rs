@@ -1,12 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use coracle_journal::EntryId;
 use coracle_meta::parse_time;
 use serde_json::Value;
 
 use super::run_log::{RunLog, is_record, text};
+use crate::wire::CONFLICT;
 
-/// Replaces a part of a text that differs between runs: a time, the suffix of a generated name.
+/// Replaces a part of a text that differs between runs: a time, an IP address, the suffix of a generated name.
 const MASK: &str = "…";
 /// Replaces the uid of an object that exists.
 const UID: &str = "the uid of an object";
@@ -117,7 +119,7 @@ impl Masks {
     }
 
     fn text(&self, text: &str) -> String {
-        if parse_time(text).is_some() {
+        if parse_time(text).is_some() || text.parse::<IpAddr>().is_ok() {
             return MASK.to_owned();
         }
         let parts = text.split('/').map(|part| self.0.get(part).map_or(part, String::as_str));
@@ -130,7 +132,9 @@ impl Masks {
                 for (name, field) in fields {
                     let is_own = path == "metadata" && OWN_METADATA.contains(&name.as_str());
                     let is_observed = path == "status" && name == "observedGeneration";
-                    if !is_own && !is_observed {
+                    // A fault writes it.
+                    let is_conflict = name == CONFLICT;
+                    if !is_own && !is_observed && !is_conflict {
                         let below = if path.is_empty() { name.clone() } else { format!("{path}.{}", self.text(name)) };
                         self.flatten(&below, field, leaves);
                     }

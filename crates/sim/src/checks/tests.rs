@@ -278,6 +278,20 @@ fn a_run_that_ends_with_other_objects_than_each_run_without_a_fault_differs() {
 }
 
 #[test]
+fn an_address_and_what_a_fault_has_written_do_not_make_an_end_another() {
+    let end = |address: &str, more: Value| {
+        let mut pod = json!({"status": {"podIP": address}, "metadata.labels": {"app": "web"}});
+        pod.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Script::new().write("user", "pods/default/a", object("u", pod)).settled()
+    };
+    let usual = end("10.0.0.1", json!({}));
+    let conflict = json!({"metadata.annotations": {"coracle.dev/conflict": "conflict-1"}});
+    assert_eq!(end("fd00::7", conflict).found(&[&usual]), [""; 0]);
+    assert_eq!(end("10.0.0.2", json!({"metadata.labels": {"app": "db"}})).found(&[&usual]), ["ends-differently"]);
+    assert_eq!(end("none", json!({})).found(&[&usual]), ["ends-differently"]);
+}
+
+#[test]
 fn waste_is_found_and_fails_nothing() {
     let nothing = Script::new().request(OPERATOR, "update", MAP);
     assert_eq!(nothing.found(&[]), ["writes-nothing"]);

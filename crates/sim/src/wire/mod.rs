@@ -68,6 +68,7 @@ mod wire;
 
 pub use asked::Asked;
 pub use effect::{Effect, Leg};
+pub(crate) use other_writer::CONFLICT;
 pub use rule::{Rule, RuleId, Selector, Senders, Turns};
 pub use rules::Selected;
 pub use sent::LastSent;

@@ -7,13 +7,13 @@ use serde_json::json;
 /// The user who writes, and the manager of the field.
 const USER: &str = "system:coracle:faults";
 /// The annotation that is written.
-const ANNOTATION: &str = "coracle.dev/conflict";
+pub(crate) const CONFLICT: &str = "coracle.dev/conflict";
 
 /// Changes the annotation of the object of a request to `audit_id`, so that the object has another resource version. The
 /// request has this path, and acts on this subresource, which may be empty. If that fails, no write conflicts: the
 /// answer of the write shows it.
 pub(super) async fn write(transport: &Transport, path: &str, subresource: &str, audit_id: &str) {
-    let body = json!({"metadata": {"annotations": {ANNOTATION: audit_id}}}).to_string();
+    let body = json!({"metadata": {"annotations": {CONFLICT: audit_id}}}).to_string();
     let request = Request::builder()
         .method(Method::PATCH)
         .uri(format!("{}?fieldManager={USER}", object_path(path, subresource)))
