@@ -79,6 +79,7 @@ soak: ## Run long tests: comparison with etcd, crashes, power losses, disturbed 
 		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn repeated && \
 	CORACLE_OBJECTS=2000 $(CARGO) test --release -p coracle-cluster --test it -- every_object && \
 	CORACLE_PLANS=300 $(CARGO) test --release -p coracle-examples -- a_search_finds && \
+	CORACLE_PLANS=10000 CORACLE_COMPONENT=controller-manager $(CARGO) test --release -p coracle-check --test own && \
 	CORACLE_LONG_LISTS=8 $(CARGO) test --release -p coracle-resources --test long_lists -- --include-ignored
 
 FUZZ_SECONDS ?= 300

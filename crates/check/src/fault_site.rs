@@ -5,7 +5,7 @@ use coracle_sim::checks::Run;
 use serde_json::{Value, json};
 
 /// The verbs that write.
-const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
+pub(crate) const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 
 /// A request that writes, at which a fault can begin. It is the same in each run without a fault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

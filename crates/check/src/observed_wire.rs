@@ -21,11 +21,14 @@ pub(crate) struct ObservedWire {
     shown: Arc<Mutex<BTreeMap<String, SentObjects>>>,
     /// The instance of the component that runs now.
     running: Arc<Mutex<Instance>>,
+    /// The number of the instance of each requester that runs now.
+    instances: Arc<Mutex<BTreeMap<Arc<str>, u64>>>,
 }
 
 impl ObservedWire {
     pub(crate) fn new(wire: &Wire, name: &str) -> Self {
-        Self { wire: wire.clone(), name: name.into(), shown: Arc::default(), running: Arc::default() }
+        let (shown, running, instances) = (Arc::default(), Arc::default(), Arc::default());
+        Self { wire: wire.clone(), name: name.into(), shown, running, instances }
     }
 
     /// What the component was last sent before each of its deletions, by audit id.
@@ -42,6 +45,7 @@ impl ObservedWire {
         if requester.name == self.name {
             *self.running.lock() = requester.instance.clone();
         }
+        self.instances.lock().insert(Arc::clone(&requester.name), requester.instance.number());
         let (observed, requester) = (self.clone(), requester.clone());
         let inner = self.wire.over(&requester, transport);
         Transport::to(service_fn(move |mut request: Request<Body>| {
@@ -58,11 +62,24 @@ impl ObservedWire {
         }))
     }
 
+    /// What a requester was last sent of each object. A controller reads through the informers of its process, too.
+    fn sent_to(&self, requester: &Requester) -> SentObjects {
+        let mut sent = self.wire.all_sent(&requester.name, requester.instance.number());
+        let Some((process, _)) = requester.name.split_once('/') else { return sent };
+        let instance = self.instances.lock().get(process).copied().unwrap_or_default();
+        for (object, last) in self.wire.all_sent(process, instance) {
+            if sent.get(&object).is_none_or(|own| own.revision < last.revision) {
+                sent.insert(object, last);
+            }
+        }
+        sent
+    }
+
     fn note(&self, requester: &Requester, request: &mut Request<Body>) {
         if request.method() != Method::DELETE {
             return;
         }
-        let sent = self.wire.all_sent(&requester.name, requester.instance.number());
+        let sent = self.sent_to(requester);
         let mut shown = self.shown.lock();
         let id = request.headers().get(AUDIT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
         // Clients of other libraries send no id.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Ambient;
-use coracle_cluster::{Cluster, Delays, Error, KeptStore, controllers};
+use coracle_cluster::{Cluster, Delays, Error, KeptStore, TransportLayer, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
 use coracle_sim::{ClockMode, ClusterState, InvariantAnswer, Latency, Senders, Wire, World};
@@ -75,16 +75,43 @@ pub fn execute(
     make_recorder: impl FnOnce(&Header) -> Recorder,
 ) -> Result<Report, Error> {
     options.check(scenario)?;
-    execute_until(scenario, path, options, make_recorder, |_| Ok(())).map(|(report, ())| report)
+    let (mode, _) = options.settle(scenario);
+    let wiring = wire(scenario, options, mode).map(Wiring::of);
+    execute_until(scenario, path, options, wiring, make_recorder, async |_| Ok(())).map(|(report, ())| report)
 }
 
-/// Like [`execute`], and calls `take` on the cluster before it is dropped.
-pub(crate) fn execute_until<T>(
+/// The wire of a run, and the layer through which requests get to it.
+pub struct Wiring {
+    /// The wire, with its latencies.
+    pub wire: Wire,
+    /// The layer of all transports.
+    pub layer: TransportLayer,
+}
+
+impl Wiring {
+    /// A wire, with nothing in front of it.
+    pub(crate) fn of(wire: Wire) -> Self {
+        Self { layer: wire.layer(), wire }
+    }
+}
+
+impl std::fmt::Debug for Wiring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Wiring")
+    }
+}
+
+/// Like [`execute`] over this wire, and calls `take` on the cluster when all steps were taken.
+///
+/// # Errors
+/// If the cluster does not start or no runtime can be created, or if `take` returns an error.
+pub fn execute_until<T>(
     scenario: &Scenario,
     path: &Path,
     options: &Options,
+    wiring: Option<Wiring>,
     make_recorder: impl FnOnce(&Header) -> Recorder,
-    take: impl FnOnce(&Cluster) -> Result<T, Error>,
+    take: impl AsyncFnOnce(&Cluster) -> Result<T, Error>,
 ) -> Result<(Report, T), Error> {
     let (mode, seed) = options.settle(scenario);
     let wall = wall_clock();
@@ -92,9 +119,9 @@ pub(crate) fn execute_until<T>(
         let ambient = ambient(mode, seed);
         let header = header(scenario, options, &ambient);
         let recorder = make_recorder(&header);
-        let wire = wire(scenario, options, mode);
         let own = own_informers(scenario, path, options.change.as_ref());
-        let cluster = start(scenario, wire.as_ref(), ambient, options.disturbance, recorder, own, None).await?;
+        let layer = wiring.as_ref().map(|wiring| Arc::clone(&wiring.layer));
+        let cluster = start(scenario, layer, ambient, options.disturbance, recorder, own, None).await?;
         let plural_of = Arc::new(cluster.plurals());
         let world = World::new(cluster.store(), &scenario.spec.namespace, plural_of, invariants(scenario));
         let world = world.recorded(cluster.recorder().clone());
@@ -103,13 +130,14 @@ pub(crate) fn execute_until<T>(
             until_ready(&world, scenario).await?;
             let (rest, change, strict) = (options.rest, options.change.as_ref(), options.strict);
             let ending = Ending { header, mode, seed, rest, change, strict };
-            let faults = Faults::of(scenario, path, &wire.unwrap_or_default(), &cluster, &world);
+            let wire = wiring.map(|wiring| wiring.wire).unwrap_or_default();
+            let faults = Faults::of(scenario, path, &wire, &cluster, &world);
             options.disturbance.into_iter().flat_map(Disturbance::faults).for_each(|fault| faults.plan(&fault));
             let run = ScenarioRun::new(scenario, path, &cluster, world.clone(), faults);
             Ok::<_, Error>(run.finish(ending, wall).await)
         };
         let report = or_panic(&cluster, cluster.unless_ended(run).await.and_then(std::convert::identity))?;
-        let taken = take(&cluster)?;
+        let taken = take(&cluster).await?;
         follower.abort();
         cluster.shutdown().await;
         Ok((report, taken))
@@ -155,7 +183,7 @@ pub(crate) fn wire(scenario: &Scenario, options: &Options, mode: Mode) -> Option
 
 pub(crate) async fn start(
     scenario: &Scenario,
-    wire: Option<&Wire>,
+    layer: Option<TransportLayer>,
     ambient: Ambient,
     disturbance: Option<Disturbance>,
     recorder: Recorder,
@@ -177,9 +205,9 @@ pub(crate) async fn start(
         Some(kept) => builder.kept_store(kept),
         None => builder,
     };
-    let builder = match wire {
+    let builder = match layer {
         None => builder,
-        Some(wire) => builder.transport_layer_for_all(wire.layer()),
+        Some(layer) => builder.transport_layer_for_all(layer),
     };
     builder.ambient(ambient).start().await
 }

@@ -71,6 +71,10 @@ pub fn parse_faults(path: &Path, text: &str) -> Result<UncheckedFaults, Problem>
 }
 
 impl UncheckedFaults {
+    pub(crate) fn into_list(self) -> Vec<Fault> {
+        self.0
+    }
+
     /// The faults, if their words, kinds and resources are known. `custom` are the kinds that the cluster serves.
     ///
     /// # Errors

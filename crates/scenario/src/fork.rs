@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use coracle_cluster::{Cluster, Error, KeptStore};
 use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
-use coracle_sim::{InvariantQuestion, World};
+use coracle_sim::{InvariantQuestion, Wire, World};
 
 use crate::change::Change;
 use crate::execute::{Options, ambient, clock_of, follow, header, or_panic, start, until_ready, wall_clock, wire};
@@ -77,7 +77,8 @@ pub(crate) fn execute_from(
         let changed = Options { disturbance: None, change: Some(change.clone()), ..options.clone() };
         let wire = wire(scenario, &changed, mode);
         let own = own_informers(scenario, &change.path, Some(change));
-        let cluster = start(scenario, wire.as_ref(), ambient, None, recorder, own, Some(moment.store)).await?;
+        let layer = wire.as_ref().map(Wire::layer);
+        let cluster = start(scenario, layer, ambient, None, recorder, own, Some(moment.store)).await?;
         let named = scenario.bindings();
         let invariants =
             invariants(scenario).into_iter().filter(|invariant| !uses(&invariant.question, &named)).collect();

@@ -33,6 +33,7 @@ mod objects;
 /// Reading and checking scenario files.
 pub mod parse;
 mod path;
+mod patience;
 mod placed;
 mod question;
 mod report;
@@ -51,7 +52,7 @@ mod written_fault;
 pub use change::{Change, ChangeOutcome};
 pub use disturbance::{Disturbance, NotADisturbance};
 pub use end_state::{Beside, EndState};
-pub use execute::{Options, execute};
+pub use execute::{Options, Wiring, execute, execute_until};
 pub use fault_list::{FaultList, PluralsOfKinds, UncheckedFaults, parse_faults, read_faults};
 pub use faulty_server::FaultyServer;
 pub use file::Scenario;

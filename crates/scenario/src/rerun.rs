@@ -5,7 +5,7 @@ use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_viewer::{Difference, Divergence};
 
 use crate::change::{Change, ChangeOutcome};
-use crate::execute::{Options, execute, execute_until};
+use crate::execute::{Options, Wiring, execute, execute_until, wire};
 use crate::file::Scenario;
 use crate::fork::{Moment, execute_from, spliced};
 use crate::mode::Mode;
@@ -178,7 +178,10 @@ fn on_fork(
     change: &Change,
     make_recorder: impl Fn(&Header) -> Recorder,
 ) -> Result<Rerun, NotChanged> {
-    let (old, store) = execute_until(scenario, path, options, &make_recorder, Cluster::keep_store)?;
+    let (mode, _) = options.settle(scenario);
+    let wiring = wire(scenario, options, mode).map(Wiring::of);
+    let take = async |cluster: &Cluster| cluster.keep_store();
+    let (old, store) = execute_until(scenario, path, options, wiring, &make_recorder, take)?;
     let place = place(old.events(), change.at)?;
     let compacted = |first: Option<EntryId>| NotChanged::Compacted { at: change.at, first: first.unwrap_or(change.at) };
     let moment = Moment::of(old.events(), place, &store).map_err(compacted)?;

@@ -6,7 +6,7 @@ use coracle_meta::{GroupVersion, GroupVersionKind};
 use coracle_schema::Table;
 use serde_json::Value;
 
-use crate::component_words::{COMPONENTS, controllers};
+use crate::component_words::{COMPONENTS, controllers, nearest_component};
 use crate::misfit::{Misfit, misfit};
 use crate::parse::Vocabulary;
 use crate::typed;
@@ -47,6 +47,24 @@ impl Default for BuiltIn {
 }
 
 impl BuiltIn {
+    /// The kinds by their plurals.
+    pub fn kinds_by_plural(&self) -> BTreeMap<String, String> {
+        self.table.resources().iter().map(|row| (row.plural.clone(), row.kind.kind.clone())).collect()
+    }
+
+    /// Checks the name of a component, or of a controller or a simulated node as a part of one.
+    ///
+    /// # Errors
+    /// If there is no such component, with the nearest name.
+    pub fn check_component(&self, name: &str) -> Result<(), String> {
+        let is_node = name.strip_prefix("kubelet/").is_some_and(|node| !node.is_empty());
+        if is_node || COMPONENTS.contains(&name) || controllers().any(|known| known == name) {
+            return Ok(());
+        }
+        let hint = nearest_component(name, &[]).map(|known| format!("; did you mean `{known}`?"));
+        Err(format!("unknown component `{name}`{}", hint.unwrap_or_default()))
+    }
+
     fn kind(api_version: &str, kind: &str) -> Option<GroupVersionKind> {
         Some(GroupVersion::parse(api_version)?.kind(kind))
     }
