@@ -10,6 +10,9 @@ use std::time::Duration;
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_viewer::lanes;
 
+use crate::screen::Screen;
+use crate::terminal::plain;
+
 /// How often the view is drawn, by the machine's clock.
 const EVERY: Duration = Duration::from_millis(100);
 /// How many pods are shown.
@@ -18,13 +21,14 @@ const LANES: usize = 8;
 /// Draws a scenario's event log while it grows; does nothing without a terminal.
 pub(crate) struct LiveView {
     wanted: bool,
+    screen: Screen,
     ended: Arc<AtomicBool>,
     thread: RefCell<Option<JoinHandle<()>>>,
 }
 
 impl LiveView {
-    pub(crate) fn for_terminal(wanted: bool) -> Self {
-        Self { wanted, ended: Arc::default(), thread: RefCell::default() }
+    pub(crate) fn for_terminal(wanted: bool, screen: Screen) -> Self {
+        Self { wanted: wanted && screen.can_redraw(), screen, ended: Arc::default(), thread: RefCell::default() }
     }
 
     /// Starts to draw, in a separate thread, because the scenario's clock may pause or jump.
@@ -32,7 +36,7 @@ impl LiveView {
         if !self.wanted {
             return;
         }
-        let (name, recorder, ended) = (name.to_owned(), recorder.clone(), Arc::clone(&self.ended));
+        let (name, recorder, ended, screen) = (name.to_owned(), recorder.clone(), Arc::clone(&self.ended), self.screen);
         #[expect(clippy::disallowed_methods, reason = "the terminal lives on the machine's clock")]
         let thread = std::thread::spawn(move || {
             let (mut drawn, mut entries) = (0, Vec::new());
@@ -40,7 +44,7 @@ impl LiveView {
                 std::thread::sleep(EVERY);
                 let next = entries.last().map_or(EntryId(0), |last: &Entry| EntryId(last.id.0 + 1));
                 entries.extend(recorder.entries(next));
-                drawn = redraw(&block(&name, &entries), drawn);
+                drawn = redraw(&block(&name, &entries, screen), drawn);
             }
             erase(drawn);
         });
@@ -56,14 +60,16 @@ impl LiveView {
     }
 }
 
-fn block(name: &str, entries: &[Entry]) -> Vec<String> {
+/// The lines to draw. Each fits into one row of the terminal, because rows are erased by their number.
+fn block(name: &str, entries: &[Entry], screen: Screen) -> Vec<String> {
     let step = entries.iter().rev().find(|entry| entry.stage == Stage::StepStart);
     let step = step.and_then(|entry| entry.data.get("name")).and_then(|name| name.as_str()).unwrap_or("");
     let at = entries.last().map_or(0.0, |entry| entry.at.as_secs_f64());
     let revision = entries.iter().rev().find_map(|entry| entry.revision).unwrap_or_default();
     let mut lines = vec![format!(" {name}   {step}   t {at:.3} s   rev {revision}")];
-    lines.extend(lanes(entries, 100, LANES).lanes);
-    lines
+    let width = screen.width();
+    lines.extend(lanes(entries, width, LANES).lanes);
+    lines.iter().map(|line| screen.shown(&plain(line).chars().take(width).collect::<String>())).collect()
 }
 
 fn redraw(lines: &[String], drawn: usize) -> usize {

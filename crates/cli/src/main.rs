@@ -32,6 +32,7 @@ mod page_socket;
 mod parent_death;
 mod random;
 mod reports;
+mod screen;
 mod seeds;
 mod shell;
 mod simulated;

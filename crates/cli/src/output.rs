@@ -3,6 +3,9 @@
 use std::fmt::Arguments;
 use std::io::{self, Write};
 
+use crate::screen::Screen;
+use crate::terminal::plain;
+
 /// The standard output could not be written: its reader has closed it, or its disk is full.
 #[derive(Debug)]
 pub(crate) struct Unwritten(io::Error);
@@ -48,6 +51,23 @@ pub(crate) fn line(text: Arguments<'_>) -> Result<(), Unwritten> {
 /// If the standard output cannot be written.
 pub(crate) fn text(text: &str) -> Result<(), Unwritten> {
     io::stdout().lock().write_all(text.as_bytes()).map_err(Unwritten)
+}
+
+/// Prints a text that may come from other users, as the terminal can show it: without control characters, in lines that
+/// fit, and in colour.
+///
+/// # Errors
+/// If the standard output cannot be written.
+pub(crate) fn shown(text: &str) -> Result<(), Unwritten> {
+    shown_on(Screen::of_output(), text)
+}
+
+/// Like [`shown`], on this screen.
+///
+/// # Errors
+/// If the standard output cannot be written.
+pub(crate) fn shown_on(screen: Screen, text: &str) -> Result<(), Unwritten> {
+    self::text(&screen.shown(&plain(text)))
 }
 
 /// Flushes printed text that has no newline at its end.

@@ -88,7 +88,8 @@ pub fn lanes(entries: &[Entry], width: usize, height: usize) -> Picture {
     let names = pods.iter().map(|(name, _)| format!("pod {}", short(name))).chain(busy.keys().map(ToString::to_string));
     let names: Vec<String> = names.collect();
     let name_width = names.iter().map(|name| name.chars().count()).fold(NAMES, usize::max);
-    let columns = width.saturating_sub(name_width + 2).max(20);
+    let name_width = name_width.min(width / 2);
+    let columns = width.saturating_sub(name_width + 2).max(1);
     let column = |at: Duration| {
         let share = (at.saturating_sub(first)).as_secs_f64() / last.saturating_sub(first).as_secs_f64().max(1e-9);
         ((share * (columns - 1) as f64) as usize).min(columns - 1)
@@ -99,9 +100,21 @@ pub fn lanes(entries: &[Entry], width: usize, height: usize) -> Picture {
     let used: BTreeSet<char> = cells.iter().flatten().copied().collect();
     let line = |(name, cells): (&String, &Vec<char>)| {
         let text: String = cells.iter().collect();
-        format!(" {name:<name_width$} {}", text.trim_end())
+        format!(" {:<name_width$} {}", cut(name, name_width), text.trim_end())
     };
     Picture { lanes: names.iter().zip(&cells).map(line).collect(), legend: legend(&used) }
+}
+
+/// A name that is not wider than `width`; its end distinguishes pods of one owner, so its middle is left out.
+fn cut(name: &str, width: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= width {
+        return name.to_owned();
+    }
+    let end = width.saturating_sub(1) / 2;
+    let start = width.saturating_sub(end + 1);
+    let (start, end) = (&letters[..start], &letters[letters.len() - end..]);
+    format!("{}…{}", start.iter().collect::<String>(), end.iter().collect::<String>())
 }
 
 fn legend(used: &BTreeSet<char>) -> String {

@@ -6,7 +6,6 @@ use coracle_viewer::{Format, RunPair, WriteError, differ};
 
 use super::story::whole_run_of;
 use crate::output::{self, out};
-use crate::terminal::plain;
 use crate::{exit, reports};
 
 /// Compares two runs.
@@ -29,7 +28,7 @@ impl Diff {
         let (one, other) = (whole_run_of(&self.one)?, whole_run_of(&self.other)?);
         let both = RunPair::of(&one, &other, ["first", "second"]);
         out!("first   {}\nsecond  {}\n", self.one.display(), self.other.display())?;
-        output::text(&plain(&differ(&both)))?;
+        output::shown(&differ(&both))?;
         if let Some(path) = &self.report {
             coracle_viewer::write_pair(&both, path)?;
             out!("\nreport {}", path.display())?;

@@ -1,5 +1,4 @@
 use std::cell::OnceCell;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -14,6 +13,7 @@ use crate::exit;
 use crate::live_view::LiveView;
 use crate::output::{self, note, out};
 use crate::reports;
+use crate::screen::Screen;
 use crate::seeds::Seeds;
 use crate::shell::quoted;
 use crate::terminal::plain;
@@ -187,8 +187,7 @@ impl Run {
     /// Runs a scenario, shows it while it runs, and writes its event log.
     fn recorded(&self, file: &Path, scenario: &Scenario, options: &Options) -> Result<Report> {
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
-        let live =
-            LiveView::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
+        let live = LiveView::for_terminal(!self.quiet && !self.verbose, self.screen());
         let report = coracle_scenario::execute(scenario, file, options, |header| {
             let made = match &self.events {
                 Some(path) => Recorder::file(path, KEPT_ENTRIES, header),
@@ -212,6 +211,11 @@ impl Run {
         }
     }
 
+    fn screen(&self) -> Screen {
+        let screen = Screen::of_output();
+        if self.plain { screen.plain() } else { screen }
+    }
+
     fn print(&self, file: &Path, report: &Report) -> Result<()> {
         if self.verbose {
             for entry in &report.events().entries {
@@ -221,14 +225,14 @@ impl Run {
             }
         }
         if self.quiet {
-            out!("{}", plain(report.block().lines().next().unwrap_or_default()))?;
+            output::shown_on(self.screen(), &format!("{}\n", report.block().lines().next().unwrap_or_default()))?;
             return Ok(());
         }
-        let Picture { lanes, legend } = lanes(&report.events().entries, 110, 12);
+        let Picture { lanes, legend } = lanes(&report.events().entries, self.screen().width(), 12);
         if !lanes.is_empty() {
-            out!("{}\n {legend}\n", plain(&lanes.join("\n")))?;
+            output::shown_on(self.screen(), &format!("{}\n {legend}\n\n", lanes.join("\n")))?;
         }
-        output::text(&plain(&report.block()))?;
+        output::shown_on(self.screen(), &report.block())?;
         for path in &self.report {
             out!("       report {}", path.display())?;
         }

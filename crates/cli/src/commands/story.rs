@@ -40,7 +40,7 @@ pub(super) fn print_of(file: &Path, tell: impl FnOnce(&[Entry]) -> Result<String
     note(file, &read);
     let code = match tell(&read.events.entries) {
         Ok(told) => {
-            output::text(&plain(&told))?;
+            output::shown(&told)?;
             exit::PASS
         }
         Err(why) => nothing(file, &why)?,

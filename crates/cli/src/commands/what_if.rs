@@ -14,7 +14,6 @@ use coracle_viewer::{Divergence, Format, RunPair, Summary, how_they_differ, wher
 use super::story::whole_run_of;
 use crate::exit;
 use crate::output::{self, note, out};
-use crate::terminal::plain;
 
 /// The names of the runs.
 const CALLED: [&str; 2] = ["as it was", "as it is"];
@@ -143,17 +142,17 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
     let divergence = Divergence { headers: Vec::new(), ..divergence.clone() };
     let runs = RunPair { one: was, other: new.events(), called: CALLED, divergence };
     if output.is_quiet {
-        out!("{}", plain(new.block().lines().next().unwrap_or_default()))?;
+        output::shown(&format!("{}\n", new.block().lines().next().unwrap_or_default()))?;
     } else {
         out!(" {}   seed {}   after #{}: {step}\n {}\n", new.name, new.seed, at.0, way(both))?;
-        output::text(&format!("taken; {}", plain(&where_they_part(&runs))))?;
+        output::shown(&format!("taken; {}", where_they_part(&runs)))?;
         out!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(new.events()))?;
         if let Some(old) = &both.old {
-            output::text(&plain(&ends(old, new)))?;
+            output::shown(&ends(old, new))?;
         }
-        output::text(&format!("\n{}", plain(&new.block())))?;
+        output::shown(&format!("\n{}", new.block()))?;
         let links = if output.is_verbose { usize::MAX } else { LINKS };
-        output::text(&plain(&how_they_differ(&runs, links)))?;
+        output::shown(&how_they_differ(&runs, links))?;
     }
     for path in output.reports {
         match Format::of(path)? {
