@@ -38,6 +38,7 @@ mod store;
 mod story;
 mod up;
 mod validate;
+mod version;
 mod view;
 mod webhook_flags;
 mod what_if;
@@ -100,6 +101,8 @@ pub(crate) enum Command {
     Scheduler(component::Scheduler),
     /// Run only simulated nodes, in the cluster of a kubeconfig
     Kubelet(kubelet::SimulatedNodes),
+    /// Print the version of this program, and the version of Kubernetes as which it answers
+    Version(version::Version),
     /// Print a completion script for a shell
     Completion(completion::Completion),
 }
@@ -132,6 +135,7 @@ impl Command {
             Self::ControllerManager(command) => command.run(),
             Self::Scheduler(command) => command.run(),
             Self::Kubelet(command) => command.run(),
+            Self::Version(command) => command.run(),
             Self::Completion(command) => command.run(),
         }
     }

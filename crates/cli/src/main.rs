@@ -58,7 +58,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The Kubernetes control plane in one small program.
 #[derive(Debug, Parser)]
-#[command(name = "coracle", version, about, after_help = EXAMPLES)]
+#[command(name = "coracle", version, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

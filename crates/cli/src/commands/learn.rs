@@ -73,6 +73,10 @@ impl Learn {
             Some(path) => out!("\nThe page: {}", path.display())?,
             None => out!("\nOn a page, with every event behind it: coracle learn {wanted} --report lesson.html")?,
         }
+        let next = lesson.spec.number + 1;
+        if lessons().iter().any(|lesson| lesson.spec.number == next) {
+            out!("Next: coracle learn {next}")?;
+        }
         Ok(exit::PASS)
     }
 }
@@ -90,7 +94,11 @@ fn list() -> Result<()> {
 fn built_in(wanted: &str) -> Result<(Lesson, PathBuf), String> {
     let mut all = lessons();
     let is_it = |lesson: &Lesson| lesson.metadata.name == wanted || lesson.spec.number.to_string() == wanted;
-    if let Some(place) = all.iter().position(is_it) {
+    let begins = |lesson: &Lesson| lesson.metadata.name.starts_with(wanted);
+    let mut beginning = all.iter().enumerate().filter(|(_, lesson)| begins(lesson)).map(|(place, _)| place);
+    // A name may be shortened as long as one lesson has it.
+    let short = beginning.next().filter(|_| beginning.next().is_none() && !wanted.is_empty());
+    if let Some(place) = all.iter().position(is_it).or(short) {
         let lesson = all.swap_remove(place);
         let path = PathBuf::from(format!("lessons/{}.yaml", lesson.metadata.name));
         return Ok((lesson, path));

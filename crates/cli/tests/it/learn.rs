@@ -39,8 +39,15 @@ fn without_a_terminal_a_lesson_prints_the_same_text_each_time() {
 
 #[test]
 fn an_unknown_lesson_gets_the_closest_name_and_an_invalid_file_its_place() {
-    let (code, said) = learn(&["conflict-is-fin"]);
+    let (code, said) = learn(&["conflict-is-fne"]);
     assert!(code == Some(4) && said.contains("did you mean `conflict-is-fine`?"), "{said}");
+    let (code, said) = learn(&["conflict", "--plain"]);
+    assert!(code == Some(0) && said.contains("What happens to bob's write?"), "a name may be shortened: {said}");
+    assert!(said.ends_with("Next: coracle learn 8\n"), "{said}");
+    let (code, said) = learn(&["the-"]);
+    assert!(code == Some(0), "one lesson begins so: {said}");
+    let (code, said) = learn(&["w"]);
+    assert!(code == Some(4), "four lessons begin so: {said}");
     let (code, said) = learn(&["16"]);
     assert!(code == Some(4) && said.contains("the nearest is 15"), "{said}");
     let (code, said) = learn(&["1", "--report", "lesson.txt"]);
