@@ -22,14 +22,14 @@ pub(super) fn find<B: Searched>(bug: &str, check: &str) {
     let is_found = found.is_some() || buggy.without_faults.iter().any(|finding| finding.check.word == check);
     assert!(is_found, "the buggy one: {check} is expected\n{buggy}");
     assert!(!fixed.fails(), "the fixed one:\n{fixed}");
-    let (number, faults) = found.map_or((0, 0), |found| (found.number, found.plan.faults.len()));
+    let (number, faults) = found.map_or((0, 0), |found| (found.number.unwrap_or_default(), found.plan.faults.len()));
     println!("| {bug} | {check} | {number} | {faults} | {} |", fixed.tried.plans);
 }
 
 fn searched<B: Searched>(bug: &str, plans: usize) -> (CheckReport, CheckReport) {
     let buggy = subject::<B>(Twin::Buggy).plans(plans).until_found();
     let writes = std::env::var_os("CORACLE_WRITE_PLANS").is_some();
-    let buggy = if writes { buggy.keep_plans(folder(bug)) } else { buggy }.search().unwrap();
+    let buggy = if writes { buggy.out(folder(bug)) } else { buggy }.search().unwrap();
     let plans = if writes { buggy.tried.plans } else { plans };
     (buggy, subject::<B>(Twin::Fixed).plans(plans).search().unwrap())
 }

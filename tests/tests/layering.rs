@@ -134,7 +134,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
             "ambient",
         ],
     ),
-    ("check", 11, &["scenario", "sim", "cluster", "client", "journal", "yaml", "meta", "ambient"]),
+    ("check", 11, &["scenario", "sim", "cluster", "client", "viewer", "journal", "yaml", "meta", "ambient"]),
     ("coracle", 12, ANYTHING_BELOW),
     ("lesson", 11, &["scenario", "cluster", "sim", "viewer", "journal", "expression"]),
     ("cli", 13, ANYTHING_BELOW),

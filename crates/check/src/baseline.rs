@@ -1,7 +1,12 @@
-use coracle_sim::checks::{Finding, Run, findings};
+use std::sync::Arc;
+
+use coracle_journal::Events;
+use coracle_sim::ClockMode;
+use coracle_sim::checks::{Finding, Run};
 use serde_json::Value;
 
 use crate::Error;
+use crate::limits::Limits;
 use crate::parallel::parallel;
 use crate::plan::Plan;
 use crate::trial::{Outcome, Setup, trial};
@@ -15,26 +20,33 @@ pub(crate) struct Baseline {
     pub(crate) runs: Vec<Run>,
     /// What the checks find without a fault.
     pub(crate) findings: Vec<Finding>,
+    /// The event log of the first run, if logs are kept.
+    pub(crate) log: Option<Arc<Events>>,
 }
 
 impl Baseline {
-    /// Runs a controller without a fault, with this seed and those that follow it.
-    pub(crate) fn of(setup: &Setup, seed: u64, jobs: usize) -> Result<Self, Error> {
-        let Outcome { run, .. } = trial(setup, seed, &Plan::default())?;
-        // A run that does not settle takes long, and one of them is enough.
-        let seeds: Vec<u64> = (seed + 1..seed + RUNS).take_while(|_| run.unsettled.is_none()).collect();
-        let mut runs = vec![run];
-        for outcome in parallel(jobs, &seeds, |seed| trial(setup, *seed, &Plan::default())) {
-            runs.push(outcome?.run);
+    /// Runs a controller without a fault, with the first seed and those that follow it.
+    pub(crate) fn of(setup: &Setup, limits: &Limits) -> Result<Self, Error> {
+        let seeds: Vec<u64> = (limits.seed..limits.seed + RUNS).collect();
+        // A run that does not settle takes long, and one of them is enough. In real time, so do all runs.
+        let (alone, others) = seeds.split_at(usize::from(setup.pace.clock == ClockMode::Virtual));
+        let run = |seed: &u64| trial(setup, *seed, &Plan::default());
+        let mut outcomes = alone.iter().map(run).collect::<Result<Vec<Outcome>, Error>>()?;
+        if outcomes.iter().all(|outcome| outcome.run.unsettled.is_none()) {
+            for outcome in parallel(limits.jobs, others, run) {
+                outcomes.push(outcome?);
+            }
         }
-        let found = runs.iter().flat_map(|run| findings(run, &[]));
+        let log = outcomes.first().and_then(|outcome| outcome.log.clone());
+        let runs: Vec<Run> = outcomes.into_iter().map(|outcome| outcome.run).collect();
+        let found = runs.iter().flat_map(|run| limits.findings(run, &[]));
         let mut distinct: Vec<Finding> = Vec::new();
         for finding in found {
             if !distinct.iter().any(|known| known.check.word == finding.check.word) {
                 distinct.push(finding);
             }
         }
-        Ok(Self { runs, findings: distinct })
+        Ok(Self { runs, findings: distinct, log })
     }
 
     /// Whether the controller creates objects with owners, which the garbage collector deletes with them.

@@ -1,3 +1,4 @@
+use coracle_sim::ClockMode;
 use serde_json::{Value, json};
 
 use crate::fault_site::{FaultSite, Sites};
@@ -6,6 +7,10 @@ use crate::plan::{Plan, fault};
 
 /// How long a killed component is away.
 const AWAY: &str = "300ms";
+
+/// The words of the faults of these plans.
+pub(crate) const FAULTS: [&str; 10] =
+    ["kill", "lose", "slow", "lag", "refuse", "gone", "hang", "pause", "stale", "close"];
 
 /// The verbs whose requests can conflict with another write.
 const CONFLICTING: [&str; 3] = ["update", "patch", "delete"];
@@ -27,6 +32,9 @@ pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Pla
             plans.extend(round.ended_watches(&sites.of_user, "gone"));
             plans.extend(round.watches(&sites.of_user, "hang", json!({}), pace.long));
         }
+    }
+    if pace.clock == ClockMode::Real {
+        plans.extend(round.all(|site| pause(component, site, pace)));
     }
     plans.extend(round.all(|site| stale(component, site, pace)));
     plans.extend(restarts_in_the_past(component, sites, pace));
@@ -113,6 +121,10 @@ fn kill(component: &str, site: &FaultSite, moment: &str) -> Value {
     fault(site.when(Some(moment)), json!({"kill": component}), Some(AWAY))
 }
 
+fn pause(component: &str, site: &FaultSite, pace: &Pace) -> Value {
+    fault(site.when(Some("landed")), json!({"pause": component}), Some(pace.long))
+}
+
 fn stale(component: &str, site: &FaultSite, pace: &Pace) -> Value {
     fault(site.when(Some("landed")), json!({"stale": component}), Some(pace.long))
 }
@@ -157,6 +169,9 @@ mod tests {
         };
         let plans = candidates("operator", &sites, &Pace::VIRTUAL);
         assert!(plans.len() > 100, "{}", plans.len());
+        let of_programs = candidates("operator", &sites, &Pace::REAL);
+        let words: std::collections::BTreeSet<&str> = of_programs.iter().flat_map(Plan::words).collect();
+        assert_eq!(words, FAULTS.into());
         let custom = PluralsOfKinds::from([(("example.com/v1".to_owned(), "Foo".to_owned()), "foos".to_owned())]);
         for plan in &plans {
             let (path, text) = (Path::new("plan"), plan.text());

@@ -1,10 +1,15 @@
 use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use coracle_sim::checks::{Finding, Grade};
+use coracle_journal::Events;
+use coracle_sim::checks::{Check, Finding, Grade};
 
 use crate::fault_site::FaultSite;
 use crate::fault_table::FaultTable;
 use crate::plan::Plan;
+use crate::rbac::RbacReport;
+use crate::replay::{KnownRun, Replayed};
 
 /// What a search found.
 #[derive(Debug, Default)]
@@ -13,8 +18,16 @@ pub struct CheckReport {
     pub without_faults: Vec<Finding>,
     /// What faults break, each once.
     pub found: Vec<Found>,
+    /// The plans of files that were to be replayed.
+    pub replayed: Vec<Replayed>,
     /// What was tried.
     pub tried: Tried,
+    /// What the controller was permitted to do, and what it did.
+    pub rbac: RbacReport,
+    /// The checks that count.
+    pub(crate) checks: Vec<&'static Check>,
+    /// The runs of plans that were found before.
+    pub(crate) known_runs: Vec<KnownRun>,
 }
 
 /// How much was tried.
@@ -30,19 +43,21 @@ pub struct Tried {
     pub plans: usize,
     /// How many of them struck: each of their faults did.
     pub struck: usize,
-    /// How many plans were left when the search ended.
+    /// How many plans were left when the search ended: with one fault, or else pairs of these.
     pub left: usize,
+    /// The number of the first plan that was not tried, with which another search can continue; `None` if none is left.
+    pub next: Option<usize>,
     /// The faults at each write.
     pub table: FaultTable,
 }
 
 /// A plan that breaks a controller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
     /// The shortest plan that was found.
     pub plan: Plan,
-    /// The number of the plan of which it is a part, from 1.
-    pub number: usize,
+    /// The number of the plan of which it is a part, from 1; `None` for a plan that was found before.
+    pub number: Option<usize>,
     /// The seed of the run.
     pub seed: u64,
     /// How many faults the plan had at first.
@@ -53,6 +68,12 @@ pub struct Found {
     pub finding: Finding,
     /// What happened around it: the last acts of the controller.
     pub acts: Vec<String>,
+    /// The writes of the run, in order, without what differs from run to run.
+    pub(crate) trace: Vec<String>,
+    /// The event logs of a run without a fault and of this one, if logs are kept.
+    pub(crate) logs: Option<(Arc<Events>, Arc<Events>)>,
+    /// The file with the plan, if there is a folder for them.
+    pub file: Option<PathBuf>,
 }
 
 impl CheckReport {
@@ -75,7 +96,9 @@ impl fmt::Display for Found {
         headline(f, &self.finding)?;
         let (count, first, runs) = (self.plan.faults.len(), self.faults_at_first, self.shrinking_runs);
         let faults = if count == 1 { "fault" } else { "faults" };
-        writeln!(f, "    plan {}, {count} {faults} (of {first}, {runs} runs), seed {}", self.number, self.seed)?;
+        let plan = self.number.map_or("a known plan".to_owned(), |number| format!("plan {number}"));
+        let file = self.file.as_ref().map(|file| format!("   {}", file.display())).unwrap_or_default();
+        writeln!(f, "    {plan}, {count} {faults} (of {first}, {runs} runs), seed {}{file}", self.seed)?;
         for line in self.plan.lines() {
             writeln!(f, " !! {line}")?;
         }
@@ -90,11 +113,15 @@ impl fmt::Display for CheckReport {
             writeln!(f, "    without a fault")?;
         }
         self.found.iter().try_for_each(|found| writeln!(f, "{found}"))?;
-        let Tried { sites, unstable, runs, plans, struck, left, table } = &self.tried;
+        self.replayed.iter().try_for_each(|replayed| write!(f, "{replayed}"))?;
+        let Tried { sites, unstable, runs, plans, struck, left, table, next: _ } = &self.tried;
         writeln!(f, "{} writes, {plans} plans, {struck} struck, {left} left; {runs} runs", sites.len())?;
         write!(f, "{table}")?;
         for site in unstable {
             writeln!(f, "not used, because it is not in each run without a fault: {site}")?;
+        }
+        for refused in self.rbac.refused() {
+            writeln!(f, "not permitted by the roles of its manifests: {refused}")?;
         }
         Ok(())
     }

@@ -6,11 +6,18 @@ use coracle_meta::Object;
 use futures_util::FutureExt;
 
 use crate::check_report::CheckReport;
+use crate::limits::Limits;
 use crate::pace::Pace;
-use crate::search::{Limits, search};
+use crate::plan::Plan;
+use crate::plan_file::PlanFile;
+use crate::rbac::{ObservedPermissions, RbacReport, Roles};
+use crate::replay::replayed;
+use crate::search::search;
+use crate::search_stop::SearchStop;
 use crate::subject::{ProgramHost, Subject};
 use crate::trial::{Setup, prepare};
-use crate::{Connection, Error, given, plan_file};
+use crate::user_work::NAMESPACE;
+use crate::{Connection, Error, given, limits, plan_file, plan_writer};
 
 /// The name of a controller without one.
 const NAME: &str = "controller";
@@ -35,7 +42,13 @@ pub struct ControllerCheck {
     samples: Vec<(String, String)>,
     limits: Limits,
     known: Vec<String>,
+    replayed: Vec<(String, String)>,
     plans: Option<PathBuf>,
+    pages: bool,
+    only: Vec<String>,
+    faults: Option<Vec<String>>,
+    roles: Roles,
+    stop: SearchStop,
 }
 
 /// Checks a controller. `run` is called for each of its starts, and drops with it when it is killed.
@@ -79,10 +92,25 @@ impl std::fmt::Debug for ControllerCheck {
 
 impl ControllerCheck {
     fn new(subject: Subject, pace: Pace, plans: usize, jobs: usize) -> Self {
-        let limits = Limits { seed: 1, plans, jobs, first_only: false };
-        let (given, samples) = (Vec::new(), Vec::new());
-        let name = NAME.to_owned();
-        Self { name, subject, pace, controllers: None, given, samples, limits, known: Vec::new(), plans: None }
+        let limits =
+            Limits { seed: 1, plans, from: 1, jobs, known_only: false, first_only: false, only: None, faults: None };
+        Self {
+            name: NAME.to_owned(),
+            subject,
+            pace,
+            controllers: None,
+            given: Vec::new(),
+            samples: Vec::new(),
+            limits,
+            known: Vec::new(),
+            replayed: Vec::new(),
+            plans: None,
+            pages: false,
+            only: Vec::new(),
+            faults: None,
+            roles: Roles::default(),
+            stop: SearchStop::default(),
+        }
     }
 
     /// The name of the controller: its component, its user, and what faults select.
@@ -103,6 +131,13 @@ impl ControllerCheck {
 
     fn given_text(mut self, what: &str, text: impl Into<String>) -> Self {
         self.given.push((what.to_owned(), text.into()));
+        self
+    }
+
+    /// The roles of the controller's manifests: it may do what they permit, and nothing else. Without roles it is an
+    /// administrator.
+    pub fn roles(mut self, roles: Roles) -> Self {
+        self.roles = roles;
         self
     }
 
@@ -147,9 +182,47 @@ impl ControllerCheck {
         self
     }
 
+    /// The number of the first plan; 1 without it. So a search that was stopped is continued.
+    pub fn from(mut self, number: usize) -> Self {
+        self.limits.from = number;
+        self
+    }
+
+    /// The words of the checks that count, such as `leaves-behind`; all without it.
+    pub fn only<'w>(mut self, checks: impl IntoIterator<Item = &'w str>) -> Self {
+        self.only.extend(checks.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// The words of the faults that are tried, such as `kill`; all without it. With an empty list, the controller is
+    /// checked without faults only.
+    pub fn faults<'w>(mut self, words: impl IntoIterator<Item = &'w str>) -> Self {
+        self.faults = Some(words.into_iter().map(str::to_owned).collect());
+        self
+    }
+
+    /// The search ends when this is asked to.
+    pub fn stopped_by(mut self, stop: &SearchStop) -> Self {
+        self.stop = stop.clone();
+        self
+    }
+
     /// The folder for plans that break the controller, one file each. The plans in it are tried first.
-    pub fn keep_plans(mut self, folder: impl Into<PathBuf>) -> Self {
+    pub fn out(mut self, folder: impl Into<PathBuf>) -> Self {
         self.plans = Some(folder.into());
+        self
+    }
+
+    /// A page with both runs, with and without the faults, is written next to each of these files.
+    pub fn pages(mut self) -> Self {
+        self.pages = true;
+        self
+    }
+
+    /// A plan that is replayed: the text of a file that a search has written. Then no other plan is tried, and the report
+    /// shows what has changed. Messages name the text as `file`.
+    pub fn replay(mut self, file: &str, text: impl Into<String>) -> Self {
+        self.replayed.push((file.to_owned(), text.into()));
         self
     }
 
@@ -185,24 +258,66 @@ impl ControllerCheck {
             let objects: Result<Vec<_>, _> = texts.iter().map(|(what, text)| given::objects(what, text)).collect();
             Ok(objects?.into_iter().flatten().collect())
         };
-        let (given, samples) = (read(&self.given)?, read(&self.samples)?);
+        let (mut given, samples) = (read(&self.given)?, read(&self.samples)?);
+        given.extend(self.roles.bound_to(&self.name)?);
         if samples.is_empty() {
             return Err(Error::Input("there is no sample: give an object that the controller acts on".to_owned()));
         }
+        let mut limits = self.limits.clone();
+        limits.only = (!self.only.is_empty()).then(|| limits::checks(&self.only)).transpose()?;
+        limits.faults = self.faults.as_deref().map(limits::faults).transpose()?;
+        let files = self.replayed_files()?;
+        let known = match files.as_slice() {
+            [] => self.known_plans()?,
+            files => files.iter().map(|(_, file)| file.plan.clone()).collect(),
+        };
+        limits.known_only = !files.is_empty();
+        if limits.known_only {
+            limits.plans = known.len();
+        }
+        let prepared = prepare(&given, &samples)?;
+        let controllers = self.controllers.as_ref().map(|names| names.join(",").parse::<Selection>());
+        let controllers = controllers.transpose().map_err(|error| Error::Input(error.to_string()))?;
+        let keeps_logs = self.pages || !files.is_empty();
+        let Self { name, subject, pace, stop, roles, plans, pages, .. } = self;
+        let (permissions, has_roles) = (ObservedPermissions::default(), !roles.is_empty());
+        let setup = Setup { name, subject, pace, controllers, prepared, has_roles, permissions, stop, keeps_logs };
+        let mut report = search(&setup, &limits, known)?;
+        report.replayed = replayed(&files, &report.known_runs, &setup.prepared.work);
+        let namespaces = samples.iter().map(|sample| sample.namespace().to_owned());
+        let namespaces = namespaces.map(|name| if name.is_empty() { NAMESPACE.to_owned() } else { name }).collect();
+        let namespaced = setup.prepared.namespaced.clone();
+        report.rbac = RbacReport::of(&setup.name, &setup.permissions, roles, namespaces, namespaced);
+        if let Some(folder) = &plans {
+            for found in &mut report.found {
+                found.file = Some(plan_writer::write(folder, &setup, found, pages)?);
+            }
+        }
+        Ok(report)
+    }
+
+    /// The plans that are tried first.
+    fn known_plans(&self) -> Result<Vec<Plan>, Error> {
         let mut known = plan_file::parse_all(&self.known, &self.name)?;
         if let Some(folder) = &self.plans {
             known.extend(plan_file::read_all(folder, &self.name)?);
         }
-        let prepared = prepare(&given, &samples)?;
-        let controllers = self.controllers.map(|names| names.join(",").parse::<Selection>());
-        let controllers = controllers.transpose().map_err(|error| Error::Input(error.to_string()))?;
-        let setup = Setup { name: self.name, subject: self.subject, pace: self.pace, controllers, prepared };
-        let report = search(&setup, &self.limits, known)?;
-        if let Some(folder) = &self.plans {
-            for found in &report.found {
-                plan_file::write(folder, &setup, found)?;
+        Ok(known)
+    }
+
+    /// The plans that are replayed.
+    fn replayed_files(&self) -> Result<Vec<(String, PlanFile)>, Error> {
+        let read = |(name, text): &(String, String)| {
+            let bad = |why: String| Error::Input(format!("{name}: {why}"));
+            let file = plan_file::parse(text).map_err(bad)?;
+            let (other, own) = (&file.component, &self.name);
+            if other != own {
+                return Err(bad(format!(
+                    "it is a plan of the controller `{other}`, and this one has the name `{own}`"
+                )));
             }
-        }
-        Ok(report)
+            Ok((name.clone(), file))
+        };
+        self.replayed.iter().map(read).collect()
     }
 }

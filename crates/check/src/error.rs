@@ -12,6 +12,9 @@ pub enum Error {
         /// Its message.
         why: String,
     },
+    /// The search was stopped in the runs without a fault.
+    #[error("the search was stopped before the runs without a fault had ended")]
+    Stopped,
     /// The cluster did not start, or ended.
     #[error(transparent)]
     Cluster(#[from] coracle_cluster::Error),

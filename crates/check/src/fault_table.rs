@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::plan::{Plan, place};
+use crate::plan::{Plan, fault_word, place};
 
 /// Which faults were tried at which writes, and which of them struck. Plans with several faults are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,10 +22,17 @@ struct Count {
 }
 
 impl FaultTable {
+    /// A row for each write and fault.
+    pub(crate) fn json(&self) -> Vec<Value> {
+        let row = |((write, fault), count): (&(String, String), &Count)| json!({"write": write, "fault": fault, "tried": count.tried, "struck": count.struck});
+        self.counts.iter().map(row).collect()
+    }
+
     /// Counts a plan.
     pub(crate) fn note(&mut self, plan: &Plan, has_struck: bool) {
         let [fault] = plan.faults.as_slice() else { return };
-        let (Some(word), Some(when)) = (word(fault), fault.get("when")) else { return };
+        let (Some(word), Some(when)) = (fault_word(fault), fault.get("when")) else { return };
+        let word = word.to_owned();
         let write = place(when);
         for (list, item) in [(&mut self.words, &word), (&mut self.writes, &write)] {
             if !list.contains(item) {
@@ -36,12 +43,6 @@ impl FaultTable {
         count.tried += 1;
         count.struck += usize::from(has_struck);
     }
-}
-
-/// The word of a fault: the key of its action that selects nothing.
-fn word(fault: &Value) -> Option<String> {
-    let action = fault.get("do")?.as_object()?;
-    action.keys().find(|key| !matches!(key.as_str(), "kind" | "to")).cloned()
 }
 
 impl fmt::Display for FaultTable {
@@ -68,8 +69,6 @@ impl fmt::Display for FaultTable {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -1,18 +1,26 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use coracle_cluster::{Body, Instance, Requester, RequesterKind, Transport, TransportLayer};
 use coracle_sim::Wire;
 use coracle_sim::checks::SentObjects;
 use http::{HeaderValue, Method, Request};
 use parking_lot::Mutex;
+use tokio::time::sleep;
 use tower::service_fn;
+
+use crate::rbac::ObservedPermissions;
+use crate::running_program::RunningProgram;
 
 /// The header by which the event log knows a request.
 const AUDIT_ID: &str = "audit-id";
 
-/// A wire that notes what the component was last sent of each object before it deletes one, and that stops the
-/// connections of a program when the program is killed. Clones are the same.
+/// How often it is looked whether the component is paused.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// A wire that notes what the component was last sent of each object before it deletes one, and that stops a
+/// program and its connections with its component. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct ObservedWire {
     wire: Wire,
@@ -23,12 +31,37 @@ pub(crate) struct ObservedWire {
     running: Arc<Mutex<Instance>>,
     /// The number of the instance of each requester that runs now.
     instances: Arc<Mutex<BTreeMap<Arc<str>, u64>>>,
+    /// The program, if one is checked.
+    program: Option<RunningProgram>,
+    /// What its requests need.
+    permissions: ObservedPermissions,
 }
 
 impl ObservedWire {
     pub(crate) fn new(wire: &Wire, name: &str) -> Self {
-        let (shown, running, instances) = (Arc::default(), Arc::default(), Arc::default());
-        Self { wire: wire.clone(), name: name.into(), shown, running, instances }
+        Self {
+            wire: wire.clone(),
+            name: name.into(),
+            shown: Arc::default(),
+            running: Arc::default(),
+            instances: Arc::default(),
+            program: None,
+            permissions: ObservedPermissions::default(),
+        }
+    }
+
+    /// The same wire, which stops a program with its component, and notes what the component's requests need.
+    pub(crate) fn observing(self, program: Option<RunningProgram>, permissions: &ObservedPermissions) -> Self {
+        Self { program, permissions: permissions.clone(), ..self }
+    }
+
+    /// Stops and continues the process of the program with its component, until the future is dropped.
+    pub(crate) async fn follow_pauses(self) {
+        let Some(program) = &self.program else { return };
+        loop {
+            sleep(LOOK_AGAIN).await;
+            program.follow(&self.running.lock());
+        }
     }
 
     /// What the component was last sent before each of its deletions, by audit id.
@@ -50,13 +83,26 @@ impl ObservedWire {
         let inner = self.wire.over(&requester, transport);
         Transport::to(service_fn(move |mut request: Request<Body>| {
             observed.note(&requester, &mut request);
-            let instance = match requester.kind {
-                RequesterKind::Connections => observed.running.lock().clone(),
-                RequesterKind::Component | RequesterKind::User => Instance::default(),
+            let (instance, program) = match requester.kind {
+                RequesterKind::Connections => (observed.running.lock().clone(), observed.program.clone()),
+                RequesterKind::Component | RequesterKind::User => (Instance::default(), None),
             };
+            if let Some(program) = &program {
+                program.asks(&request);
+            }
+            let is_own = requester.kind == RequesterKind::Connections || requester.name == observed.name;
+            let permissions = observed.permissions.clone();
+            let needed = if is_own { permissions.asks(&request) } else { None };
             let answer = inner.send(request);
             async move {
                 let answer = answer.await;
+                if let (Some(needed), Ok(answer)) = (needed, &answer) {
+                    permissions.is_answered(needed, answer.status());
+                }
+                // A program that is paused at its own request must not read the answer.
+                if let Some(program) = &program {
+                    program.follow(&instance);
+                }
                 if instance.has_ended() { Err("the program was killed".into()) } else { answer }
             }
         }))

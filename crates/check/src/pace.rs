@@ -41,10 +41,24 @@ impl Pace {
         long: "4s",
     };
 
-    /// The same with more patience: it separates what is late from what never happens.
-    pub(crate) fn patient(self) -> Self {
-        let longer = |settle: Settle| Settle { quiet: settle.quiet * 3, ..settle };
-        Self { between: longer(self.between), at_rest: longer(self.at_rest), ..self }
+    /// The same for a controller that acts this late, at most: in real time, it waits as long as that takes, and not longer
+    /// than before.
+    pub(crate) fn for_reaction(self, reaction: Duration) -> Self {
+        if self.clock == ClockMode::Virtual {
+            return self;
+        }
+        let quiet = |settle: Settle, factor: u32, least: Duration| {
+            let quiet = (reaction * factor / 2).max(least).min(settle.quiet);
+            Settle { quiet, ..settle }
+        };
+        let between = quiet(self.between, 3, LEAST_BETWEEN);
+        Self { between, at_rest: quiet(self.at_rest, 6, LEAST_AT_REST), ..self }
+    }
+
+    /// The same with more patience at the end of a run: it separates what is late from what never happens.
+    pub(crate) fn patient(self, careful: Self) -> Self {
+        let at_rest = Settle { quiet: careful.at_rest.quiet * 3, ..careful.at_rest };
+        Self { at_rest, ..self }
     }
 
     /// The clock and the randomness of a run.
@@ -56,10 +70,32 @@ impl Pace {
     }
 }
 
+/// The shortest time in which a cluster is quiet, between two acts and at rest, for programs.
+pub(crate) const LEAST_BETWEEN: Duration = Duration::from_millis(150);
+const LEAST_AT_REST: Duration = Duration::from_millis(500);
+
 const fn settle(quiet_millis: u64, within_seconds: u64) -> Settle {
     Settle {
         quiet: Duration::from_millis(quiet_millis),
         horizon: Duration::from_secs(600),
         within: Duration::from_secs(within_seconds),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_controller_is_awaited_shortly_and_a_slow_one_as_long_as_without_knowledge() {
+        let quiet = |reaction: u64| {
+            let pace = Pace::REAL.for_reaction(Duration::from_millis(reaction));
+            (pace.between.quiet.as_millis(), pace.at_rest.quiet.as_millis())
+        };
+        let virtual_pace = Pace::VIRTUAL.for_reaction(Duration::ZERO);
+        assert_eq!(virtual_pace.at_rest, Pace::VIRTUAL.at_rest);
+        assert_eq!(quiet(10), (150, 500));
+        assert_eq!(quiet(300), (450, 900));
+        assert_eq!(quiet(60_000), (Pace::REAL.between.quiet.as_millis(), Pace::REAL.at_rest.quiet.as_millis()));
     }
 }

@@ -18,6 +18,11 @@ impl Plan {
         Value::from(self.faults.clone()).to_string()
     }
 
+    /// The word of each fault, such as `kill`.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.faults.iter().filter_map(fault_word)
+    }
+
     /// A line for each fault: `lose: answer, when operator creates configmaps (the 1st)`.
     pub fn lines(&self) -> Vec<String> {
         self.faults.iter().map(line).collect()
@@ -50,6 +55,12 @@ pub(crate) fn place(when: &Value) -> String {
     let field = |name: &str| when.get(name).map(word).unwrap_or_default();
     let nth = when.get("nth").and_then(Value::as_u64).unwrap_or(1);
     format!("{} {} number {nth} by {}", field("verb"), field("resource"), field("by"))
+}
+
+/// The word of a fault: the key of its action that selects nothing.
+pub(crate) fn fault_word(fault: &Value) -> Option<&str> {
+    let action = fault.get("do")?.as_object()?;
+    action.keys().map(String::as_str).find(|key| !matches!(*key, "kind" | "to"))
 }
 
 /// A fault that begins with a request.

@@ -1,17 +1,28 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use coracle_cluster::controllers::{Selection, SelectionError};
+use coracle_journal::Events;
+use coracle_scenario::FaultStatus;
 use coracle_sim::ClockMode;
-use coracle_sim::checks::{Finding, LoggedWrite, Run, findings};
+use coracle_sim::checks::{Finding, LoggedWrite, Run};
 
 use crate::Error;
 use crate::baseline::Baseline;
-use crate::candidates::{both, candidates};
+use crate::candidates::candidates;
 use crate::check_report::{CheckReport, Found, Tried};
 use crate::fault_site::Sites;
+use crate::limits::Limits;
+use crate::pace::Pace;
 use crate::parallel::parallel;
 use crate::plan::Plan;
+use crate::plan_file::log_hash;
+use crate::plan_queue::{NumberedPlan, PlanQueue};
+use crate::reaction::reaction;
+use crate::replay::KnownRun;
 use crate::shrink::shorter;
+use crate::trace::trace;
 use crate::trial::{Outcome, Setup, trial};
 use crate::user_work::USER;
 
@@ -22,48 +33,52 @@ const BATCH: usize = 16;
 /// How many of the last acts of a controller a finding shows.
 const ACTS: usize = 6;
 
-/// What a search may use.
-#[derive(Clone, Debug)]
-pub(crate) struct Limits {
-    /// The first seed.
-    pub(crate) seed: u64,
-    /// How many plans are tried.
-    pub(crate) plans: usize,
-    /// How many threads run them.
-    pub(crate) jobs: usize,
-    /// Whether the search ends with the first plan that fails a check.
-    pub(crate) first_only: bool,
-}
-
 /// Looks for plans that break a controller. `known` are plans that are tried first.
 pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result<CheckReport, Error> {
-    let baseline = Baseline::of(setup, limits.seed, limits.jobs)?;
+    let baseline = Baseline::of(setup, limits)?;
     if setup.controllers.is_none() && baseline.has_owned_objects() {
         let collecting = Setup { controllers: Some(garbage_collector()?), ..setup.clone() };
         return search(&collecting, limits, known);
     }
-    let mut report =
-        CheckReport { tried: Tried { runs: baseline.runs.len(), ..Tried::default() }, ..CheckReport::default() };
+    let tried = Tried { runs: baseline.runs.len(), ..Tried::default() };
+    let mut report = CheckReport { tried, checks: limits.checks(), ..CheckReport::default() };
     let sends = |run: &Run| run.log.requests.iter().any(|request| *request.user == *run.user);
     if !baseline.runs.iter().any(sends) {
         let why = "the controller has sent no request: it has to use the connection, or the kubeconfig in KUBECONFIG";
         return Err(Error::Input(why.to_owned()));
+    }
+    let refused: Vec<String> = setup.permissions.refused().iter().map(ToString::to_string).collect();
+    if setup.has_roles && !refused.is_empty() {
+        let why = "the roles of its manifests do not permit what the controller needs, without a fault";
+        return Err(Error::Input(format!("{why}: {}", refused.join("; "))));
     }
     if baseline.fails() {
         report.without_faults = baseline.findings;
         return Ok(report);
     }
     let sites = Sites::of(&baseline.runs, &setup.name, USER, &setup.prepared.kinds);
-    let mut search = Search { setup, limits, faultless: baseline.runs, report, struck: Vec::new() };
-    search.report.without_faults = baseline.findings;
-    let single: Vec<Plan> = known.into_iter().chain(candidates(&setup.name, &sites, &setup.pace)).collect();
-    search.report.tried.sites = sites.own;
-    search.report.tried.unstable = sites.unstable;
-    let is_done = search.try_all(single)?;
-    if !is_done {
-        let pairs = pairs(&search.struck);
-        search.try_all(pairs)?;
-    }
+    let candidates = candidates(&setup.name, &sites, &setup.pace);
+    report.without_faults = baseline.findings;
+    (report.tried.sites, report.tried.unstable) = (sites.own, sites.unstable);
+    let permitted = |plans: Vec<Plan>| plans.into_iter().filter(|plan| limits.permits(plan)).collect();
+    let known = if limits.known_only { known } else { permitted(known) };
+    let queue = PlanQueue::new(known, permitted(candidates), limits.from);
+    let missed = BTreeSet::new();
+    let log = baseline.log;
+    let reaction = baseline.runs.iter().map(reaction).max().unwrap_or_default();
+    let careful = setup.pace;
+    let mut search = Search {
+        setup: Setup { pace: careful.for_reaction(reaction), ..setup.clone() },
+        careful,
+        reaction,
+        limits,
+        faultless: baseline.runs,
+        faultless_log: log,
+        report,
+        queue,
+        missed,
+    };
+    search.try_all()?;
     Ok(search.report)
 }
 
@@ -72,20 +87,21 @@ fn garbage_collector() -> Result<Selection, Error> {
     "garbage-collector-controller".parse().map_err(|error: SelectionError| Error::Input(error.to_string()))
 }
 
-/// Pairs of plans, near ones first: faults at neighbouring sites act on the same state.
-fn pairs(plans: &[Plan]) -> Vec<Plan> {
-    let distances = 1..plans.len();
-    let pairs = distances.flat_map(|distance| (distance..plans.len()).map(move |other| (other - distance, other)));
-    pairs.map(|(one, other)| both(&plans[one], &plans[other])).collect()
-}
-
 struct Search<'s> {
-    setup: &'s Setup,
+    /// How plans are tried: in real time, as fast as the controller permits.
+    setup: Setup,
+    /// How fast a controller is tried of which nothing is known.
+    careful: Pace,
+    /// How late the controller acts, as far as it is known.
+    reaction: Duration,
     limits: &'s Limits,
     faultless: Vec<Run>,
+    /// The event log of the first of them, if logs are kept.
+    faultless_log: Option<Arc<Events>>,
     report: CheckReport,
-    /// The plans of which each fault struck.
-    struck: Vec<Plan>,
+    queue: PlanQueue,
+    /// The numbers of the plans of which a fault did not strike.
+    missed: BTreeSet<usize>,
 }
 
 /// A plan that was tried.
@@ -94,49 +110,74 @@ struct Attempt {
     has_struck: bool,
     findings: Vec<Finding>,
     acts: Vec<String>,
+    trace: Vec<String>,
+    log: Option<Arc<Events>>,
+    /// What is said of each fault that did not strike.
+    missed: Vec<String>,
+}
+
+impl Attempt {
+    fn known_run(&self) -> KnownRun {
+        let words = self.findings.iter().map(|finding| finding.check.word.to_owned()).collect();
+        let (plan, trace, missed) = (self.plan.clone(), self.trace.clone(), self.missed.clone());
+        KnownRun { plan, words, trace, log: self.log.as_deref().map(log_hash), missed }
+    }
 }
 
 impl Search<'_> {
-    /// Tries plans in order; true if the search is done.
-    fn try_all(&mut self, plans: Vec<Plan>) -> Result<bool, Error> {
-        let room = self.limits.plans.saturating_sub(self.report.tried.plans);
-        self.report.tried.left = plans.len().saturating_sub(room);
-        let plans: Vec<Plan> = plans.into_iter().take(room).collect();
-        let mut left = plans.len();
-        for batch in plans.chunks(BATCH) {
-            for attempt in self.attempts(batch)? {
-                self.take(attempt)?;
-                if self.limits.first_only && self.report.fails() {
-                    self.report.tried.left += left;
-                    return Ok(true);
-                }
-                left -= 1;
+    /// Tries plans in order, until one breaks the controller if that is enough, until as many were tried as may be, or
+    /// until the search is stopped.
+    fn try_all(&mut self) -> Result<(), Error> {
+        loop {
+            let room = self.limits.plans.saturating_sub(self.report.tried.plans);
+            let batch = self.queue.take(BATCH.min(room), &self.missed);
+            if batch.is_empty() {
+                (self.report.tried.left, self.report.tried.next) = (self.queue.left(), self.queue.next());
+                return Ok(());
+            }
+            if let Some(untried) = self.try_batch(&batch)? {
+                self.report.tried.left = self.queue.left() + batch.len() - untried;
+                let next = batch.get(untried).and_then(|numbered| numbered.number);
+                self.report.tried.next = next.or_else(|| self.queue.next());
+                return Ok(());
             }
         }
-        Ok(self.report.tried.plans >= self.limits.plans)
     }
 
-    /// Runs plans on several threads. The results are in the order of the plans.
-    fn attempts(&self, plans: &[Plan]) -> Result<Vec<Attempt>, Error> {
-        parallel(self.limits.jobs, plans, |plan| self.attempt(plan)).into_iter().collect()
+    /// Tries plans on several threads. The results are in the order of the plans. Returns the index of the first plan that
+    /// was not tried, if the search is over.
+    fn try_batch(&mut self, batch: &[NumberedPlan]) -> Result<Option<usize>, Error> {
+        let attempts = parallel(self.limits.jobs, batch, |numbered| self.attempt(&numbered.plan));
+        let mut untried = None;
+        for (index, (numbered, attempt)) in batch.iter().zip(attempts).enumerate() {
+            match attempt.and_then(|attempt| self.take(numbered.number, attempt)) {
+                // Others in the batch may have ended before.
+                Err(Error::Stopped) => {
+                    untried.get_or_insert(index);
+                }
+                tried => tried?,
+            }
+            if self.limits.first_only && self.report.fails() {
+                return Ok(Some(index + 1));
+            }
+        }
+        Ok(untried)
     }
 
     fn attempt(&self, plan: &Plan) -> Result<Attempt, Error> {
-        let Outcome { run, faults, .. } = trial(self.setup, self.limits.seed, plan)?;
+        let Outcome { run, faults, log } = trial(&self.setup, self.limits.seed, plan)?;
         let has_struck = faults.iter().all(|fault| fault.struck > 0);
-        let findings = findings(&run, &self.faultless);
+        let findings = self.limits.findings(&run, &self.faultless);
+        let of_missed = |fault: &FaultStatus| {
+            let near_miss = fault.near_miss.as_ref().map(|near| format!(": {near}")).unwrap_or_default();
+            format!("{} did not strike{near_miss}", fault.name)
+        };
+        let missed = faults.iter().filter(|fault| fault.struck == 0).map(of_missed).collect();
         let acts = if findings.is_empty() { Vec::new() } else { last_acts(&run, &findings) };
-        Ok(Attempt { plan: plan.clone(), has_struck, findings, acts })
+        Ok(Attempt { plan: plan.clone(), has_struck, findings, acts, trace: trace(&run), log, missed })
     }
 
-    fn take(&mut self, attempt: Attempt) -> Result<(), Error> {
-        self.report.tried.plans += 1;
-        self.report.tried.runs += 1;
-        self.report.tried.table.note(&attempt.plan, attempt.has_struck);
-        if attempt.has_struck {
-            self.report.tried.struck += 1;
-            self.struck.push(attempt.plan.clone());
-        }
+    fn take(&mut self, number: Option<usize>, attempt: Attempt) -> Result<(), Error> {
         let known: BTreeSet<&str> = self.report.found.iter().map(|found| found.finding.check.word).collect();
         let usual: BTreeSet<&str> = self.report.without_faults.iter().map(|finding| finding.check.word).collect();
         let is_new = |finding: &&Finding| {
@@ -144,49 +185,104 @@ impl Search<'_> {
             !known.contains(word) && !usual.contains(word)
         };
         // The checks are in the order of their importance. A run that fails one often fails others as a result.
-        let Some(finding) = attempt.findings.iter().find(is_new).cloned() else { return Ok(()) };
-        if !self.is_confirmed(&attempt.plan, &finding)? {
-            return Ok(());
+        let finding = attempt.findings.iter().find(is_new).cloned();
+        let finding = match finding {
+            Some(finding) if self.is_confirmed(&attempt.plan, &finding)? => Some(finding),
+            _ => None,
+        };
+        self.report.tried.plans += 1;
+        self.report.tried.runs += 1;
+        self.report.tried.table.note(&attempt.plan, attempt.has_struck);
+        self.report.tried.struck += usize::from(attempt.has_struck);
+        match number {
+            None => self.report.known_runs.push(attempt.known_run()),
+            Some(number) if !attempt.has_struck => drop(self.missed.insert(number)),
+            Some(_) => {}
         }
-        let found = self.shrink(attempt, finding)?;
-        self.report.found.push(found);
+        if let Some(finding) = finding {
+            let found = self.shrink(number, attempt, finding)?;
+            self.report.found.push(found);
+        }
         Ok(())
     }
 
-    /// Whether a finding is not only late: in real time, it has to occur again with more patience.
+    /// Whether a finding is not only late: in real time, it has to occur again with more patience. If it does not, later
+    /// runs wait longer.
     fn is_confirmed(&mut self, plan: &Plan, finding: &Finding) -> Result<bool, Error> {
         if self.setup.pace.clock == ClockMode::Virtual {
             return Ok(true);
         }
         self.report.tried.runs += 1;
-        let setup = Setup { pace: self.setup.pace.patient(), ..self.setup.clone() };
+        let setup = Setup { pace: self.setup.pace.patient(self.careful), ..self.setup.clone() };
         let Outcome { run, .. } = trial(&setup, self.limits.seed, plan)?;
-        Ok(findings(&run, &self.faultless).iter().any(|other| other.check.word == finding.check.word))
+        let found = self.limits.findings(&run, &self.faultless);
+        let is_confirmed = found.iter().any(|other| other.check.word == finding.check.word);
+        if !is_confirmed {
+            self.reaction = self.reaction.max(reaction(&run));
+            self.setup.pace = self.careful.for_reaction(self.reaction);
+        }
+        Ok(is_confirmed)
     }
 
-    /// Makes a plan shorter as long as the same check fails.
-    fn shrink(&mut self, attempt: Attempt, finding: Finding) -> Result<Found, Error> {
-        let Attempt { plan, acts, .. } = attempt;
-        let (faults_at_first, seed) = (plan.faults.len(), self.limits.seed);
-        let number = self.report.tried.plans;
-        let mut found = Found { plan, number, seed, faults_at_first, shrinking_runs: 0, finding, acts };
-        'again: loop {
-            for plan in shorter(&found.plan) {
-                if found.shrinking_runs >= MOST_SHRINKING_RUNS {
-                    break 'again;
-                }
-                found.shrinking_runs += 1;
-                let attempt = self.attempt(&plan)?;
-                let same = attempt.findings.into_iter().find(|other| other.check.word == found.finding.check.word);
-                if let Some(finding) = same {
-                    (found.plan, found.finding, found.acts) = (plan, finding, attempt.acts);
-                    continue 'again;
-                }
-            }
-            break;
+    /// Makes a plan shorter as long as the same check fails, until the search is stopped.
+    fn shrink(&mut self, number: Option<usize>, attempt: Attempt, finding: Finding) -> Result<Found, Error> {
+        let first = self.found(number, attempt, finding);
+        let mut found = first.clone();
+        while found.shrinking_runs < MOST_SHRINKING_RUNS {
+            let Some(attempt) = self.shorter_attempt(&mut found)? else { break };
+            let word = found.finding.check.word;
+            let Some(finding) = attempt.findings.iter().find(|other| other.check.word == word).cloned() else { break };
+            let shorter = self.found(number, attempt, finding);
+            found = Found { shrinking_runs: found.shrinking_runs, faults_at_first: found.faults_at_first, ..shorter };
         }
         self.report.tried.runs += found.shrinking_runs;
-        Ok(found)
+        // A shorter plan may only be late, too.
+        let is_shorter = found.plan != first.plan;
+        match is_shorter.then(|| self.is_confirmed(&found.plan, &found.finding)) {
+            Some(Ok(false) | Err(Error::Stopped)) => Ok(Found { shrinking_runs: found.shrinking_runs, ..first }),
+            Some(Err(error)) => Err(error),
+            None | Some(Ok(true)) => Ok(found),
+        }
+    }
+
+    fn found(&self, number: Option<usize>, attempt: Attempt, finding: Finding) -> Found {
+        let Attempt { plan, acts, trace, log, .. } = attempt;
+        Found {
+            number,
+            seed: self.limits.seed,
+            faults_at_first: plan.faults.len(),
+            plan,
+            shrinking_runs: 0,
+            finding,
+            acts,
+            trace,
+            logs: self.faultless_log.clone().zip(log),
+            file: None,
+        }
+    }
+
+    /// A run of a shorter plan in which the same check fails; the first of them, in the order of the plans.
+    fn shorter_attempt(&self, found: &mut Found) -> Result<Option<Attempt>, Error> {
+        // Runs in real time take long, so several are tried at once, although only one of them is used.
+        let at_once = if self.setup.pace.clock == ClockMode::Virtual { 1 } else { self.limits.jobs.max(1) };
+        let word = found.finding.check.word;
+        for plans in shorter(&found.plan).chunks(at_once) {
+            let room = MOST_SHRINKING_RUNS.saturating_sub(found.shrinking_runs);
+            let plans = &plans[..plans.len().min(room)];
+            found.shrinking_runs += plans.len();
+            for attempt in parallel(self.limits.jobs, plans, |plan| self.attempt(plan)) {
+                match attempt {
+                    Err(Error::Stopped) => return Ok(None),
+                    attempt => {
+                        let attempt = attempt?;
+                        if attempt.findings.iter().any(|other| other.check.word == word) {
+                            return Ok(Some(attempt));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(None)
     }
 }
 

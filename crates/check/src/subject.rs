@@ -26,6 +26,20 @@ pub struct ServedProgram {
     pub serve: Box<dyn FnOnce(Transport) -> BoxFuture<'static, ()> + Send>,
     /// Starts the program. The future ends with it, and kills it when it is dropped.
     pub run: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+    /// Its process.
+    pub process: Arc<dyn ProgramProcess>,
+}
+
+/// The process of a program. While no process runs, nothing happens.
+pub trait ProgramProcess: Send + Sync {
+    /// Stops it, as SIGSTOP does.
+    fn pause(&self);
+
+    /// Continues it.
+    fn resume(&self);
+
+    /// Whether a thread of it computes now. A system that does not show this returns false.
+    fn computes(&self) -> bool;
 }
 
 impl fmt::Debug for ServedProgram {

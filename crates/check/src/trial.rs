@@ -1,28 +1,38 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_cluster::controllers::{Config, Selection};
 use coracle_cluster::{Cluster, Component, KeptStore, Transport, User};
-use coracle_journal::{EntryId, Recorder};
-use coracle_meta::Object;
+use coracle_journal::{EntryId, Events, Header, Recorder};
+use coracle_meta::{Object, Scope};
+use coracle_scenario::parse::hash;
 use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
 use coracle_sim::checks::{Run, RunLog, STAGES};
-use coracle_sim::{ClockMode, Senders, Wire, record_objects, run_in, settle};
-use tokio::time::sleep;
+use coracle_sim::{ClockMode, NotSettled, Senders, Settle, Wire, record_objects, run_in, settle};
+use futures_util::future::{Either, select};
+use tokio::time::{Instant, sleep};
 
 use crate::observed_wire::ObservedWire;
-use crate::pace::Pace;
+use crate::pace::{LEAST_BETWEEN, Pace};
 use crate::plan::Plan;
+use crate::rbac::ObservedPermissions;
+use crate::running_program::RunningProgram;
+use crate::search_stop::SearchStop;
 use crate::subject::{ServedProgram, Subject};
 use crate::user_work::{Sample, USER, UserWork};
-use crate::{Connection, Error};
+use crate::{Connection, Error, leases};
 
 /// How many entries of a run are kept. A run of more is one that never settles.
 const ENTRIES: usize = 200_000;
 /// How soon a user in a hurry acts again: while a controller still carries out the last act, if a fault delays it.
 const HURRY: Duration = Duration::from_millis(200);
+/// How long a program may start, or compute, while nothing changes.
+const MOST_BUSY: Duration = Duration::from_secs(3);
+/// How often it is looked whether it does.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What all runs of a search have in common.
 #[derive(Clone)]
@@ -37,6 +47,54 @@ pub(crate) struct Setup {
     pub(crate) controllers: Option<Selection>,
     /// What there is before the controller starts.
     pub(crate) prepared: Prepared,
+    /// Whether the controller has the roles of its manifests only.
+    pub(crate) has_roles: bool,
+    /// What its requests need.
+    pub(crate) permissions: ObservedPermissions,
+    /// Ends the search.
+    pub(crate) stop: SearchStop,
+    /// Whether the event logs of runs are kept.
+    pub(crate) keeps_logs: bool,
+}
+
+impl Setup {
+    /// The first line of the event log of a run.
+    fn header(&self, cluster: &Cluster, seed: u64, plan: &Plan) -> Header {
+        let mode = if self.pace.clock == ClockMode::Virtual { "virtual" } else { "real" };
+        let header = Header::new(cluster.ambient().clock.now().to_string()).run(mode, seed);
+        let faults = if plan.faults.is_empty() { "without a fault".to_owned() } else { plan.lines().join("; ") };
+        Header { scenario: Some(format!("{}: {faults}", self.name)), ..header }
+    }
+
+    /// Starts the cluster of a run, without the controller.
+    async fn start(
+        &self,
+        seed: u64,
+        recorder: &Recorder,
+        observed: &ObservedWire,
+        served: Option<&ServedProgram>,
+    ) -> Result<Cluster, Error> {
+        let builder = Cluster::builder().ambient(self.pace.ambient(seed)).recorder(recorder.clone()).api_server_only();
+        let builder = builder.kept_store(self.prepared.store.clone()).transport_layer_for_all(observed.layer());
+        let builder = match served {
+            Some(served) => builder.api_server(served.options.clone()),
+            None => builder,
+        };
+        let builder = match &self.controllers {
+            Some(controllers) => builder.controllers(Config { controllers: controllers.clone(), ..Config::default() }),
+            None => builder,
+        };
+        let cluster = builder.start().await?;
+        if self.controllers.is_some() {
+            cluster.start_component(Component::ControllerManager);
+        }
+        let (store, plurals, changes) = (cluster.store(), Arc::new(cluster.plurals()), recorder.clone());
+        cluster.spawn("objects", async move {
+            // It ends with the store.
+            let _ = record_objects(&*store, plurals, changes).await;
+        });
+        Ok(cluster)
+    }
 }
 
 /// What is the same in all runs, found in a cluster without the controller.
@@ -48,6 +106,10 @@ pub(crate) struct Prepared {
     pub(crate) samples: Vec<Sample>,
     /// The kind of each plural that is served.
     pub(crate) kinds: BTreeMap<String, String>,
+    /// The plurals of the kinds whose objects have a namespace.
+    pub(crate) namespaced: BTreeSet<String>,
+    /// The hash of the objects that are given, and of the samples.
+    pub(crate) work: String,
 }
 
 /// How a run went.
@@ -56,14 +118,24 @@ pub(crate) struct Outcome {
     pub(crate) run: Run,
     /// How each fault went.
     pub(crate) faults: Vec<FaultStatus>,
+    /// The event log, if logs are kept.
+    pub(crate) log: Option<Arc<Events>>,
 }
 
 /// One run on this thread.
 ///
 /// # Errors
-/// If the plan is not valid, an object of the work is refused, or the cluster does not start.
+/// If the plan is not valid, an object of the work is refused, the cluster does not start, or the search is stopped.
 pub(crate) fn trial(setup: &Setup, seed: u64, plan: &Plan) -> Result<Outcome, Error> {
-    let run = run_in(setup.pace.clock, Trial::run(setup, seed, plan));
+    if setup.stop.is_asked() {
+        return Err(Error::Stopped);
+    }
+    let run = run_in(setup.pace.clock, async {
+        match select(pin!(Trial::run(setup, seed, plan)), pin!(setup.stop.asked())).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(_) => Err(Error::Stopped),
+        }
+    });
     run.map_err(|error| coracle_cluster::Error::NotStarted(error.to_string()))?
 }
 
@@ -83,12 +155,16 @@ pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, 
         let store = cluster.keep_store()?;
         let plurals = RunningFaults::new(&cluster, &Wire::default()).kinds();
         let kinds = plurals.into_iter().map(|((_, kind), plural)| (plural, kind)).collect();
+        let served = cluster.registry().kinds();
+        let namespaced = served.iter().filter(|kind| kind.row().scope == Scope::Namespaced);
+        let namespaced = namespaced.map(|kind| kind.row().plural.clone()).collect();
         let mut changing = Vec::new();
         for object in samples {
             changing.push(work.sample(object).await?);
         }
         cluster.shutdown().await;
-        Ok(Prepared { store, samples: changing, kinds })
+        let texts: Vec<String> = given.iter().chain(samples).map(|object| object.to_value().to_string()).collect();
+        Ok(Prepared { store, samples: changing, kinds, namespaced, work: hash(&texts.join("\n")) })
     });
     prepared.map_err(|error| coracle_cluster::Error::NotStarted(error.to_string()))?
 }
@@ -101,6 +177,8 @@ struct Trial<'s> {
     wire: Wire,
     /// The program and its socket, if a program is checked.
     served: Option<ServedProgram>,
+    /// The program when it runs.
+    program: Option<RunningProgram>,
     run: Run,
     /// Whether no fault can delay the component.
     is_faultless: bool,
@@ -117,30 +195,17 @@ impl<'s> Trial<'s> {
                 wire.add(rule);
             }
         }
-        let observed = ObservedWire::new(&wire, &setup.name);
         let served = match &setup.subject {
             Subject::InProcess(_) => None,
             Subject::Program(host) => Some(host().await.map_err(Error::Input)?),
         };
-        let builder = Cluster::builder().ambient(setup.pace.ambient(seed)).recorder(recorder.clone()).api_server_only();
-        let builder = builder.kept_store(setup.prepared.store.clone()).transport_layer_for_all(observed.layer());
-        let builder = match &served {
-            Some(served) => builder.api_server(served.options.clone()),
-            None => builder,
-        };
-        let builder = match &setup.controllers {
-            Some(controllers) => builder.controllers(Config { controllers: controllers.clone(), ..Config::default() }),
-            None => builder,
-        };
-        let cluster = builder.start().await?;
-        if setup.controllers.is_some() {
-            cluster.start_component(Component::ControllerManager);
+        let program = served.as_ref().map(|served| RunningProgram::new(Arc::clone(&served.process)));
+        let observed = ObservedWire::new(&wire, &setup.name).observing(program.clone(), &setup.permissions);
+        let cluster = setup.start(seed, &recorder, &observed, served.as_ref()).await?;
+        let header = setup.keeps_logs.then(|| setup.header(&cluster, seed, plan));
+        if program.is_some() {
+            cluster.spawn("pauses", observed.clone().follow_pauses());
         }
-        let (store, plurals, changes) = (cluster.store(), Arc::new(cluster.plurals()), recorder.clone());
-        cluster.spawn("objects", async move {
-            // It ends with the store.
-            let _ = record_objects(&*store, plurals, changes).await;
-        });
         let faults = RunningFaults::new(&cluster, &wire);
         let run = Run::of(&setup.name, &setup.name);
         let mut trial = Self {
@@ -150,6 +215,7 @@ impl<'s> Trial<'s> {
             recorder,
             wire,
             served,
+            program,
             run,
             is_faultless: plan.faults.is_empty(),
             ended: Vec::new(),
@@ -164,7 +230,8 @@ impl<'s> Trial<'s> {
         worked?;
         run.log = RunLog::of(&recorder.entries_of(EntryId(0), &STAGES));
         run.shown = observed.take_shown();
-        Ok(Outcome { run, faults: ended })
+        let events = |header| Arc::new(Events { header, entries: recorder.entries(EntryId(0)) });
+        Ok(Outcome { run, faults: ended, log: header.map(events) })
     }
 
     /// The work of a user, from the definitions to the last deletion.
@@ -172,6 +239,7 @@ impl<'s> Trial<'s> {
         let setup = self.setup;
         self.add_faults(plan).await?;
         self.start_component()?;
+        self.await_start().await;
         for sample in &setup.prepared.samples {
             self.use_sample(sample).await?;
         }
@@ -237,7 +305,8 @@ impl<'s> Trial<'s> {
 
     fn start_component(&mut self) -> Result<(), Error> {
         let (name, cluster) = (&self.setup.name, &self.cluster);
-        let user = User::new(name, ["system:masters"]);
+        let group = if self.setup.has_roles { "system:authenticated" } else { "system:masters" };
+        let user = User::new(name, [group]);
         match (&self.setup.subject, self.served.take()) {
             (Subject::InProcess(start), _) => {
                 let (start, ambient) = (Arc::clone(start), cluster.ambient().split(name));
@@ -249,11 +318,31 @@ impl<'s> Trial<'s> {
             }
             (Subject::Program(_), Some(ServedProgram { serve, run, .. })) => {
                 cluster.spawn("socket", serve(cluster.front_door()));
-                cluster.add_component(name, user, move |_| run())?;
+                let (program, admin) = (self.program.clone(), leases::client(cluster));
+                let start = move |_| {
+                    let (run, program, admin) = (Arc::clone(&run), program.clone(), admin.clone());
+                    async move {
+                        if let Some(program) = program {
+                            // Otherwise the next instance waits until the Lease of the killed one expires.
+                            leases::give_up(&admin, &program.lease_namespaces()).await;
+                            program.starts();
+                        }
+                        run().await;
+                    }
+                };
+                cluster.add_component(name, user, start)?;
             }
             (Subject::Program(_), None) => {}
         }
         Ok(())
+    }
+
+    /// Waits until a program has sent its first request, as long as a start may take.
+    async fn await_start(&self) {
+        let patience = Instant::now() + MOST_BUSY;
+        while self.program.as_ref().is_some_and(RunningProgram::is_busy) && Instant::now() < patience {
+            sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// An act of the user, and what follows from it.
@@ -263,17 +352,40 @@ impl<'s> Trial<'s> {
         }
         act(&UserWork::new(&self.cluster)).await?;
         // While faults last, a cluster that does not settle yet is judged at the end.
-        let settled = settle(&self.cluster, self.setup.pace.between).await;
+        let settled = self.settle(self.setup.pace.between).await;
         if self.is_faultless && self.setup.pace.clock == ClockMode::Virtual {
             self.run.unsettled = settled.err().map(|not_settled| not_settled.to_string());
         }
         Ok(())
     }
 
+    /// Waits until the cluster has settled. A program may still start or compute, or wait for an answer, while nothing
+    /// changes: this is awaited, too, as long as it does not last.
+    async fn settle(&self, settle: Settle) -> Result<(), NotSettled> {
+        let mut next = settle;
+        let patience = Instant::now() + settle.quiet + MOST_BUSY;
+        loop {
+            coracle_sim::settle(&self.cluster, next).await?;
+            if !self.is_busy() || Instant::now() >= patience {
+                return Ok(());
+            }
+            while self.is_busy() && Instant::now() < patience {
+                sleep(LOOK_AGAIN).await;
+            }
+            // What it computed is written soon.
+            next.quiet = settle.quiet.min(LEAST_BETWEEN);
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        let Some(program) = &self.program else { return false };
+        !self.cluster.runs(&self.setup.name) || program.is_busy() || self.wire.carries()
+    }
+
     /// Waits until the cluster is at rest, and returns the last entry before.
     async fn rest(&mut self) -> Option<EntryId> {
         loop {
-            if let Err(not_settled) = settle(&self.cluster, self.setup.pace.at_rest).await {
+            if let Err(not_settled) = self.settle(self.setup.pace.at_rest).await {
                 self.run.unsettled.get_or_insert_with(|| not_settled.to_string());
                 return None;
             }

@@ -12,7 +12,7 @@ use crate::change::{back, changes};
 /// The user whose wishes the controller carries out.
 pub(crate) const USER: &str = "user";
 /// The namespace of objects without one.
-const NAMESPACE: &str = "default";
+pub(crate) const NAMESPACE: &str = "default";
 /// After how long a refused act is repeated at first; the pause doubles.
 const AGAIN: Duration = Duration::from_millis(20);
 /// The longest pause.

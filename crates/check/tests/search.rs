@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coracle::meta::{GroupVersionResource, Object, ObjectKey};
 use coracle::runtime::{Api, Client, DeleteParams, Error, ListParams, Patch};
-use coracle_check::{Connection, check};
+use coracle_check::{CheckReport, Connection, ControllerCheck, Error as CheckError, SearchStop, check};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -148,4 +148,74 @@ fn one_seed_gives_one_report_with_any_number_of_threads() {
     assert!(one.contains("leaves-behind") && one.contains("faults that struck"), "{one}");
     assert_eq!(one, report(2));
     assert_eq!(one, report(2));
+}
+
+fn forgetful() -> ControllerCheck {
+    check(|connection| poll(connection, forgets)).crd(CRD).sample(SAMPLE).faults(["kill"])
+}
+
+fn words(report: &CheckReport) -> Vec<&str> {
+    report.found.iter().map(|found| found.finding.check.word).collect()
+}
+
+#[test]
+fn each_format_of_a_report_has_the_finding() {
+    let report = forgetful().only(["leaves-behind", "hot-loop"]).plans(4).search().unwrap();
+    assert_eq!(words(&report), ["leaves-behind"]);
+    let json = report.json();
+    assert_eq!((&json["fails"], &json["found"][0]["check"]), (&json!(true), &json!("leaves-behind")));
+    assert_eq!(json["found"][0]["faults"], json!(report.found[0].plan.faults));
+    let junit = report.junit();
+    assert!(junit.contains("<testsuites tests=\"2\" failures=\"1\">"), "{junit}");
+    assert!(junit.contains("name=\"leaves-behind\">\n      <failure type=\"broken\""), "{junit}");
+    assert!(junit.contains("name=\"hot-loop\"/>"), "{junit}");
+    let run = &report.sarif()["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"].as_array().unwrap().len(), 2, "{run}");
+    assert_eq!((&run["results"][0]["ruleId"], &run["results"][0]["level"]), (&json!("leaves-behind"), &json!("error")));
+}
+
+#[test]
+fn checks_that_do_not_count_and_faults_that_are_not_tried_find_nothing() {
+    let other_check = forgetful().only(["hot-loop"]).plans(4).search().unwrap();
+    assert!(!other_check.fails() && other_check.tried.struck == 4, "{other_check}");
+    let no_fault = forgetful().faults([]).search().unwrap();
+    assert!(!no_fault.fails() && no_fault.tried.plans == 0 && !no_fault.tried.sites.is_empty(), "{no_fault}");
+    let unknown = forgetful().only(["hot-lop"]).search().unwrap_err().to_string();
+    assert!(unknown.ends_with("did you mean `hot-loop`?"), "{unknown}");
+}
+
+#[test]
+fn a_search_that_has_ended_shows_with_which_plan_it_continues_and_numbers_stay_the_same() {
+    let all = forgetful().plans(4).search().unwrap();
+    let number = all.found.iter().find(|found| found.finding.check.word == "leaves-behind").unwrap().number.unwrap();
+    let before = forgetful().plans(number - 1).search().unwrap();
+    assert_eq!(before.tried.next, Some(number), "{before}");
+    let after = forgetful().from(number).plans(1).search().unwrap();
+    assert_eq!((words(&after), after.found[0].number), (vec!["leaves-behind"], Some(number)), "{after}");
+    let stop = SearchStop::default();
+    stop.ask();
+    assert!(matches!(forgetful().stopped_by(&stop).search(), Err(CheckError::Stopped)));
+}
+
+#[test]
+fn a_plan_in_a_file_is_replayed_with_the_same_event_log_and_what_has_changed_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = forgetful().only(["leaves-behind"]).plans(4).out(folder.path()).pages().search().unwrap();
+    let file = report.found[0].file.clone().unwrap();
+    assert!(file.with_extension("html").is_file());
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("log: sha256:"), "{text}");
+    let again = check(|connection| poll(connection, forgets)).crd(CRD).sample(SAMPLE).replay("f", &*text);
+    let again = again.search().unwrap();
+    assert!(again.fails() && again.tried.plans == 1, "{again}");
+    assert_eq!(again.replayed[0].to_string(), "f: leaves-behind still fails\n");
+    let other = SAMPLE.replace("size: 1", "size: 2");
+    let fixed = check(|connection| poll(connection, survives)).crd(CRD).sample(other).replay("f", &*text);
+    let fixed = fixed.search().unwrap();
+    let shown = fixed.replayed[0].to_string();
+    assert!(!fixed.fails() && shown.contains("does not fail any more"), "{fixed}");
+    assert!(shown.contains("samples are not those of this check") && shown.contains("write "), "{shown}");
+    let renamed = check(|connection| poll(connection, forgets)).named("other").sample(SAMPLE).replay("f", &*text);
+    let why = renamed.search().unwrap_err().to_string();
+    assert_eq!(why, "f: it is a plan of the controller `controller`, and this one has the name `other`");
 }

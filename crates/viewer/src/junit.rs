@@ -109,7 +109,7 @@ fn seconds(nanos: u64) -> String {
 }
 
 /// Escapes a text for XML; characters that XML cannot hold become the replacement character.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

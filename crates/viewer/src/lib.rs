@@ -43,6 +43,7 @@ pub use divergence::{Act, Count, Difference, Divergence, DivergentEntries, RunPa
 pub use find::{find, place};
 pub use html::lesson_page;
 pub use junit::JunitReport;
+pub use junit::escaped as escaped_xml;
 pub use lanes::{Picture, lanes};
 pub use lesson::{Caption, Contrast, Lesson, LessonAnswer, Refuted};
 pub use not_in_log::NotInLog;

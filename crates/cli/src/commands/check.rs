@@ -1,46 +1,79 @@
 //! `coracle check`: the faults that break a program.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use coracle_check::{CheckReport, ControllerCheck, Error, check_program};
+use coracle_check::{ControllerCheck, Roles, SearchStop, check_program};
+use futures_util::FutureExt;
 
+use crate::commands::budget::Budget;
+use crate::commands::check_files::{ROLES, SAMPLES, definitions, folder, or_else, texts, unreadable};
+use crate::commands::check_output::{CheckOutput, ReportFormat, SearchEnd};
 use crate::commands::checked_program::CheckedProgram;
 use crate::exit;
-use crate::output::out;
 
-/// Where kubebuilder keeps definitions and samples.
-const DEFINITIONS: &str = "config/crd/bases";
-const SAMPLES: &str = "config/samples";
+/// The word of `--faults` for a check without faults.
+const NO_FAULTS: &str = "none";
+/// How often the end of a search is looked for.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Finds the faults that break a controller: a program in any language that uses KUBECONFIG.
 #[derive(Debug, Args)]
 pub(crate) struct CheckCommand {
-    /// CustomResourceDefinitions: files, or folders with YAML files [default: config/crd/bases, if it exists]
+    /// CustomResourceDefinitions: files, or folders with YAML files [default: config/crd/bases, or else charts/*/crds]
     #[arg(long, value_name = "PATH")]
     crd: Vec<PathBuf>,
-    /// Objects that the controller acts on: files, or folders with YAML files [default: config/samples, if it exists]
+    /// Objects that the controller acts on: files, or folders with YAML files [default: config/samples]
     #[arg(long, value_name = "PATH")]
     sample: Vec<PathBuf>,
     /// Objects that exist before the controller starts: files, or folders with YAML files
     #[arg(long, value_name = "PATH")]
     given: Vec<PathBuf>,
+    /// The roles of the controller, and their bindings: files, or folders with YAML files; it may do what they permit, and
+    /// nothing else [default: config/rbac; without roles it is an administrator]
+    #[arg(long, value_name = "PATH")]
+    role: Vec<PathBuf>,
+    /// The controller is an administrator, although its manifests have roles
+    #[arg(long, conflicts_with = "role")]
+    admin: bool,
     /// The name of the controller, which is its user [default: controller]
     #[arg(long, default_value = "controller", hide_default_value = true)]
     name: String,
-    /// How many plans of faults are tried; 0 only runs the checks without a fault
-    #[arg(long, default_value_t = 60)]
-    plans: usize,
+    /// The faults that are tried, by their words; `none` only runs the checks without a fault [default: all]
+    #[arg(long, value_name = "FAULT", value_delimiter = ',', num_args = 1)]
+    faults: Vec<String>,
+    /// The checks that count, by their words [default: all]
+    #[arg(long, value_name = "CHECK", value_delimiter = ',', num_args = 1)]
+    only: Vec<String>,
+    /// When the search ends: after a number of plans, or after a time such as 90s
+    #[arg(long, value_name = "PLANS|TIME", default_value = "60")]
+    budget: Budget,
+    /// The number of the first plan, to continue a search that has ended
+    #[arg(long, value_name = "PLAN", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    from: u64,
     /// How many clusters run at once
     #[arg(long, default_value_t = 6)]
     jobs: usize,
     /// The seed of names and uids
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A folder for the plans that break the controller; the plans in it are tried first
+    /// A folder for what is found: for each finding a plan, and a page with the runs with and without its faults; the
+    /// plans in the folder are tried first
     #[arg(long, value_name = "FOLDER")]
-    keep_plans: Option<PathBuf>,
+    out: Option<PathBuf>,
+    /// Replay the plan in this file, and no other; the report shows what has changed (may be repeated)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["faults", "from", "budget"])]
+    plan: Vec<PathBuf>,
+    /// Print the smallest Role that the controller needs, and what its manifests grant beyond it; the report goes to the
+    /// standard error
+    #[arg(long, conflicts_with = "format")]
+    rbac: bool,
+    /// The format of the report
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     command: Vec<String>,
@@ -48,43 +81,47 @@ pub(crate) struct CheckCommand {
 
 impl CheckCommand {
     pub(crate) fn run(self) -> Result<u8> {
-        let program = CheckedProgram::new(self.command.clone(), &self.name)?;
-        let check = self.of(check_program(program.host()))?;
+        let (stop, budget) = (SearchStop::default(), self.budget.time());
+        let roles = self.roles()?;
+        let program = CheckedProgram::new(self.command.clone(), &self.name, roles.is_empty())?;
+        let check = self.of(check_program(program.host()))?.roles(roles).stopped_by(&stop);
         crate::open_files::raise_limit();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         #[expect(clippy::disallowed_methods, reason = "the search blocks its thread, and this one waits for signals")]
         let searching = std::thread::spawn(move || check.search());
-        let interrupted = runtime.block_on(async {
-            let mut signals = crate::handed_on::Signals::catch()?;
-            let done = async {
-                while !searching.is_finished() {
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
-            };
-            anyhow::Ok(signals.unless_one(done).await.err())
-        })?;
-        if let Some(code) = interrupted {
-            program.kill();
-            return Ok(code);
-        }
-        match searching.join() {
-            Ok(Ok(report)) => show(&report, &program),
-            Ok(Err(error @ (Error::Input(_) | Error::Refused { .. }))) => {
-                Err(exit::Usage(with_output(error.to_string(), &program)).into())
-            }
-            Ok(Err(error)) => Err(error.into()),
+        let end = runtime.block_on(awaited(&searching, budget))?;
+        // A search that has ended does not look at it.
+        stop.ask();
+        let searched = searching.join();
+        program.kill();
+        let output = CheckOutput { format: self.format, shows_roles: self.rbac, end, program: &program };
+        match searched {
+            Ok(Ok(report)) => output.show(&report),
+            Ok(Err(error)) => output.explain(error),
             Err(_) => anyhow::bail!("the search panicked"),
         }
     }
 
+    /// The roles of the manifests, if the program is no administrator.
+    fn roles(&self) -> Result<Roles> {
+        if self.admin {
+            return Ok(Roles::default());
+        }
+        let files = texts("--role", &or_else(&self.role, || folder(ROLES)))?;
+        let roles = Roles::of(&files).map_err(|error| exit::Usage(error.to_string()))?;
+        if roles.is_empty() && !self.role.is_empty() {
+            return Err(exit::Usage("--role: there is no role of a controller in these files".to_owned()).into());
+        }
+        Ok(roles)
+    }
+
     /// The check with what the flags give.
     fn of(&self, mut check: ControllerCheck) -> Result<ControllerCheck> {
-        for (flag, paths, default) in [("--crd", &self.crd, Some(DEFINITIONS)), ("--given", &self.given, None)] {
-            for (file, text) in texts(flag, paths, default)? {
-                check = check.given_from(&file, text);
-            }
+        let definitions = texts("--crd", &or_else(&self.crd, definitions))?;
+        for (file, text) in definitions.into_iter().chain(texts("--given", &self.given)?) {
+            check = check.given_from(&file, text);
         }
-        let samples = texts("--sample", &self.sample, Some(SAMPLES))?;
+        let samples = texts("--sample", &or_else(&self.sample, || folder(SAMPLES)))?;
         if samples.is_empty() {
             let why = format!(
                 "there is no sample: name an object that the controller acts on with --sample, or put it into {SAMPLES}"
@@ -94,63 +131,40 @@ impl CheckCommand {
         for (file, text) in samples {
             check = check.sample_from(&file, text);
         }
-        if let Some(folder) = &self.keep_plans {
-            check = check.keep_plans(folder);
+        for file in &self.plan {
+            let text = std::fs::read_to_string(file).map_err(|error| unreadable("--plan", file, &error))?;
+            check = check.replay(&file.display().to_string(), text);
         }
-        Ok(check.named(&self.name).plans(self.plans).jobs(self.jobs).seed(self.seed))
-    }
-}
-
-fn show(report: &CheckReport, program: &CheckedProgram) -> Result<u8> {
-    out!("{}", report.to_string().trim_end())?;
-    if !report.fails() {
-        return Ok(exit::PASS);
-    }
-    let has_ended = report.without_faults.iter().any(|finding| finding.check.word == "panics");
-    if has_ended {
-        out!("{}", with_output(String::new(), program).trim_start())?;
-    }
-    Ok(exit::CHECK_FAILED)
-}
-
-/// The text with the last lines of the program's output.
-fn with_output(text: String, program: &CheckedProgram) -> String {
-    let lines = program.last_lines();
-    if lines.is_empty() { text } else { format!("{text}\nthe program printed:\n  {}", lines.join("\n  ")) }
-}
-
-/// The names and texts of files and of the YAML files in folders. Without a path, those of the default folder, if it
-/// exists.
-fn texts(flag: &str, paths: &[PathBuf], default: Option<&str>) -> Result<Vec<(String, String)>> {
-    let found = default.map(PathBuf::from).filter(|folder| paths.is_empty() && folder.is_dir());
-    let mut texts = Vec::new();
-    for path in paths.iter().chain(&found) {
-        for file in files(path).map_err(|error| unreadable(flag, path, &error))? {
-            let text = std::fs::read_to_string(&file).map_err(|error| unreadable(flag, &file, &error))?;
-            texts.push((file.display().to_string(), text));
+        if let Some(folder) = &self.out {
+            check = check.out(folder).pages();
         }
-    }
-    Ok(texts)
-}
-
-/// The file, or the YAML files of the folder in the order of their names. A kustomization is not an object.
-fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let file = entry?.path();
-        let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-        let is_kustomization = file.file_stem().is_some_and(|name| name == "kustomization");
-        if is_yaml && !is_kustomization {
-            files.push(file);
+        if !self.faults.is_empty() {
+            let none = |word: &&str| *word != NO_FAULTS;
+            check = check.faults(self.faults.iter().map(String::as_str).filter(none));
         }
+        check = check.only(self.only.iter().map(String::as_str)).plans(self.budget.plans());
+        let from = usize::try_from(self.from).unwrap_or(usize::MAX);
+        Ok(check.named(&self.name).from(from).jobs(self.jobs).seed(self.seed))
     }
-    files.sort();
-    Ok(files)
 }
 
-fn unreadable(flag: &str, path: &Path, error: &std::io::Error) -> exit::Usage {
-    exit::Usage(format!("{flag} {}: {error}", path.display()))
+/// Waits for the end of a search, and for what ends it before.
+async fn awaited<R>(searching: &JoinHandle<R>, budget: Option<Duration>) -> Result<SearchEnd> {
+    let mut signals = crate::handed_on::Signals::catch()?;
+    let done = async {
+        while !searching.is_finished() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    let within = async {
+        match budget {
+            Some(budget) => tokio::time::timeout(budget, done).await.is_ok(),
+            None => done.map(|()| true).await,
+        }
+    };
+    Ok(match signals.unless_one(within).await {
+        Ok(true) => SearchEnd::Done,
+        Ok(false) => SearchEnd::OutOfTime,
+        Err(code) => SearchEnd::Interrupted(code),
+    })
 }

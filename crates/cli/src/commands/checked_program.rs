@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::commands::checked_process::CheckedProcess;
 use crate::commands::server_flags::ServerFlags;
 use crate::exec_folder::ExecFolder;
 use crate::random::random_letters;
@@ -33,12 +34,14 @@ struct Shared {
     command: Vec<String>,
     /// The user as which it sends requests.
     user: String,
+    /// Its groups, other than those of all users.
+    groups: &'static str,
     token: String,
     folder: ExecFolder,
     /// How many sockets were opened.
     sockets: AtomicU64,
     /// The process groups that run.
-    groups: Mutex<BTreeSet<i32>>,
+    process_groups: Mutex<BTreeSet<i32>>,
 }
 
 impl Shared {
@@ -49,14 +52,15 @@ impl Shared {
 }
 
 impl CheckedProgram {
-    pub(crate) fn new(command: Vec<String>, user: &str) -> Result<Self> {
+    pub(crate) fn new(command: Vec<String>, user: &str, is_admin: bool) -> Result<Self> {
         let shared = Shared {
             command,
             user: user.to_owned(),
+            groups: if is_admin { "system:masters" } else { "" },
             token: random_letters()?,
             folder: ExecFolder::create()?,
             sockets: AtomicU64::new(0),
-            groups: Mutex::default(),
+            process_groups: Mutex::default(),
         };
         // The runs read these files at the same time.
         ServerFlags::default().options(&shared.pki())?;
@@ -74,23 +78,26 @@ impl CheckedProgram {
 
     /// Opens a socket for a run.
     async fn open(self) -> Result<ServedProgram> {
-        let Shared { user, token, folder, sockets, .. } = &*self.shared;
+        let Shared { user, groups, token, folder, sockets, .. } = &*self.shared;
         let pki = self.shared.pki();
         let server = ServerFlags::default();
         let mut options = server.options(&pki)?;
         let serving = server.open(&pki, 0, &mut options).await?;
-        options.tokens = Some(format!("{token},{user},,system:masters\n"));
+        options.tokens = Some(format!("{token},{user},,{groups}\n"));
         let number = sockets.fetch_add(1, Ordering::Relaxed);
         let kubeconfig = folder.path().join(format!("kubeconfig-{number}"));
         serving.write_kubeconfig_with(&kubeconfig, Credential::Token(token))?;
         let listener = serving.listener;
+        let process = Arc::new(CheckedProcess::default());
+        let running = Arc::clone(&process);
         Ok(ServedProgram {
+            process,
             options,
             serve: Box::new(move |front| listener.serve(front, std::future::pending()).boxed()),
             run: Arc::new(move || {
-                let (program, kubeconfig) = (self.clone(), kubeconfig.clone());
+                let (program, kubeconfig, running) = (self.clone(), kubeconfig.clone(), Arc::clone(&running));
                 async move {
-                    if let Err(error) = program.run(&kubeconfig).await {
+                    if let Err(error) = program.run(&kubeconfig, &running).await {
                         program.note(&format!("coracle: {error:#}\n"));
                     }
                 }
@@ -100,7 +107,7 @@ impl CheckedProgram {
     }
 
     /// Runs the program to its end. It is killed with its children when the future is dropped.
-    async fn run(&self, kubeconfig: &Path) -> Result<()> {
+    async fn run(&self, kubeconfig: &Path, process: &Arc<CheckedProcess>) -> Result<()> {
         let [program, arguments @ ..] = &self.shared.command[..] else { return Ok(()) };
         let output = self.output()?;
         let mut command = Command::new(program);
@@ -110,8 +117,9 @@ impl CheckedProgram {
         let child = tokio::process::Command::from(command).kill_on_drop(true).spawn();
         let mut child = child.with_context(|| format!("cannot run `{program}`"))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
-        self.shared.groups.lock().insert(group);
-        let _running = Running { program: self.clone(), group };
+        self.shared.process_groups.lock().insert(group);
+        let _running = Running { program: self.clone(), group, process: Arc::clone(process) };
+        process.starts(group);
         child.wait().await?;
         Ok(())
     }
@@ -142,7 +150,7 @@ impl CheckedProgram {
 
     /// Kills all processes.
     pub(crate) fn kill(&self) {
-        std::mem::take(&mut *self.shared.groups.lock()).into_iter().for_each(kill);
+        std::mem::take(&mut *self.shared.process_groups.lock()).into_iter().for_each(kill);
     }
 }
 
@@ -150,11 +158,13 @@ impl CheckedProgram {
 struct Running {
     program: CheckedProgram,
     group: i32,
+    process: Arc<CheckedProcess>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.program.shared.groups.lock().remove(&self.group) {
+        self.process.ends();
+        if self.program.shared.process_groups.lock().remove(&self.group) {
             kill(self.group);
         }
     }

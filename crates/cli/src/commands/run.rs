@@ -7,6 +7,7 @@ use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
 use coracle_viewer::{Format, JunitReport, Picture, lanes, sentence};
 
+use super::plan_files::{is_plan_file, replay_hint};
 use super::what_if::{Output, Put};
 use crate::excerpt::with_excerpt;
 use crate::exit;
@@ -81,6 +82,9 @@ impl Run {
         reports::check(&self.report)?;
         if let Some(path) = &self.events {
             reports::check_folder("--events", path)?;
+        }
+        if let Some(plan) = files.iter().find(|file| is_plan_file(file)) {
+            return Err(exit::Usage(replay_hint(plan)).into());
         }
         // All scenarios are parsed before the first one runs, so that a typo in the last one is found at once.
         let vocabulary = BuiltIn::default();

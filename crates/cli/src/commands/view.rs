@@ -9,6 +9,7 @@ use coracle_viewer::serve::ServedPage;
 use coracle_viewer::{Format, Read, find};
 use futures_util::future::{Either, select};
 
+use super::plan_files::page_of;
 use super::story::{note, nothing, run_of};
 use super::up::runtime;
 use crate::exit;
@@ -22,7 +23,8 @@ use crate::reports;
 /// Shows a run in the browser, or writes reports of it.
 #[derive(Debug, Args)]
 pub(crate) struct View {
-    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
+    /// An events file, as written by `coracle run --events FILE`, a report that ends with .html, or a plan of
+    /// `coracle check --out`
     run: PathBuf,
     /// Write a report to this file instead; the extension selects the format: .html, .json, .xml (JUnit), .md or
     /// .perfetto.json (may be repeated)
@@ -43,7 +45,7 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn run(self) -> Result<u8> {
         reports::check(&self.report)?;
-        let read = run_of(&self.run)?;
+        let read = run_of(&page_of(&self.run)?)?;
         let entries = &read.events.entries;
         let place = match self.at.as_deref().map(|at| find(entries, &with_plural_kind(entries, at))) {
             None => String::new(),

@@ -1,0 +1,109 @@
+use std::fmt;
+
+use crate::plan::Plan;
+use crate::plan_file::{PlanFile, VERSION};
+use crate::trace::first_difference;
+
+/// A plan from a file, which was tried again.
+#[derive(Debug)]
+pub struct Replayed {
+    /// The name of the file.
+    pub file: String,
+    /// The word of the check that it made fail.
+    pub check: String,
+    /// Whether it does so still.
+    pub is_found_again: bool,
+    /// What has changed since, a sentence each.
+    pub changes: Vec<String>,
+}
+
+impl fmt::Display for Replayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, check, is_found_again, changes } = self;
+        let again = if *is_found_again { "still fails" } else { "does not fail any more" };
+        writeln!(f, "{file}: {check} {again}")?;
+        changes.iter().try_for_each(|change| writeln!(f, "    {change}"))
+    }
+}
+
+/// A run of a plan that was found before.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownRun {
+    /// The plan.
+    pub(crate) plan: Plan,
+    /// The words of the checks that failed.
+    pub(crate) words: Vec<String>,
+    /// The writes of the run.
+    pub(crate) trace: Vec<String>,
+    /// The hash of its event log, if logs are kept.
+    pub(crate) log: Option<String>,
+    /// What is said of each fault that did not strike.
+    pub(crate) missed: Vec<String>,
+}
+
+/// How the plans of files went. `work` is the hash of the objects of the work.
+pub(crate) fn replayed(files: &[(String, PlanFile)], runs: &[KnownRun], work: &str) -> Vec<Replayed> {
+    let of = |(name, file): &(String, PlanFile)| {
+        let run = runs.iter().find(|run| run.plan == file.plan)?;
+        let is_found_again = run.words.contains(&file.check);
+        Some(Replayed {
+            file: name.clone(),
+            check: file.check.clone(),
+            is_found_again,
+            changes: changes(file, run, work),
+        })
+    };
+    files.iter().filter_map(of).collect()
+}
+
+/// What has changed since a plan was found.
+fn changes(file: &PlanFile, run: &KnownRun, work: &str) -> Vec<String> {
+    let mut changes = Vec::new();
+    if let Some(version) = file.coracle.as_ref().filter(|version| *version != VERSION) {
+        changes.push(format!("it was found by Coracle {version}, and this is Coracle {VERSION}"));
+    }
+    if file.work.as_ref().is_some_and(|other| other != work) {
+        changes.push("its definitions, given objects or samples are not those of this check".to_owned());
+    }
+    changes.extend(run.missed.iter().cloned());
+    if !file.trace.is_empty() {
+        changes.extend(first_difference(&file.trace, &run.trace));
+    }
+    let is_other_log = file.log.as_ref().zip(run.log.as_ref()).is_some_and(|(was, is)| was != is);
+    if is_other_log && changes.is_empty() {
+        changes.push("the event log differs, but no write does".to_owned());
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(words: &[&str], trace: &[&str]) -> KnownRun {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let plan = Plan::of([json!({"do": {"kill": "a"}})]);
+        KnownRun { plan, words: texts(words), trace: texts(trace), log: None, missed: Vec::new() }
+    }
+
+    fn file(trace: &[&str]) -> (String, PlanFile) {
+        let KnownRun { plan, trace, .. } = run(&[], trace);
+        let (check, work) = ("leaves-behind".to_owned(), Some("w".to_owned()));
+        ("f.yaml".to_owned(), PlanFile { plan, check, work, trace, ..PlanFile::default() })
+    }
+
+    #[test]
+    fn a_replay_shows_whether_the_check_fails_again_and_the_first_write_that_differs() {
+        let again = replayed(&[file(&["a", "b"])], &[run(&["leaves-behind"], &["a", "b"])], "w");
+        assert_eq!(again[0].to_string(), "f.yaml: leaves-behind still fails\n");
+        let gone = replayed(&[file(&["a", "b"])], &[run(&["hot-loop"], &["a", "c"])], "other");
+        assert_eq!(
+            gone[0].to_string(),
+            "f.yaml: leaves-behind does not fail any more\n    \
+             its definitions, given objects or samples are not those of this check\n    \
+             write 2 is `c` instead of `b`\n"
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! The files of `coracle check --out`: plans, and the pages next to them.
+
+use std::path::{Path, PathBuf};
+
+use coracle_check::is_plan;
+
+use crate::exit::Usage;
+use crate::shell::quoted;
+
+/// Whether a file has a plan.
+pub(super) fn is_plan_file(file: &Path) -> bool {
+    let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+    is_yaml && std::fs::read_to_string(file).is_ok_and(|text| is_plan(&text))
+}
+
+/// How a plan is replayed.
+pub(super) fn replay_hint(plan: &Path) -> String {
+    format!(
+        "{} is a plan of a controller, not a scenario; replay it with the controller: coracle check --plan {} -- PROGRAM",
+        plan.display(),
+        quoted(plan)
+    )
+}
+
+/// The file with the runs of a plan; another file is itself.
+///
+/// # Errors
+/// If the plan has no page.
+pub(super) fn page_of(file: &Path) -> Result<PathBuf, Usage> {
+    if !is_plan_file(file) {
+        return Ok(file.to_owned());
+    }
+    let page = file.with_extension("html");
+    if page.is_file() {
+        return Ok(page);
+    }
+    let (plan, folder) = (quoted(file), file.parent().filter(|folder| !folder.as_os_str().is_empty()));
+    let folder = quoted(folder.unwrap_or(Path::new(".")));
+    Err(Usage(format!(
+        "there is no page {}; replay the plan to write it: coracle check --plan {plan} --out {folder} -- PROGRAM",
+        page.display()
+    )))
+}
