@@ -42,15 +42,15 @@ pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result
     }
     let tried = Tried { runs: baseline.runs.len(), ..Tried::default() };
     let mut report = CheckReport { tried, checks: limits.checks(), ..CheckReport::default() };
-    let sends = |run: &Run| run.log.requests.iter().any(|request| *request.user == *run.user);
-    if !baseline.runs.iter().any(sends) {
-        let why = "the controller has sent no request: it has to use the connection, or the kubeconfig in KUBECONFIG";
-        return Err(Error::Input(why.to_owned()));
-    }
     let refused: Vec<String> = setup.permissions.refused().iter().map(ToString::to_string).collect();
     if setup.has_roles && !refused.is_empty() {
         let why = "the roles of its manifests do not permit what the controller needs, without a fault";
         return Err(Error::Input(format!("{why}: {}", refused.join("; "))));
+    }
+    let sends = |run: &Run| run.log.requests.iter().any(|request| *request.user == *run.user);
+    if !baseline.runs.iter().any(sends) {
+        let why = "the controller has sent no request: it has to use the connection, or the kubeconfig in KUBECONFIG";
+        return Err(Error::Input(why.to_owned()));
     }
     if baseline.fails() {
         report.without_faults = baseline.findings;
