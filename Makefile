@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients held hostile page transcripts
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak one-log fuzz doc completions clients held hostile page transcripts
 
 help: ## List all tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,13 +74,18 @@ soak: ## Run long tests: comparison with etcd, crashes, power losses, disturbed 
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled && \
 	PROPTEST_CASES=20000 CORACLE_RACES=10000 $(CARGO) test --release -p coracle-tests --test api -- hostile races && \
-	CORACLE_PROCESSES=100 $(CARGO) test --release -p coracle-tests --test kube_rs -- repeated && \
-	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=10000 CORACLE_DRAWN_FAULTS=500 CORACLE_PROCESSES=100 \
-		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn repeated && \
+	$(MAKE) one-log && \
+	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=10000 CORACLE_DRAWN_FAULTS=500 \
+		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn && \
 	CORACLE_OBJECTS=2000 $(CARGO) test --release -p coracle-cluster --test it -- every_object && \
 	CORACLE_PLANS=300 $(CARGO) test --release -p coracle-examples -- a_search_finds && \
 	CORACLE_PLANS=10000 CORACLE_COMPONENT=controller-manager $(CARGO) test --release -p coracle-check --test own && \
 	CORACLE_LONG_LISTS=8 $(CARGO) test --release -p coracle-resources --test long_lists -- --include-ignored
+
+PROCESSES ?= 200
+one-log: ## Run each scenario and a kube-rs controller in PROCESSES processes, half of them with an event log: all logs are equal
+	export CORACLE_PROCESSES=$(PROCESSES); $(CARGO) test --release -p coracle-scenario --test it -- repeated && \
+		$(CARGO) test --release -p coracle-tests --test kube_rs -- repeated
 
 FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz the input of the store, the API and the components, FUZZ_SECONDS for each target

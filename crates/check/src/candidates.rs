@@ -142,7 +142,7 @@ pub(crate) fn both(one: &Plan, other: &Plan) -> Plan {
 mod tests {
     use std::path::Path;
 
-    use coracle_scenario::{FaultyServer, PluralsOfKinds, parse_faults};
+    use coracle_scenario::{FaultContext, FaultyServer, PluralsOfKinds, parse_faults};
 
     use super::*;
 
@@ -173,10 +173,10 @@ mod tests {
         let words: std::collections::BTreeSet<&str> = of_programs.iter().flat_map(Plan::words).collect();
         assert_eq!(words, FAULTS.into());
         let custom = PluralsOfKinds::from([(("example.com/v1".to_owned(), "Foo".to_owned()), "foos".to_owned())]);
+        let context = FaultContext { kinds: custom, ..FaultContext::of(FaultyServer::CLUSTER) };
         for plan in &plans {
             let (path, text) = (Path::new("plan"), plan.text());
-            let read = parse_faults(path, &text)
-                .and_then(|faults| faults.checked(path, &text, custom.clone(), FaultyServer::Cluster));
+            let read = parse_faults(path, &text).and_then(|faults| faults.checked(path, &text, context.clone()));
             assert!(read.is_ok(), "{text}: {}", read.unwrap_err());
         }
         assert_eq!(plans.iter().filter(|plan| plan.faults.len() == 1).count() + 2 * 7 + 1, plans.len());

@@ -243,6 +243,7 @@ impl Cluster {
             }
             own.insert(name.to_owned(), OwnComponent::new(user, run));
         }
+        self.parts.added.notify_waiters();
         self.parts.start(name, None);
         Ok(())
     }

@@ -1,8 +1,11 @@
+use std::future::pending;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use coracle_journal::{EntryId, Recorder};
 use coracle_kubelet::NodeSwitch;
+use futures_util::future::select;
 
 use crate::api_server::ApiServer;
 use crate::parts::Parts;
@@ -69,7 +72,8 @@ impl ClusterHandle {
     /// a node without [informers of its own](crate::Builder::own_informers).
     ///
     /// Tasks that a component of the caller has spawned itself are not stopped, except those of a
-    /// [`Controller`](coracle_controller_runtime::Controller); their requests wait.
+    /// [`Controller`](coracle_controller_runtime::Controller); their requests wait, and so do the answers and the events
+    /// of open watches.
     pub fn pause_component(&self, name: &str) -> bool {
         self.parts(|parts| parts.pause(name))
     }
@@ -89,6 +93,22 @@ impl ClusterHandle {
         self.parts.upgrade().map(|parts| parts.names()).unwrap_or_default()
     }
 
+    /// Waits until there is a component of this name; forever after the end of the cluster.
+    pub async fn until_component(&self, name: &str) {
+        loop {
+            let Some((added, nodes)) = self.parts.upgrade().map(|parts| parts.changes()) else {
+                return pending().await;
+            };
+            let (mut added, mut nodes) = (pin!(added.notified()), pin!(nodes.notified()));
+            added.as_mut().enable();
+            nodes.as_mut().enable();
+            if self.component_names().iter().any(|known| known == name) {
+                return;
+            }
+            select(added, nodes).await;
+        }
+    }
+
     /// Kills the second instance of a component; false if it has one instance only.
     pub fn kill_double(&self, name: &str, cause: Option<EntryId>) -> bool {
         self.parts(|parts| parts.end_double(name, cause))
@@ -97,6 +117,11 @@ impl ClusterHandle {
     /// Sets one switch of a simulated node; returns whether that is a change. False if there is no such node.
     pub fn switch_node(&self, name: &str, switch: NodeSwitch, is_usual: bool, cause: Option<EntryId>) -> bool {
         self.parts(|parts| parts.processes.kubelet.switch_node(name, switch, is_usual, cause))
+    }
+
+    /// Whether the store is in the memory of this process, so that it can be killed, slowed and filled.
+    pub fn has_store_in_memory(&self) -> bool {
+        self.store(StoreControl::is_in_memory)
     }
 
     /// Kills the store like `kill -9`; false if it does not run, or is not in the memory of this process.

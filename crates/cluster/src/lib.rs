@@ -22,6 +22,7 @@ mod component_name;
 mod component_panics;
 mod error;
 mod expression_threads;
+mod gated_answer;
 mod kept_store;
 mod kinds;
 mod kubelet_client;

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use coracle_registry::User;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
+use http::Request;
+use tower::service_fn;
 
 use crate::builder::TransportLayer;
 use crate::component_clients::layered;
-use crate::{Instance, Requester, Transport};
+use crate::{Body, BoxError, Instance, Requester, Transport, gated_answer};
 use coracle_supervisor::ComponentWork;
 
 /// A component of the caller: its user, and what each of its starts runs.
@@ -34,7 +36,7 @@ impl OwnComponent {
         layer: Option<&TransportLayer>,
     ) -> ComponentWork {
         let requester = Requester::component(name, instance.clone());
-        let transport = layered(front.clone(), &requester, layer).asking_as(Arc::clone(&self.user));
+        let transport = gated(layered(front.clone(), &requester, layer), instance).asking_as(Arc::clone(&self.user));
         let run = Arc::clone(&self.run);
         Box::new(move |stop| {
             let work = run(transport.clone());
@@ -44,4 +46,14 @@ impl OwnComponent {
             .boxed()
         })
     }
+}
+
+/// The transport whose answers are read while the instance is not paused only. A component of a caller may read them in
+/// tasks that it has spawned itself, which are not stopped.
+fn gated(transport: Transport, instance: &Instance) -> Transport {
+    let gate = instance.gate().clone();
+    Transport::to(service_fn(move |request: Request<Body>| {
+        let (gate, answer) = (gate.clone(), transport.send(request));
+        async move { Ok::<_, BoxError>(gated_answer::behind(&gate, answer.await?)) }
+    }))
 }

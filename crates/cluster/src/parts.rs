@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_ambient::Panics;
 use coracle_journal::{Detail, EntryId, Stage};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use crate::api_server::ApiServer;
 use crate::component::Component;
@@ -28,6 +29,8 @@ pub(crate) struct Parts {
     doubles: RunningComponents,
     /// The components of the caller.
     pub(crate) own: Mutex<BTreeMap<String, OwnComponent>>,
+    /// Notified when the caller has added a component.
+    pub(crate) added: Arc<Notify>,
     pub(crate) panics: ComponentPanics,
     /// What was started in addition to the components; stops with the cluster.
     pub(crate) additional: Mutex<Vec<Running>>,
@@ -51,6 +54,7 @@ impl Parts {
             running,
             doubles: RunningComponents::default(),
             own: Mutex::default(),
+            added: Arc::default(),
             panics: ComponentPanics::default(),
             additional: Mutex::default(),
         }
@@ -210,6 +214,11 @@ impl Parts {
             .chain(nodes)
             .chain(own)
             .collect()
+    }
+
+    /// What is notified when there may be a new component: one of the caller, or a node.
+    pub(crate) fn changes(&self) -> (Arc<Notify>, Arc<Notify>) {
+        (Arc::clone(&self.added), self.processes.kubelet.changed())
     }
 
     fn record(&self, name: &str, stage: Stage, more: impl FnOnce(Detail) -> Detail) {

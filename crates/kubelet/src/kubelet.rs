@@ -10,6 +10,7 @@ use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
 use futures_util::future::select;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::fleet::Fleet;
@@ -80,6 +81,11 @@ impl Kubelet {
     /// The names of all nodes, running or not.
     pub fn nodes(&self) -> Vec<String> {
         self.inner.nodes.names()
+    }
+
+    /// Notified when a node was added, or changes its state.
+    pub fn changed(&self) -> Arc<Notify> {
+        Arc::clone(&self.inner.nodes.changed)
     }
 
     /// Whether a node of this name exists, running or not.

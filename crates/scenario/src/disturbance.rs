@@ -32,7 +32,7 @@ pub enum Disturbance {
         /// After how many revisions.
         at: i64,
     },
-    /// The controllers are killed, and restarted three seconds later: `pause@40`.
+    /// The controllers are stopped as by SIGSTOP, and continue three seconds later: `pause@40`.
     Pause {
         /// After how many revisions.
         at: i64,
@@ -89,15 +89,18 @@ impl Disturbance {
 
     /// The faults that it stands for, as in a file.
     fn text(self) -> String {
-        let kill = |at: i64, more: &str| {
+        let at_revision = |at: i64, word: &str, more: &str| {
             let when = if at == 0 { String::new() } else { format!("when: {{revisions: {at}}}, ") };
-            format!("- {{name: {self}, {when}do: {{kill: controller-manager}}{more}}}\n")
+            format!("- {{name: {self}, {when}do: {{{word}: controller-manager}}{more}}}\n")
         };
         match self {
-            Self::Kill { at } => kill(at, ""),
-            Self::Pause { at } => kill(at, ", for: 3s"),
+            Self::Kill { at } => at_revision(at, "kill", ""),
+            Self::Pause { at } => at_revision(at, "pause", ", for: 3s"),
             // Ten years last until the end of the run.
-            Self::Double { at } => format!("- do: {{double: controller-manager}}\n{}", kill(at, ", for: 87600h")),
+            Self::Double { at } => {
+                let kill = at_revision(at, "kill", ", for: 87600h");
+                format!("- do: {{double: controller-manager}}\n{kill}")
+            }
             Self::Late => format!("- {{name: {self}, do: {{lag: 1s}}}}\n"),
         }
     }
@@ -113,7 +116,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::fault_list::{PluralsOfKinds, parse_faults};
+    use crate::fault_list::{FaultContext, parse_faults};
     use crate::faulty_server::FaultyServer;
 
     #[test]
@@ -121,8 +124,8 @@ mod tests {
         for word in ["kill@0", "kill@40", "pause@40", "double@0", "double@40", "late", "kill@9223372036854775807"] {
             let disturbance: Disturbance = word.parse().unwrap();
             let (path, text) = (Path::new("disturbance.yaml"), disturbance.text());
-            let (kinds, server) = (PluralsOfKinds::new(), FaultyServer::Cluster);
-            let checked = parse_faults(path, &text).and_then(|all| all.checked(path, &text, kinds, server));
+            let context = FaultContext::of(FaultyServer::CLUSTER);
+            let checked = parse_faults(path, &text).and_then(|all| all.checked(path, &text, context));
             let named = |fault: &Fault| fault.name.as_ref().is_some_and(|name| name.value == word);
             assert!(checked.unwrap().faults.iter().any(named), "{text}");
             assert_eq!(disturbance.faults().len(), text.lines().count());

@@ -46,7 +46,25 @@ struct Listed {
 /// If the file cannot be read or has another format, with its line and column.
 pub fn read_faults(path: &Path, server: FaultyServer) -> Result<FaultList, Problem> {
     let text = read_text(path)?;
-    parse_faults(path, &text)?.checked(path, &text, PluralsOfKinds::new(), server)
+    parse_faults(path, &text)?.checked(path, &text, FaultContext::of(server))
+}
+
+/// What faults can name and act on when they are read.
+#[derive(Clone, Debug)]
+pub struct FaultContext {
+    /// The server that has them.
+    pub server: FaultyServer,
+    /// The kinds that it serves in addition to the built-in ones.
+    pub kinds: PluralsOfKinds,
+    /// The controllers and nodes that share informers, so that no fault acts on them alone.
+    pub sharing: BTreeSet<String>,
+}
+
+impl FaultContext {
+    /// That of a server which has not started.
+    pub fn of(server: FaultyServer) -> Self {
+        Self { server, kinds: PluralsOfKinds::new(), sharing: BTreeSet::new() }
+    }
 }
 
 /// A text with the format of faults, whose meaning is not checked.
@@ -75,23 +93,18 @@ impl UncheckedFaults {
         self.0
     }
 
-    /// The faults, if their words, kinds and resources are known. `custom` are the kinds that the cluster serves.
+    /// The faults, if their words, kinds and resources are known, and if they can act on what they name.
     ///
     /// # Errors
     /// What is wrong with one of them, with its line and column in `text`.
-    pub fn checked(
-        self,
-        path: &Path,
-        text: &str,
-        mut custom: PluralsOfKinds,
-        server: FaultyServer,
-    ) -> Result<FaultList, Problem> {
+    pub fn checked(self, path: &Path, text: &str, context: FaultContext) -> Result<FaultList, Problem> {
+        let FaultContext { server, kinds: mut custom, sharing } = context;
         let Self(mut faults) = self;
         for fault in &mut faults {
             name_custom_resources(fault, &mut custom);
         }
         let vocabulary = BuiltIn::default();
-        let known = Known { custom: custom.clone(), ..Known::default() };
+        let known = Known { custom: custom.clone(), sharing, ..Known::default() };
         let check = Checker { path, text, vocabulary: &vocabulary, known };
         faults.iter().try_for_each(|fault| check.running_fault(fault, server))?;
         Ok(FaultList { faults, custom })
@@ -120,9 +133,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<FaultList, String> {
-        let (path, custom) = (Path::new("f.yaml"), PluralsOfKinds::new());
-        let read =
-            parse_faults(path, text).and_then(|faults| faults.checked(path, text, custom, FaultyServer::Cluster));
+        let (path, context) = (Path::new("f.yaml"), FaultContext::of(FaultyServer::CLUSTER));
+        let read = parse_faults(path, text).and_then(|faults| faults.checked(path, text, context));
         read.map_err(|why| why.to_string())
     }
 
@@ -159,6 +171,14 @@ mod tests {
             ("{when: {step: a}, do: {cut: a}}", "f.yaml:1:15: a running cluster has no steps"),
             ("{do: {cut: a}, for: {until: b}}", "f.yaml:1:22: a running cluster has no steps"),
             ("{do: {lag: 5s, kind: Pood}}", "f.yaml:1:16: unknown kind `Pood`; did you mean `Pod`?"),
+            (
+                "{do: {lag: 5s, kind: Widget}}",
+                "f.yaml:1:16: unknown kind `Widget`; a custom resource is named as PLURAL.GROUP",
+            ),
+            (
+                "{when: {resource: widgets}, do: {refuse: 503}}",
+                "f.yaml:1:19: unknown resource `widgets`; a custom resource is named as PLURAL.GROUP",
+            ),
             ("{do: {lag: 5s, verb: get}}", "f.yaml:1:16: `verb` does not apply"),
             ("{when: {verb: get, resource: pod}, do: {refuse: 503}}", "f.yaml:1:30: unknown resource `pod`"),
             ("{when: {cel: 'pods.size() ='}, do: {cut: a}}", "f.yaml:1:14: bad expression"),
@@ -180,10 +200,8 @@ mod tests {
         let path = Path::new("f.yaml");
         let check = |text: &str| {
             let faults = parse_faults(path, text).unwrap();
-            faults
-                .checked(path, text, PluralsOfKinds::new(), FaultyServer::ApiServer)
-                .map(drop)
-                .map_err(|why| why.to_string())
+            let context = FaultContext::of(FaultyServer { has_components: false, ..FaultyServer::CLUSTER });
+            faults.checked(path, text, context).map(drop).map_err(|why| why.to_string())
         };
         for (text, part) in [
             ("- do: {kill: scheduler}\n", "f.yaml:1:8: an API server alone has no component `scheduler`"),
@@ -195,6 +213,53 @@ mod tests {
         }
         for text in ["{do: {cut: a}}", "{do: {lag: 1s}}", "{do: {store: {slow: 1s}}}", "{do: {stale: a}}"] {
             assert_eq!(check(text), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_store_that_is_not_in_memory_has_no_fault_but_its_compaction() {
+        let path = Path::new("f.yaml");
+        let check = |text: &str| {
+            let context = FaultContext::of(FaultyServer { has_store_in_memory: false, ..FaultyServer::CLUSTER });
+            let faults = parse_faults(path, text).unwrap();
+            faults.checked(path, text, context).map(drop).map_err(|why| why.to_string())
+        };
+        for text in ["- do: {store: kill}\n", "- do: {store: full}\n", "- do: {store: {slow: 1s}}\n"] {
+            let refusal = check(text).unwrap_err();
+            assert!(refusal.starts_with("f.yaml:1:8: this store is on disk or in an etcd"), "{refusal}");
+        }
+        assert_eq!(check("{do: {store: compact}}"), Ok(()));
+    }
+
+    #[test]
+    fn a_fault_of_one_controller_alone_is_refused_if_it_shares_its_informers() {
+        let path = Path::new("f.yaml");
+        let check = |text: &str| {
+            let sharing = BTreeSet::from(["controller-manager/job".to_owned(), "kubelet/node-1".to_owned()]);
+            let context = FaultContext { sharing, ..FaultContext::of(FaultyServer::CLUSTER) };
+            let faults = parse_faults(path, text).unwrap();
+            faults.checked(path, text, context).map(drop).map_err(|why| why.to_string())
+        };
+        for (text, message) in [
+            (
+                "{do: {lag: 5s, to: controller-manager/job}}",
+                "f.yaml:1:16: `controller-manager/job` shares its informers",
+            ),
+            ("{do: {pause: controller-manager/job}}", "f.yaml:1:7: `controller-manager/job` shares its informers"),
+            ("{do: {cut: controller-manager/job}}", "f.yaml:1:7: `controller-manager/job` shares its informers"),
+            ("{do: {hang: {}, to: kubelet/node-1}}", "f.yaml:1:17: `kubelet/node-1` shares its informers"),
+        ] {
+            let refusal = check(text).unwrap_err();
+            assert!(refusal.starts_with(message), "{text}: {refusal}");
+        }
+        for text in [
+            "{do: {lag: 5s, to: controller-manager/replicaset}}",
+            "{do: {kill: controller-manager/job}}",
+            "{do: {cut: kubelet/node-1}}",
+            "{when: {by: controller-manager/job, verb: create}, do: {lose: answer}}",
+            "{do: {pause: controller-manager}}",
+        ] {
+            assert_eq!(check(text), Ok(()), "{text}");
         }
     }
 }

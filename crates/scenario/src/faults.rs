@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle_cluster::{Cluster, ClusterHandle, NodeSwitch};
 use coracle_expression::Expression;
 use coracle_journal::{EntryId, Recorder};
-use coracle_sim::faults::{FaultId, FaultStrike, FaultVerdict, Injector};
+use coracle_sim::faults::{FaultId, FaultProgress, FaultStrike, FaultVerdict, Injector};
 use coracle_sim::{
     Awaited, ChangeKind, ChangeSelector, InvariantAnswer, InvariantQuestion, NotInTime, Polarity, Wire, World,
 };
@@ -20,7 +20,7 @@ use crate::fault_list::PluralsOfKinds;
 use crate::file::{self, FaultEvent, FaultMoment, Operation, Scenario, Step};
 use crate::node_faults::{EndedNodeFault, NodeFaults};
 use crate::parse::Known;
-use crate::written_fault::{needs_own_informers, read_fault};
+use crate::written_fault::{needs_own_informers, part_of, read_fault};
 
 /// Effectively unlimited: a condition that never comes is awaited until the scenario ends.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -33,6 +33,7 @@ pub(crate) struct Faults {
 
 struct Shared {
     injector: Injector,
+    cluster: ClusterHandle,
     world: World,
     recorder: Recorder,
     custom: PluralsOfKinds,
@@ -57,6 +58,8 @@ struct Item {
     question: Option<InvariantQuestion>,
     /// The change with which it begins, and which of those that are selected it is.
     change: Option<(ChangeSelector, u64)>,
+    /// The component that it acts on, if the component may come later.
+    part: Option<String>,
     /// What it waits for, or has waited for last.
     awaited: Arc<Mutex<Option<Arc<Awaited>>>>,
 }
@@ -124,7 +127,8 @@ impl Faults {
     ) -> Self {
         let (seen, recorder) = (world.clone(), recorder.clone());
         let shared = Shared {
-            injector: Injector::new(wire, recorder.clone(), move || newest(&seen)).operating(cluster),
+            injector: Injector::new(wire, recorder.clone(), move || newest(&seen)).operating(cluster.clone()),
+            cluster,
             world: world.clone(),
             recorder,
             custom,
@@ -136,10 +140,10 @@ impl Faults {
     }
 
     fn add(&self, written: &file::Fault) -> Option<Item> {
-        self.add_among(written, &self.shared.custom)
+        self.add_among(written, &self.shared.custom, None)
     }
 
-    fn add_among(&self, written: &file::Fault, custom: &PluralsOfKinds) -> Option<Item> {
+    fn add_among(&self, written: &file::Fault, custom: &PluralsOfKinds, part: Option<String>) -> Option<Item> {
         let meant = read_fault(written, custom).ok()?;
         let when = written.when.as_ref().map(|when| &when.value);
         let question = when.and_then(|when| when.cel.as_ref()).map(|cel| {
@@ -155,6 +159,7 @@ impl Faults {
             revision: when.and_then(revision_of),
             question,
             change: when.and_then(|when| when.event.as_ref()).map(|event| change_of(&event.value)),
+            part,
             awaited: Arc::default(),
         };
         self.shared.all.lock().push(item.clone());
@@ -181,9 +186,10 @@ impl Faults {
         }
     }
 
-    /// Adds a fault whose kinds are among these, and waits for its conditions. It has none that is a step.
+    /// Adds a fault whose kinds are among these, and waits for its conditions, and for the component that it acts on. It
+    /// has no condition that is a step.
     pub(crate) fn run(&self, fault: &file::Fault, custom: &PluralsOfKinds) -> Option<FaultId> {
-        let item = self.add_among(fault, custom)?;
+        let item = self.add_among(fault, custom, part_of(fault, custom))?;
         self.wait_and_start(&item, None);
         Some(item.id)
     }
@@ -222,6 +228,22 @@ impl Faults {
         all.iter().filter_map(|item| Some(item.verdict(self.shared.injector.progress(item.id)?.verdict))).collect()
     }
 
+    /// How a fault is going.
+    pub(crate) fn progress(&self, id: FaultId) -> Option<FaultProgress> {
+        let mut progress = self.shared.injector.progress(id)?;
+        let item = self.shared.all.lock().iter().find(|item| item.id == id).cloned();
+        if let Some(item) = item {
+            progress.verdict = item.verdict(progress.verdict);
+            let known = self.shared.cluster.component_names();
+            if let (FaultStrike::NotStarted(why), Some(part)) = (&mut progress.verdict.strike, &item.part)
+                && !known.contains(part)
+            {
+                *why = format!("there is no component `{part}`");
+            }
+        }
+        Some(progress)
+    }
+
     fn chosen(&self, is_chosen: impl Fn(&Item) -> bool) -> Vec<Item> {
         self.shared.all.lock().iter().filter(|item| is_chosen(item)).cloned().collect()
     }
@@ -235,16 +257,18 @@ impl Faults {
     /// Starts a fault when its conditions are met: at once, if it has none. It waits from now on, also if the task runs
     /// later.
     fn wait_and_start(&self, item: &Item, cause: Option<EntryId>) {
-        let Shared { injector, world, recorder, .. } = &*self.shared;
-        let (injector, world, recorder) = (injector.clone(), world.clone(), recorder.clone());
+        let Shared { injector, cluster, world, recorder, .. } = &*self.shared;
+        let (injector, cluster) = (injector.clone(), cluster.clone());
+        let (world, recorder) = (world.clone(), recorder.clone());
         let item = item.clone();
         let mut waiting = async move {
-            match item.met_at(&world).await {
-                Ok(None) => injector.start(item.id, cause),
-                Ok(Some(revision)) => injector.start(item.id, recorder.commit(revision).last().copied()),
-                // The report states that the condition did not come.
-                Err(NotInTime { .. }) => {}
+            // The report states that the condition did not come.
+            let Ok(met) = item.met_at(&world).await else { return };
+            if let Some(part) = &item.part {
+                cluster.until_component(part).await;
             }
+            let cause = met.map_or(cause, |revision| recorder.commit(revision).last().copied());
+            injector.start(item.id, cause);
         }
         .boxed();
         if waiting.as_mut().now_or_never().is_none() {

@@ -1,8 +1,13 @@
-/// What runs with an API server that has faults.
+/// What faults of a running server can act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultyServer {
-    /// Components and simulated nodes.
-    Cluster,
-    /// Nothing, so no fault acts on components or nodes.
-    ApiServer,
+pub struct FaultyServer {
+    /// Whether components and simulated nodes run with it. None do with an API server alone.
+    pub has_components: bool,
+    /// Whether its store is in the memory of its process, so that it can be killed, slowed and filled.
+    pub has_store_in_memory: bool,
+}
+
+impl FaultyServer {
+    /// A cluster with its store in memory.
+    pub const CLUSTER: Self = Self { has_components: true, has_store_in_memory: true };
 }

@@ -53,7 +53,7 @@ pub use change::{Change, ChangeOutcome};
 pub use disturbance::{Disturbance, NotADisturbance};
 pub use end_state::{Beside, EndState};
 pub use execute::{Options, Wiring, execute, execute_until};
-pub use fault_list::{FaultList, PluralsOfKinds, UncheckedFaults, parse_faults, read_faults};
+pub use fault_list::{FaultContext, FaultList, PluralsOfKinds, UncheckedFaults, parse_faults, read_faults};
 pub use faulty_server::FaultyServer;
 pub use file::Scenario;
 pub use maintenance::drain;

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 
 use crate::component_words::nearest_component;
-use crate::fault_list::{FaultList, PluralsOfKinds, UncheckedFaults};
+use crate::fault_list::{FaultContext, FaultList, PluralsOfKinds, UncheckedFaults};
 use crate::faults::Faults;
 use crate::faulty_server::FaultyServer;
 use crate::parse::Problem;
@@ -48,9 +49,9 @@ struct Listed {
 }
 
 impl Listed {
-    fn add(&mut self, id: FaultId, names: Vec<String>, apart: Option<String>) -> Entry {
+    fn add(&mut self, id: FaultId, names: Vec<String>, alone: Option<String>) -> Entry {
         self.count += 1;
-        let entry = Entry { number: self.count, id, names, apart };
+        let entry = Entry { number: self.count, id, names, alone };
         self.faults.push(entry.clone());
         entry
     }
@@ -63,7 +64,7 @@ struct Entry {
     /// The names of requesters and components in it.
     names: Vec<String>,
     /// The controller or node on which it acts alone.
-    apart: Option<String>,
+    alone: Option<String>,
 }
 
 /// A fault of a running cluster.
@@ -103,7 +104,7 @@ impl RunningFaults {
     pub fn new(cluster: &Cluster, wire: &Wire) -> Self {
         let world = World::new(cluster.store(), "default", Arc::new(cluster.plurals()), Vec::new());
         let faults = Faults::new(PluralsOfKinds::new(), wire, cluster.handle(), cluster.recorder(), &world);
-        let faults = Self::of(faults, world, cluster.handle(), cluster.api_server(), FaultyServer::Cluster);
+        let faults = Self::of(faults, world, cluster.handle(), cluster.api_server(), true);
         let switching = Arc::downgrade(&faults.shared);
         cluster
             .kubelet()
@@ -117,10 +118,11 @@ impl RunningFaults {
         let world = World::new(Arc::clone(&store.store), "default", Arc::new(api_server.plurals()), Vec::new());
         let handle = ClusterHandle::of_api_server(api_server, store, recorder);
         let faults = Faults::new(PluralsOfKinds::new(), wire, handle.clone(), recorder, &world);
-        Self::of(faults, world, handle, api_server, FaultyServer::ApiServer)
+        Self::of(faults, world, handle, api_server, false)
     }
 
-    fn of(faults: Faults, world: World, cluster: ClusterHandle, api_server: &ApiServer, server: FaultyServer) -> Self {
+    fn of(faults: Faults, world: World, cluster: ClusterHandle, api_server: &ApiServer, has_components: bool) -> Self {
+        let server = FaultyServer { has_components, has_store_in_memory: cluster.has_store_in_memory() };
         let registry = api_server.registry().clone();
         let kinds = move || {
             let served = registry.kinds();
@@ -159,7 +161,8 @@ impl RunningFaults {
     /// # Errors
     /// What is wrong with one of them, with its line and column in `text`.
     pub fn check(&self, faults: UncheckedFaults, path: &Path, text: &str) -> Result<FaultList, Problem> {
-        faults.checked(path, text, self.kinds(), self.shared.server)
+        let context = FaultContext { kinds: self.kinds(), sharing: self.sharing(), server: self.shared.server };
+        faults.checked(path, text, context)
     }
 
     /// Adds faults. They wait for their conditions, or begin at once.
@@ -174,8 +177,8 @@ impl RunningFaults {
         let mut added = Vec::new();
         for fault in &list.faults {
             let Some(id) = faults.run(fault, &list.custom) else { continue };
-            let (names, apart) = (requesters_of(fault, &list.custom), needs_own_informers(fault, &list.custom));
-            added.push(listed.add(id, names, apart));
+            let (names, alone) = (requesters_of(fault, &list.custom), needs_own_informers(fault, &list.custom));
+            added.push(listed.add(id, names, alone));
         }
         Ok(added.iter().filter_map(|entry| self.status(entry)).collect())
     }
@@ -219,24 +222,29 @@ impl RunningFaults {
         unknown.find_map(|name| nearest_component(name, &known))
     }
 
-    /// Why a fault cannot act on a controller or node alone.
-    fn shares_informers(&self, apart: Option<&String>) -> Option<String> {
+    /// The controllers and nodes that share informers.
+    fn sharing(&self) -> BTreeSet<String> {
         let cluster = &self.shared.cluster;
-        let shares = |name: &&String| cluster.component_names().contains(name) && !cluster.has_own_informers(name);
-        let name = apart.filter(shares)?;
+        let names = cluster.component_names().into_iter();
+        names.filter(|name| name.contains('/') && !cluster.has_own_informers(name)).collect()
+    }
+
+    /// Why a fault cannot act on a node alone that was added after it.
+    fn shares_informers(&self, alone: Option<&String>) -> Option<String> {
+        let name = alone.filter(|name| self.sharing().contains(*name))?;
         let remedy = "to act on it alone, start the cluster with a fault of it in `coracle up --faults`";
         Some(format!("`{name}` shares its informers with others; {remedy}"))
     }
 
-    fn status(&self, Entry { number, id, names, apart }: &Entry) -> Option<FaultStatus> {
-        let FaultProgress { verdict, strikes, has_begun, has_ended } = self.shared.faults.injector().progress(*id)?;
+    fn status(&self, Entry { number, id, names, alone }: &Entry) -> Option<FaultStatus> {
+        let FaultProgress { verdict, strikes, has_begun, has_ended } = self.shared.faults.progress(*id)?;
         let state = match (has_ended, strikes) {
             (true, _) => "ended",
             (false, 0) => "waiting",
             (false, _) => "active",
         };
         let (name, near_miss, revision) = (verdict.name, verdict.strike.near_miss(), verdict.strike.revision());
-        let near_miss = near_miss.map(|near| self.shares_informers(apart.as_ref()).unwrap_or(near));
+        let near_miss = near_miss.map(|near| self.shares_informers(alone.as_ref()).unwrap_or(near));
         let did_you_mean = if strikes == 0 { self.meant(names) } else { None };
         Some(FaultStatus { id: *number, name, state, has_begun, struck: strikes, revision, near_miss, did_you_mean })
     }

@@ -37,6 +37,8 @@ pub(crate) struct WrittenFault {
     pub(crate) requester: Option<(Vec<Position>, String)>,
     /// Where a part of the cluster that it acts on is named, below `do`.
     pub(crate) part: Option<(Vec<Position>, Part)>,
+    /// Where it names the store below `do`, if it acts on a store in memory only.
+    pub(crate) store_in_memory: Option<Vec<Position>>,
     /// Where the step with which it ends is named, below `for`.
     pub(crate) until_path: Vec<Position>,
 }
@@ -89,33 +91,46 @@ pub(crate) fn read_fault(written: &file::Fault, custom: &Custom) -> Result<Writt
     };
     let name = written.name.as_ref().map_or_else(|| text_of(kind, action), |name| name.value.clone());
     let fault = Fault { name, kind, argument: argument.clone(), request, target, lasts };
+    let needs_memory = operation.as_ref().is_some_and(ClusterOperation::needs_store_in_memory);
+    let store_in_memory = needs_memory.then(|| vec![key(kind.word)]);
     let part = operation.and_then(|operation| part(kind, operation));
-    Ok(WrittenFault { fault, until, requester, part, until_path: vec![key("until")] })
+    Ok(WrittenFault { fault, until, requester, part, store_in_memory, until_path: vec![key("until")] })
+}
+
+impl WrittenFault {
+    /// The controller or node on which it acts alone, other than on its requests, and where it is named below `do`.
+    pub(crate) fn alone(&self) -> Option<(&[Position], &str)> {
+        let (path, name) = match (self.fault.kind.word, &self.requester, &self.part) {
+            ("pause", _, Some((path, Part::Component(name)))) | (_, Some((path, name)), _) => (path, name),
+            _ => return None,
+        };
+        let (component, _) = name.split_once('/')?;
+        // A node without network needs none.
+        let is_alone = component == "controller-manager" || component == "kubelet" && self.fault.kind.word != "cut";
+        is_alone.then_some((path.as_slice(), name.as_str()))
+    }
 }
 
 /// The controller or node on which a fault acts alone, other than on its requests.
 pub(crate) fn needs_own_informers(fault: &file::Fault, custom: &Custom) -> Option<String> {
-    let WrittenFault { fault, requester, part, .. } = read_fault(fault, custom).ok()?;
-    let name = match (fault.kind.word, requester, part) {
-        ("pause", _, Some((_, Part::Component(name)))) | (_, Some((_, name)), _) => name,
-        _ => return None,
-    };
-    let (component, _) = name.split_once('/')?;
-    // A node without network needs none.
-    let needs = component == "controller-manager" || component == "kubelet" && fault.kind.word != "cut";
-    needs.then_some(name)
+    let written = read_fault(fault, custom).ok()?;
+    written.alone().map(|(_, name)| name.to_owned())
+}
+
+/// The component that a fault of the cluster acts on; the one of a node is its kubelet.
+pub(crate) fn part_of(fault: &file::Fault, custom: &Custom) -> Option<String> {
+    let (_, part) = read_fault(fault, custom).ok()?.part?;
+    Some(match part {
+        Part::Component(name) => name,
+        Part::Node(node) => format!("kubelet/{node}"),
+    })
 }
 
 /// The requesters and components that a fault names.
 pub(crate) fn requesters_of(fault: &file::Fault, custom: &Custom) -> Vec<String> {
     let by = fault.when.as_ref().and_then(|when| when.value.by.as_ref()).map(|by| by.value.clone());
-    let written = read_fault(fault, custom).ok();
-    let (requester, part) = written.map(|written| (written.requester, written.part)).unwrap_or_default();
-    let part = part.and_then(|(_, part)| match part {
-        Part::Component(name) => Some(name),
-        Part::Node(_) => None,
-    });
-    by.into_iter().chain(requester.map(|(_, name)| name)).chain(part).collect()
+    let requester = read_fault(fault, custom).ok().and_then(|written| written.requester);
+    by.into_iter().chain(requester.map(|(_, name)| name)).chain(part_of(fault, custom)).collect()
 }
 
 /// The part of the cluster that has a name, and where the name is.

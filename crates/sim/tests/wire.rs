@@ -9,7 +9,7 @@ use coracle_handover::{Events, Offer};
 use coracle_meta::{GroupResource, Object, ObjectKey, ObjectType, WatchEvent};
 use coracle_schema::protobuf::WatchMessage;
 use coracle_sim::{Effect, LastSent, Latency, Leg, Rule, RuleId, Selector, Senders, Wire};
-use http::header::ACCEPT;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
@@ -241,6 +241,30 @@ async fn a_rule_that_is_removed_frees_what_it_held() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_watch_that_holds_events_ends_when_the_server_ends_it_unless_the_network_is_cut() {
+    for (hold, ends) in
+        [(Effect::Hang, true), (Effect::BookmarkOnly, true), (Effect::Stale(1), true), (Effect::Cut, false)]
+    {
+        let world = World::new().await;
+        let uri = format!("{}&timeoutSeconds=20", world.watch);
+        let open = async |reader: &Transport| reader.send(request(Method::GET, &uri, None)).await.unwrap().into_body();
+        let [mut held, mut undisturbed] = [open(&world.reader).await, open(&world.writer).await];
+        let rule = world.disturb(hold);
+        world.write("a").await;
+        assert!(undisturbed.frame().await.is_some(), "the event");
+        let began = Instant::now();
+        assert!(undisturbed.frame().await.is_none());
+        let server_ended = began.elapsed();
+        assert!(server_ended >= SECOND * 19 && server_ended <= SECOND * 20, "{server_ended:?}");
+        let ended = timeout(MILLISECOND, held.frame()).await;
+        assert_eq!(ended.is_ok_and(|frame| frame.is_none()), ends, "{hold:?}");
+        world.wire.remove(rule);
+        let mut again = world.events(&world.watch).await;
+        assert_eq!(next(&mut again).await.unwrap().1, "a", "what was held is read after the last revision");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_bookmark_that_overtakes_held_events_has_the_revision_of_the_last_delivered_one() {
     let world = World::new().await;
     let uri = format!("{}&allowWatchBookmarks=true", world.watch);
@@ -325,6 +349,27 @@ async fn another_writer_wins_against_each_write_with_a_resource_version() {
     assert_eq!(ask(&world.reader, Method::DELETE, &at, Some(precondition)).await.unwrap().0, 409);
     let (code, stored) = ask(&world.reader, Method::PUT, &at, Some(put(""))).await.unwrap();
     assert_eq!((code, stored["data"]["value"].as_str()), (200, Some("1")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_writer_wins_against_an_apply_in_yaml_that_has_a_resource_version() {
+    let world = World::new().await;
+    let created = world.write("a").await;
+    world.disturb(Effect::Conflict);
+    let apply = async |version: &str| {
+        let mut body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n".to_owned();
+        if !version.is_empty() {
+            body.push_str(&format!("  resourceVersion: \"{version}\"\n"));
+        }
+        body.push_str("data:\n  value: \"1\"\n");
+        let apply = Request::patch(format!("{MAPS}/a?fieldManager=reader"))
+            .header(CONTENT_TYPE, "application/apply-patch+yaml");
+        world.reader.send(apply.body(boxed(body)).unwrap()).await.unwrap().status().as_u16()
+    };
+    assert_eq!(apply(&created.to_string()).await, 409);
+    let (_, stored) = ask(&world.writer, Method::GET, &format!("{MAPS}/a"), None).await.unwrap();
+    assert_eq!(stored["metadata"]["annotations"], json!({"coracle.dev/conflict": "conflict-1"}));
+    assert_eq!(apply("").await, 200, "without a resource version it cannot conflict");
 }
 
 #[tokio::test(start_paused = true)]

@@ -42,6 +42,11 @@ impl StoreControl {
         }
     }
 
+    /// Whether the store is in the memory of this process, so that it can be killed, slowed and filled.
+    pub fn is_in_memory(&self) -> bool {
+        self.restartable.is_some()
+    }
+
     /// Kills the store like `kill -9`; returns whether it ran, or `None` if it cannot be killed.
     pub fn kill(&self, cause: Option<EntryId>) -> Option<bool> {
         let was_alive = self.restartable.as_ref()?.kill();

@@ -59,7 +59,8 @@ impl Apiserver {
 
     async fn serve(self) -> Result<u8> {
         let store = self.store_spec()?;
-        let faults = read_faults(self.faults.as_deref(), FaultyServer::ApiServer)?;
+        let server = FaultyServer { has_components: false, has_store_in_memory: store == StoreSpec::Memory };
+        let faults = read_faults(self.faults.as_deref(), server)?;
         make_cert_dir(&self.cert_dir)?;
         let mut spec = self.server.options(&self.cert_dir)?;
         let serving = self.server.open(&self.cert_dir, 6443, &mut spec).await?;

@@ -147,7 +147,7 @@ fn print(faults: &[Value], done: Option<&str>) -> Result<u8> {
         let meant = Some(text("didYouMean")).filter(|name| !name.is_empty());
         let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
         let done = done.map_or(String::new(), |done| format!(" {done}"));
-        out!("fault/{}{done}  {}  {}{struck}{meant}{near}", fault["id"], text("name"), text("state"))?;
+        out!("fault/{}{done}  {}  {}{struck}{near}{meant}", fault["id"], text("name"), text("state"))?;
     }
     Ok(exit::PASS)
 }

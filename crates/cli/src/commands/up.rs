@@ -218,7 +218,8 @@ impl Up {
 
     async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
         let stages = stages(&self.stages)?;
-        let faults = read_faults(self.faults.as_deref(), FaultyServer::Cluster)?;
+        let server = FaultyServer { has_components: true, has_store_in_memory: self.ephemeral };
+        let faults = read_faults(self.faults.as_deref(), server)?;
         let (mut controllers, key_files) = self.controllers()?;
         let scheduler_config = self.scheduler_config.as_deref();
         let scheduler =

@@ -228,12 +228,20 @@ fn an_api_server_alone_has_the_faults_of_requests_watches_requesters_and_the_sto
 }
 
 #[test]
-fn a_python_program_sets_a_fault_between_two_lines() {
+fn a_python_program_sets_faults_between_two_lines() {
     if !there_is("python3") {
         return;
     }
     let cluster = Cluster::start("faults-python", &[]);
     let mut program = Command::new("python3");
     let program = program.arg(repository().join("tests/clients/python/faults.py"));
-    assert_eq!(succeed(program.env("KUBECONFIG", cluster.kubeconfig())), "the answer was lost, and the write landed\n");
+    let claims = succeed(program.env("KUBECONFIG", cluster.kubeconfig()));
+    let expected = [
+        "an answer is lost and the write landed",
+        "a watch hangs and delivers what it held",
+        "a watch that hangs ends after its timeout",
+        "a watch is closed without an error",
+        "updates and applies conflict",
+    ];
+    assert_eq!(claims.lines().collect::<Vec<_>>(), expected);
 }

@@ -58,6 +58,8 @@ const INPUTS: &[(&str, &str)] = &[
         "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec: {faults: [{do: {cut: scheduller}}], steps: []}\n",
     ),
     ("fault-list.yaml", "- do: {loose: answer}\n"),
+    ("fault-kind.yaml", "- do: {lag: 5s, kind: Widget, to: my-operator}\n"),
+    ("fault-store.yaml", "- do: {store: kill}\n"),
     ("not-yaml.yaml", "a: [\n"),
     ("events.jsonl", "no log\n"),
 ];
@@ -158,6 +160,9 @@ const REFUSED: &[&str] = &[
     "UP --scheduler-config=scheduler-value.yaml",
     "UP --faults=missing.yaml",
     "UP --faults=fault-list.yaml",
+    "UP --faults=fault-kind.yaml",
+    "coracle up --faults=fault-store.yaml",
+    "coracle apiserver --store=sled:data --faults=fault-store.yaml",
     "UP --view=nowhere",
     "UP --kube-controller-manager-arg=a",
     "UP --kube-controller-manager-arg=colour=red",

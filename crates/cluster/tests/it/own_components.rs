@@ -6,11 +6,15 @@ use std::time::Duration;
 
 use coracle_api::core_v1::ConfigMap;
 use coracle_client::{Api, Client, ListParams};
-use coracle_cluster::{Cluster, NodeSwitch, Transport, User};
+use coracle_cluster::{Body, Cluster, NodeSwitch, Transport, User};
+use coracle_handover::Offer;
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
-use coracle_meta::{ObjectKey, WatchEvent};
-use serde_json::json;
-use tokio::time::sleep;
+use coracle_meta::{AnyObject, ObjectKey, ObjectType, WatchEvent};
+use http::Request;
+use http_body_util::BodyExt;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -118,6 +122,65 @@ async fn a_component_of_the_caller_is_killed_started_and_doubled_by_its_name() {
 
 fn name(map: ConfigMap) -> String {
     map.metadata.name.unwrap_or_default()
+}
+
+/// What a task of a component has received of a watch, and when.
+type Received = Arc<Mutex<Vec<(String, Duration)>>>;
+
+/// Reads a watch in a task that the component has spawned itself: its bytes, or the events that are offered.
+fn read_apart(service: Transport, takes_events: bool, received: Received) {
+    let began = Instant::now();
+    let receive = move |name: &str| received.lock().push((name.to_owned(), began.elapsed()));
+    tokio::spawn(async move {
+        let opens = Request::get("/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0");
+        let mut body = service.send(opens.body(Body::default()).unwrap()).await.unwrap().into_body();
+        if let Some(Offer::Events(mut events)) = body.take_offer().filter(|_| takes_events) {
+            while let Some(event) = events.next().await {
+                if let WatchEvent::Added(object) = event {
+                    receive(object.decode(ObjectType::of::<ConfigMap>()).unwrap().object_meta().name.as_ref().unwrap());
+                }
+            }
+        }
+        while let Some(frame) = body.frame().await {
+            let event: Value = serde_json::from_slice(&frame.unwrap().into_data().unwrap()).unwrap();
+            receive(event["object"]["metadata"]["name"].as_str().unwrap());
+        }
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_component_receives_nothing_of_its_open_watches_also_in_tasks_of_its_own() {
+    for takes_events in [false, true] {
+        let cluster = cluster().await;
+        let received = Received::default();
+        let run = {
+            let received = Arc::clone(&received);
+            move |service: Transport| {
+                read_apart(service, takes_events, Arc::clone(&received));
+                std::future::pending()
+            }
+        };
+        cluster.add_component("my-operator", admin("me"), run).unwrap();
+        let maps = Api::<ConfigMap>::of(&client(&cluster, cluster.service())).within("default");
+        let create = async |name: &str| {
+            maps.create(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()).await.unwrap();
+            sleep(SECOND).await;
+        };
+        let seen = || {
+            let received = received.lock();
+            received.iter().map(|(name, at)| (name.clone(), at.as_secs())).collect::<Vec<_>>()
+        };
+        let expected = |all: &[(&str, u64)]| all.iter().map(|(name, at)| ((*name).to_owned(), *at)).collect::<Vec<_>>();
+        create("a").await;
+        assert!(cluster.pause_component("my-operator"));
+        create("b").await;
+        create("c").await;
+        assert_eq!(seen(), expected(&[("a", 0)]), "{takes_events}");
+        assert!(cluster.resume_component("my-operator"));
+        create("d").await;
+        assert_eq!(seen(), expected(&[("a", 0), ("b", 3), ("c", 3), ("d", 3)]), "{takes_events}");
+        cluster.shutdown().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,8 +27,8 @@ pub(crate) struct Nodes {
     recorder: Recorder,
     /// Carries out what annotations say, if it is present.
     switch_handler: Mutex<Option<Arc<SwitchHandler>>>,
-    /// Notified when a node has to be started, or can be reached again.
-    pub(crate) changed: Notify,
+    /// Notified when a node was added, has to be started, or can be reached again.
+    pub(crate) changed: Arc<Notify>,
 }
 
 #[derive(Default)]

@@ -26,6 +26,8 @@ pub(crate) struct Known {
     pub(crate) steps: Vec<String>,
     /// The names of faults.
     pub(crate) faults: BTreeSet<String>,
+    /// Of a running cluster, the controllers and nodes that share informers, so that no fault acts on them alone.
+    pub(crate) sharing: BTreeSet<String>,
 }
 
 impl Known {
@@ -40,6 +42,7 @@ impl Known {
             users: BTreeSet::new(),
             steps: Vec::new(),
             faults: scenario.spec.faults.iter().filter_map(|fault| named(&fault.value)).collect(),
+            sharing: BTreeSet::new(),
         };
         scenario.spec.steps.iter().for_each(|step| known.add(step, path));
         known

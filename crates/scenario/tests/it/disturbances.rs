@@ -40,23 +40,46 @@ fn of<'r>(report: &'r Report, stage: Stage, word: &'r str) -> impl Iterator<Item
     })
 }
 
+/// Whether an entry is the commit of the 20th revision after the cluster was ready.
+fn is_the_twentieth(report: &Report, cause: &Entry) -> bool {
+    let entries = &report.events().entries;
+    let first = entries.iter().find(|entry| entry.stage == Stage::StepStart).unwrap();
+    let committed = |entry: &&Entry| entry.stage == Stage::StoreCommit && entry.id < first.id;
+    let began = entries.iter().filter(committed).filter_map(|entry| entry.revision).max().unwrap();
+    cause.stage == Stage::StoreCommit && cause.revision == Some(began + 20)
+}
+
+/// The entries at which a disturbance begins and ends; the cause of the first is the commit of the 20th revision.
+fn on_and_off<'r>(report: &'r Report, word: &'r str) -> (&'r Entry, &'r Entry) {
+    let on = of(report, Stage::FaultOn, word).next().unwrap();
+    let cause = report.events().entries.iter().find(|entry| entry.id == on.causes[0]).unwrap();
+    assert!(is_the_twentieth(report, cause), "{word}: {cause:?}");
+    (on, of(report, Stage::FaultOff, word).next().unwrap())
+}
+
 #[test]
-fn a_disturbance_at_a_revision_is_a_kill_whose_cause_is_the_commit_of_that_revision() {
-    for (word, lasts) in [("kill@20", Duration::ZERO), ("pause@20", Duration::from_secs(3))] {
-        let report = run(word);
-        let on = of(&report, Stage::FaultOn, word).next().unwrap();
-        let off = of(&report, Stage::FaultOff, word).next().unwrap();
-        let is_of = |entry: &&Entry, cause: &Entry| entry.causes == [cause.id];
-        let stop = of(&report, Stage::ComponentStop, "controller-manager").find(|stop| is_of(stop, on)).unwrap();
-        let start = of(&report, Stage::ComponentStart, "controller-manager").find(|start| is_of(start, off)).unwrap();
-        assert_eq!((stop.at, start.at - stop.at), (on.at, lasts), "{word}");
-        let first = report.events().entries.iter().find(|entry| entry.stage == Stage::StepStart).unwrap();
-        let committed = |entry: &&Entry| entry.stage == Stage::StoreCommit;
-        let before = report.events().entries.iter().take_while(|entry| entry.id < first.id);
-        let began = before.filter(committed).filter_map(|entry| entry.revision).max().unwrap();
-        let cause = report.events().entries.iter().find(|entry| entry.id == on.causes[0]).unwrap();
-        assert_eq!((cause.stage, cause.revision), (Stage::StoreCommit, Some(began + 20)), "{word}");
-    }
+fn kill_ends_the_controllers_at_a_revision_and_starts_them_again_at_once() {
+    let report = run("kill@20");
+    let (on, off) = on_and_off(&report, "kill@20");
+    let is_of = |entry: &&Entry, cause: &Entry| entry.causes == [cause.id];
+    let stop = of(&report, Stage::ComponentStop, "controller-manager").find(|stop| is_of(stop, on)).unwrap();
+    let start = of(&report, Stage::ComponentStart, "controller-manager").find(|start| is_of(start, off)).unwrap();
+    assert_eq!((stop.at, start.at), (on.at, on.at));
+}
+
+#[test]
+fn pause_stops_the_controllers_at_a_revision_for_three_seconds_and_starts_none() {
+    let report = run("pause@20");
+    let (on, off) = on_and_off(&report, "pause@20");
+    assert_eq!(off.at - on.at, Duration::from_secs(3));
+    let ends = |entry: &&Entry| entry.stage == Stage::ComponentStop && entry.data["why"] == "killed";
+    assert_eq!(of(&report, Stage::ComponentStop, "controller-manager").filter(ends).count(), 0);
+    assert_eq!(of(&report, Stage::ComponentStart, "controller-manager").count(), 1);
+    let acts = |entry: &&Entry| entry.actor.starts_with("controller-manager");
+    let of_controllers: Vec<_> = report.events().entries.iter().filter(acts).collect();
+    let paused = of_controllers.iter().filter(|entry| entry.id > on.id && entry.at < off.at).collect::<Vec<_>>();
+    assert!(paused.is_empty(), "{paused:?}");
+    assert!(of_controllers.iter().any(|entry| entry.at == off.at), "they continue at once");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle::api::coordination_v1::Lease;
 use coracle::api::core_v1::{Node, Secret};
 use coracle::runtime::{Api, Patch};
-use coracle_cluster::{Cluster, User};
+use coracle_cluster::{Cluster, NodeSpec, User};
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_meta::ObjectKey;
 use coracle_scenario::{FaultList, RunningFaults, parse_faults};
@@ -80,13 +80,35 @@ async fn a_fault_that_names_no_component_of_the_cluster_waits_and_shows_the_near
         ("{do: {lag: 5s, to: kubelet/node-1}}", None),
     ] {
         let added = faults.add(&list(&faults, fault)).await.unwrap().remove(0);
-        assert_eq!((added.struck, added.did_you_mean.as_deref()), (0, meant), "{fault}");
+        assert_eq!((added.state, added.struck, added.did_you_mean.as_deref()), ("waiting", 0, meant), "{fault}");
     }
-    let shared = faults.add(&list(&faults, "{do: {hang: {}, to: controller-manager/job}}")).await.unwrap().remove(0);
-    assert_eq!(shared.state, "waiting");
-    let near = shared.near_miss.unwrap();
-    assert!(near.starts_with("`controller-manager/job` shares its informers with others"), "{near}");
+    pass(60).await;
+    let unknown = &faults.list()[..6];
+    assert!(unknown.iter().all(|fault| fault.state == "waiting"), "{unknown:?}");
+    let (path, shared) = (Path::new("faults.yaml"), "{do: {hang: {}, to: controller-manager/job}}");
+    let refusal = faults.check(parse_faults(path, shared).unwrap(), path, shared).unwrap_err().to_string();
+    assert!(refusal.starts_with("faults.yaml:1:17: `controller-manager/job` shares its informers"), "{refusal}");
     faults.remove(|_| true);
+    cluster.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_of_a_component_that_comes_later_waits_for_it_and_then_strikes() {
+    let wire = Wire::default();
+    let cluster = Cluster::builder().nodes(1).transport_layer_for_all(wire.layer()).start().await.unwrap();
+    let faults = RunningFaults::new(&cluster, &wire);
+    let text = "- {do: {pause: my-operator}}\n- {do: {node: {stop: node-9}}, for: 1h}\n";
+    faults.add(&list(&faults, text)).await.unwrap();
+    pass(60).await;
+    let waiting: Vec<_> = faults.list().into_iter().map(|fault| (fault.state, fault.near_miss)).collect();
+    let missing = |name: &str| ("waiting", Some(format!("there is no component `{name}`")));
+    assert_eq!(waiting, [missing("my-operator"), missing("kubelet/node-9")]);
+    cluster.add_component("my-operator", User::new("ann", ["system:masters"]), |_| std::future::pending()).unwrap();
+    cluster.kubelet().add_node(NodeSpec::new("node-9"));
+    pass(1).await;
+    let struck: Vec<_> = faults.list().into_iter().map(|fault| (fault.state, fault.struck)).collect();
+    assert_eq!(struck, [("active", 1), ("active", 1)]);
+    assert!(!cluster.runs("kubelet/node-9"));
     cluster.shutdown().await;
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use coracle_journal::Stage;
+
 use super::fault_kind::FaultTarget;
 use super::list::FAULTS;
 
@@ -49,6 +51,14 @@ fn the_document_lists_the_faults() {
     }
     let found = std::fs::read_to_string(PATH).unwrap_or_default();
     assert!(found == wanted, "docs/faults.md differs from the list: run this test with CORACLE_WRITE_DOCUMENTS=1");
+}
+
+#[test]
+fn the_document_of_the_event_log_has_the_word_of_each_fault() {
+    let field = Stage::FaultOn.fields().iter().find(|field| field.name() == "fault").unwrap();
+    for kind in FAULTS {
+        assert!(field.meaning.contains(&format!("`{}`", kind.word)), "docs/events.md lacks {kind:?}");
+    }
 }
 
 #[test]

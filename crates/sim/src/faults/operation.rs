@@ -56,6 +56,11 @@ impl ClusterOperation {
         }
     }
 
+    /// Whether it is possible only if the store is in the memory of the cluster's process.
+    pub fn needs_store_in_memory(&self) -> bool {
+        matches!(self, Self::KillStore | Self::SlowStore(_) | Self::FillStore)
+    }
+
     /// Whether it changes how the running store answers. What was killed may stay dead when its cluster ends.
     pub(super) fn is_of_a_running_store(&self) -> bool {
         matches!(self, Self::SlowStore(_) | Self::FillStore)

@@ -19,10 +19,10 @@ pub struct Asked {
     pub verb: String,
     /// The resource and the object; `None` for other paths. A create has its name in the body.
     pub at: Option<Arc<ResourcePath>>,
-    /// Of a create, the name or the `generateName` in its body, if a rule has turns and the body is JSON or protobuf.
+    /// Of a create, the name or the `generateName` in its body, if a rule has turns and the body is JSON, YAML or protobuf.
     pub created: String,
-    /// Whether a write is carried out only at the resource version in its body. It is known for JSON and protobuf, if a
-    /// rule lets writes conflict.
+    /// Whether a write is carried out only at the resource version in its body. It is known for JSON, YAML and protobuf,
+    /// if a rule lets writes conflict.
     pub is_conditional: bool,
     /// Whether a read requires the newest state, because it has no resource version.
     pub is_consistent: bool,

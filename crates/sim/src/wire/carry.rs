@@ -1,20 +1,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::{Body, BoxError, PathService, Requester, RequesterKind, Transport, boxed};
+use coracle_cluster::{Body, BoxError, PathService, Requester, RequesterKind, Transport};
 use http::{HeaderValue, Request, Response};
 use http_body::Body as _;
-use http_body_util::{BodyExt, Full};
-use serde_json::Value;
 use tokio::time::sleep;
 
 use super::asked::Asked;
+use super::body;
 use super::effect::Leg;
 use super::in_flight::InFlight;
 use super::line::{Line, lives};
 use super::noted;
 use super::other_writer;
-use super::protobuf;
 use super::refusal::refused;
 use super::rule::RuleId;
 use super::rules::{Loss, Passage};
@@ -93,7 +91,7 @@ async fn asked(
     let mut request = requester.identify(request).await;
     let mut asked = Asked::of(requester, &request);
     if state.rules().reads_body(&asked) && has_short_body(requester, &request) {
-        request = read_body(&mut asked, request).await?;
+        request = body::read(&mut asked, request).await?;
     }
     Ok((Arc::new(asked), request))
 }
@@ -121,28 +119,6 @@ fn has_short_body(requester: &Requester, request: &Request<Body>) -> bool {
 
 fn code_of(answer: &Result<Response<Body>, BoxError>) -> Option<u16> {
     answer.as_ref().ok().map(|answer| answer.status().as_u16())
-}
-
-/// Reads from the body the name of a create, and whether a change has a resource version.
-async fn read_body(asked: &mut Asked, request: Request<Body>) -> Result<Request<Body>, BoxError> {
-    let (head, body) = request.into_parts();
-    let body = body.collect().await?.to_bytes();
-    let object = serde_json::from_slice::<Value>(&body).ok();
-    let text = |part: &str, field: &str| {
-        let text = object.as_ref()?[part][field].as_str();
-        text.filter(|text| !text.is_empty())
-    };
-    let part = if asked.verb == "delete" { "preconditions" } else { "metadata" };
-    match (asked.verb.as_str(), &object) {
-        ("create", Some(_)) => {
-            let name = text("metadata", "name").or_else(|| text("metadata", "generateName"));
-            asked.created = name.unwrap_or_default().to_owned();
-        }
-        ("create", None) => asked.created = protobuf::name(&body).unwrap_or_default().to_owned(),
-        (_, Some(_)) => asked.is_conditional = text(part, "resourceVersion").is_some(),
-        (verb, None) => asked.is_conditional = protobuf::is_conditional(verb, &body),
-    }
-    Ok(Request::from_parts(head, boxed(Full::new(body))))
 }
 
 /// The rules with turns that strike a request.

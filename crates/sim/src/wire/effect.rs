@@ -16,10 +16,10 @@ pub enum Effect {
     Lag(Duration),
     /// Requests fail, because there is no route to the API server. Open watches stay open, and deliver nothing.
     Cut,
-    /// Watches deliver nothing, and stay open.
+    /// Watches deliver nothing, and stay open as long as the API server lets them: what they hold at their end is lost.
     Hang,
-    /// Watches deliver no events, and stay open. Bookmarks are delivered: with the revision of the last event that was
-    /// delivered, because a client resumes after the revision of a bookmark.
+    /// Watches deliver no events, and stay open as for `Hang`. Bookmarks are delivered: with the revision of the last
+    /// event that was delivered, because a client resumes after the revision of a bookmark.
     BookmarkOnly,
     /// A message is lost, and the sender's request fails.
     Lose(Leg),

@@ -32,8 +32,10 @@ enum Ahead<T> {
     Bookmark(T),
     /// A bookmark at this instant.
     At(Instant),
-    /// A bookmark that has not arrived.
+    /// What has not arrived: a bookmark or the end of the watch.
     Awaited,
+    /// The end of the watch.
+    End,
     Nothing,
 }
 
@@ -93,6 +95,7 @@ impl<U: Upstream> Held<U> {
                         Ahead::Awaited => {
                             self.arrival_or(changed).await;
                         }
+                        Ahead::End => self.queue.clear(),
                         Ahead::Nothing => changed.await,
                     },
                 }
@@ -120,8 +123,22 @@ impl<U: Upstream> Held<U> {
         }
     }
 
-    /// What overtakes the first event, which is held: a bookmark, if the event would be delivered if it were one.
+    /// What overtakes the first event, which is held: a bookmark, if the event would be delivered if it were one, or the
+    /// end of the watch.
     fn ahead(&mut self, first: Arrival) -> Ahead<U::Item> {
+        if self.line.may_end() {
+            if matches!(self.source, Source::Ended) {
+                return Ahead::End;
+            }
+            self.pump();
+        }
+        match self.bookmark_ahead(first) {
+            Ahead::Nothing if self.line.may_end() => Ahead::Awaited,
+            ahead => ahead,
+        }
+    }
+
+    fn bookmark_ahead(&mut self, first: Arrival) -> Ahead<U::Item> {
         let passes = Arrival { mark: Mark::Bookmark, ..first };
         if !matches!(self.line.delivery(passes), Delivery::At(due) if due <= Instant::now()) {
             return Ahead::Nothing;

@@ -40,6 +40,11 @@ impl Line {
         self.state.rules().ending(&self.watch, self.opened)
     }
 
+    /// Whether the watch ends with that of the server, although it holds events.
+    pub(super) fn may_end(&self) -> bool {
+        self.state.rules().let_end(&self.watch)
+    }
+
     /// Informs the observer that an event waits.
     pub(super) fn report_held(&self, arrival: Arrival) {
         let rules = self.state.rules();

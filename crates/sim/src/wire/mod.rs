@@ -45,6 +45,7 @@
 //! `AsOf` (`registry`).
 
 mod asked;
+mod body;
 mod carry;
 mod effect;
 mod held;

@@ -239,6 +239,11 @@ impl Rules {
         Delivery::At(due)
     }
 
+    /// Whether the end of a watch overtakes the events that are held. The end does not pass a network that is cut.
+    pub(super) fn let_end(&self, watch: &Asked) -> bool {
+        self.effects(watch).all(|effect| effect != Effect::Cut)
+    }
+
     /// How a watch that was opened at this instant ends; `None` if it does not.
     pub(super) fn ending(&self, watch: &Asked, opened: Instant) -> Option<WatchEnding> {
         self.effects(watch).find_map(|effect| ends(effect, opened))
@@ -356,6 +361,7 @@ mod tests {
             let rules = rules([Effect::Lag(MILLISECOND), hold]);
             assert!(rules.hold(&watch));
             assert_eq!(rules.delivery(&watch, arrival(Some(8))), Delivery::NotYet);
+            assert_eq!(rules.let_end(&watch), hold != Effect::Cut);
         }
         assert_eq!(rules([Effect::Stale(7)]).delivery(&watch, arrival(Some(7))), Delivery::At(at));
         assert_eq!(rules([Effect::Stale(7)]).delivery(&watch, arrival(None)), Delivery::NotYet);

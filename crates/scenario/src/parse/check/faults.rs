@@ -23,6 +23,10 @@ const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "d
 /// Why a fault of a running cluster takes no step.
 const NO_STEPS: &str = "a running cluster has no steps: use `after` or `cel`, or a duration in `for`";
 
+/// Why a fault of the store does not act on this one.
+const ONLY_IN_MEMORY: &str = "this store is on disk or in an etcd, and the only fault of it is `store: compact`: for the \
+                              others, start the server with `up --ephemeral` or `apiserver --store memory`";
+
 /// The variables of an expression over a change.
 const CHANGED: [&str; 2] = ["object", "oldObject"];
 
@@ -34,6 +38,13 @@ fn kind_of_event(kind: &str) -> Option<(String, String)> {
     Some((version.clone(), kind.to_owned()))
 }
 
+/// How a fault of a running cluster names a custom kind, for a message about a kind or resource that is not known.
+fn custom_hint(message: &str, is_in: FaultPlace) -> &'static str {
+    let is_unknown = ["unknown kind", "unknown resource"].iter().any(|unknown| message.starts_with(unknown));
+    let applies = is_unknown && matches!(is_in, FaultPlace::Running(_)) && !message.contains("did you mean");
+    if applies { "; a custom resource is named as PLURAL.GROUP, such as `widgets.example.com`" } else { "" }
+}
+
 /// Where a fault is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FaultPlace {
@@ -43,6 +54,16 @@ pub(super) enum FaultPlace {
     Step,
     /// In a list for a running cluster, which has no steps and where any requester may come later.
     Running(FaultyServer),
+}
+
+impl FaultPlace {
+    /// The running server.
+    fn server(self) -> Option<FaultyServer> {
+        match self {
+            Self::Running(server) => Some(server),
+            Self::List | Self::Step => None,
+        }
+    }
 }
 
 impl Checker<'_> {
@@ -59,7 +80,16 @@ impl Checker<'_> {
             self.fault_moment(&when.value, is_in)?;
         }
         let read = read_fault(fault, &self.known.custom);
-        let written = read.map_err(|bad| self.problem(self.below(bad.place, &bad.path), bad.message))?;
+        let written = read.map_err(|bad| {
+            let message = format!("{}{}", bad.message, custom_hint(&bad.message, is_in));
+            self.problem(self.below(bad.place, &bad.path), message)
+        })?;
+        self.acts_alone(&written, fault.action.referenced)?;
+        if let Some(path) = &written.store_in_memory
+            && is_in.server().is_some_and(|server| !server.has_store_in_memory)
+        {
+            return Err(self.problem(self.below(fault.action.referenced, path), ONLY_IN_MEMORY));
+        }
         let WrittenFault { until, requester, part, until_path, .. } = &written;
         if let Some((path, name)) = requester {
             let place = self.below(fault.action.referenced, path);
@@ -78,20 +108,30 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Whether what a fault acts on alone can be told from what shares its informers.
+    fn acts_alone(&self, written: &WrittenFault, action: Location) -> Result<(), Problem> {
+        let Some((path, name)) = written.alone().filter(|(_, name)| self.known.sharing.contains(*name)) else {
+            return Ok(());
+        };
+        let all = name.split('/').next().unwrap_or_default();
+        let message = format!(
+            "`{name}` shares its informers with others, so no fault acts on it alone: name `{all}`, or start the \
+             cluster with a fault of `{name}` in `--faults`"
+        );
+        Err(self.problem(self.below(action, path), message))
+    }
+
     /// A component or a node that a fault acts on. A running cluster may get it later.
     fn part_of_a_fault(&self, place: Location, part: &Part, is_in: FaultPlace) -> Result<(), Problem> {
         let is_missing = |what: &str, name: &str| {
             let why = "faults of requests, watches, requesters and the store apply to it";
             Err(self.problem(place, format!("an API server alone has no {what} `{name}`: {why}")))
         };
+        let server = is_in.server();
         match part {
-            _ if is_in == FaultPlace::Running(FaultyServer::Cluster) => Ok(()),
-            Part::Component(name) if is_in == FaultPlace::Running(FaultyServer::ApiServer) => {
-                is_missing("component", name)
-            }
-            Part::Node(name) if is_in == FaultPlace::Running(FaultyServer::ApiServer) => {
-                is_missing("simulated node", name)
-            }
+            _ if server.is_some_and(|server| server.has_components) => Ok(()),
+            Part::Component(name) if server.is_some() => is_missing("component", name),
+            Part::Node(name) if server.is_some() => is_missing("simulated node", name),
             Part::Component(name) => self.component(&Spanned::new(name.clone(), place, place)),
             Part::Node(name) => self.simulated(&Spanned::new(name.clone(), place, place)),
         }
@@ -155,7 +195,11 @@ impl Checker<'_> {
             let plural = resource.value.split('/').next().unwrap_or_default().to_owned();
             let plural = Spanned::new(plural, resource.referenced, resource.defined);
             let plurals = self.vocabulary.plurals();
-            self.one_of(&plural, plurals.iter().chain(self.known.custom.values()), "resource")?;
+            let known = self.one_of(&plural, plurals.iter().chain(self.known.custom.values()), "resource");
+            known.map_err(|problem| {
+                let message = format!("{}{}", problem.message, custom_hint(&problem.message, is_in));
+                Problem { message, ..problem }
+            })?;
         }
         Ok(())
     }
