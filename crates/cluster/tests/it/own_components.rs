@@ -9,7 +9,7 @@ use coracle_client::{Api, Client, ListParams};
 use coracle_cluster::{Body, Cluster, NodeSwitch, Transport, User};
 use coracle_handover::Offer;
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
-use coracle_meta::{AnyObject, ObjectKey, ObjectType, WatchEvent};
+use coracle_meta::{ObjectKey, ObjectType, WatchEvent};
 use http::Request;
 use http_body_util::BodyExt;
 use parking_lot::Mutex;

@@ -108,7 +108,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Whether what a fault acts on alone can be told from what shares its informers.
+    /// Refuses a fault that acts alone on what shares its informers.
     fn acts_alone(&self, written: &WrittenFault, action: Location) -> Result<(), Problem> {
         let Some((path, name)) = written.alone().filter(|(_, name)| self.known.sharing.contains(*name)) else {
             return Ok(());
