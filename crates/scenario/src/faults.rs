@@ -187,9 +187,12 @@ impl Faults {
     }
 
     /// Adds a fault whose kinds are among these, and waits for its conditions, and for the component that it acts on. It
-    /// has no condition that is a step.
+    /// has no condition that is a step. A fault that begins with a request does not wait for the component, because it
+    /// counts requests from now on.
     pub(crate) fn run(&self, fault: &file::Fault, custom: &PluralsOfKinds) -> Option<FaultId> {
-        let item = self.add_among(fault, custom, part_of(fault, custom))?;
+        let begins_with_request = fault.when.as_ref().is_some_and(|when| when.value.has_request());
+        let part = part_of(fault, custom).filter(|_| !begins_with_request);
+        let item = self.add_among(fault, custom, part)?;
         self.wait_and_start(&item, None);
         Some(item.id)
     }
