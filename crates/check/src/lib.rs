@@ -49,6 +49,7 @@ mod subject;
 mod trace;
 mod trial;
 mod user_work;
+mod webhook_hint;
 
 pub use check_report::{CheckReport, Found, Tried};
 pub use connection::Connection;

@@ -206,22 +206,30 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether a finding is not only late: in real time, it has to occur again with more patience. If it does not, later
-    /// runs wait longer.
+    /// Whether the faults cause a finding. In real time, it has to occur again with more patience, and not in a run
+    /// without a fault at the same time: what a clock causes occurs in both. If it does not occur, later runs wait longer.
     fn is_confirmed(&mut self, plan: &Plan, finding: &Finding) -> Result<bool, Error> {
         if self.setup.pace.clock == ClockMode::Virtual {
             return Ok(true);
         }
-        self.report.tried.runs += 1;
         let setup = Setup { pace: self.setup.pace.patient(self.careful), ..self.setup.clone() };
-        let Outcome { run, .. } = trial(&setup, self.limits.seed, plan)?;
-        let found = self.limits.findings(&run, &self.faultless);
-        let is_confirmed = found.iter().any(|other| other.check.word == finding.check.word);
-        if !is_confirmed {
-            self.reaction = self.reaction.max(reaction(&run));
+        let (plans, seed) = ([plan.clone(), Plan::default()], self.limits.seed);
+        self.report.tried.runs += plans.len();
+        let mut runs = Vec::new();
+        for outcome in parallel(plans.len(), &plans, |plan| trial(&setup, seed, plan)) {
+            runs.push(outcome?.run);
+        }
+        let occurs = |run: &Run| {
+            let found = self.limits.findings(run, &self.faultless);
+            found.iter().any(|other| other.check.word == finding.check.word)
+        };
+        let occurrences: Vec<bool> = runs.iter().map(occurs).collect();
+        if occurrences.first() == Some(&false) {
+            self.reaction = runs.iter().map(reaction).fold(self.reaction, Duration::max);
             self.setup.pace = self.careful.for_reaction(self.reaction);
         }
-        Ok(is_confirmed)
+        self.faultless.extend(runs.pop());
+        Ok(occurrences == [true, false])
     }
 
     /// Makes a plan shorter as long as the same check fails, until the search is stopped.

@@ -8,6 +8,7 @@ use tokio::time::sleep;
 
 use crate::Error;
 use crate::change::{back, changes};
+use crate::webhook_hint::with_hint;
 
 /// The user whose wishes the controller carries out.
 pub(crate) const USER: &str = "user";
@@ -111,9 +112,11 @@ impl<'c> UserWork<'c> {
     /// The sample with the first change that the API server accepts.
     pub(crate) async fn sample(&self, object: &Object) -> Result<Sample, Error> {
         self.create(object).await?;
-        let trying = WriteParams { dry_run: true, field_validation: "Strict".to_owned(), ..WriteParams::default() };
+        let trying = WriteParams { dry_run: true, ..WriteParams::default() };
+        // The sample itself may have fields that its definition does not know.
+        let strictly = WriteParams { field_validation: "Strict".to_owned(), ..trying.clone() };
         for change in changes(object) {
-            let accepted = self.patch_as(object, &change, trying.clone()).await;
+            let accepted = self.patch_as(object, &change, strictly.clone()).await;
             if accepted.is_ok() && self.patch_as(object, &back(object, &change), trying.clone()).await.is_ok() {
                 return Ok(Sample { object: object.clone(), change });
             }
@@ -139,5 +142,5 @@ impl<'c> UserWork<'c> {
 }
 
 fn refusal(object: &Object, why: impl ToString) -> Error {
-    Error::Refused { object: format!("{} {}", object.kind(), object.name()), why: why.to_string() }
+    Error::Refused { object: format!("{} {}", object.kind(), object.name()), why: with_hint(why.to_string()) }
 }

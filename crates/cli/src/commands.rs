@@ -24,15 +24,19 @@ mod exec;
 mod fault;
 mod front_proxy_flags;
 mod import;
+mod in_network;
 mod kube_apiserver;
 mod kubeconfig;
 mod kubectl;
 mod kubelet;
 mod kubelet_client_flags;
+mod kustomization;
 mod learn;
 mod node;
 mod node_flags;
 mod plan_files;
+mod program_networks;
+mod program_temp;
 mod run;
 mod scheduler_configuration;
 mod server_flags;
@@ -53,6 +57,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 pub(crate) use etcd::Etcd;
+pub(crate) use in_network::{NAME as IN_NETWORK, run as run_in_network};
 pub(crate) use kube_apiserver::KubeApiserver;
 
 /// What `coracle` can do.

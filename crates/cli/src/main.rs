@@ -26,11 +26,14 @@ mod interrupt;
 mod kind_names;
 mod kubeconfig_file;
 mod live_view;
+#[cfg(target_os = "linux")]
+mod loopback;
 mod open_files;
 mod output;
 mod page_socket;
 mod parent_death;
 mod random;
+mod relay;
 mod reports;
 mod screen;
 mod seeds;
@@ -48,7 +51,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use commands::{Command, Etcd, KubeApiserver};
+use commands::{Command, Etcd, IN_NETWORK, KubeApiserver, run_in_network};
 use output::{Unwritten, note};
 
 /// Objects are trees of many small allocations, created and dropped with every write: an allocator for this pattern
@@ -88,6 +91,7 @@ fn run() -> Result<u8> {
     match Path::new(&called).file_name().and_then(|name| name.to_str()) {
         Some("kube-apiserver") => KubeApiserver::run(arguments.collect()),
         Some("etcd") => Etcd::run(arguments.collect()),
+        Some(IN_NETWORK) => run_in_network(&arguments.collect::<Vec<_>>()),
         _ => {
             let arguments = std::iter::once(called).chain(normalized(arguments.collect()));
             let matches = program().try_get_matches_from(arguments)?;

@@ -13,6 +13,7 @@ use crate::commands::budget::Budget;
 use crate::commands::check_files::{ROLES, SAMPLES, definitions, folder, or_else, texts, unreadable};
 use crate::commands::check_output::{CheckOutput, ReportFormat, SearchEnd};
 use crate::commands::checked_program::CheckedProgram;
+use crate::commands::kustomization;
 use crate::exit;
 
 /// The word of `--faults` for a check without faults.
@@ -74,6 +75,9 @@ pub(crate) struct CheckCommand {
     /// The format of the report
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     format: ReportFormat,
+    /// The program uses the network of this machine, and shares its ports with other runs
+    #[arg(long)]
+    host_network: bool,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     command: Vec<String>,
@@ -83,7 +87,8 @@ impl CheckCommand {
     pub(crate) fn run(self) -> Result<u8> {
         let (stop, budget) = (SearchStop::default(), self.budget.time());
         let roles = self.roles()?;
-        let program = CheckedProgram::new(self.command.clone(), &self.name, roles.is_empty())?;
+        let network = if self.host_network { Network::Host } else { Network::Own };
+        let program = CheckedProgram::new(self.command.clone(), &self.name, roles.is_empty(), network)?;
         let check = self.of(check_program(program.host()))?.roles(roles).stopped_by(&stop);
         crate::open_files::raise_limit();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

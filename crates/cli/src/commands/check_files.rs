@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::commands::kustomization;
 use crate::exit::Usage;
 
 /// Where kubebuilder keeps definitions, samples and roles.
@@ -51,10 +52,14 @@ pub(super) fn texts(flag: &str, paths: &[PathBuf]) -> Result<Vec<(String, String
     Ok(texts)
 }
 
-/// The file, or the YAML files of the folder in the order of their names. A kustomization is not an object.
+/// The file, or the files of the folder that its kustomization lists, or all its YAML files in the order of their names.
+/// A kustomization is not an object.
 fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
+    }
+    if let Some(files) = kustomization::listed(path) {
+        return Ok(files);
     }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path)? {

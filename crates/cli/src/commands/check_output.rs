@@ -93,7 +93,11 @@ impl CheckOutput<'_> {
     /// The text with the last lines of the program's output.
     fn with_output(&self, text: String) -> String {
         let lines = self.program.last_lines();
-        if lines.is_empty() { text } else { format!("{text}\nthe program printed:\n  {}", lines.join("\n  ")) }
+        if lines.is_empty() {
+            return text;
+        }
+        let reason = self.program.known_reason().map(|reason| format!("\n{reason}")).unwrap_or_default();
+        format!("{text}\nthe program printed:\n  {}{reason}", lines.join("\n  "))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,19 +10,46 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Context, Result};
 use coracle_check::{ProgramHost, ServedProgram};
 use coracle_pki::{Authority, Credential};
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future};
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::commands::checked_process::CheckedProcess;
+use crate::commands::program_networks::{Gate, ProgramNetworks};
+use crate::commands::program_temp;
 use crate::commands::server_flags::ServerFlags;
 use crate::exec_folder::ExecFolder;
 use crate::random::random_letters;
 
+/// The folder with the authorities of all runs, in the folder of the check.
+const PKI: &str = "pki";
 /// The file with the output of the program, in the folder of the check.
 const OUTPUT: &str = "output";
+/// What to do about a port that another process has.
+const PORT_IN_USE: &str = "another process of this machine has the port at which the program listens: give it a free \
+                           port or none, or use --jobs 1";
 /// How many of the last lines of the output are shown.
 const LAST_LINES: usize = 5;
+/// How much of such a line is shown: some loggers write a stack into it.
+const LONGEST_LINE: usize = 400;
+
+/// The network that a program uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// One of its own in each run, if the system permits it.
+    Own,
+    /// That of this machine.
+    Host,
+}
+
+/// Where the program finds the API server of a run.
+#[derive(Clone)]
+struct Place {
+    kubeconfig: PathBuf,
+    port: u16,
+    /// The socket file through which a network of its own leads to it.
+    gate: PathBuf,
+}
 
 /// A program that is checked. Clones are the same.
 #[derive(Clone)]
@@ -38,6 +65,10 @@ struct Shared {
     groups: &'static str,
     token: String,
     folder: ExecFolder,
+    /// The networks of the runs; `None` if all use that of this machine.
+    networks: Option<ProgramNetworks>,
+    /// The temporary folder of the program.
+    temp: PathBuf,
     /// How many sockets were opened.
     sockets: AtomicU64,
     /// The process groups that run.
@@ -47,24 +78,29 @@ struct Shared {
 impl Shared {
     /// The folder with the authorities of all runs.
     fn pki(&self) -> PathBuf {
-        self.folder.path().join("pki")
+        self.folder.path().join(PKI)
     }
 }
 
 impl CheckedProgram {
-    pub(crate) fn new(command: Vec<String>, user: &str, is_admin: bool) -> Result<Self> {
+    pub(crate) fn new(command: Vec<String>, user: &str, is_admin: bool, network: Network) -> Result<Self> {
+        let folder = ExecFolder::create()?;
+        let networks = (network == Network::Own).then(|| ProgramNetworks::of(folder.path())).flatten();
+        // The runs read these files at the same time.
+        let pki = folder.path().join(PKI);
+        ServerFlags::default().options(&pki)?;
+        let temp = program_temp::create(folder.path(), &Authority::open(&pki)?)?;
         let shared = Shared {
             command,
             user: user.to_owned(),
             groups: if is_admin { "system:masters" } else { "" },
             token: random_letters()?,
-            folder: ExecFolder::create()?,
+            folder,
+            networks,
+            temp,
             sockets: AtomicU64::new(0),
             process_groups: Mutex::default(),
         };
-        // The runs read these files at the same time.
-        ServerFlags::default().options(&shared.pki())?;
-        Authority::open(&shared.pki())?;
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -78,7 +114,7 @@ impl CheckedProgram {
 
     /// Opens a socket for a run.
     async fn open(self) -> Result<ServedProgram> {
-        let Shared { user, groups, token, folder, sockets, .. } = &*self.shared;
+        let Shared { user, groups, token, folder, sockets, networks, .. } = &*self.shared;
         let pki = self.shared.pki();
         let server = ServerFlags::default();
         let mut options = server.options(&pki)?;
@@ -90,14 +126,23 @@ impl CheckedProgram {
         let listener = serving.listener;
         let process = Arc::new(CheckedProcess::default());
         let running = Arc::clone(&process);
+        let place =
+            Place { kubeconfig, port: listener.address().port(), gate: folder.path().join(format!("gate-{number}")) };
+        let gate = networks.as_ref().map(|_| Gate::open(&place.gate, listener.address())).transpose()?;
         Ok(ServedProgram {
             process,
             options,
-            serve: Box::new(move |front| listener.serve(front, std::future::pending()).boxed()),
+            serve: Box::new(move |front| {
+                let serving = listener.serve(front, std::future::pending());
+                match gate {
+                    Some(gate) => future::select(serving.boxed(), gate.forward().boxed()).map(drop).boxed(),
+                    None => serving.boxed(),
+                }
+            }),
             run: Arc::new(move || {
-                let (program, kubeconfig, running) = (self.clone(), kubeconfig.clone(), Arc::clone(&running));
+                let (program, place, running) = (self.clone(), place.clone(), Arc::clone(&running));
                 async move {
-                    if let Err(error) = program.run(&kubeconfig, &running).await {
+                    if let Err(error) = program.run(&place, &running).await {
                         program.note(&format!("coracle: {error:#}\n"));
                     }
                 }
@@ -107,11 +152,18 @@ impl CheckedProgram {
     }
 
     /// Runs the program to its end. It is killed with its children when the future is dropped.
-    async fn run(&self, kubeconfig: &Path, process: &Arc<CheckedProcess>) -> Result<()> {
+    async fn run(&self, place: &Place, process: &Arc<CheckedProcess>) -> Result<()> {
         let [program, arguments @ ..] = &self.shared.command[..] else { return Ok(()) };
         let output = self.output()?;
-        let mut command = Command::new(program);
-        command.args(arguments).env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
+        let mut command = match &self.shared.networks {
+            Some(networks) => networks.command(place.port, &place.gate, &self.shared.command),
+            None => {
+                let mut command = Command::new(program);
+                command.args(arguments);
+                command
+            }
+        };
+        command.env("KUBECONFIG", &place.kubeconfig).env("TMPDIR", &self.shared.temp).stdin(Stdio::null());
         command.stdout(output.try_clone()?).stderr(output);
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = tokio::process::Command::from(command).kill_on_drop(true).spawn();
@@ -141,11 +193,17 @@ impl CheckedProgram {
         }
     }
 
-    /// The last lines of the output of all processes.
+    /// Why it may have ended, if its output has a known reason.
+    pub(crate) fn known_reason(&self) -> Option<&'static str> {
+        let output = std::fs::read(self.output_path()).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output).to_lowercase();
+        output.contains("address already in use").then_some(PORT_IN_USE)
+    }
+
+    /// The last lines of the output of all processes, after the last error, which may be far above them.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         let bytes = std::fs::read(self.output_path()).unwrap_or_default();
-        let lines: Vec<String> = String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
-        lines[lines.len().saturating_sub(LAST_LINES)..].to_vec()
+        last_lines(&String::from_utf8_lossy(&bytes))
     }
 
     /// Kills all processes.
@@ -174,5 +232,35 @@ fn kill(group: i32) {
     if let Some(group) = Pid::from_raw(group) {
         // It may have ended.
         let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// The last lines of an output, after the last line before them that is an error.
+fn last_lines(output: &str) -> Vec<String> {
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+    let error = before.iter().rfind(|line| is_error(line)).filter(|_| !last.iter().any(|line| is_error(line)));
+    error.into_iter().chain(last).map(|line| line.chars().take(LONGEST_LINE).collect()).collect()
+}
+
+fn is_error(line: &str) -> bool {
+    let line = line.trim().to_lowercase();
+    line.contains(r#""level":"error""#) || ["error", "panic", "fatal"].iter().any(|word| line.starts_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_error_is_shown_although_a_usage_follows_it() {
+        let usage: Vec<String> = (0..9).map(|number| format!("  --flag-{number} one of 'json' or 'error'")).collect();
+        let output = format!("starts\nError: no certificate\nUsage:\n{}\n\n", usage.join("\n"));
+        let shown = last_lines(&output);
+        assert_eq!((shown.len(), shown[0].as_str()), (LAST_LINES + 1, "Error: no certificate"));
+        assert_eq!(last_lines("one\ntwo"), ["one", "two"]);
+        let long = format!("Error: {}", "x".repeat(2 * LONGEST_LINE));
+        assert_eq!(last_lines(&format!("{output}{long}")).last().unwrap().len(), LONGEST_LINE);
+        assert_eq!(last_lines(&format!("{output}{long}")).len(), LAST_LINES);
     }
 }

@@ -20,6 +20,7 @@ mod node_restriction;
 mod nodes;
 mod private_files;
 mod program;
+mod program_networks;
 mod refusals;
 mod scenarios;
 mod several;

@@ -10,6 +10,8 @@ use crate::wire::CONFLICT;
 
 /// Replaces a part of a text that differs between runs: a time, an IP address, the suffix of a generated name.
 const MASK: &str = "…";
+/// The digits of a time in minutes, at least.
+const TIME_DIGITS: usize = 8;
 /// Replaces the uid of an object that exists.
 const UID: &str = "the uid of an object";
 /// Replaces the uid of an object that is gone: an object that refers to it may be out of date.
@@ -101,6 +103,15 @@ fn differing<'l>(one: &'l Leaves, other: &'l Leaves) -> impl Iterator<Item = &'l
     paths.into_iter().filter(|path| one.get(*path) != other.get(*path))
 }
 
+/// A name with the numbers replaced that can be a time, in seconds or in minutes, as names of Jobs have them; `None` if
+/// there is none.
+fn without_times(name: &str) -> Option<String> {
+    let parts = name.split('-');
+    let is_time = |part: &&str| part.len() >= TIME_DIGITS && part.bytes().all(|byte| byte.is_ascii_digit());
+    let masked: Vec<&str> = parts.clone().map(|part| if is_time(&part) { MASK } else { part }).collect();
+    parts.clone().any(|part| is_time(&part)).then(|| masked.join("-"))
+}
+
 impl Masks {
     fn of(log: &RunLog, there: &BTreeSet<&str>) -> Self {
         let mut masks = BTreeMap::new();
@@ -113,6 +124,8 @@ impl Masks {
             }
             if !prefix.is_empty() && name.starts_with(prefix) {
                 masks.insert(name.to_owned(), format!("{prefix}{MASK}"));
+            } else if let Some(masked) = without_times(name) {
+                masks.insert(name.to_owned(), masked);
             }
         }
         Self(masks)

@@ -7,8 +7,8 @@ pub(super) const ENDS_DIFFERENTLY: Check = Check {
     grade: Grade::Differs,
     title: "ends with other objects",
     about: "The objects at rest, after all faults have ended, differ from those of each run without a fault.",
-    except: "Leases and Events, times, IP addresses, suffixes of generated names, and fields that differ between runs \
-             without a fault, too. A uid counts as that of an object which exists, or of one that is gone.",
+    except: "Leases and Events, times, IP addresses, suffixes of generated names, times in names, and fields that differ \
+             between runs without a fault, too. A uid counts as that of an object which exists, or of one that is gone.",
     find: |run, faultless| differs(run, faultless),
 };
 

@@ -11,6 +11,7 @@
 //! Not here: what runs a controller, and the faults that make a check fail (crate `check`).
 
 mod check;
+mod difference;
 #[cfg(test)]
 mod document;
 mod end_state;

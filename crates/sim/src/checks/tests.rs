@@ -185,6 +185,9 @@ fn a_restart_at_rest_changes_nothing() {
     assert_eq!(by_alice.found(&[]), [""; 0]);
     let lease = at_rest().write(OPERATOR, "leases/default/a", object("l", json!({"kind": "Lease"}))).restarted();
     assert_eq!(lease.found(&[]), [""; 0]);
+    let at = |second: u8| object("u", json!({"checked": format!("2026-01-01T00:00:0{second}Z")}));
+    let again = Script::new().write(OPERATOR, MAP, at(1)).settled().write(OPERATOR, MAP, at(2)).restarted();
+    assert_eq!(again.found(&[]), [""; 0], "it changes a time only");
 }
 
 #[test]
@@ -289,6 +292,17 @@ fn an_address_and_what_a_fault_has_written_do_not_make_an_end_another() {
     assert_eq!(end("fd00::7", conflict).found(&[&usual]), [""; 0]);
     assert_eq!(end("10.0.0.2", json!({"metadata.labels": {"app": "db"}})).found(&[&usual]), ["ends-differently"]);
     assert_eq!(end("none", json!({})).found(&[&usual]), ["ends-differently"]);
+}
+
+#[test]
+fn a_time_in_a_name_does_not_count_and_another_number_does() {
+    let end = |number: &str| {
+        let name = format!("a-{number}");
+        let job = object("u", json!({"metadata.name": name}));
+        Script::new().write(OPERATOR, &format!("jobs/default/{name}"), job).settled()
+    };
+    assert_eq!(end("1795731540").found(&[&end("1795731600")]), [""; 0]);
+    assert_eq!(end("2").found(&[&end("1")]), ["ends-differently"]);
 }
 
 #[test]

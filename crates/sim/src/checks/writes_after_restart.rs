@@ -1,4 +1,5 @@
 use super::check::{Check, Grade, Violation};
+use super::difference::first_difference;
 use super::run::Run;
 use super::run_log::LoggedWrite;
 
@@ -8,13 +9,22 @@ pub(super) const WRITES_AFTER_RESTART: Check = Check {
     title: "writes after a restart at rest",
     about: "The cluster is at rest, the component is restarted, and it changes an object: it had forgotten something, \
             or it had left work undone.",
-    except: "Leases and Events, and changes that a restart in a run without a fault makes, too.",
+    except: "Leases and Events, changes of times only, and changes that a restart in a run without a fault makes, too.",
     find: |run, faultless| {
         let usual: Vec<String> = faultless.iter().flat_map(|run| after_restart(run).map(kind_of)).collect();
         let new = after_restart(run).filter(|write| !usual.contains(&kind_of(write)));
-        new.map(|write| Violation::at(write.entry, format!("{} {}", write.act(), write.subject))).collect()
+        new.filter_map(|write| Some(Violation::at(write.entry, what(write)?))).collect()
     },
 };
+
+/// What a write does; `None` if it changes nothing but times.
+fn what(write: &LoggedWrite) -> Option<String> {
+    let act = format!("{} {}", write.act(), write.subject);
+    match (&write.before, &write.after) {
+        (Some(before), Some(after)) => Some(format!("{act}: {}", first_difference(before, after)?)),
+        _ => Some(act),
+    }
+}
 
 fn after_restart(run: &Run) -> impl Iterator<Item = &LoggedWrite> {
     let bounds = run.settled.zip(run.restarted);

@@ -1,0 +1,59 @@
+use std::collections::BTreeSet;
+
+use coracle_meta::parse_time;
+use serde_json::Value;
+
+/// The fields of the metadata that each write changes.
+const BOOKKEEPING: [&str; 3] = ["resourceVersion", "generation", "managedFields"];
+
+/// The path of the first field in which two states of an object differ. Two times count as equal: when a write is made
+/// again, only they change.
+pub(super) fn first_difference(before: &Value, after: &Value) -> Option<String> {
+    let path = differs("", before, after)?;
+    Some(path.trim_start_matches('.').to_owned())
+}
+
+fn differs(path: &str, before: &Value, after: &Value) -> Option<String> {
+    let is_time = |value: &Value| value.as_str().is_some_and(|text| parse_time(text).is_some());
+    match (before, after) {
+        (Value::Object(one), Value::Object(other)) => {
+            let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            let is_counted = |name: &&String| path != ".metadata" || !BOOKKEEPING.contains(&name.as_str());
+            let field =
+                |object: &serde_json::Map<String, Value>, name: &str| object.get(name).cloned().unwrap_or_default();
+            names
+                .into_iter()
+                .filter(is_counted)
+                .find_map(|name| differs(&format!("{path}.{name}"), &field(one, name), &field(other, name)))
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            let pairs = one.iter().zip(other).enumerate();
+            pairs.into_iter().find_map(|(index, (one, other))| differs(&format!("{path}[{index}]"), one, other))
+        }
+        (one, other) if one == other || (is_time(one) && is_time(other)) => None,
+        _ => Some(path.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_first_field_is_named_and_times_and_bookkeeping_are_not_counted() {
+        let object = |version: &str, time: &str, status: &str| {
+            let condition = json!({"lastTransitionTime": time, "status": status});
+            json!({"metadata": {"name": "a", "resourceVersion": version}, "status": {"conditions": [condition]}})
+        };
+        let before = object("1", "2026-01-01T00:00:00Z", "True");
+        assert_eq!(first_difference(&before, &object("2", "2026-01-01T00:00:09Z", "True")), None);
+        let changed = first_difference(&before, &object("2", "2026-01-01T00:00:09Z", "False"));
+        assert_eq!(changed.as_deref(), Some("status.conditions[0].status"));
+        let never = first_difference(&before, &object("2", "never", "True"));
+        assert_eq!(never.as_deref(), Some("status.conditions[0].lastTransitionTime"));
+        let longer = first_difference(&json!({"a": [1]}), &json!({"a": [1, 2]}));
+        assert_eq!(longer.as_deref(), Some("a"));
+    }
+}
