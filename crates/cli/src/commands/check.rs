@@ -13,7 +13,6 @@ use crate::commands::budget::Budget;
 use crate::commands::check_files::{ROLES, SAMPLES, definitions, folder, or_else, texts, unreadable};
 use crate::commands::check_output::{CheckOutput, ReportFormat, SearchEnd};
 use crate::commands::checked_program::CheckedProgram;
-use crate::commands::kustomization;
 use crate::exit;
 
 /// The word of `--faults` for a check without faults.

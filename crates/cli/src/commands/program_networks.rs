@@ -1,7 +1,7 @@
-//! The networks of checked programs. Each run has its own, so that programs which listen at a fixed port can run at once.
+//! The networks of checked programs. Each run has its own, so that programs which listen at a fixed port run at once.
 //!
 //! ```text
-//! program --127.0.0.1:PORT--> in_network, in the network of the run --socket file--> Gate --127.0.0.1:PORT--> API server
+//! program --127.0.0.1:PORT--> in_network, in the network of the run --socket file--> Gate --> API server
 //! ```
 
 use std::net::SocketAddr;
