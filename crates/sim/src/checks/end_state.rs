@@ -104,7 +104,7 @@ fn differing<'l>(one: &'l Leaves, other: &'l Leaves) -> impl Iterator<Item = &'l
 }
 
 /// A name with the numbers replaced that can be a time, in seconds or in minutes, as names of Jobs have them; `None` if
-/// there is none.
+/// it has no such number.
 fn without_times(name: &str) -> Option<String> {
     let parts = name.split('-');
     let is_time = |part: &&str| part.len() >= TIME_DIGITS && part.bytes().all(|byte| byte.is_ascii_digit());
