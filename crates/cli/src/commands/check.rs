@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use crate::commands::budget::Budget;
 use crate::commands::check_files::{ROLES, SAMPLES, definitions, folder, or_else, texts, unreadable};
 use crate::commands::check_output::{CheckOutput, ReportFormat, SearchEnd};
-use crate::commands::checked_program::CheckedProgram;
+use crate::commands::checked_program::{CheckedProgram, Network};
 use crate::exit;
 
 /// The word of `--faults` for a check without faults.
