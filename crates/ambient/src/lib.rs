@@ -14,6 +14,7 @@ mod mix;
 mod panics;
 mod pending_work;
 mod random;
+mod skew;
 mod stable_hash;
 mod time_shift;
 
@@ -23,6 +24,7 @@ pub use jiff::{SignedDuration, Timestamp};
 pub use panics::Panics;
 pub use pending_work::{HoldsWork, Horizon, Pending, PendingWork};
 pub use random::Random;
+pub use skew::Skew;
 pub use stable_hash::stable_hash;
 pub use time_shift::TimeShift;
 
@@ -65,6 +67,12 @@ impl Ambient {
 
     fn of(clock: Clock, random: Random) -> Self {
         Self { clock, random, panics: Panics::default(), work: PendingWork::default() }
+    }
+
+    /// The same environment on a machine whose clock has this skew.
+    #[must_use]
+    pub fn skewed_by(&self, skew: &Skew) -> Self {
+        Self { clock: self.clock.skewed_by(skew), ..self.clone() }
     }
 
     /// The same clock, with a separate stream of randomness for the component `name`.

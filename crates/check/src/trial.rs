@@ -309,7 +309,7 @@ impl<'s> Trial<'s> {
         let user = User::new(name, [group]);
         match (&self.setup.subject, self.served.take()) {
             (Subject::InProcess(start), _) => {
-                let (start, ambient) = (Arc::clone(start), cluster.ambient().split(name));
+                let (start, ambient) = (Arc::clone(start), cluster.ambient_of(name));
                 let recorder = self.recorder.clone();
                 let run = move |service: Transport| {
                     start(Connection { service, ambient: ambient.clone(), recorder: recorder.clone() })

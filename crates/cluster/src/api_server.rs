@@ -14,7 +14,9 @@ use coracle_resources::{
     AuthenticationTrust, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
 };
 use coracle_storage::{Resource, Storage};
+use coracle_storage_backend::StoreControl;
 use coracle_store::{Revision, Store};
+use coracle_supervisor::{BackgroundTasks, Running, Tasks};
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 
@@ -26,10 +28,6 @@ use crate::{
     AccessWebhookSpec, ApiServerOptions, Error, OpenStore, Requester, TokenWebhookSpec, Transport, TransportLayer,
     bootstrap, clock,
 };
-use coracle_storage_backend::StoreControl;
-use coracle_supervisor::BackgroundTasks;
-use coracle_supervisor::Running;
-use coracle_supervisor::Tasks;
 
 /// The revision of a store without a write. In etcd: 1.
 const EMPTY: Revision = 1;

@@ -5,6 +5,7 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_kubelet::{NodeSpec, SavedNodes};
 use coracle_stages::{Stage, StageSet};
+use coracle_storage_backend::StoreContent;
 
 use crate::kept_store::KeptStore;
 use crate::{ApiServerOptions, Audit, Requester, RequesterKind, ServiceRoutes, StoreSpec, Transport};
@@ -154,6 +155,11 @@ impl Builder {
     pub fn kept_store(mut self, kept: KeptStore) -> Self {
         self.kept_store = Some(kept);
         self
+    }
+
+    /// The content with which the store starts.
+    pub(crate) fn kept_content(&self) -> Option<&StoreContent> {
+        self.kept_store.as_ref().map(|kept| &kept.content)
     }
 
     /// The options of the API server.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_ambient::{Ambient, PendingWork};
+use coracle_ambient::{Ambient, PendingWork, SignedDuration};
 use coracle_client::Client;
 use coracle_controllers::TokenKey;
 use coracle_csi_driver::CsiNodeService;
@@ -8,7 +8,9 @@ use coracle_journal::Recorder;
 use coracle_kubelet::Kubelet;
 use coracle_kubelet_api::{DriversStore, StagedKinds};
 use coracle_registry::{Registry, User};
+use coracle_storage_backend::OpenStore;
 use coracle_store::Store;
+use coracle_supervisor::{Running, Tasks};
 use parking_lot::Mutex;
 
 use crate::api_server::ApiServer;
@@ -27,10 +29,8 @@ use crate::own_informers::OwnInformers;
 use crate::parts::Parts;
 use crate::processes::Processes;
 use crate::running_components::{InThisProcess, RunningComponents};
+use crate::skews::Skews;
 use crate::{ApiServerOptions, Error, Requester, Transport, bootstrap, clock};
-use coracle_storage_backend::OpenStore;
-use coracle_supervisor::Running;
-use coracle_supervisor::Tasks;
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
@@ -79,8 +79,7 @@ impl Cluster {
         let recorder = builder.recorder.clone();
         let tasks = Tasks::new(ambient.panics.clone());
         let own_informers = OwnInformers::of(&builder.own_informers)?;
-        let kept = builder.kept_store.as_ref().map(|kept| &kept.content);
-        let store = builder.store.open_restartable(&ambient, &recorder, &tasks, kept).await?;
+        let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_content()).await?;
         let nodes = NodeTransports::new(&builder.api_server)?;
         if builder.metrics_server {
             metrics_server::answer_for(&mut builder.api_server, nodes.clone());
@@ -106,8 +105,8 @@ impl Cluster {
             api_server.follow();
         }
         api_server.advertise(&builder.api_server, store.is_shared()).await?;
-        let instances = Instances::default();
-        let kubelet = Arc::new(simulated_kubelet(&mut builder, &api_server, &ambient, &instances, &own_informers));
+        let (instances, skews) = (Instances::default(), Skews::default());
+        let kubelet = simulated_kubelet(&mut builder, &api_server, &ambient, &instances, &own_informers, &skews);
         nodes.served_by(&kubelet);
         let bootstrapped = install(&builder, &api_server, &*store.store, kept).await?;
         let processes = Processes {
@@ -121,11 +120,11 @@ impl Cluster {
             stages: builder.stages,
             own_informers,
             instances,
+            skews,
             set: Mutex::default(),
         };
         let parts = Arc::new(Parts::new(api_server, &store, processes, tasks, running));
-        let unseen = Unseen(parts.panics.clone());
-        let cluster = Self { parts, store, bootstrapped, unseen };
+        let cluster = Self { unseen: Unseen(parts.panics.clone()), parts, store, bootstrapped };
         if builder.components == Components::All {
             cluster.start_components(builder.csi_driver);
         }
@@ -198,6 +197,13 @@ impl Cluster {
     /// The clock and the randomness of the cluster. In virtual time both derive from the seed.
     pub fn ambient(&self) -> &Ambient {
         &self.parts.processes.ambient
+    }
+
+    /// The clock and the randomness of a component of the caller, for [`Self::add_component`]. Its wall clock can be
+    /// [shifted](ClusterHandle::shift_clock).
+    pub fn ambient_of(&self, name: &str) -> Ambient {
+        let Processes { ambient, skews, .. } = &self.parts.processes;
+        skews.ambient_of(name, &ambient.split(name))
     }
 
     /// The event log.
@@ -275,6 +281,11 @@ impl Cluster {
     /// Stops a component, as by SIGSTOP; see [`ClusterHandle::pause_component`].
     pub fn pause_component(&self, component: impl AsRef<str>) -> bool {
         self.parts.pause(component.as_ref())
+    }
+
+    /// Sets the wall clock of a component forward, or back; see [`ClusterHandle::shift_clock`].
+    pub fn shift_clock(&self, component: impl AsRef<str>, duration: SignedDuration) -> bool {
+        self.parts.shift_clock(component.as_ref(), duration)
     }
 
     /// Continues a component that was paused; false if it was not.
@@ -401,7 +412,8 @@ fn simulated_kubelet(
     ambient: &Ambient,
     instances: &Instances,
     own_informers: &OwnInformers,
-) -> Kubelet {
+    skews: &Skews,
+) -> Arc<Kubelet> {
     let csi_drivers = DriversStore::default();
     let csi_drivers = if builder.csi_driver { csi_drivers.with(Arc::new(CsiNodeService)) } else { csi_drivers };
     let config = coracle_kubelet::Config {
@@ -412,7 +424,8 @@ fn simulated_kubelet(
         own_informers: own_informers.nodes.clone(),
         ..coracle_kubelet::Config::default()
     };
-    let kubelet_ambient = ambient.split(Component::Kubelet.word());
+    let name = Component::Kubelet.word();
+    let kubelet_ambient = skews.ambient_of(name, &ambient.split(name));
     let clients = KubeletClients {
         front: api_server.transport(),
         layer: builder.layer.clone(),
@@ -431,7 +444,7 @@ fn simulated_kubelet(
     if let Some(saved) = builder.saved_nodes.take() {
         kubelet.restore(saved);
     }
-    kubelet
+    Arc::new(kubelet)
 }
 
 /// The administrator of `kubeadm`'s kubeconfig.

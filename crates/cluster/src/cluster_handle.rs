@@ -3,14 +3,14 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use coracle_ambient::SignedDuration;
 use coracle_journal::{EntryId, Recorder};
 use coracle_kubelet::NodeSwitch;
+use coracle_storage_backend::{OpenStore, StoreControl};
 use futures_util::future::select;
 
 use crate::api_server::ApiServer;
 use crate::parts::Parts;
-use coracle_storage_backend::OpenStore;
-use coracle_storage_backend::StoreControl;
 
 /// Starts, stops and kills the parts of a running cluster, or of an API server alone, by name. Clones are handles of the
 /// same cluster, and none of them keeps it running: after its end they do nothing.
@@ -81,6 +81,16 @@ impl ClusterHandle {
     /// Continues a component that was paused; false if it was not.
     pub fn resume_component(&self, name: &str) -> bool {
         self.parts(|parts| parts.resume(name))
+    }
+
+    /// Sets the wall clock of a component forward, or back if the duration is negative, as on a machine whose clock is
+    /// wrong. Timers are not affected. Several changes add up, and they stay when the component restarts. `kubelet` is the
+    /// clock of all simulated nodes, and `kubelet/NODE` that of a node with
+    /// [informers of its own](crate::Builder::own_informers). False if it has not run yet, or has no clock of its own: a
+    /// controller has that of the controller-manager, and a component of the caller has one if it uses
+    /// [`Cluster::ambient_of`](crate::Cluster::ambient_of).
+    pub fn shift_clock(&self, name: &str, duration: SignedDuration) -> bool {
+        self.parts(|parts| parts.shift_clock(name, duration))
     }
 
     /// Whether a controller or a node has [informers of its own](crate::Builder::own_informers).

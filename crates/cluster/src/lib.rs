@@ -44,6 +44,7 @@ mod running_components;
 mod runtime_config;
 mod service_account_spec;
 mod service_routes;
+mod skews;
 mod token_file;
 mod transport;
 mod value_check;

@@ -2,6 +2,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use coracle_registry::User;
+use coracle_supervisor::ComponentWork;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
 use http::Request;
@@ -10,7 +11,6 @@ use tower::service_fn;
 use crate::builder::TransportLayer;
 use crate::component_clients::layered;
 use crate::{Body, BoxError, Instance, Requester, Transport, gated_answer};
-use coracle_supervisor::ComponentWork;
 
 /// A component of the caller: its user, and what each of its starts runs.
 #[derive(Clone)]

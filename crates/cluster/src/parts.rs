@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_ambient::Panics;
+use coracle_ambient::{Panics, SignedDuration};
 use coracle_journal::{Detail, EntryId, Stage};
+use coracle_storage_backend::{OpenStore, StoreControl};
+use coracle_supervisor::{Running, TaskEnd, Tasks};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -13,10 +15,6 @@ use crate::component_panics::{ComponentPanic, ComponentPanics};
 use crate::own_component::OwnComponent;
 use crate::processes::Processes;
 use crate::running_components::RunningComponents;
-use coracle_storage_backend::OpenStore;
-use coracle_storage_backend::StoreControl;
-use coracle_supervisor::Running;
-use coracle_supervisor::{TaskEnd, Tasks};
 
 /// The parts of a cluster that are started, stopped and killed by name while it runs.
 pub(crate) struct Parts {
@@ -180,6 +178,16 @@ impl Parts {
             ComponentName::Whole(name) => self.running.instance(name).is_some_and(|instance| instance.resume()),
             ComponentName::Controller(controller) => self.processes.controller_set().resume(controller),
             ComponentName::Node(node) => self.processes.kubelet.resume_node(node),
+        }
+    }
+
+    /// Sets the wall clock of a component, or of a node with informers of its own, forward or back; returns whether it has
+    /// a clock of its own. A controller has the clock of the controller-manager.
+    pub(crate) fn shift_clock(&self, name: &str, duration: SignedDuration) -> bool {
+        match ComponentName::of(name) {
+            ComponentName::Whole(name) => self.processes.skews.shift(name, duration),
+            ComponentName::Controller(_) => false,
+            ComponentName::Node(node) => self.processes.kubelet.shift_clock(node, duration),
         }
     }
 

@@ -8,6 +8,7 @@ use coracle_journal::Recorder;
 use coracle_kubelet::Kubelet;
 use coracle_registry::User;
 use coracle_stages::{StageRunner, StageSet};
+use coracle_supervisor::ComponentWork;
 use futures_util::FutureExt;
 use futures_util::future::{OptionFuture, select};
 use parking_lot::Mutex;
@@ -16,8 +17,8 @@ use crate::builder::TransportLayer;
 use crate::component::Component;
 use crate::component_clients::{Accounts, Instances, component_transport, layered};
 use crate::own_informers::OwnInformers;
+use crate::skews::Skews;
 use crate::{Instance, Requester, Transport};
-use coracle_supervisor::ComponentWork;
 
 /// What the components of a control plane run, and what each start of one needs.
 pub(crate) struct Processes {
@@ -31,6 +32,7 @@ pub(crate) struct Processes {
     pub(crate) kubelet: Arc<Kubelet>,
     pub(crate) stages: Option<Arc<StageSet>>,
     pub(crate) own_informers: OwnInformers,
+    pub(crate) skews: Skews,
     /// The starts of all components.
     pub(crate) instances: Instances,
     /// The controllers of the component `controller-manager`.
@@ -40,7 +42,7 @@ pub(crate) struct Processes {
 impl Processes {
     /// What an instance of a component runs, with the stream of randomness of this name.
     pub(crate) fn of(&self, component: Component, instance: &Instance, stream: &str) -> ComponentWork {
-        let ambient = self.ambient.split(stream);
+        let ambient = self.skews.ambient_of(stream, &self.ambient.split(stream));
         let recorder = self.recorder.clone();
         let client = self.client(component, instance, &ambient);
         match component {

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
+use coracle_supervisor::Running;
 use parking_lot::Mutex;
 
 use crate::Instance;
-use coracle_supervisor::Running;
 
 /// The running components of a cluster, by name.
 #[derive(Default)]

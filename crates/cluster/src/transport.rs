@@ -4,13 +4,13 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use coracle_registry::User;
+use coracle_supervisor::BackgroundTasks;
 use futures_util::future::Either;
 use http::{Request, Response};
 use tower::util::BoxCloneSyncService;
 use tower::{Service, ServiceExt};
 
 use crate::Error;
-use coracle_supervisor::BackgroundTasks;
 
 pub use coracle_handover::BoxError;
 

@@ -142,7 +142,7 @@ pub mod runtime;
 
 pub use builder_ext::BuilderExt;
 pub use cluster_ext::ClusterExt;
-pub use coracle_ambient::{Ambient, Timestamp};
+pub use coracle_ambient::{Ambient, SignedDuration, Timestamp};
 pub use coracle_api as api;
 pub use coracle_check::{self as check, ControllerCheck, check};
 pub use coracle_cluster::scheduler::ConfigurationError as SchedulerConfigurationError;

@@ -15,7 +15,7 @@ use coracle::meta::ObjectKey;
 use coracle::prelude::*;
 use coracle::{
     ApiServerOptions, AuditSink, Builder, Cluster, Component, Delays, ManifestSource, ManifestsOnDisk, MemoryManifests,
-    NodeSpec, Scenario, ServiceRoutes, Transport, cluster,
+    NodeSpec, Scenario, ServiceRoutes, SignedDuration, Transport, cluster,
 };
 
 /// Documents for contributors: they name items that no other program can use.
@@ -53,6 +53,7 @@ callable! {
     "Builder::start" => Builder::start,
     "Cluster" => |_: &Cluster| (),
     "Cluster::ambient" => Cluster::ambient,
+    "Cluster::ambient_of" => |cluster: Cluster| cluster.ambient_of("my-operator"),
     "Cluster::builder" => Cluster::builder,
     "Cluster::keep_store" => Cluster::keep_store,
     "Cluster::kill_component" => |cluster: Cluster| cluster.kill_component("my-operator"),
@@ -60,6 +61,7 @@ callable! {
     "Cluster::pause_component" => |cluster: Cluster| cluster.pause_component("my-operator"),
     "Cluster::service" => Cluster::service,
     "Cluster::service_as" => Cluster::service_as,
+    "Cluster::shift_clock" => |cluster: Cluster| cluster.shift_clock("scheduler", SignedDuration::from_secs(20)),
     "Cluster::settle" => |cluster: Cluster| async move { cluster.settle().await.is_ok() },
     "Cluster::settle_with" => |cluster: Cluster, options| async move { cluster.settle_with(options).await.is_ok() },
     "Cluster::until" => |cluster: Cluster| async move {

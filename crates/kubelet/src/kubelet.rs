@@ -3,7 +3,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use coracle_ambient::{Ambient, Gate, gated};
+use coracle_ambient::{Ambient, Gate, SignedDuration, Skew, gated};
 use coracle_client::Client;
 use coracle_controller_runtime::Process;
 use coracle_journal::{EntryId, Recorder};
@@ -38,6 +38,8 @@ struct Inner {
     nodes: Arc<Nodes>,
     /// The gates of the nodes with informers of their own, while they run.
     gates: Mutex<BTreeMap<Arc<str>, Gate>>,
+    /// The skews of the clocks of nodes with informers of their own, which stay when their kubelets restart.
+    skews: Mutex<BTreeMap<String, Skew>>,
 }
 
 impl std::fmt::Debug for Kubelet {
@@ -66,8 +68,9 @@ impl Kubelet {
         let nodes = Arc::new(Nodes::new(config.stages.clone(), recorder.clone()));
         let specs = config.nodes.clone();
         let (reader, client_of, config) = (Box::new(reader), Arc::new(client_of), Arc::new(config));
-        let gates = Mutex::default();
-        let kubelet = Self { inner: Arc::new(Inner { config, reader, client_of, ambient, recorder, nodes, gates }) };
+        let (gates, skews) = (Mutex::default(), Mutex::default());
+        let inner = Inner { config, reader, client_of, ambient, recorder, nodes, gates, skews };
+        let kubelet = Self { inner: Arc::new(inner) };
         specs.into_iter().for_each(|spec| kubelet.add_node(spec));
         kubelet
     }
@@ -75,6 +78,9 @@ impl Kubelet {
     /// Adds a node. Does nothing if a node of this name exists.
     pub fn add_node(&self, mut spec: NodeSpec) {
         spec.own_informers |= self.inner.config.own_informers.contains(&spec.name);
+        if spec.own_informers {
+            self.inner.skews.lock().entry(spec.name.clone()).or_default();
+        }
         self.inner.nodes.add(spec);
     }
 
@@ -124,6 +130,12 @@ impl Kubelet {
     /// Continues a node that was paused; false if it was not.
     pub fn resume_node(&self, name: &str) -> bool {
         self.inner.gates.lock().get(name).is_some_and(Gate::open)
+    }
+
+    /// Sets the wall clock of a node that has informers of its own forward, or back if the duration is negative. Several
+    /// changes add up. False if the node has none.
+    pub fn shift_clock(&self, name: &str, duration: SignedDuration) -> bool {
+        self.inner.skews.lock().get(name).map(|skew| skew.shift(duration)).is_some()
     }
 
     /// Sets one switch of a node because of the entry `cause`; returns whether that is a change. False if there is no
@@ -222,7 +234,10 @@ impl Kubelet {
         let client = only.map_or_else(|| (inner.reader)(), |name| (inner.client_of)(name)).with_user_agent(&user_agent);
         let (name, ambient) = match only {
             None => ("kubelet".to_owned(), inner.ambient.clone()),
-            Some(name) => (format!("kubelet/{name}"), inner.ambient.split(name)),
+            Some(name) => {
+                let skew = inner.skews.lock().entry(name.to_owned()).or_default().clone();
+                (format!("kubelet/{name}"), inner.ambient.split(name).skewed_by(&skew))
+            }
         };
         let process = Process::new(&name, &client, &ambient, &inner.recorder).with_speakers(inner.nodes.count());
         Fleet {

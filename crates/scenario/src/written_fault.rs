@@ -101,7 +101,7 @@ impl WrittenFault {
     /// The controller or node on which it acts alone, other than on its requests, and where it is named below `do`.
     pub(crate) fn alone(&self) -> Option<(&[Position], &str)> {
         let (path, name) = match (self.fault.kind.word, &self.requester, &self.part) {
-            ("pause", _, Some((path, Part::Component(name)))) | (_, Some((path, name)), _) => (path, name),
+            ("pause" | "skew", _, Some((path, Part::Component(name)))) | (_, Some((path, name)), _) => (path, name),
             _ => return None,
         };
         let (component, _) = name.split_once('/')?;
@@ -140,6 +140,7 @@ fn part(kind: &FaultKind, operation: ClusterOperation) -> Option<(Vec<Position>,
         ClusterOperation::Kill(component)
         | ClusterOperation::Pause(component)
         | ClusterOperation::Double(component) => Some((vec![word], Part::Component(component))),
+        ClusterOperation::Skew(component, _) => Some((vec![word, key(&component)], Part::Component(component))),
         ClusterOperation::StopNode(node) => Some((vec![word, key("stop")], Part::Node(node))),
         ClusterOperation::KillNode(node) => Some((vec![word, key("forget")], Part::Node(node))),
         ClusterOperation::KillStore

@@ -57,6 +57,10 @@ const INPUTS: &[(&str, &str)] = &[
         "fault-requester.yaml",
         "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec: {faults: [{do: {cut: scheduller}}], steps: []}\n",
     ),
+    (
+        "fault-skew.yaml",
+        "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec: {faults: [{do: {skew: {controller-manager/cronjob: 5s}}}], steps: []}\n",
+    ),
     ("fault-list.yaml", "- do: {loose: answer}\n"),
     ("fault-kind.yaml", "- do: {lag: 5s, kind: Widget, to: my-operator}\n"),
     ("fault-store.yaml", "- do: {store: kill}\n"),
@@ -239,6 +243,7 @@ const REFUSED: &[&str] = &[
     "coracle run fault-word.yaml",
     "coracle run fault-verb.yaml",
     "coracle run fault-requester.yaml",
+    "coracle run fault-skew.yaml",
     "coracle run scenarios",
     "coracle run --mode=slow scenario.yaml",
     "coracle run --disturb=hard scenario.yaml",

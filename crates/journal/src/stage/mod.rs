@@ -236,7 +236,7 @@ stages! {
     }
     /// A fault begins, or strikes a request: one of the list in faults.md.
     FaultOn "fault.on" {
-        fault always Text "its name; without one, its word with what it acts on, such as `lag: 5s, kind: Pod`. The words: `lose`, `slow`, `refuse`, `cut`, `stale`, `lag`, `hang`, `bookmark-only`, `close`, `gone`, `kill`, `pause`, `double`, `node`, `store`. A node that records its partition itself has `partition`",
+        fault always Text "its name; without one, its word with what it acts on, such as `lag: 5s, kind: Pod`. The words: `lose`, `slow`, `refuse`, `cut`, `stale`, `lag`, `hang`, `bookmark-only`, `close`, `gone`, `kill`, `pause`, `double`, `skew`, `node`, `store`. A node that records its partition itself has `partition`",
     }
     /// The fault ends.
     FaultOff "fault.off" {

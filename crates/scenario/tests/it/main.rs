@@ -12,6 +12,7 @@ mod log;
 mod moments;
 mod repeated;
 mod running_faults;
+mod skew;
 mod vacuous;
 mod verdicts;
 mod words;

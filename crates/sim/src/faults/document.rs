@@ -20,8 +20,8 @@ and the store. Each one is permitted by the contract of Kubernetes, so a correct
 [scenarios.md](scenarios.md#faults) shows the format, [adding-a-fault.md](adding-a-fault.md) how to add one. A running
 cluster has the same faults, for programs in any language: [clients.md](clients.md#faults).
 
-What no fault on this page can show: a wrong clock, a container that fails, and what happens between two programs that
-do not use the API.
+What no fault on this page can show: a clock that runs too fast or too slowly, a container that fails, and what happens
+between two programs that do not use the API.
 ";
 
 const SECTIONS: [(FaultTarget, &str); 5] = [

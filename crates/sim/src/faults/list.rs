@@ -11,13 +11,14 @@ use super::lose::LOSE;
 use super::node::NODE;
 use super::pause::PAUSE;
 use super::refuse::REFUSE;
+use super::skew::SKEW;
 use super::slow::SLOW;
 use super::stale::STALE;
 use super::store::STORE;
 
 /// All kinds of faults.
 pub static FAULTS: &[FaultKind] =
-    &[LOSE, SLOW, REFUSE, CUT, STALE, LAG, HANG, BOOKMARK_ONLY, CLOSE, GONE, KILL, PAUSE, DOUBLE, NODE, STORE];
+    &[LOSE, SLOW, REFUSE, CUT, STALE, LAG, HANG, BOOKMARK_ONLY, CLOSE, GONE, KILL, PAUSE, DOUBLE, SKEW, NODE, STORE];
 
 /// The kind with this word.
 pub fn fault_kind(word: &str) -> Option<&'static FaultKind> {

@@ -34,6 +34,7 @@ mod node;
 mod operation;
 mod pause;
 mod refuse;
+mod skew;
 mod slow;
 mod stale;
 mod store;

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use coracle_ambient::SignedDuration;
 use coracle_cluster::{ClusterHandle, NodeSwitch};
 use coracle_journal::EntryId;
 
@@ -12,6 +13,8 @@ pub enum ClusterOperation {
     Pause(String),
     /// A component has a second instance until the end of the fault.
     Double(String),
+    /// The wall clock of a component is ahead by this duration until the end of the fault.
+    Skew(String, SignedDuration),
     /// The kubelet of a node is stopped. At the end of the fault it is started.
     StopNode(String),
     /// A node loses its power, and with it its containers. At the end of the fault it is started.
@@ -43,14 +46,18 @@ impl ClusterOperation {
         match self {
             Self::CompactStore(_) => Length::Moment,
             Self::Kill(_) | Self::StopNode(_) | Self::KillNode(_) | Self::KillStore => Length::AtOnce,
-            Self::Pause(_) | Self::Double(_) | Self::SlowStore(_) | Self::FillStore => Length::UntilEnded,
+            Self::Pause(_) | Self::Double(_) | Self::Skew(..) | Self::SlowStore(_) | Self::FillStore => {
+                Length::UntilEnded
+            }
         }
     }
 
     /// The part of the cluster, in the event log.
     pub fn part(&self) -> String {
         match self {
-            Self::Kill(component) | Self::Pause(component) | Self::Double(component) => component.clone(),
+            Self::Kill(component) | Self::Pause(component) | Self::Double(component) | Self::Skew(component, _) => {
+                component.clone()
+            }
             Self::StopNode(node) | Self::KillNode(node) => format!("nodes/{node}"),
             Self::KillStore | Self::SlowStore(_) | Self::FillStore | Self::CompactStore(_) => "store".to_owned(),
         }
@@ -72,6 +79,7 @@ impl ClusterOperation {
             Self::Kill(component) => cluster.kill_component(component, cause),
             Self::Pause(component) => cluster.pause_component(component),
             Self::Double(component) => cluster.double_component(component, cause),
+            Self::Skew(component, ahead) => cluster.shift_clock(component, *ahead),
             Self::StopNode(node) => cluster.switch_node(node, NodeSwitch::Kubelet, false, cause),
             Self::KillNode(node) => cluster.switch_node(node, NodeSwitch::Power, false, cause),
             Self::KillStore => cluster.kill_store(cause),
@@ -87,6 +95,7 @@ impl ClusterOperation {
             Self::Kill(component) => cluster.start_component(component, cause),
             Self::Pause(component) => cluster.resume_component(component),
             Self::Double(component) => cluster.kill_double(component, cause),
+            Self::Skew(component, ahead) => cluster.shift_clock(component, -*ahead),
             Self::StopNode(node) => cluster.switch_node(node, NodeSwitch::Kubelet, true, cause),
             Self::KillNode(node) => cluster.switch_node(node, NodeSwitch::Power, true, cause),
             Self::KillStore => cluster.start_store(cause),
