@@ -12,7 +12,7 @@ use crate::Error;
 use crate::candidates::{both, candidates};
 use crate::pace::Pace;
 use crate::parallel::parallel;
-use crate::plan::Plan;
+use crate::plan::{Plan, fault_word};
 use crate::shrink::shorter;
 
 /// How many plans are tried at once, so that the result does not depend on the number of threads.
@@ -73,10 +73,7 @@ fn faultless(
 fn chosen(candidates: Vec<Plan>, limits: &ScenarioLimits) -> Vec<Plan> {
     let random = Random::from_seed(limits.seed).split("plans");
     let below = |bound: usize| usize::try_from(random.below(u64::try_from(bound).unwrap_or(1).max(1))).unwrap_or(0);
-    let mut plans = candidates.clone();
-    for last in (1..plans.len()).rev() {
-        plans.swap(last, below(last + 1));
-    }
+    let mut plans = in_turn(candidates.clone(), below);
     while plans.len() < limits.plans && !candidates.is_empty() {
         let mixed = both(&candidates[below(candidates.len())], &candidates[below(candidates.len())]);
         let third = (below(3) == 0).then(|| candidates[below(candidates.len())].clone());
@@ -84,6 +81,23 @@ fn chosen(candidates: Vec<Plan>, limits: &ScenarioLimits) -> Vec<Plan> {
     }
     plans.truncate(limits.plans);
     plans
+}
+
+/// The plans in an order in which each fault has its turn: there are many more lags than kills.
+fn in_turn(plans: Vec<Plan>, below: impl Fn(usize) -> usize) -> Vec<Plan> {
+    let mut of_fault: BTreeMap<Vec<String>, Vec<Plan>> = BTreeMap::new();
+    for plan in plans {
+        let words = plan.faults.iter().filter_map(|fault| Some(fault_word(fault)?.to_owned())).collect();
+        of_fault.entry(words).or_default().push(plan);
+    }
+    let mut ordered = Vec::new();
+    while !of_fault.is_empty() {
+        for plans in of_fault.values_mut() {
+            ordered.push(plans.swap_remove(below(plans.len())));
+        }
+        of_fault.retain(|_, plans| !plans.is_empty());
+    }
+    ordered
 }
 
 struct Search<'l> {
@@ -177,5 +191,24 @@ impl Search<'_> {
             break;
         }
         Ok(broken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_fault_has_its_turn_and_no_plan_is_lost() {
+        let plan = |word: &str, nth: u64| Plan::of([json!({"when": {"nth": nth}, "do": {word: "1s"}})]);
+        let lags = (1..=9).map(|nth| plan("lag", nth));
+        let plans: Vec<Plan> = lags.chain([plan("kill", 1), plan("kill", 2)]).collect();
+        let ordered = in_turn(plans.clone(), |_| 0);
+        let words: Vec<String> =
+            ordered.iter().filter_map(|plan| Some(fault_word(&plan.faults[0])?.to_owned())).collect();
+        assert_eq!(words[..5], ["kill", "lag", "kill", "lag", "lag"]);
+        assert!(ordered.len() == plans.len() && plans.iter().all(|plan| ordered.contains(plan)));
     }
 }
