@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak one-log fuzz doc completions clients held hostile page transcripts
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak one-log fuzz doc completions clients held hostile page transcripts mutants
 
 help: ## List all tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,10 @@ PROCESSES ?= 200
 one-log: ## Run each scenario and a kube-rs controller in PROCESSES processes, half of them with an event log: all logs are equal
 	export CORACLE_PROCESSES=$(PROCESSES); $(CARGO) test --release -p coracle-scenario --test it -- repeated && \
 		$(CARGO) test --release -p coracle-tests --test kube_rs -- repeated
+
+MUTANTS ?=
+mutants: ## Put mistakes into the controllers, and see which of them the search with faults finds: MUTANTS='--only ID'
+	tests/mutants/run $(MUTANTS)
 
 FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz the input of the store, the API and the components, FUZZ_SECONDS for each target
