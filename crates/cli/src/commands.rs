@@ -112,7 +112,7 @@ pub(crate) enum Command {
     /// Run only simulated nodes, in the cluster of a kubeconfig
     Kubelet(kubelet::SimulatedNodes),
     /// Print the version of this program, and the version of Kubernetes as which it answers
-    Version(version::Version),
+    Version(version::VersionCommand),
     /// Print a completion script for a shell
     Completion(completion::Completion),
 }

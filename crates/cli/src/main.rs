@@ -35,6 +35,7 @@ mod parent_death;
 mod random;
 mod relay;
 mod reports;
+mod runtime;
 mod screen;
 mod seeds;
 mod shell;

@@ -16,7 +16,7 @@ use coracle_meta::ObjectKey;
 use coracle_secure_serving::MetricsListener;
 
 use crate::commands::scheduler_configuration;
-use crate::commands::up::{runtime, server_ambient, unreadable};
+use crate::commands::up::{server_ambient, unreadable};
 use crate::exit;
 use crate::flags::controller_manager::ControllerFlags;
 use crate::flags::election::Election;
@@ -24,6 +24,7 @@ use crate::flags::scheduler_unused::SchedulerUnused;
 use crate::flags::unused::Given;
 use crate::interrupt::interrupted;
 use crate::kubeconfig_file::{read, refused};
+use crate::runtime::runtime;
 
 /// Runs the controllers alone.
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use coracle_pki::write_private;
 use tokio::runtime::Runtime;
 
 use crate::cluster_api::get;
-use crate::commands::up::runtime;
 use crate::output::{note, out};
+use crate::runtime::runtime;
 use crate::state::StateFolder;
 use crate::{exit, kubeconfig_file};
 

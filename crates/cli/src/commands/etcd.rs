@@ -3,9 +3,9 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser};
 
 use crate::commands::store::etcd_flags::EtcdFlags;
 use crate::commands::store::serve;
-use crate::commands::up::runtime;
 use crate::interrupt::interrupted_or_orphaned;
 use crate::output::note;
+use crate::runtime::runtime;
 use crate::{flags, go_flags};
 
 /// Coracle's store as a replacement of etcd in test environments. Unknown flags are ignored with a warning.

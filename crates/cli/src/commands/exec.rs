@@ -4,9 +4,10 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::commands::env::StateArgs;
-use crate::commands::up::{runtime, with_a_cluster_of_its_own};
+use crate::commands::up::with_a_cluster_of_its_own;
 use crate::exit;
 use crate::handed_on::Signals;
+use crate::runtime::runtime;
 
 /// Runs a program with KUBECONFIG set.
 #[derive(Debug, Args)]

@@ -13,11 +13,11 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 use crate::commands::env::ClusterArgs;
-use crate::commands::up::runtime;
 use crate::exit;
 use crate::faults_api::{BODY, PATH};
 use crate::input::read_text;
 use crate::output::out;
+use crate::runtime::runtime;
 
 const EXAMPLES: &str = "Examples:
   coracle fault add -f faults.yaml

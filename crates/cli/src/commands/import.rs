@@ -7,10 +7,10 @@ use coracle_client::Client;
 use coracle_import::{ImportOptions, NotImported, import, read_documents};
 
 use crate::commands::env::StateArgs;
-use crate::commands::up::runtime;
 use crate::exit;
 use crate::input::read_text;
 use crate::output::out;
+use crate::runtime::runtime;
 
 /// Imports objects of another cluster, with their status, nodes and owners.
 #[derive(Debug, Args)]

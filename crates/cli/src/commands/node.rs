@@ -11,10 +11,10 @@ use coracle_scenario::file::Drain;
 use serde_json::{Map, Value, json};
 
 use crate::commands::env::ClusterArgs;
-use crate::commands::up::runtime;
 use crate::exit;
 use crate::flags::values::duration;
 use crate::output::{note, out};
+use crate::runtime::runtime;
 use crate::simulated::{SIMULATED, is_simulated, nodes};
 
 /// The annotation with the power state of a machine.

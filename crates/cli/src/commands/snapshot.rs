@@ -16,8 +16,8 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 use crate::commands::env::StateArgs;
-use crate::commands::up::runtime;
 use crate::output::out;
+use crate::runtime::runtime;
 use crate::snapshot_api::PATH;
 use crate::state::StateFolder;
 use crate::{exit, snapshot};

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::cluster_api::get;
 use crate::commands::env::StateArgs;
-use crate::commands::up::runtime;
 use crate::faults_api;
 use crate::output::out;
+use crate::runtime::runtime;
 use crate::{exit, kubeconfig_file};
 
 /// Shows the cluster that runs: its address, nodes, pods and faults.

@@ -33,6 +33,7 @@ use crate::interrupt::interrupted;
 use crate::output::{Unwritten, note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
+use crate::runtime::runtime;
 use crate::simulated::simulated_nodes;
 use crate::snapshot_api::SnapshotApi;
 use crate::state::StateFolder;
@@ -468,19 +469,6 @@ fn stages(names: &[String]) -> Result<Option<Vec<Stage>>> {
 /// An invalid file in a flag is a usage error.
 pub(crate) fn unreadable(error: coracle_cluster::Error) -> exit::Usage {
     exit::Usage(error.to_string())
-}
-
-/// The stack size of a thread: several times what the deepest accepted objects need.
-const STACK_BYTES: usize = 16 << 20;
-
-/// The runtime of a server: one thread per core.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
-    crate::open_files::raise_limit();
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_stack_size(STACK_BYTES)
-        .build()
-        .context("cannot start the runtime")
 }
 
 /// The environment of a server. A part that panics is reported and restarted, while the others continue.

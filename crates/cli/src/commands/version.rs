@@ -7,9 +7,9 @@ use crate::output::out;
 
 /// Prints versions.
 #[derive(Debug, Args)]
-pub(crate) struct Version {}
+pub(crate) struct VersionCommand {}
 
-impl Version {
+impl VersionCommand {
     pub(crate) fn run(self) -> Result<u8> {
         let Self {} = self;
         out!("coracle {}, Kubernetes {KUBERNETES_VERSION}", env!("CARGO_PKG_VERSION"))?;

@@ -11,7 +11,6 @@ use futures_util::future::{Either, select};
 
 use super::plan_files::page_of;
 use super::story::{note, nothing, run_of};
-use super::up::runtime;
 use crate::exit;
 use crate::interrupt::interrupted;
 use crate::kind_names::with_plural_kind;
@@ -19,6 +18,7 @@ use crate::output::{note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
 use crate::reports;
+use crate::runtime::runtime;
 
 /// Shows a run in the browser, or writes reports of it.
 #[derive(Debug, Args)]
