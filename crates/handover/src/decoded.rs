@@ -40,6 +40,13 @@ impl Decoded {
         }
         Ok(object)
     }
+
+    /// Frees the memory of forms that no reader holds: a weak reference keeps the allocation of a form.
+    pub fn release_unused(&self) {
+        let mut forms = self.forms.lock();
+        forms.retain(|(_, form)| form.strong_count() > 0);
+        forms.shrink_to_fit();
+    }
 }
 
 #[cfg(test)]
@@ -68,5 +75,18 @@ mod tests {
         let (decoded, form) = (Decoded::default(), ObjectType::of::<Object>());
         assert!(decoded.get_or_read(form, || form.read(b"[", None)).is_err());
         assert!(decoded.get_or_read(form, || form.read(b"{}", None)).is_ok());
+    }
+
+    #[test]
+    fn forms_that_no_reader_holds_are_freed_and_others_stay() {
+        let decoded = Decoded::default();
+        let object = || -> Result<Arc<dyn AnyObject>, ()> { Ok(Arc::new(Object::default())) };
+        let partial = || -> Result<Arc<dyn AnyObject>, ()> { Ok(Arc::new(PartialObject::default())) };
+        let held = decoded.get_or_read(ObjectType::of::<Object>(), object).unwrap();
+        drop(decoded.get_or_read(ObjectType::of::<PartialObject>(), partial).unwrap());
+        decoded.release_unused();
+        assert_eq!(decoded.forms.lock().len(), 1);
+        let again = decoded.get_or_read(ObjectType::of::<Object>(), || Err("it is there")).unwrap();
+        assert!(Arc::ptr_eq(&held, &again));
     }
 }

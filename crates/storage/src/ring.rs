@@ -28,6 +28,9 @@ fn length(entry: Option<&Entry>) -> usize {
     entry.map_or(0, |entry| entry.stored.len())
 }
 
+/// The distance behind the newest change at which readers in this process have most likely dropped an object.
+const SETTLED: usize = 64;
+
 /// How much history a cache keeps for watches that start in the past or are slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLimits {
@@ -47,9 +50,9 @@ pub struct HistoryLimits {
 impl Default for HistoryLimits {
     fn default() -> Self {
         Self {
-            min_changes: 100,
+            min_changes: 20,
             max_changes: 100_000,
-            least_bytes: 8 << 20,
+            least_bytes: 4 << 20,
             most_bytes: 32 << 20,
             max_age: Duration::from_secs(75),
         }
@@ -82,6 +85,7 @@ impl Ring {
         self.live_bytes = (self.live_bytes + length(change.new.as_ref())).saturating_sub(length(change.old.as_ref()));
         let now = change.at;
         self.changes.push_back(Arc::new(change));
+        self.release_settled();
         while self.has_too_much(now)
             && let Some(oldest) = self.changes.pop_front()
         {
@@ -90,6 +94,14 @@ impl Ring {
             self.complete_after = oldest.revision;
         }
         self.end() - 1
+    }
+
+    /// Frees the decoded forms of the object that a change replaced some time ago.
+    fn release_settled(&self) {
+        let settled = self.changes.len().checked_sub(SETTLED).and_then(|at| self.changes.get(at));
+        if let Some(old) = settled.and_then(|change| change.old.as_ref()) {
+            old.stored.release_unused();
+        }
     }
 
     fn has_too_much(&self, now: Instant) -> bool {

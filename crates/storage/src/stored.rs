@@ -134,6 +134,16 @@ impl Stored {
         object
     }
 
+    /// Frees the memory of parsed and decoded forms that are not in use.
+    pub(crate) fn release_unused(&self) {
+        let mut parsed = self.inner.parsed.lock();
+        if parsed.strong_count() == 0 {
+            *parsed = Weak::new();
+        }
+        drop(parsed);
+        self.inner.decoded.release_unused();
+    }
+
     /// The parsed object, if it is in use.
     pub(crate) fn parsed(&self) -> Option<Arc<Object>> {
         self.inner.parsed.lock().upgrade()

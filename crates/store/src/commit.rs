@@ -23,6 +23,11 @@ impl KeyChange {
     pub(crate) fn revision(&self) -> Revision {
         self.version.kv.mod_revision
     }
+
+    /// The approximate number of bytes that the change keeps alive.
+    pub(crate) fn size(&self) -> i64 {
+        self.version.size() + self.prev.as_ref().map_or(0, |version| version.size())
+    }
 }
 
 /// The changes of one transaction, or of the end of a lease: all of one revision, or only a lease.

@@ -6,6 +6,8 @@ use crate::commit::KeyChange;
 
 /// How many changes a chunk holds.
 const CHUNK: usize = 256;
+/// A chunk with this many bytes takes no further change: what a log keeps despite compaction is whole chunks.
+const CHUNK_BYTES: i64 = 1 << 20;
 /// How many chunks a reader gets at once.
 const SLICE: usize = 16;
 /// How many full chunks are kept despite compaction: a reader that is only slightly behind must not be cut off.
@@ -18,12 +20,18 @@ pub(crate) struct Log {
     chunks: VecDeque<Arc<Chunk>>,
     /// How many slots of the last chunk are used.
     taken: usize,
+    /// The bytes of the changes in the last chunk.
+    bytes: i64,
     /// The revision of the last dropped change.
     forgotten: Revision,
 }
 
 #[derive(Debug)]
-struct Chunk(Box<[OnceLock<KeyChange>]>);
+struct Chunk {
+    slots: Box<[OnceLock<KeyChange>]>,
+    /// How many slots are used; unset while the chunk takes changes.
+    length: OnceLock<usize>,
+}
 
 /// Chunks of the log, and the range of revisions that is wanted of them: complete ones only.
 #[derive(Debug)]
@@ -35,13 +43,17 @@ pub(crate) struct Slice {
 
 impl Log {
     pub(crate) fn push(&mut self, change: KeyChange) {
-        if self.chunks.is_empty() || self.taken == CHUNK {
-            self.chunks.push_back(Arc::new(Chunk((0..CHUNK).map(|_| OnceLock::new()).collect())));
-            self.taken = 0;
+        if self.chunks.back().is_none_or(|last| last.is_full()) {
+            self.chunks.push_back(Arc::new(Chunk::new()));
+            (self.taken, self.bytes) = (0, 0);
         }
         let chunk = self.chunks.back().expect("pushed above if there was none");
-        chunk.0[self.taken].set(change).expect("a slot is taken once");
+        self.bytes += change.size();
+        chunk.slots[self.taken].set(change).expect("a slot is taken once");
         self.taken += 1;
+        if self.taken == CHUNK || self.bytes >= CHUNK_BYTES {
+            chunk.length.set(self.taken).expect("a chunk is closed once");
+        }
     }
 
     /// A limited number of changes from `from` on, at most up to `head`.
@@ -90,28 +102,32 @@ impl Slice {
     pub(crate) fn changes(&self) -> impl Iterator<Item = &KeyChange> {
         self.chunks
             .iter()
-            .flat_map(|chunk| chunk.0[chunk.place_of(self.from)..].iter().map_while(OnceLock::get))
+            .flat_map(|chunk| chunk.slots[chunk.place_of(self.from)..].iter().map_while(OnceLock::get))
             .take_while(|change| change.revision() <= self.to)
     }
 }
 
 impl Chunk {
-    fn first(&self) -> Option<Revision> {
-        self.0.first().and_then(OnceLock::get).map(KeyChange::revision)
+    fn new() -> Self {
+        Self { slots: (0..CHUNK).map(|_| OnceLock::new()).collect(), length: OnceLock::new() }
     }
 
-    /// The revision of the last slot; `None` while it is free.
+    fn first(&self) -> Option<Revision> {
+        self.slots.first().and_then(OnceLock::get).map(KeyChange::revision)
+    }
+
+    /// The revision of the last change; `None` while the chunk takes changes.
     fn last(&self) -> Option<Revision> {
-        self.0.last().and_then(OnceLock::get).map(KeyChange::revision)
+        self.slots.get(self.length.get()? - 1).and_then(OnceLock::get).map(KeyChange::revision)
     }
 
     /// The first slot that is not before `revision`, used or free.
     fn place_of(&self, revision: Revision) -> usize {
-        self.0.partition_point(|slot| slot.get().is_some_and(|change| change.revision() < revision))
+        self.slots.partition_point(|slot| slot.get().is_some_and(|change| change.revision() < revision))
     }
 
     fn is_full(&self) -> bool {
-        self.last().is_some()
+        self.length.get().is_some()
     }
 }
 
@@ -122,9 +138,13 @@ mod tests {
     use crate::{EventKind, KeyValue};
 
     fn log(revisions: impl Iterator<Item = Revision>) -> Log {
+        log_of(revisions, 0)
+    }
+
+    fn log_of(revisions: impl Iterator<Item = Revision>, value_bytes: usize) -> Log {
         let mut log = Log::default();
         for mod_revision in revisions {
-            let kv = KeyValue { mod_revision, ..KeyValue::default() };
+            let kv = KeyValue { mod_revision, value: vec![0; value_bytes].into(), ..KeyValue::default() };
             log.push(KeyChange {
                 version: Arc::new(Version { kv, kind: EventKind::Put, sub: 0, sequence: 0 }),
                 prev: None,
@@ -166,5 +186,15 @@ mod tests {
         log.trim(3_000);
         assert!(log.chunks.len() < 10, "whole chunks are freed");
         assert!(read(&log, 3_000, 4_999).into_iter().eq(3_000..5_000));
+    }
+
+    #[test]
+    fn large_changes_do_not_stay_after_a_compaction_because_they_are_few() {
+        let mut log = log_of(2..100, 300_000);
+        assert!(read(&log, 2, 99).into_iter().eq(2..100), "chunks of a few changes are read as others");
+        log.trim(99);
+        let kept = log.all(2, 99).changes().count();
+        assert!(kept <= 8, "{kept} changes of 300 kB are kept");
+        assert!(read(&log, 99, 99).into_iter().eq([99]));
     }
 }
