@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use coracle_meta::{GroupVersionKind, Object};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +14,12 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 /// They include those of the controller-manager, the scheduler, and each controller. Nodes have no binding, because the
 /// node authorizer decides about them.
 /// In Kubernetes: `bootstrappolicy`.
-pub fn bootstrap_policy() -> Vec<Object> {
+pub fn bootstrap_policy() -> &'static [Object] {
+    static OBJECTS: LazyLock<Vec<Object>> = LazyLock::new(objects_of_the_table);
+    &OBJECTS
+}
+
+fn objects_of_the_table() -> Vec<Object> {
     let mut objects: Vec<Object> = Vec::new();
     for line in POLICY.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         match line.strip_prefix("  ") {
@@ -117,7 +124,7 @@ mod tests {
     fn policy() -> Policy {
         let mut policy = Policy::default();
         for object in bootstrap_policy() {
-            policy.put(&object);
+            policy.put(object);
         }
         policy
     }
@@ -131,7 +138,7 @@ mod tests {
     fn every_line_of_the_table_is_understood() {
         let objects = bootstrap_policy();
         assert!(objects.len() > 100, "{}", objects.len());
-        for object in &objects {
+        for object in objects {
             let rules = object.field("rules").and_then(Value::as_array);
             for rule in rules.into_iter().flatten() {
                 assert!(rule.is_object(), "{}", object.name());

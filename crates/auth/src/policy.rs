@@ -13,13 +13,38 @@ use crate::Rule;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// The rules of cluster roles by name.
-    cluster_roles: BTreeMap<String, Vec<Rule>>,
+    cluster_roles: BTreeMap<String, Arc<[Rule]>>,
     /// The rules of roles by namespace and name.
-    roles: BTreeMap<(String, String), Vec<Rule>>,
+    roles: BTreeMap<(String, String), Arc<[Rule]>>,
     /// Cluster role bindings, by name.
-    cluster_bindings: BTreeMap<String, Binding>,
+    cluster_bindings: BTreeMap<String, Arc<Binding>>,
     /// Role bindings, by namespace and name.
-    bindings: BTreeMap<(String, String), Binding>,
+    bindings: BTreeMap<(String, String), Arc<Binding>>,
+}
+
+/// What a role or a binding adds to a policy.
+#[derive(Clone, Debug)]
+pub(crate) struct PolicyPart {
+    namespace: String,
+    name: String,
+    grants: PartGrants,
+}
+
+#[derive(Clone, Debug)]
+enum PartGrants {
+    Rules(Arc<[Rule]>),
+    Binding(Arc<Binding>),
+}
+
+impl PolicyPart {
+    /// What an object of one of the four kinds adds.
+    pub(crate) fn of(object: &Object) -> Self {
+        let grants = match object.kind() {
+            "ClusterRole" | "Role" => PartGrants::Rules(rules_in(object).into()),
+            _ => PartGrants::Binding(binding_of(object).into()),
+        };
+        Self { namespace: object.namespace().to_owned(), name: object.name().to_owned(), grants }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,18 +154,11 @@ pub fn service_account_name(namespace: &str, name: &str) -> String {
 impl Policy {
     /// Adds or updates one role or binding; other kinds are ignored.
     pub fn put(&mut self, object: &Object) {
-        let key = (object.namespace().to_owned(), object.name().to_owned());
-        match object.kind() {
-            "ClusterRole" => drop(self.cluster_roles.insert(key.1, rules_in(object))),
-            "Role" => drop(self.roles.insert(key, rules_in(object))),
-            "ClusterRoleBinding" => drop(self.cluster_bindings.insert(key.1, binding_of(object))),
-            "RoleBinding" => drop(self.bindings.insert(key, binding_of(object))),
-            _ => {}
-        }
+        self.add(object.kind(), &PolicyPart::of(object));
     }
 
     /// Replaces all objects of one kind.
-    pub fn replace(&mut self, kind: &str, objects: impl IntoIterator<Item = Arc<Object>>) {
+    pub(crate) fn replace<'p>(&mut self, kind: &str, parts: impl IntoIterator<Item = &'p PolicyPart>) {
         match kind {
             "ClusterRole" => self.cluster_roles.clear(),
             "Role" => self.roles.clear(),
@@ -148,8 +166,23 @@ impl Policy {
             "RoleBinding" => self.bindings.clear(),
             _ => return,
         }
-        for object in objects {
-            self.put(&object);
+        for part in parts {
+            self.add(kind, part);
+        }
+    }
+
+    fn add(&mut self, kind: &str, part: &PolicyPart) {
+        let (namespace, name) = (part.namespace.clone(), part.name.clone());
+        match (kind, &part.grants) {
+            ("ClusterRole", PartGrants::Rules(rules)) => drop(self.cluster_roles.insert(name, Arc::clone(rules))),
+            ("Role", PartGrants::Rules(rules)) => drop(self.roles.insert((namespace, name), Arc::clone(rules))),
+            ("ClusterRoleBinding", PartGrants::Binding(binding)) => {
+                self.cluster_bindings.insert(name, Arc::clone(binding));
+            }
+            ("RoleBinding", PartGrants::Binding(binding)) => {
+                self.bindings.insert((namespace, name), Arc::clone(binding));
+            }
+            _ => {}
         }
     }
 
@@ -200,8 +233,8 @@ impl Policy {
     /// role does not exist.
     pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<&[Rule]> {
         match role {
-            RoleRef::ClusterRole(name) => self.cluster_roles.get(name).map(Vec::as_slice),
-            RoleRef::Role(name) => self.roles.get(&(namespace.to_owned(), name.clone())).map(Vec::as_slice),
+            RoleRef::ClusterRole(name) => self.cluster_roles.get(name).map(|rules| &**rules),
+            RoleRef::Role(name) => self.roles.get(&(namespace.to_owned(), name.clone())).map(|rules| &**rules),
             RoleRef::Unknown { .. } => None,
         }
     }

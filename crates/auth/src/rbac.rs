@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::{GroupVersionResource, Status};
-use coracle_registry::{Attributes, Authorizer, Decision, Derived, Lists, Registry, Rules, User};
+use coracle_registry::{Attributes, Authorizer, Decision, Derived, Lists, PerObject, Registry, Rules, User};
 
 use crate::Policy;
+use crate::policy::PolicyPart;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -21,31 +22,39 @@ const PARTS: [(&str, &str); 4] = [
 /// A change of a binding takes effect with the next request.
 #[derive(Debug)]
 pub struct Rbac {
-    policy: Derived<Policy>,
+    known: Derived<KnownPolicy>,
+}
+
+/// A policy, and what each object adds to it.
+#[derive(Debug, Default)]
+struct KnownPolicy {
+    policy: Arc<Policy>,
+    parts: [PerObject<PolicyPart>; PARTS.len()],
 }
 
 impl Default for Rbac {
     fn default() -> Self {
-        Self { policy: Derived::new(|_| PARTS.map(|(plural, _)| resource(plural)).to_vec(), make) }
+        Self { known: Derived::new(|_| PARTS.map(|(plural, _)| resource(plural)).to_vec(), make) }
     }
 }
 
 impl Rbac {
     /// The current policy.
     pub async fn policy(&self, registry: &Registry) -> Result<Arc<Policy>, Status> {
-        self.policy.current(registry).await
+        Ok(Arc::clone(&self.known.current(registry).await?.policy))
     }
 }
 
 /// The previous policy with its changed parts replaced.
-fn make(lists: &Lists, before: &Policy) -> Policy {
-    let mut policy = before.clone();
-    for (plural, kind) in PARTS {
-        if let Some(objects) = lists.changed(&resource(plural)) {
-            policy.replace(kind, objects);
-        }
-    }
-    policy
+fn make(lists: &Lists, before: &KnownPolicy) -> KnownPolicy {
+    let mut policy = Policy::clone(&before.policy);
+    let parts = std::array::from_fn(|index| {
+        let ((plural, kind), known) = (PARTS[index], &before.parts[index]);
+        let Some(parts) = known.changed(lists, &resource(plural), PolicyPart::of) else { return known.clone() };
+        policy.replace(kind, parts.iter());
+        parts
+    });
+    KnownPolicy { policy: Arc::new(policy), parts }
 }
 
 fn resource(plural: &str) -> GroupVersionResource {

@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_default_policy_needs_no_reconciliation() {
         for object in bootstrap_policy() {
-            assert_eq!(reconciled(&object, &object), Reconciled::AsItIs, "{}", object.name());
+            assert_eq!(reconciled(object, object), Reconciled::AsItIs, "{}", object.name());
         }
     }
 }

@@ -78,7 +78,7 @@ impl ApiServer {
         tasks: Tasks,
         options: &ApiServerOptions,
         store: Arc<dyn Store>,
-        kept: Option<&DefaultObjects>,
+        kept: Option<&Arc<DefaultObjects>>,
         nodes: Arc<dyn NodeTransport>,
         ambient: &Ambient,
         recorder: &Recorder,

@@ -7,7 +7,7 @@ use coracle_resources::{API_SERVER_MANAGER, Config, create, create_if_missing};
 use coracle_store::Revision;
 use serde_json::{Value, json};
 
-use crate::{ApiServerOptions, Error};
+use crate::{ApiServerOptions, Error, RuntimeConfig};
 
 /// The system namespaces. In Kubernetes: the controller `systemnamespaces`.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -16,11 +16,26 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 const DEFAULT_PORT: u16 = 6443;
 
 /// The default objects of an API server.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct DefaultObjects {
+    origin: Origin,
     namespaces: Vec<Object>,
-    roles: Vec<Object>,
+    roles: Vec<&'static Object>,
     others: Vec<Object>,
+}
+
+/// The options from which the default objects follow.
+#[derive(Debug, PartialEq, Eq)]
+struct Origin {
+    served: RuntimeConfig,
+    kinds: Config,
+    port: u16,
+}
+
+impl Origin {
+    fn of(options: &ApiServerOptions, kinds: &Config) -> Self {
+        Self { served: options.runtime_config.clone(), kinds: kinds.clone(), port: port(options) }
+    }
 }
 
 /// The default objects that a cluster has written to its store.
@@ -34,18 +49,18 @@ pub(crate) struct Bootstrapped {
 }
 
 impl DefaultObjects {
-    fn of(registry: &Registry, options: &ApiServerOptions, kinds: &Config) -> Self {
+    fn of(registry: &Registry, origin: Origin) -> Self {
         // `--runtime-config` may have disabled the kind.
         let is_served = |object: &Object| {
             let kind = object.group_version_kind().unwrap_or_default();
             registry.kinds().kind(&kind).is_some()
         };
         let mut others = simulated_nodes().to_vec();
-        others.extend(coracle_resources::bootstrap(kinds));
-        others.push(kubernetes_service(options, kinds));
+        others.extend(coracle_resources::bootstrap(&origin.kinds));
+        others.push(coracle_resources::kubernetes_service(&origin.kinds, origin.port));
         others.retain(is_served);
-        let roles = coracle_auth::bootstrap_policy().into_iter().filter(is_served).collect();
-        Self { namespaces: NAMESPACES.map(namespace).to_vec(), roles, others }
+        let roles = coracle_auth::bootstrap_policy().iter().filter(|role| is_served(role)).collect();
+        Self { origin, namespaces: NAMESPACES.map(namespace).to_vec(), roles, others }
     }
 }
 
@@ -55,17 +70,18 @@ pub(crate) async fn write(
     registry: &Registry,
     options: &ApiServerOptions,
     kinds: &Config,
-    kept: Option<&DefaultObjects>,
+    kept: Option<&Arc<DefaultObjects>>,
 ) -> Result<Arc<DefaultObjects>, Error> {
-    let objects = Arc::new(DefaultObjects::of(registry, options, kinds));
-    if kept == Some(&*objects) {
-        return Ok(objects);
+    let origin = Origin::of(options, kinds);
+    if let Some(kept) = kept.filter(|kept| kept.origin == origin) {
+        return Ok(Arc::clone(kept));
     }
+    let objects = Arc::new(DefaultObjects::of(registry, origin));
     for namespace in &objects.namespaces {
         unless_unreadable(create_if_missing(registry, namespace.clone()).await)?;
     }
     for role in &objects.roles {
-        unless_unreadable(reconcile(registry, role.clone()).await)?;
+        unless_unreadable(reconcile(registry, role).await)?;
     }
     for object in &objects.others {
         unless_unreadable(create_if_missing(registry, object.clone()).await)?;
@@ -90,7 +106,7 @@ pub(crate) async fn install(registry: &Registry, manifests: Vec<Object>) -> Resu
 }
 
 /// Creates a role or binding, or adds its missing parts. In Kubernetes: `rbac/bootstrap-roles`.
-async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> {
+async fn reconcile(registry: &Registry, expected: &Object) -> Result<(), Status> {
     let kind = expected.group_version_kind().unwrap_or_default();
     let kinds = registry.kinds();
     let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;
@@ -105,10 +121,10 @@ async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> 
     for _ in 0..ATTEMPTS {
         let existing = match registry.get(&about(Verb::Get), &GetOptions::default()).await {
             Ok(found) => found.object(),
-            Err(status) if status.is_not_found() => return create(registry, expected).await,
+            Err(status) if status.is_not_found() => return create(registry, expected.clone()).await,
             Err(status) => return Err(status),
         };
-        let written = match reconciled(&existing, &expected) {
+        let written = match reconciled(&existing, expected) {
             Reconciled::AsItIs => return Ok(()),
             Reconciled::Changed(object) => match registry.update(&about(Verb::Update), object).await {
                 Ok(_) => return Ok(()),
@@ -133,8 +149,12 @@ const ATTEMPTS: usize = 5;
 
 /// The Service through which pods reach the API.
 pub(crate) fn kubernetes_service(options: &ApiServerOptions, kinds: &Config) -> Object {
-    let port = options.advertised.map_or(DEFAULT_PORT, |address| address.port());
-    coracle_resources::kubernetes_service(kinds, port)
+    coracle_resources::kubernetes_service(kinds, port(options))
+}
+
+/// The port of the API server in that Service.
+fn port(options: &ApiServerOptions) -> u16 {
+    options.advertised.map_or(DEFAULT_PORT, |address| address.port())
 }
 
 /// The role and binding of a process that acts for all nodes that it simulates; Kubernetes has no such role.

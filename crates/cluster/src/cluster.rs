@@ -94,7 +94,7 @@ impl Cluster {
             tasks.clone(),
             &builder.api_server,
             Arc::clone(&store.store),
-            kept.as_ref().map(|kept| &*kept.objects),
+            kept.as_ref().map(|kept| &kept.objects),
             Arc::new(nodes.clone()),
             &ambient,
             &recorder,

@@ -69,13 +69,10 @@ impl Lists {
         self.by_resource.get(resource).map_or(&[], |all| &all.unreadable)
     }
 
-    /// The objects of a resource, if the previous value was computed from other objects.
-    pub fn changed<'a>(
-        &'a self,
-        resource: &GroupVersionResource,
-    ) -> Option<impl Iterator<Item = Arc<Object>> + use<'a>> {
-        let is_changed = self.by_resource.get(resource).is_some_and(|all| all.is_changed);
-        is_changed.then(|| self.of(resource))
+    /// The values of a resource, if the previous value was computed from other objects.
+    pub(crate) fn changed_values(&self, resource: &GroupVersionResource) -> Option<&[Stored]> {
+        let all = self.by_resource.get(resource).filter(|all| all.is_changed)?;
+        Some(&all.objects)
     }
 }
 

@@ -19,6 +19,7 @@ mod flows;
 mod named_texts;
 mod object_meta;
 mod options;
+mod per_object;
 mod planned;
 mod read;
 mod registry;
@@ -41,6 +42,7 @@ pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows};
 pub use object_meta::base_name;
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
+pub use per_object::PerObject;
 pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{

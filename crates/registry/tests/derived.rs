@@ -1,12 +1,13 @@
 //! A value made from objects of definitions' kinds and of a kind that comes and goes.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
-use coracle_registry::{DeleteOptions, Derived, Lists, Registry, Request, Strategy, Verb, custom};
+use coracle_registry::{DeleteOptions, Derived, Lists, PerObject, Registry, Request, Strategy, Verb, custom};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
 use parking_lot::Mutex;
@@ -117,4 +118,42 @@ async fn a_follower_acts_on_each_change_and_retries_after_an_error() {
     undefine(&registry).await;
     assert_eq!(settle().await.last(), Some(&0));
     task.abort();
+}
+
+#[derive(Default)]
+struct Fleet {
+    boats: PerObject<String>,
+    /// How many objects were read so far.
+    read: usize,
+}
+
+fn fleet(lists: &Lists, before: &Fleet) -> Fleet {
+    let read = Cell::new(before.read);
+    let name = |boat: &Object| {
+        read.set(read.get() + 1);
+        boat.name().to_owned()
+    };
+    let boats = before.boats.changed(lists, &boats(), name).unwrap_or_else(|| before.boats.clone());
+    Fleet { boats, read: read.get() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_per_object_reads_only_the_objects_that_have_changed() {
+    let registry = registry();
+    let value = Derived::new(reads, fleet);
+    define(&registry).await;
+    launch(&registry, "b").await;
+    launch(&registry, "c").await;
+    assert_eq!(value.current(&registry).await.unwrap().read, 2);
+    launch(&registry, "a").await;
+    let all = value.current(&registry).await.unwrap();
+    assert_eq!(
+        (all.boats.iter().cloned().collect::<Vec<_>>(), all.read),
+        (["a", "b", "c"].map(str::to_owned).to_vec(), 3)
+    );
+    let request = Request::new(Verb::Delete, boats(), registry.ambient().clock.now()).object("default", "b");
+    registry.delete(&request, &DeleteOptions::default()).await.unwrap();
+    launch(&registry, "b").await;
+    let all = value.current(&registry).await.unwrap();
+    assert_eq!((all.boats.iter().count(), all.read), (3, 4), "the new object of the name is another one");
 }

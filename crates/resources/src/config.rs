@@ -1,7 +1,7 @@
 use coracle_meta::Cidr;
 
 /// The configuration of the cluster that kinds need.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The ranges of service addresses, the first of which is the default. In Kubernetes: `--service-cluster-ip-range`.
     pub service_cluster_ip_ranges: Vec<Cidr>,

@@ -8,6 +8,8 @@
 mod pod_references;
 mod relations;
 
+use std::sync::LazyLock;
+
 use async_trait::async_trait;
 use coracle_meta::{ResourcePath, Status};
 use coracle_registry::{Attributes, Authorizer, Decision, Registry, Rules, Target, User};
@@ -26,7 +28,7 @@ const NODE_LEASES: &str = "kube-node-lease";
 #[derive(Clone, Debug)]
 pub struct NodeAuthorizer {
     /// What every node may do, independently of the object: the rules of the role `system:node`, which has no subjects.
-    rules: Vec<Rule>,
+    rules: &'static [Rule],
 }
 
 /// How a request is decided.
@@ -53,9 +55,12 @@ impl Answer {
 impl NodeAuthorizer {
     /// An authorizer with Kubernetes' rules for nodes.
     pub fn new() -> Self {
-        let policy = bootstrap_policy();
-        let role = policy.iter().find(|object| object.kind() == "ClusterRole" && object.name() == "system:node");
-        Self { rules: role.map(rules_in).unwrap_or_default() }
+        static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+            let mut policy = bootstrap_policy().iter();
+            let role = policy.find(|object| object.kind() == "ClusterRole" && object.name() == "system:node");
+            role.map(rules_in).unwrap_or_default()
+        });
+        Self { rules: &RULES }
     }
 
     async fn decide(

@@ -31,7 +31,8 @@ pub(super) fn readable(resource: Resource, hub: &Arc<dyn Strategy>, all: &[Arc<d
         };
         return resource.holds_any(Box::new(read)).checks(Box::new(move |object| has_shape(object, &schema)));
     }
-    let is_version = |other: &&Arc<dyn Strategy>| other.spec().row.stored_as == spec.row.resource();
+    let stored_as = spec.row.resource();
+    let is_version = |other: &&Arc<dyn Strategy>| other.spec().row.stored_as == stored_as;
     let versions = all.iter().filter(is_version).cloned().chain([Arc::clone(hub)]).collect();
     let values = ForeignValues { hub: Arc::clone(hub), versions };
     let kind = spec.gvk();
