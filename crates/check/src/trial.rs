@@ -11,7 +11,10 @@ use coracle_meta::{Object, Scope};
 use coracle_scenario::parse::hash;
 use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
 use coracle_sim::checks::{Run, RunLog, STAGES};
-use coracle_sim::{ClockMode, NotSettled, Senders, Settle, Wire, record_objects, run_in, settle};
+use coracle_sim::{
+    ClockMode, NotSettled, PluralOf, Senders, Settle, StartingObjects, Wire, record_changes, record_objects, run_in,
+    settle,
+};
 use futures_util::future::{Either, select};
 use tokio::time::{Instant, sleep};
 
@@ -89,9 +92,14 @@ impl Setup {
             cluster.start_component(Component::ControllerManager);
         }
         let (store, plurals, changes) = (cluster.store(), Arc::new(cluster.plurals()), recorder.clone());
+        // Readers of a log need all objects.
+        let known = (!self.keeps_logs).then_some(self.prepared.objects.revision);
         cluster.spawn("objects", async move {
             // It ends with the store.
-            let _ = record_objects(&*store, plurals, changes).await;
+            let _ = match known {
+                Some(revision) => record_changes(&*store, plurals, changes, revision).await,
+                None => record_objects(&*store, plurals, changes).await,
+            };
         });
         Ok(cluster)
     }
@@ -102,6 +110,8 @@ impl Setup {
 pub(crate) struct Prepared {
     /// A store with the objects that exist before the controller starts.
     pub(crate) store: KeptStore,
+    /// These objects.
+    pub(crate) objects: StartingObjects,
     /// The objects that it acts on.
     pub(crate) samples: Vec<Sample>,
     /// The kind of each plural that is served.
@@ -152,6 +162,9 @@ pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, 
         }
         // A definition is served when its conditions are written.
         let _ = settle(&cluster, Pace::VIRTUAL.between).await;
+        let plural_of: PluralOf = Arc::new(cluster.plurals());
+        let objects = StartingObjects::of(&*cluster.store(), &plural_of).await;
+        let objects = objects.map_err(coracle_cluster::Error::from)?;
         let store = cluster.keep_store()?;
         let plurals = RunningFaults::new(&cluster, &Wire::default()).kinds();
         let kinds = plurals.into_iter().map(|((_, kind), plural)| (plural, kind)).collect();
@@ -164,7 +177,8 @@ pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, 
         }
         cluster.shutdown().await;
         let texts: Vec<String> = given.iter().chain(samples).map(|object| object.to_value().to_string()).collect();
-        Ok(Prepared { store, samples: changing, kinds, namespaced, work: hash(&texts.join("\n")) })
+        let work = hash(&texts.join("\n"));
+        Ok(Prepared { store, objects, samples: changing, kinds, namespaced, work })
     });
     prepared.map_err(|error| coracle_cluster::Error::NotStarted(error.to_string()))?
 }
@@ -228,7 +242,8 @@ impl<'s> Trial<'s> {
         cluster.take_component_panics();
         cluster.shutdown().await;
         worked?;
-        run.log = RunLog::of(&recorder.entries_of(EntryId(0), &STAGES));
+        let before = if setup.keeps_logs { RunLog::default() } else { setup.prepared.objects.log.clone() };
+        run.log = before.continued(&recorder.entries_of(EntryId(0), &STAGES));
         run.shown = observed.take_shown();
         let events = |header| Arc::new(Events { header, entries: recorder.entries(EntryId(0)) });
         Ok(Outcome { run, faults: ended, log: header.map(events) })

@@ -16,9 +16,14 @@ pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl Iterator<Item = &'a 
 /// The candidate with the smallest edit distance, if it is similar enough.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
-    candidates
-        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(3) / 3)
-        .min()
-        .map(|(_, candidate)| candidate)
+    let length = lower.chars().count();
+    let distance = |candidate: &str| {
+        let (candidate, most) = (candidate.to_lowercase(), candidate.len().max(3) / 3);
+        // Each difference in length is an edit.
+        if candidate.chars().count().abs_diff(length) > most {
+            return None;
+        }
+        Some(strsim::osa_distance(&lower, &candidate)).filter(|distance| *distance <= most)
+    };
+    candidates.filter_map(|candidate| Some((distance(candidate)?, candidate))).min().map(|(_, candidate)| candidate)
 }

@@ -5,6 +5,7 @@ use coracle_expression::{Expression, Variables};
 use coracle_meta::{Object, WatchEventType};
 use serde_json::Value;
 
+use crate::FollowedObject;
 use crate::cluster_state::ObjectChange;
 use crate::named::is_named;
 use crate::near_miss;
@@ -88,7 +89,7 @@ impl ChangeSelector {
 
 /// An error is no match: the expression reads a field that the object does not have.
 fn holds(condition: &Expression, change: &ObjectChange<'_>) -> bool {
-    let value = |object: &Option<Arc<Object>>| object.as_ref().map_or(Value::Null, |object| object.to_value());
+    let value = |seen: &Option<FollowedObject>| seen.as_ref().map_or(Value::Null, |seen| seen.object().to_value());
     let (object, old) = (value(&change.after), value(&change.before));
     let mut variables = Variables::default();
     variables.set("object", &object);
@@ -98,10 +99,11 @@ fn holds(condition: &Expression, change: &ObjectChange<'_>) -> bool {
 
 impl ChangeCount {
     pub(crate) fn take(&mut self, selector: &ChangeSelector, change: &ObjectChange<'_>) {
-        let Some(object) = change.after.as_ref().or(change.before.as_ref()) else { return };
-        if object.kind() != selector.kind {
+        let Some(changed) = change.after.as_ref().or(change.before.as_ref()) else { return };
+        if changed.version_and_kind().1 != selector.kind {
             return;
         }
+        let object = changed.object();
         match selector.distance(change, object) {
             0 => self.selected += 1,
             1 => {
@@ -138,18 +140,19 @@ impl fmt::Display for Named<'_> {
 
 #[cfg(test)]
 mod tests {
+    use coracle_storage::Stored;
     use coracle_store::{Event, EventKind, KeyValue};
     use serde_json::json;
 
     use super::*;
 
-    fn pod(name: &str, phase: &str) -> Option<Arc<Object>> {
+    fn pod(name: &str, phase: &str) -> Option<FollowedObject> {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
             "status": {"phase": phase}});
-        Some(Arc::new(Object::from_value(pod).unwrap()))
+        Some(Stored::from_object(&Arc::new(Object::from_value(pod).unwrap()), 1).into())
     }
 
-    fn change(before: Option<Arc<Object>>, after: Option<Arc<Object>>, select: impl FnOnce(&ObjectChange<'_>)) {
+    fn change(before: Option<FollowedObject>, after: Option<FollowedObject>, select: impl FnOnce(&ObjectChange<'_>)) {
         let event = Event { kind: EventKind::Put, kv: KeyValue::default(), prev_kv: None };
         select(&ObjectChange { event: &event, before, after });
     }
@@ -173,7 +176,11 @@ mod tests {
             (ChangeSelector { condition: condition("object.status.missing == 'a'"), ..selector() }, 1),
         ] {
             change(pod("web-1", "Pending"), pod("web-1", "Running"), |change| {
-                assert_eq!(selector.distance(change, change.after.as_ref().unwrap()), distance, "{selector:?}");
+                assert_eq!(
+                    selector.distance(change, change.after.as_ref().unwrap().object()),
+                    distance,
+                    "{selector:?}"
+                );
             });
         }
     }

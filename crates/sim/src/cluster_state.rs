@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use coracle_meta::Object;
-use coracle_storage::Stored;
-use coracle_store::{Event, EventKind, KeyValue, Revision, WatchBatch};
+use coracle_store::{Event, EventKind, Revision, WatchBatch};
+
+use crate::FollowedObject;
 
 /// The plural of a kind, by `apiVersion` and `kind`; `None` for kinds that expressions cannot use.
 pub type PluralOf = Arc<dyn Fn(&str, &str) -> Option<String> + Send + Sync>;
@@ -15,7 +16,7 @@ pub type PluralOf = Arc<dyn Fn(&str, &str) -> Option<String> + Send + Sync>;
 #[derive(Clone, Debug, Default)]
 pub struct ClusterState {
     revision: Revision,
-    objects: BTreeMap<Bytes, Arc<Object>>,
+    objects: BTreeMap<Bytes, FollowedObject>,
 }
 
 /// One object that changed from one revision to the next.
@@ -24,16 +25,16 @@ pub struct ObjectChange<'e> {
     /// The event of the store.
     pub event: &'e Event,
     /// The object before; `None` if it was created.
-    pub before: Option<Arc<Object>>,
+    pub before: Option<FollowedObject>,
     /// The object after; `None` if it was deleted.
-    pub after: Option<Arc<Object>>,
+    pub after: Option<FollowedObject>,
 }
 
 impl ObjectChange<'_> {
     /// The plural of the object's kind.
     pub(crate) fn plural(&self, plural_of: &PluralOf) -> Option<String> {
-        let object = self.after.as_ref().or(self.before.as_ref())?;
-        plural_of(object.api_version(), object.kind())
+        let (api_version, kind) = self.after.as_ref().or(self.before.as_ref())?.version_and_kind();
+        plural_of(&api_version, &kind)
     }
 }
 
@@ -45,18 +46,20 @@ impl ClusterState {
 
     /// All objects, ordered by their keys in the store.
     pub fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
-        self.objects.values()
+        self.objects.values().map(FollowedObject::object)
     }
 
     /// The objects of one kind, ordered by namespace and name.
     pub fn of_kind<'a>(&'a self, api_version: &'a str, kind: &'a str) -> impl Iterator<Item = &'a Arc<Object>> {
-        self.objects().filter(move |object| object.kind() == kind && object.api_version() == api_version)
+        self.objects.values().filter(move |object| object.is_of(api_version, kind)).map(FollowedObject::object)
     }
 
     /// One object.
     pub fn object(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Option<&Arc<Object>> {
-        self.objects()
-            .filter(|object| object.kind() == kind && object.api_version() == api_version)
+        self.objects
+            .values()
+            .filter(|object| object.is_of(api_version, kind))
+            .map(FollowedObject::object)
             .find(|object| object.name() == name && (object.namespace().is_empty() || object.namespace() == namespace))
     }
 
@@ -90,11 +93,11 @@ impl ClusterState {
         let mut changes = Vec::new();
         for event in events {
             let after = match event.kind {
-                EventKind::Put => object(&event.kv),
+                EventKind::Put => FollowedObject::of(&event.kv),
                 EventKind::Delete => None,
             };
             let before = match &after {
-                Some(object) => self.objects.insert(event.kv.key.clone(), Arc::clone(object)),
+                Some(object) => self.objects.insert(event.kv.key.clone(), object.clone()),
                 None => self.objects.remove(&event.kv.key),
             };
             if before.is_some() || after.is_some() {
@@ -105,12 +108,10 @@ impl ClusterState {
     }
 }
 
-fn object(kv: &KeyValue) -> Option<Arc<Object>> {
-    Stored::from_value(kv.value.clone(), kv.mod_revision).ok().map(|stored| stored.object())
-}
-
 #[cfg(test)]
 mod tests {
+    use coracle_store::KeyValue;
+
     use super::*;
 
     fn put(key: &'static str, revision: Revision) -> Event {

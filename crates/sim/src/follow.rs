@@ -29,6 +29,26 @@ pub async fn record_objects(store: &dyn Store, plural_of: PluralOf, recorder: Re
     follow_all(store, GATHERED, take).await
 }
 
+/// Records each change of an object after a revision, as [`record_objects`] does; run it next to a cluster.
+///
+/// # Errors
+///
+/// As for [`record_objects`].
+pub async fn record_changes(
+    store: &dyn Store,
+    plural_of: PluralOf,
+    recorder: Recorder,
+    after: Revision,
+) -> Result<(), Error> {
+    let objects = ObjectChanges::new(recorder);
+    let mut take = |followed: Followed<'_>| {
+        if let Followed::Changes(batch) = followed {
+            batch.events.iter().for_each(|event| objects.record(event, &plural_of));
+        }
+    };
+    follow_changes(store, after, GATHERED, &mut take).await
+}
+
 /// What a follower of the store receives.
 pub(crate) enum Followed<'b> {
     /// All objects of the store, once, at the beginning.
@@ -46,17 +66,34 @@ pub(crate) async fn follow_all(
     gathered: Duration,
     mut take: impl FnMut(Followed<'_>),
 ) -> Result<(), Error> {
+    let found = all(store).await?;
+    take(Followed::All(&found));
+    follow_changes(store, found.revision, gathered, &mut take).await
+}
+
+/// All objects of the store, as if each was just created.
+pub(crate) async fn all(store: &dyn Store) -> Result<WatchBatch, Error> {
     let range = coracle_storage::all_objects();
-    let found = store.range(RangeRequest { range: range.clone(), ..RangeRequest::default() }).await?;
+    let found = store.range(RangeRequest { range, ..RangeRequest::default() }).await?;
     // A range is ordered by keys; a history is ordered by revisions.
     let mut events: Vec<Event> =
         found.kvs.into_iter().map(|kv| Event { kind: EventKind::Put, kv, prev_kv: None }).collect();
     events.sort_by_key(|event| event.kv.mod_revision);
-    take(Followed::All(&WatchBatch { revision: found.revision, events }));
-    let mut next = found.revision + 1;
+    Ok(WatchBatch { revision: found.revision, events })
+}
+
+/// Calls `take` with each change after a revision.
+async fn follow_changes(
+    store: &dyn Store,
+    after: Revision,
+    gathered: Duration,
+    take: &mut impl FnMut(Followed<'_>),
+) -> Result<(), Error> {
+    let range = coracle_storage::all_objects();
+    let mut next = after + 1;
     loop {
         let request = WatchRequest { range: range.clone(), start_revision: next, prev_kv: true };
-        match follow_from(store, request, gathered, &mut next, &mut take).await {
+        match follow_from(store, request, gathered, &mut next, take).await {
             // A store that was killed comes back with its history.
             Err(Error::Unavailable(_)) => tokio::time::sleep(STORE_PAUSE).await,
             ended => return ended,

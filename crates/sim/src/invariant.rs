@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use coracle_expression::{Expression, Prepared, Variables};
+use coracle_expression::{Expression, Variables};
 use coracle_meta::Object;
 use coracle_store::Revision;
 use serde_json::Value;
 
 use crate::seen::LEFT_OUT;
-use crate::{ClusterState, Mismatch, matches, mismatches};
+use crate::{ClusterState, FollowedObject, Mismatch, matches, mismatches};
 
 /// A question about all objects at one revision.
 #[derive(Clone, Debug)]
@@ -60,20 +60,20 @@ pub enum Polarity {
     Never,
 }
 
-/// Objects prepared for expressions; each version of each object is converted once.
+/// Objects for expressions; each version of each object is converted once, when it is first read.
 #[derive(Debug, Default)]
 pub struct Lists {
-    by_plural: BTreeMap<String, BTreeMap<Bytes, Prepared>>,
+    by_plural: BTreeMap<String, BTreeMap<Bytes, FollowedObject>>,
     bound: BTreeMap<String, Value>,
     revision: Revision,
 }
 
 impl Lists {
     /// Applies a change of one object whose plural is `plural`.
-    pub fn follow(&mut self, plural: &str, key: &Bytes, after: Option<&Object>) {
+    pub fn follow(&mut self, plural: &str, key: &Bytes, after: Option<&FollowedObject>) {
         let list = self.by_plural.entry(plural.to_owned()).or_default();
         match after {
-            Some(object) => list.insert(key.clone(), Prepared::new(object.to_value())),
+            Some(object) => list.insert(key.clone(), object.clone()),
             None => list.remove(key),
         };
     }
@@ -99,7 +99,7 @@ impl Lists {
                 variables.set_owned(name, Value::from(self.revision));
             } else {
                 let list = self.by_plural.get(name).into_iter().flat_map(BTreeMap::values);
-                variables.set_list(name, list);
+                variables.set_list(name, list.map(FollowedObject::prepared));
             }
         }
         variables

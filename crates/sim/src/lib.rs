@@ -18,6 +18,7 @@ mod cluster_state;
 /// Faults of requests and watches, as data.
 pub mod faults;
 mod follow;
+mod followed_object;
 mod heartbeat;
 mod invariant;
 mod latency;
@@ -30,6 +31,7 @@ mod partial;
 mod runtime;
 mod seen;
 mod settle;
+mod starting_objects;
 mod store_changes;
 mod until;
 mod wire;
@@ -37,13 +39,15 @@ mod world;
 
 pub use change_selector::{ChangeKind, ChangeSelector};
 pub use cluster_state::{ClusterState, ObjectChange, PluralOf};
-pub use follow::record_objects;
+pub use follow::{record_changes, record_objects};
+pub use followed_object::FollowedObject;
 pub use invariant::{Invariant, InvariantAnswer, InvariantQuestion, Lists, Polarity};
 pub use latency::Latency;
 pub use merge_patch::patch_map;
 pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
 pub use settle::{NotSettled, Settle, Settled, settle};
+pub use starting_objects::StartingObjects;
 pub use until::{NotMet, until};
 pub use wire::{
     Asked, Effect, LastSent, Leg, Moment, Observer, Rule, RuleId, Selected, Selector, Senders, Strike, Turns, Wire,

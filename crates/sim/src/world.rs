@@ -414,7 +414,7 @@ impl State {
     fn look(&mut self, cluster: &ClusterState, changes: &[ObjectChange<'_>]) {
         for change in changes {
             if let Some(plural) = change.plural(&self.plural_of) {
-                self.lists.follow(&plural, &change.event.kv.key, change.after.as_deref());
+                self.lists.follow(&plural, &change.event.kv.key, change.after.as_ref());
             }
             self.changes.record(change.event, &self.plural_of);
         }

@@ -170,6 +170,13 @@ impl Stored {
         object
     }
 
+    /// The kind and the `apiVersion`, which need no parsed object; `None` if one of them has escapes.
+    pub fn kind_and_version(&self) -> Option<(&str, &str)> {
+        let head = str::from_utf8(&self.inner.value[..self.inner.layout.head_end]).ok()?;
+        let texts = head.strip_prefix("{\"kind\":\"")?.strip_suffix("\",")?;
+        texts.split_once("\",\"apiVersion\":\"").filter(|_| !texts.contains('\\'))
+    }
+
     /// Whether this is a `Status`: the response of some verbs instead of an object.
     pub fn is_status(&self) -> bool {
         self.inner.value.starts_with(b"{\"kind\":\"Status\",")
@@ -392,6 +399,18 @@ mod tests {
         let bare = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}});
         assert_eq!(metadata(bare.clone(), 0), "{}");
         assert_eq!(metadata(bare, 7), r#"{"resourceVersion":"7"}"#);
+    }
+
+    #[test]
+    fn kind_and_version_are_read_from_the_head_if_they_are_plain() {
+        let of = |kind: &str, version: &str| {
+            let object = Object::from_value(json!({"apiVersion": version, "kind": kind, "metadata": {}})).unwrap();
+            let stored = Stored::from_object(&Arc::new(object), 1);
+            stored.kind_and_version().map(|(kind, version)| (kind.to_owned(), version.to_owned()))
+        };
+        assert_eq!(of("ConfigMap", "v1"), Some(("ConfigMap".to_owned(), "v1".to_owned())));
+        assert_eq!(of("", "a/v1"), Some((String::new(), "a/v1".to_owned())));
+        assert_eq!((of("a\"b", "v1"), of("a", "v\\1")), (None, None));
     }
 
     #[test]

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::check::{Check, Grade, Violation};
 use super::run::Run;
-use super::run_log::{LoggedWrite, text};
+use super::run_log::{LoggedWrite, at, text};
 
 pub(super) const FOREIGN_OBJECT: Check = Check {
     word: "foreign-object",
@@ -26,7 +26,7 @@ fn foreign(run: &Run, write: &LoggedWrite) -> Option<Violation> {
 
 /// The uid of the controller of an object.
 fn controller_of(object: &Value) -> Option<&str> {
-    let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
+    let owners = at(object, "/metadata/ownerReferences")?.as_array()?;
     let controller = owners.iter().find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true))?;
     Some(text(controller, "/uid"))
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::check::{Check, Grade, Violation};
 use super::run::Run;
-use super::run_log::{LoggedWrite, is_record, text};
+use super::run_log::{LoggedWrite, at, is_record, text};
 
 pub(super) const LEAVES_BEHIND: Check = Check {
     word: "leaves-behind",
@@ -25,7 +25,7 @@ fn left(run: &Run) -> Vec<Violation> {
         run.log.writes_of(&run.user).filter(|write| write.before.is_none()).map(|write| (write.uid(), write)).collect();
     let is_left = |write: &&&LoggedWrite| {
         let object = write.after.as_deref().unwrap_or(&Value::Null);
-        let is_terminating = object.pointer("/metadata/deletionTimestamp").is_some();
+        let is_terminating = at(object, "/metadata/deletionTimestamp").is_some();
         !is_record(object) && !is_terminating && !is_garbage(object, &uids)
     };
     let created = |write: &&LoggedWrite| creators.get(write.uid()).copied();
@@ -35,6 +35,6 @@ fn left(run: &Run) -> Vec<Violation> {
 
 /// Whether an object has owners, and all of them are gone. In Kubernetes: the garbage collector deletes it.
 fn is_garbage(object: &Value, uids: &BTreeSet<&str>) -> bool {
-    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let owners = at(object, "/metadata/ownerReferences").and_then(Value::as_array);
     owners.is_some_and(|owners| !owners.is_empty() && owners.iter().all(|owner| !uids.contains(text(owner, "/uid"))))
 }

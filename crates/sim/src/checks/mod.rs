@@ -11,12 +11,14 @@
 //! Not here: what runs a controller, and the faults that make a check fail (crate `check`).
 
 mod check;
+mod children;
 mod difference;
 #[cfg(test)]
 mod document;
 mod end_state;
 mod ends_differently;
 mod foreign_object;
+mod generations;
 mod hot_loop;
 mod leaves_behind;
 mod list;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::check::{Check, Grade, Violation};
-use super::run_log::{LoggedWrite, text};
+use super::run_log::{LoggedWrite, at, text};
 
 pub(super) const MOVES_TRANSITION_TIMES: Check = Check {
     word: "moves-transition-times",
@@ -15,7 +15,7 @@ pub(super) const MOVES_TRANSITION_TIMES: Check = Check {
 };
 
 fn conditions(object: &Value) -> BTreeMap<&str, &Value> {
-    let list = object.pointer("/status/conditions").and_then(Value::as_array);
+    let list = at(object, "/status/conditions").and_then(Value::as_array);
     list.into_iter().flatten().map(|condition| (text(condition, "/type"), condition)).collect()
 }
 

@@ -1,8 +1,5 @@
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
 use super::check::{Check, Grade, Violation};
+use super::generations::{late, number, observed};
 use super::run::Run;
 use super::run_log::LoggedWrite;
 
@@ -20,14 +17,6 @@ pub(super) const OBSERVED_GENERATION: Check = Check {
     },
 };
 
-fn number(object: Option<&Value>, pointer: &str) -> Option<i64> {
-    object?.pointer(pointer)?.as_i64()
-}
-
-fn observed(object: Option<&Value>) -> Option<i64> {
-    number(object, "/status/observedGeneration")
-}
-
 fn wrong(write: &LoggedWrite) -> Option<Violation> {
     let (before, after) = (write.before.as_deref(), write.after.as_deref());
     let (now, generation) = (observed(after)?, number(after, "/metadata/generation")?);
@@ -39,26 +28,15 @@ fn wrong(write: &LoggedWrite) -> Option<Violation> {
     Some(Violation::at(write.entry, format!("{subject} observed {was}, and then {now}")))
 }
 
-/// The objects at rest whose generation is not the observed one.
-fn late(run: &Run) -> BTreeMap<&str, &LoggedWrite> {
-    let Some(rest) = run.settled else { return BTreeMap::new() };
-    let mut objects = run.log.objects_at(rest);
-    objects.retain(|_, write| {
-        let after = write.after.as_deref();
-        number(after, "/metadata/generation").is_some_and(|generation| observed(after) != Some(generation))
-    });
-    objects
-}
-
 fn behind(run: &Run, faultless: &[Run]) -> Vec<Violation> {
     // Whether a kind has such a status at all is known from runs without a fault.
     if faultless.is_empty() {
         return Vec::new();
     }
-    let expected: Vec<_> = faultless.iter().map(late).collect();
-    let is_new = |subject: &str| expected.iter().all(|late| !late.contains_key(subject));
+    let is_new = |subject: &str| faultless.iter().all(|run| !run.late().contains(subject));
     let existed = |subject: &str| faultless.iter().any(|run| is_there(run, subject));
-    let late = late(run).into_iter().filter(|(subject, _)| is_new(subject) && existed(subject));
+    let rest = run.settled.map(|rest| late(&run.log, rest)).unwrap_or_default();
+    let late = rest.into_iter().filter(|(subject, _)| is_new(subject) && existed(subject));
     late.map(|(subject, write)| {
         let after = write.after.as_deref();
         let generation = number(after, "/metadata/generation").unwrap_or_default();

@@ -1,10 +1,12 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use coracle_journal::EntryId;
 use coracle_meta::{GroupResource, ObjectKey};
 
+use super::children::most;
 use super::end_state::EndState;
+use super::generations::late;
 use super::run_log::RunLog;
 use crate::wire::LastSent;
 
@@ -30,8 +32,16 @@ pub struct Run {
     pub emptied: Option<EntryId>,
     /// What the component was last sent of all objects before each of its deletions, by audit id.
     pub shown: BTreeMap<String, SentObjects>,
-    /// The objects at rest, which are compared with many other runs.
-    pub(super) end_state: OnceLock<EndState>,
+    /// What many other runs are compared with.
+    pub(super) compared: Compared,
+}
+
+/// What other runs are compared with, computed once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Compared {
+    end_state: OnceLock<EndState>,
+    late: OnceLock<BTreeSet<String>>,
+    most_children: OnceLock<BTreeMap<String, usize>>,
 }
 
 impl Run {
@@ -43,7 +53,19 @@ impl Run {
     /// The objects at rest.
     pub(super) fn end_state(&self) -> &EndState {
         let of = |rest| EndState::of(&self.log, rest);
-        self.end_state.get_or_init(|| self.settled.map(of).unwrap_or_default())
+        self.compared.end_state.get_or_init(|| self.settled.map(of).unwrap_or_default())
+    }
+
+    /// The subjects of the objects at rest whose generation is not the observed one.
+    pub(super) fn late(&self) -> &BTreeSet<String> {
+        let of = |rest| late(&self.log, rest).into_keys().map(str::to_owned).collect();
+        self.compared.late.get_or_init(|| self.settled.map(of).unwrap_or_default())
+    }
+
+    /// The largest number of objects of each resource that existed at once, of those that the component created.
+    pub(super) fn most_children(&self) -> &BTreeMap<String, usize> {
+        let owned = |(resource, count): (&str, usize)| (resource.to_owned(), count);
+        self.compared.most_children.get_or_init(|| most(&self.log, &self.user).into_iter().map(owned).collect())
     }
 
     /// What the component was last sent of an object before one of its deletions. `subject` is `PLURAL/NAMESPACE/NAME`,

@@ -128,9 +128,14 @@ pub(super) fn is_record(object: &Value) -> bool {
     matches!(text(object, "/kind"), "Lease" | "Event")
 }
 
+/// The value at a JSON pointer without array indices and escapes. Unlike [`Value::pointer`], which copies each name.
+pub(super) fn at<'v>(object: &'v Value, pointer: &str) -> Option<&'v Value> {
+    pointer.split('/').skip(1).try_fold(object, |value, name| value.get(name))
+}
+
 /// The text at a JSON pointer, or an empty one.
 pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    at(object, pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn word<'e>(data: &'e Map<String, Value>, name: &str) -> &'e str {
@@ -141,6 +146,26 @@ impl RunLog {
     /// Reads entries of a log, in order. Entries of other stages than [`STAGES`] are ignored.
     pub fn of(entries: &[Entry]) -> Self {
         let mut reader = Reader::default();
+        entries.iter().for_each(|entry| reader.read(entry));
+        reader.log
+    }
+
+    /// The objects that exist before a run begins, from entries that record them.
+    pub(crate) fn before_a_run(entries: &[Entry]) -> Self {
+        let mut log = Self::of(entries);
+        for write in &mut log.writes {
+            (write.entry, write.at) = (EntryId(0), Duration::ZERO);
+        }
+        Self { writes: log.writes, ..Self::default() }
+    }
+
+    /// Reads the entries of a run that begins with the objects of this log.
+    #[must_use]
+    pub fn continued(self, entries: &[Entry]) -> Self {
+        let there =
+            self.writes.iter().filter_map(|write| Some((write.subject.clone(), Arc::clone(write.after.as_ref()?))));
+        let objects = there.collect();
+        let mut reader = Reader { objects, log: self, ..Reader::default() };
         entries.iter().for_each(|entry| reader.read(entry));
         reader.log
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::check::{Check, Grade, Violation};
 use super::run::Run;
-use super::run_log::{LoggedWrite, text};
+use super::run_log::{LoggedWrite, at, text};
 
 pub(super) const STUCK_FINALIZER: Check = Check {
     word: "stuck-finalizer",
@@ -46,6 +46,6 @@ fn changes<'r>(
 }
 
 fn finalizers(object: Option<&Value>) -> BTreeSet<&str> {
-    let list = object.and_then(|object| object.pointer("/metadata/finalizers")).and_then(Value::as_array);
+    let list = object.and_then(|object| at(object, "/metadata/finalizers")).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str).collect()
 }

@@ -360,3 +360,22 @@ async fn a_run_log_knows_the_request_of_each_write_and_the_object_before_and_aft
     assert_eq!(log.objects_at(changed.entry).len(), 1);
     assert!(log.objects_at(removed.entry).is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_continues_with_the_objects_that_existed_before_it() {
+    let whole = json!({"kind": "ConfigMap", "data": {"a": "1"}});
+    let before = Recorder::ring(100);
+    before.record("world", Stage::ObjectChange, || Detail::about(MAP).at(7).with("whole", whole.clone()));
+    let before = RunLog::before_a_run(&before.entries(EntryId(0)));
+    let recorder = Recorder::ring(100);
+    let patch = json!({"data": {"b": "2"}});
+    recorder.record("world", Stage::ObjectChange, || Detail::about(MAP).at(8).with("patch", patch));
+    recorder.record("world", Stage::ObjectChange, || Detail::about(MAP).at(9).with("gone", true));
+    let log = before.continued(&recorder.entries_of(EntryId(0), &STAGES));
+    let [there, changed, removed] = &log.writes[..] else { panic!("{log:?}") };
+    assert_eq!((there.entry, there.request, there.after.as_deref()), (EntryId(0), None, Some(&whole)));
+    assert_eq!((changed.act(), removed.act()), ("changes", "removes"));
+    assert_eq!(changed.after.as_deref(), Some(&json!({"kind": "ConfigMap", "data": {"a": "1", "b": "2"}})));
+    assert_eq!(log.objects_at(EntryId(0)).len(), 1);
+    assert!(log.objects_at(removed.entry).is_empty());
+}

@@ -24,7 +24,7 @@ use super::watch;
 pub(super) async fn carry(
     state: Arc<WireState>,
     requester: Requester,
-    transport: Transport,
+    transport: Arc<Transport>,
     request: Request<Body>,
 ) -> Result<Response<Body>, BoxError> {
     // The paths that control a server stay reachable.
@@ -33,6 +33,19 @@ pub(super) async fn carry(
         return transport.send(request).await;
     }
     lives(&requester.instance).await;
+    if state.ignores(&requester) && !may_watch(&request) {
+        return undisturbed(state, &requester, &transport, request).await;
+    }
+    by_rules(state, requester, transport, request).await
+}
+
+/// Carries a request as the rules decide.
+async fn by_rules(
+    state: Arc<WireState>,
+    requester: Requester,
+    transport: Arc<Transport>,
+    request: Request<Body>,
+) -> Result<Response<Body>, BoxError> {
     let (asked, mut request) = asked(&state, &requester, request).await?;
     let (Passage { there, back, loss, refusal, as_of, conflicts }, struck) = state.send(&asked);
     let strikes = Arc::new(Strikes::of(&state, struck, &asked, &request));
@@ -80,6 +93,24 @@ pub(super) async fn carry(
         return Ok(watch::over(&Line::open(state, asked), answer));
     }
     Ok(noted::answer(&state, &asked, answer))
+}
+
+/// Carries a request that no rule can select.
+async fn undisturbed(
+    state: Arc<WireState>,
+    requester: &Requester,
+    transport: &Transport,
+    request: Request<Body>,
+) -> Result<Response<Body>, BoxError> {
+    let (_answer_on_its_way, request_on_its_way) = (state.sends(), state.sends());
+    let answer = transport.send(request);
+    let sent = async move {
+        let _on_its_way = request_on_its_way;
+        answer.await
+    };
+    let answer = InFlight::new(sent, state).await;
+    lives(&requester.instance).await;
+    answer
 }
 
 /// What the rules have to know of a request, and the request itself.

@@ -1,4 +1,4 @@
-use coracle_cluster::RequesterKind;
+use coracle_cluster::{Requester, RequesterKind};
 use coracle_meta::ResourcePath;
 
 use super::asked::Asked;
@@ -87,17 +87,23 @@ impl Rule {
 }
 
 impl Senders {
+    /// Whether they may include a requester; its user and its user agent are not known.
+    pub(super) fn may_select(&self, requester: &Requester) -> bool {
+        match self {
+            Self::All | Self::Named(_) => true,
+            Self::Components => requester.kind == RequesterKind::Component,
+            Self::Instance(name, number) => *requester.name == **name && requester.instance.number() == *number,
+        }
+    }
+
     fn select(&self, asked: &Asked) -> bool {
         match self {
             Self::All => true,
-            Self::Components => asked.requester.kind == RequesterKind::Component,
+            Self::Components | Self::Instance(..) => self.may_select(&asked.requester),
             Self::Named(name) => {
                 let is_part =
                     || asked.requester.kind == RequesterKind::Component && is_part(&asked.requester.name, name);
                 [&*asked.requester.name, &asked.user, &asked.agent].contains(&name.as_str()) || is_part()
-            }
-            Self::Instance(name, number) => {
-                *asked.requester.name == **name && asked.requester.instance.number() == *number
             }
         }
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::AsOf;
+use coracle_cluster::{AsOf, Requester};
 use tokio::time::Instant;
 
 use super::asked::Asked;
@@ -91,6 +91,12 @@ pub(super) enum WatchEnding {
 impl Rules {
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+
+    /// Whether no rule can select a request of a requester, and none counts requests that it nearly selects.
+    pub(super) fn ignore(&self, requester: &Requester) -> bool {
+        let may_select = |rule: &Rule| rule.selector.from.may_select(requester);
+        !self.is_counting() && !self.all.iter().any(|(_, rule)| may_select(rule))
     }
 
     /// The rules with one more.
@@ -277,7 +283,7 @@ fn ends(effect: Effect, opened: Instant) -> Option<WatchEnding> {
 
 #[cfg(test)]
 mod tests {
-    use coracle_cluster::{Body, Instance, Requester, User};
+    use coracle_cluster::{Body, Instance, User};
     use http::Request;
 
     use super::super::rule::{Selector, Senders, Turns};

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use coracle_cluster::{Requester, RequesterKind};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -45,6 +46,13 @@ impl WireState {
     /// only while there is a fault.
     pub(super) fn is_idle(&self) -> bool {
         self.sent.is_none() && self.rules.lock().is_empty()
+    }
+
+    /// Whether nothing is known of the requests of a requester in this process: no rule can select them, or counts them,
+    /// and nothing is kept of what is sent.
+    pub(super) fn ignores(&self, requester: &Requester) -> bool {
+        let is_connections = requester.kind == RequesterKind::Connections;
+        !is_connections && self.sent.is_none() && self.rules.lock().ignore(requester)
     }
 
     /// Adds a rule.

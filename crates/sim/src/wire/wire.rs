@@ -103,9 +103,9 @@ impl Wire {
 
     /// The transport of a requester through this wire.
     pub fn over(&self, requester: &Requester, transport: Transport) -> Transport {
-        let (state, requester) = (Arc::clone(&self.state), requester.clone());
+        let (state, requester, transport) = (Arc::clone(&self.state), requester.clone(), Arc::new(transport));
         Transport::to(service_fn(move |request: Request<Body>| {
-            carry(Arc::clone(&state), requester.clone(), transport.clone(), request)
+            carry(Arc::clone(&state), requester.clone(), Arc::clone(&transport), request)
         }))
     }
 }
