@@ -7,8 +7,11 @@
 //! The fix: no pass before the cache of pods shows the removal. Here the writes go through the pass, which remembers
 //! them.
 
+use coracle::ControllerCheck;
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, controllers_of, key_of};
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
 use coracle::runtime::informer::Lister;
 use coracle::runtime::{Client, Patch};
 use coracle::simulation::faults::Fault;
@@ -16,7 +19,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, Program, SECOND, Trial, Twin, check, is_owned_by, key, object, objects, owned_by, pod, resource, watches,
+    Bug, Program, SECOND, Searched, Trial, Twin, check, is_owned_by, key, object, objects, owned_by, pod, resource,
+    running, watches,
 };
 
 const FINALIZER: &str = "example.com/tracking";
@@ -69,15 +73,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let batches = process.informers.dynamic(&resource("Batch"));
-        let pods = process.informers.dynamic(&resource("Pod"));
-        let client = process.client.clone();
-        let reconciler = Batches { batches: batches.lister(), pods: pods.lister(), client, twin };
-        let controller = Controller::new(&process, "batches", reconciler)
-            .watches(&batches, key_of)
-            .watches(&pods, |change| controllers_of(change, "Batch"));
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         let batch = trial.create(object("Batch", "night", json!({}))).await;
         let mut work = owned_by(pod("night-1", json!({})), &batch);
@@ -88,5 +84,31 @@ impl Bug for Example {
         sleep(60 * SECOND).await;
         let batch = trial.find("Batch", "night").await.unwrap();
         check(batch.number("status.succeeded") == Some(1), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    fn check(check: ControllerCheck, _: Twin) -> ControllerCheck {
+        check.workload(async |user| {
+            user.create("{apiVersion: example.com/v1, kind: Batch, metadata: {name: night}}").await?;
+            user.settled().await?;
+            let batch = objects(user.client(), "Batch").get(&key("night")).await?;
+            let mut work = owned_by(pod("night-1", json!({})), &batch);
+            work.set_finalizers(vec![FINALIZER.to_owned()]);
+            user.create(&work.to_value().to_string()).await?;
+            user.patch_status("{apiVersion: v1, kind: Pod, metadata: {name: night-1}, status: {phase: Succeeded}}")
+                .await
+        })
+    }
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let batches = process.informers.dynamic(&resource("Batch"));
+        let pods = process.informers.dynamic(&resource("Pod"));
+        let client = process.client.clone();
+        let reconciler = Batches { batches: batches.lister(), pods: pods.lister(), client, twin };
+        let controller = Controller::new(&process, "batches", reconciler)
+            .watches(&batches, key_of)
+            .watches(&pods, |change| controllers_of(change, "Batch"));
+        running(process, controller)
     }
 }

@@ -10,14 +10,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle::ControllerCheck;
 use coracle::meta::{Object, WatchEvent};
-use coracle::runtime::{Api, Error, ListParams, WatchParams};
+use coracle::runtime::controller::Process;
+use coracle::runtime::{Api, Client, Error, ListParams, Patch, WatchParams};
 use coracle::simulation::faults::Fault;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, OPERATOR, Program, SECOND, Trial, Twin, USER, check, first, object, objects, watches, when};
+use super::trial::{
+    Bug, OPERATOR, Program, SECOND, Searched, Trial, Twin, USER, check, first, key, object, objects, watches, when,
+};
 
 enum Delta {
     Set(Object),
@@ -77,12 +81,16 @@ impl Reader {
     async fn process(self) {
         loop {
             sleep(SECOND).await;
-            let delta = self.queue.lock().pop_front();
-            match delta {
-                Some(Delta::Set(object)) => drop(self.cache.lock().insert(object.name().to_owned(), object)),
-                Some(Delta::Gone(name)) => drop(self.cache.lock().remove(&name)),
-                None => {}
-            }
+            self.process_one();
+        }
+    }
+
+    fn process_one(&self) {
+        let delta = self.queue.lock().pop_front();
+        match delta {
+            Some(Delta::Set(object)) => drop(self.cache.lock().insert(object.name().to_owned(), object)),
+            Some(Delta::Gone(name)) => drop(self.cache.lock().remove(&name)),
+            None => {}
         }
     }
 }
@@ -113,5 +121,49 @@ impl Bug for Example {
         sleep(60 * SECOND).await;
         let cached: Vec<String> = cache.lock().keys().cloned().collect();
         check(cached == ["a", "b", "c"], Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    fn check(check: ControllerCheck, _: Twin) -> ControllerCheck {
+        const SHORT: &str = "{apiVersion: example.com/v1, kind: Note, metadata: {name: short}}";
+        let check = check.given("{apiVersion: v1, kind: ConfigMap, metadata: {name: index, namespace: default}}");
+        check.workload(async |user| {
+            user.settled().await?;
+            for name in ["a", "b", "c"] {
+                user.create(&object("Note", name, json!({})).to_value().to_string()).await?;
+            }
+            user.create(SHORT).await?;
+            sleep(Duration::from_millis(100)).await;
+            user.delete(SHORT).await
+        })
+    }
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let api = objects(&process.client, "Note");
+        let reader = Reader { api, queue: Arc::default(), cache: Arc::default(), twin };
+        let indexing = index(process.client, reader.clone());
+        async move {
+            let ((), ()) = tokio::join!(biased; reader.read_for_ever(), indexing);
+        }
+    }
+}
+
+/// Processes the queue, and writes the names in the cache into an index, which users read, when the queue is empty.
+async fn index(client: Client, reader: Reader) {
+    let (maps, mut written) = (objects(&client, "ConfigMap"), None);
+    loop {
+        sleep(SECOND).await;
+        reader.process_one();
+        if !reader.queue.lock().is_empty() {
+            continue;
+        }
+        let names = reader.cache.lock().keys().cloned().collect::<Vec<_>>().join(",");
+        if written.as_ref() != Some(&names) {
+            let index = Patch::Merge(json!({"data": {"names": names}}));
+            // It is tried again in the next second.
+            let is_written = maps.patch(&key("index"), &index).await.is_ok();
+            written = is_written.then_some(names);
+        }
     }
 }

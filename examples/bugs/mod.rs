@@ -86,4 +86,9 @@ found! {
     small_claim: a_search_finds_the_claim_that_stays_small by "ends-differently",
     first_pass_only: a_search_finds_the_status_that_is_never_set by "ends-differently",
     orphaned_machine: a_search_finds_the_disk_that_nothing_names by "ends-differently",
+    never_rests: a_search_finds_the_write_that_wakes_its_own_controller by "never-settles",
+    counted_twice: a_search_finds_the_pod_that_counts_twice by "never-settles",
+    unseen_deletion: a_search_finds_the_claim_whose_pod_is_gone by "ends-differently",
+    dropped_delete: a_search_finds_the_name_that_stays_in_the_cache by "writes-after-restart",
+    two_containers: a_search_finds_the_second_container_of_one_pod by "breaks-property",
 }

@@ -1,4 +1,4 @@
-//! The same bugs, found by `coracle::check`: no fault is given, and no property.
+//! The same bugs, found by `coracle::check`: no fault is given, and a property to one of them only.
 //!
 //! `found/` has a plan of each bug, which the tests repeat. With `CORACLE_PLANS=300` they search for it instead, and
 //! with `CORACLE_WRITE_PLANS=1`, too, they write it.
@@ -56,5 +56,5 @@ fn subject<B: Searched>(twin: Twin) -> ControllerCheck {
     let subject = coracle::check(run).given(service_account().to_string());
     let subject = B::KINDS.iter().fold(subject, |subject, kind| subject.crd(definition(kind).to_string()));
     let subject = B::GIVEN.iter().fold(subject, |subject, objects| subject.given(*objects));
-    B::SAMPLES.iter().fold(subject, |subject, sample| subject.sample(*sample))
+    B::check(B::SAMPLES.iter().fold(subject, |subject, sample| subject.sample(*sample)), twin)
 }

@@ -11,7 +11,7 @@ use coracle::runtime::controller::{Controller, Process, Reconciler};
 use coracle::runtime::{Api, Client, DeleteParams, ListParams, Patch};
 use coracle::simulation::faults::{Fault, FaultKind, FaultRequest, FaultTarget, Injector, Lasts, fault_kind};
 use coracle::simulation::{ClockMode, Latency, Moment, Selector, Senders, Wire, World, run_in};
-use coracle::{Cluster, User};
+use coracle::{Cluster, ControllerCheck, User};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -44,12 +44,17 @@ pub(super) trait Bug {
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String>;
 }
 
-/// A bug that `coracle::check` finds, too, with nothing but a sample.
+/// A bug that `coracle::check` finds, too.
 pub(super) trait Searched: Bug {
-    /// What the controller acts on.
-    const SAMPLES: &'static [&'static str];
+    /// What the controller acts on; without any, there is a workload.
+    const SAMPLES: &'static [&'static str] = &[];
     /// Objects that exist before.
     const GIVEN: Option<&'static str> = None;
+
+    /// The check with what a sample does not say: a workload, or properties.
+    fn check(check: ControllerCheck, _: Twin) -> ControllerCheck {
+        check
+    }
 
     /// The controller, which ends when it is dropped.
     fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static;

@@ -10,15 +10,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use coracle::ControllerCheck;
+use coracle::check::Connection;
 use coracle::meta::{Object, WatchEvent};
-use coracle::runtime::{Api, Error, ListParams, WatchParams};
+use coracle::runtime::controller::Process;
+use coracle::runtime::{Api, Client, DeleteParams, Error, ListParams, WatchParams};
 use coracle::simulation::faults::Fault;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, SECOND, Trial, Twin, USER, check, first, landed, lasting, objects, of_component, pod, restarted, when,
+    Bug, SECOND, Searched, Trial, Twin, USER, check, first, key, landed, lasting, object, objects, of_component, pod,
+    restarted, when,
 };
 
 /// The node of each running container, by the uid of its pod.
@@ -70,7 +74,7 @@ fn pod_on(node: &str) -> Object {
 pub(super) struct Example;
 
 impl Bug for Example {
-    const KINDS: &'static [&'static str] = &[];
+    const KINDS: &'static [&'static str] = &["Container"];
     const WRONG: &'static str = "two containers of one pod run";
 
     fn faults() -> Vec<Fault> {
@@ -99,5 +103,95 @@ impl Bug for Example {
         sleep(10 * SECOND).await;
         let running: Vec<String> = containers.lock().values().cloned().collect();
         check(running == ["node-2"], Self::WRONG)
+    }
+}
+
+/// An agent whose containers are objects, which remain when it is restarted. Their names are the uids of the pods.
+struct Keeper {
+    pods: Api<Object>,
+    containers: Api<Object>,
+    node: &'static str,
+    twin: Twin,
+}
+
+impl Keeper {
+    async fn run(client: Client, node: &'static str, twin: Twin) {
+        let (pods, containers) = (objects(&client, "Pod"), objects(&client, "Container"));
+        let keeper = Self { pods, containers, node, twin };
+        loop {
+            // However a watch ends, the agent waits and lists again.
+            let _ = keeper.keep().await;
+            sleep(SECOND).await;
+        }
+    }
+
+    fn runs(&self, pod: &Object) -> bool {
+        pod.text("spec.nodeName") == self.node && !pod.is_terminating()
+    }
+
+    async fn keep(&self) -> Result<(), Error> {
+        let resource_version = match self.twin {
+            Twin::Buggy => Some("0".to_owned()),
+            Twin::Fixed => None,
+        };
+        let list = self.pods.list(&ListParams { resource_version, ..ListParams::default() }).await?;
+        for container in self.containers.list(&ListParams::default()).await?.items {
+            let is_wanted = list.items.iter().any(|pod| self.runs(pod) && pod.uid() == container.name());
+            if container.text("spec.node") == self.node && !is_wanted {
+                self.stop(container.name()).await?;
+            }
+        }
+        for pod in list.items.iter().filter(|pod| self.runs(pod)) {
+            self.start(pod).await?;
+        }
+        let resource_version = Some(list.metadata.resource_version);
+        let mut watch = self.pods.watch(&WatchParams { resource_version, ..WatchParams::default() }).await?;
+        while let Some(event) = watch.next().await? {
+            match event {
+                WatchEvent::Added(pod) | WatchEvent::Modified(pod) if self.runs(&pod) => self.start(&pod).await?,
+                WatchEvent::Modified(pod) | WatchEvent::Deleted(pod) => self.stop(pod.uid()).await?,
+                WatchEvent::Added(_) | WatchEvent::Bookmark { .. } | WatchEvent::Error(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn start(&self, pod: &Object) -> Result<(), Error> {
+        let container = object("Container", pod.uid(), json!({"spec": {"pod": pod.name(), "node": self.node}}));
+        match self.containers.create(&container).await {
+            Err(error) if !error.is_already_exists() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn stop(&self, uid: &str) -> Result<(), Error> {
+        match self.containers.delete(&key(uid), &DeleteParams::default()).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Searched for Example {
+    fn check(check: ControllerCheck, twin: Twin) -> ControllerCheck {
+        let another = move |connection: Connection| Keeper::run(connection.client(), "node-2", twin);
+        check
+            .part("agent-2", another)
+            .workload(async |user| {
+                user.create(&pod_on("node-1").to_value().to_string()).await?;
+                user.settled().await?;
+                // No kubelet removes a pod that has a node.
+                objects(user.client(), "Pod").delete(&key("db-0"), &DeleteParams::now()).await?;
+                user.settled().await?;
+                user.create(&pod_on("node-2").to_value().to_string()).await
+            })
+            .never(
+                Self::WRONG,
+                "containers.exists(a, containers.exists(b, a.spec.node != b.spec.node && a.spec.pod == b.spec.pod))",
+            )
+    }
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        Keeper::run(process.client, "node-1", twin)
     }
 }

@@ -11,6 +11,8 @@ const AWAY: &str = "300ms";
 /// The words of the faults of these plans.
 pub(crate) const FAULTS: [&str; 10] =
     ["kill", "lose", "slow", "lag", "refuse", "gone", "hang", "pause", "stale", "close"];
+/// At how many of the creations after a deletion a component is killed.
+const CREATIONS: usize = 2;
 
 /// The verbs whose requests can conflict with another write.
 const CONFLICTING: [&str; 3] = ["update", "patch", "delete"];
@@ -21,6 +23,8 @@ pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Pla
     let round = Round { component, sites };
     let mut plans = round.own(|site| kill(component, site, "landed"));
     plans.extend(round.own(|site| fault(site.when(None), json!({"lose": "answer"}), None)));
+    plans.extend(restarts_in_the_past(component, sites, pace));
+    plans.extend(round.late_writes(pace));
     plans.extend(round.all(|site| kill(component, site, "sent")));
     for (index, (delay, reaction)) in pace.delays.iter().enumerate() {
         plans.extend(round.own(|site| fault(site.when(None), json!({"slow": delay}), None)));
@@ -28,6 +32,7 @@ pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Pla
         plans.extend(round.watches(&sites.of_user, "lag", json!(delay), reaction));
         if index == 0 {
             plans.extend(round.lost_and_late(delay, reaction));
+            plans.extend(round.of_user(|site| fault(site.when(None), json!({"slow": delay}), None)));
             plans.extend(round.refusals());
             plans.extend(round.ended_watches(&sites.of_user, "gone"));
             plans.extend(round.watches(&sites.of_user, "hang", json!({}), pace.long));
@@ -37,7 +42,6 @@ pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Pla
         plans.extend(round.all(|site| pause(component, site, pace)));
     }
     plans.extend(round.all(|site| stale(component, site, pace)));
-    plans.extend(restarts_in_the_past(component, sites, pace));
     for (delay, reaction) in pace.delays {
         plans.extend(round.watches(&sites.own, "lag", json!(delay), reaction));
     }
@@ -57,6 +61,19 @@ struct Round<'r> {
 impl Round<'_> {
     fn own(&self, fault: impl Fn(&FaultSite) -> Value) -> Vec<Plan> {
         self.sites.own.iter().map(|site| Plan::of([fault(site)])).collect()
+    }
+
+    fn of_user(&self, fault: impl Fn(&FaultSite) -> Value) -> Vec<Plan> {
+        self.sites.of_user.iter().map(|site| Plan::of([fault(site)])).collect()
+    }
+
+    /// A write of a leader that is killed, and that lands long after another leader has started.
+    fn late_writes(&self, pace: &Pace) -> Vec<Plan> {
+        let latest = pace.delays.last().filter(|_| pace.clock == ClockMode::Virtual && self.sites.holds_lease);
+        let Some((latest, _)) = latest else { return Vec::new() };
+        let late = |site: &FaultSite| fault(site.when(None), json!({"slow": latest}), None);
+        let plan = |site: &FaultSite| Plan::of([late(site), kill(self.component, site, "sent")]);
+        self.sites.own.iter().map(plan).collect()
     }
 
     fn all(&self, fault: impl Fn(&FaultSite) -> Value) -> Vec<Plan> {
@@ -103,16 +120,21 @@ impl Round<'_> {
     }
 }
 
-/// A component that is killed and comes back to an old state: it talks to an API server that has stopped at one write, and
-/// is restarted at a later one.
+/// A component that is killed when something exists again that was deleted, and whose next instance talks to an API server
+/// that has not seen the deletion.
 fn restarts_in_the_past(component: &str, sites: &Sites, pace: &Pace) -> Vec<Plan> {
-    let writes: Vec<&FaultSite> = sites.own.iter().chain(&sites.of_user).collect();
-    let deletes = |site: &&&FaultSite| site.verb == "delete";
+    let past = |site: &FaultSite| {
+        let action = match pace.clock {
+            ClockMode::Virtual => json!({"stale": component, "start": 2}),
+            // The connections of a program have no number of its start.
+            ClockMode::Real | ClockMode::Scaled(_) => json!({"stale": component}),
+        };
+        fault(site.when(None), action, Some(pace.long))
+    };
     let mut plans = Vec::new();
-    for past in writes.iter().filter(deletes) {
-        for killed in sites.of_user.iter().chain(&sites.own) {
-            plans.push(Plan::of([stale(component, past, pace), kill(component, killed, "landed")]));
-        }
+    for (index, deletion) in sites.in_order.iter().enumerate().filter(|(_, site)| site.verb == "delete") {
+        let creations = sites.in_order[index..].iter().filter(|site| site.verb == "create").take(CREATIONS);
+        plans.extend(creations.map(|creation| Plan::of([past(deletion), kill(component, creation, "landed")])));
     }
     plans
 }
@@ -163,6 +185,14 @@ mod tests {
             own: own.iter().map(|(verb, resource)| site("operator", verb, resource)).collect(),
             of_user: vec![site("user", "create", "foos"), site("user", "delete", "foos")],
             unstable: Vec::new(),
+            holds_lease: true,
+            in_order: vec![
+                site("user", "create", "foos"),
+                site("operator", "create", "configmaps"),
+                site("operator", "delete", "configmaps"),
+                site("user", "delete", "foos"),
+                site("user", "create", "foos"),
+            ],
             watched: [("foos", "Foo"), ("configmaps", "ConfigMap")]
                 .map(|(plural, kind)| (plural.to_owned(), kind.to_owned()))
                 .into(),
@@ -179,6 +209,8 @@ mod tests {
             let read = parse_faults(path, &text).and_then(|faults| faults.checked(path, &text, context.clone()));
             assert!(read.is_ok(), "{text}: {}", read.unwrap_err());
         }
-        assert_eq!(plans.iter().filter(|plan| plan.faults.len() == 1).count() + 2 * 7 + 1, plans.len());
+        let (lost_and_late, restarts, late_writes) = (1, 2, 5);
+        let pairs = plans.iter().filter(|plan| plan.faults.len() == 2).count();
+        assert_eq!(pairs, lost_and_late + restarts + late_writes);
     }
 }

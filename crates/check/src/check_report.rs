@@ -5,6 +5,7 @@ use std::sync::Arc;
 use coracle_journal::Events;
 use coracle_sim::checks::{Check, Finding, Grade};
 
+use crate::differing_write::DifferingWrite;
 use crate::fault_site::FaultSite;
 use crate::fault_table::FaultTable;
 use crate::plan::Plan;
@@ -16,7 +17,7 @@ use crate::replay::{KnownRun, Replayed};
 pub struct CheckReport {
     /// What the checks find in runs without a fault. If one of it fails, no fault was tried.
     pub without_faults: Vec<Finding>,
-    /// What faults break, each once.
+    /// What faults break: for each check and each first write that differs, one plan.
     pub found: Vec<Found>,
     /// The plans of files that were to be replayed.
     pub replayed: Vec<Replayed>,
@@ -66,6 +67,8 @@ pub struct Found {
     pub shrinking_runs: usize,
     /// What is wrong.
     pub finding: Finding,
+    /// The first write of the controller that differs from the run without a fault.
+    pub differs: Option<DifferingWrite>,
     /// What happened around it: the last acts of the controller.
     pub acts: Vec<String>,
     /// The writes of the run, in order, without what differs from run to run.
@@ -102,7 +105,8 @@ impl fmt::Display for Found {
         for line in self.plan.lines() {
             writeln!(f, " !! {line}")?;
         }
-        self.acts.iter().try_for_each(|act| writeln!(f, "    {act}"))
+        self.acts.iter().try_for_each(|act| writeln!(f, "    {act}"))?;
+        self.differs.iter().try_for_each(|differs| writeln!(f, "    first difference: {differs}"))
     }
 }
 

@@ -1,4 +1,5 @@
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use coracle_cluster::controllers::Selection;
@@ -10,14 +11,16 @@ use crate::limits::Limits;
 use crate::pace::Pace;
 use crate::plan::Plan;
 use crate::plan_file::PlanFile;
+use crate::properties::{Holds, Properties, WrittenProperty};
 use crate::rbac::{ObservedPermissions, RbacReport, Roles};
 use crate::replay::replayed;
 use crate::search::search;
 use crate::search_stop::SearchStop;
-use crate::subject::{ProgramHost, Subject};
-use crate::trial::{Setup, prepare};
+use crate::subject::{ProgramHost, Start, Subject};
+use crate::trial::{Prepared, Setup, prepare};
 use crate::user_work::NAMESPACE;
-use crate::{Connection, Error, given, limits, plan_file, plan_writer};
+use crate::workload::Workload;
+use crate::{Connection, Error, WorkloadUser, given, limits, plan_file, plan_writer};
 
 /// The name of a controller without one.
 const NAME: &str = "controller";
@@ -31,7 +34,8 @@ const JOBS_OF_A_PROGRAM: usize = 6;
 /// A controller that is checked, with what it needs.
 ///
 /// A user creates each sample, changes it, and changes it back. Then it does so in a hurry: it replaces the sample by
-/// another of the same name twice, and changes it twice. At the end it deletes the sample. Meanwhile faults strike the requests and watches of the controller.
+/// another of the same name twice, and changes it twice. At the end it deletes the sample. Meanwhile faults strike the
+/// requests and watches of the controller. The author can add a workload, and properties that have to hold.
 #[must_use]
 pub struct ControllerCheck {
     name: String,
@@ -41,6 +45,9 @@ pub struct ControllerCheck {
     given: Vec<(String, String)>,
     samples: Vec<(String, String)>,
     limits: Limits,
+    parts: BTreeMap<String, Start>,
+    workload: Option<WrittenWorkload>,
+    properties: Vec<WrittenProperty>,
     known: Vec<String>,
     replayed: Vec<(String, String)>,
     plans: Option<PathBuf>,
@@ -49,6 +56,13 @@ pub struct ControllerCheck {
     faults: Option<Vec<String>>,
     roles: Roles,
     stop: SearchStop,
+}
+
+/// The work of a user as the author gave it.
+enum WrittenWorkload {
+    Code(Workload),
+    /// The name and the text of a file.
+    Scenario(PathBuf, String),
 }
 
 /// Checks a controller. `run` is called for each of its starts, and drops with it when it is killed.
@@ -102,6 +116,9 @@ impl ControllerCheck {
             given: Vec::new(),
             samples: Vec::new(),
             limits,
+            parts: BTreeMap::new(),
+            workload: None,
+            properties: Vec::new(),
             known: Vec::new(),
             replayed: Vec::new(),
             plans: None,
@@ -141,7 +158,7 @@ impl ControllerCheck {
         self
     }
 
-    /// An object that the controller acts on, as YAML or JSON. There is at least one.
+    /// An object that the controller acts on, as YAML or JSON. Without a workload, there is at least one.
     pub fn sample(self, text: impl Into<String>) -> Self {
         self.sample_from("the sample", text)
     }
@@ -154,6 +171,69 @@ impl ControllerCheck {
     /// As [`sample`](Self::sample); messages name the text as `file`.
     pub fn sample_from(mut self, file: &str, text: impl Into<String>) -> Self {
         self.samples.push((file.to_owned(), text.into()));
+        self
+    }
+
+    /// Another controller of this process, which runs in the same cluster under this name. Faults strike the first
+    /// controller only, and the checks judge it only.
+    pub fn part<F>(mut self, name: &str, run: impl Fn(Connection) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.parts.insert(name.to_owned(), Arc::new(move |connection| run(connection).boxed()));
+        self
+    }
+
+    /// What the user does after its work with the samples. At the end it deletes what it has created.
+    ///
+    /// ```
+    /// # coracle::check(|connection| async move {
+    /// #     let maps = coracle::runtime::Api::<coracle::api::core_v1::ConfigMap>::of(&connection.client());
+    /// #     let _ = maps.list(&coracle::runtime::ListParams::default()).await;
+    /// #     std::future::pending().await
+    /// # })
+    /// .workload(async |user| {
+    ///     user.create("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {size: '1'}}").await?;
+    ///     user.settled().await?;
+    ///     user.patch("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {size: '2'}}").await
+    /// })
+    /// .eventually("the last size is there", "configmaps.exists(m, m.metadata.name == 'a' && m.data.size == '2')")
+    /// .plans(20)
+    /// .run();
+    /// ```
+    pub fn workload<F>(mut self, work: F) -> Self
+    where
+        F: AsyncFn(&WorkloadUser<'_>) -> Result<(), Error> + Send + Sync + 'static,
+    {
+        self.workload = Some(WrittenWorkload::Code(Workload::Code(Arc::new(work))));
+        self
+    }
+
+    /// As [`workload`](Self::workload), with the steps of a scenario. Its `always`, `never` and `eventually` are
+    /// properties, and its `faults` are in each run. `path` is for messages and for files that the scenario names.
+    pub fn workload_from(mut self, path: impl AsRef<Path>, text: impl Into<String>) -> Self {
+        self.workload = Some(WrittenWorkload::Scenario(path.as_ref().to_owned(), text.into()));
+        self
+    }
+
+    /// An expression (CEL) over all objects that has to be true at every revision. `sentence` names it in reports.
+    pub fn always(self, sentence: &str, cel: &str) -> Self {
+        self.property(Holds::Always, sentence, cel)
+    }
+
+    /// An expression (CEL) over all objects that must not be true at any revision.
+    pub fn never(self, sentence: &str, cel: &str) -> Self {
+        self.property(Holds::Never, sentence, cel)
+    }
+
+    /// An expression (CEL) over all objects that has to be true at rest, after all faults have ended.
+    pub fn eventually(self, sentence: &str, cel: &str) -> Self {
+        self.property(Holds::Eventually, sentence, cel)
+    }
+
+    fn property(mut self, holds: Holds, sentence: &str, cel: &str) -> Self {
+        let (sentence, cel) = (sentence.to_owned(), cel.to_owned());
+        self.properties.push(WrittenProperty { holds, sentence, cel });
         self
     }
 
@@ -253,15 +333,16 @@ impl ControllerCheck {
     ///
     /// # Errors
     /// If what was given is not valid, if the API server refuses it, or if a cluster does not start.
-    pub fn search(self) -> Result<CheckReport, Error> {
+    pub fn search(mut self) -> Result<CheckReport, Error> {
         let read = |texts: &[(String, String)]| -> Result<Vec<Object>, Error> {
             let objects: Result<Vec<_>, _> = texts.iter().map(|(what, text)| given::objects(what, text)).collect();
             Ok(objects?.into_iter().flatten().collect())
         };
         let (mut given, samples) = (read(&self.given)?, read(&self.samples)?);
         given.extend(self.roles.bound_to(&self.name)?);
-        if samples.is_empty() {
-            return Err(Error::Input("there is no sample: give an object that the controller acts on".to_owned()));
+        if samples.is_empty() && self.workload.is_none() {
+            let why = "there is no sample: give an object that the controller acts on, or a workload";
+            return Err(Error::Input(why.to_owned()));
         }
         let mut limits = self.limits.clone();
         limits.only = (!self.only.is_empty()).then(|| limits::checks(&self.only)).transpose()?;
@@ -278,10 +359,24 @@ impl ControllerCheck {
         let prepared = prepare(&given, &samples)?;
         let controllers = self.controllers.as_ref().map(|names| names.join(",").parse::<Selection>());
         let controllers = controllers.transpose().map_err(|error| Error::Input(error.to_string()))?;
+        let (workload, properties) = demanded(&self.name, self.workload.take(), &self.properties, &prepared)?;
         let keeps_logs = self.pages || !files.is_empty();
-        let Self { name, subject, pace, stop, roles, plans, pages, .. } = self;
+        let Self { name, subject, pace, stop, roles, plans, pages, parts, .. } = self;
         let (permissions, has_roles) = (ObservedPermissions::default(), !roles.is_empty());
-        let setup = Setup { name, subject, pace, controllers, prepared, has_roles, permissions, stop, keeps_logs };
+        let setup = Setup {
+            name,
+            subject,
+            parts,
+            pace,
+            controllers,
+            prepared,
+            workload,
+            properties,
+            has_roles,
+            permissions,
+            stop,
+            keeps_logs,
+        };
         let mut report = search(&setup, &limits, known)?;
         report.replayed = replayed(&files, &report.known_runs, &setup.prepared.work);
         let namespaces = samples.iter().map(|sample| sample.namespace().to_owned());
@@ -320,4 +415,30 @@ impl ControllerCheck {
         };
         self.replayed.iter().map(read).collect()
     }
+}
+
+/// The workload and the properties of a check, once the kinds of the cluster are known.
+fn demanded(
+    component: &str,
+    workload: Option<WrittenWorkload>,
+    written: &[WrittenProperty],
+    prepared: &Prepared,
+) -> Result<(Option<Workload>, Properties), Error> {
+    let mut properties = Properties::default();
+    let plurals: Vec<String> = prepared.kinds.keys().cloned().collect();
+    for property in written {
+        properties.add(property, &plurals)?;
+    }
+    let workload = match workload {
+        None => None,
+        Some(WrittenWorkload::Code(code)) => Some(code),
+        Some(WrittenWorkload::Scenario(path, text)) => {
+            let read = coracle_scenario::Workload::parse(&path, &text, component, prepared.served.clone());
+            let scenario = read.map_err(|problem| Error::Input(problem.to_string()))?;
+            properties.throughout.extend(scenario.throughout());
+            properties.at_rest.extend(scenario.at_rest());
+            Some(Workload::Scenario(Arc::new(scenario)))
+        }
+    };
+    Ok((workload, properties))
 }

@@ -15,6 +15,12 @@ pub enum Error {
     /// The search was stopped in the runs without a fault.
     #[error("the search was stopped before the runs without a fault had ended")]
     Stopped,
+    /// The work of a user fails, for the reason that its author gives.
+    #[error("{0}")]
+    Work(String),
+    /// A request of a workload fails.
+    #[error(transparent)]
+    Request(#[from] coracle_client::Error),
     /// The cluster did not start, or ended.
     #[error(transparent)]
     Cluster(#[from] coracle_cluster::Error),

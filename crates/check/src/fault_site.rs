@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use coracle_journal::EntryId;
 use coracle_sim::checks::Run;
 use serde_json::{Value, json};
 
@@ -39,10 +40,15 @@ impl FaultSite {
     /// The writes of a user in a run that change something, in order. A write that is refused or changes nothing is
     /// repeated as often as there is time, so no fault begins at it.
     fn of(run: &Run, user: &str, by: &str) -> Vec<Self> {
+        Self::placed(run, user, by).into_iter().map(|(_, site)| site).collect()
+    }
+
+    /// The same, with the entries of the requests.
+    fn placed(run: &Run, user: &str, by: &str) -> Vec<(EntryId, Self)> {
         let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
         let own = run.log.requests.iter().filter(|request| *request.user == *user && !request.is_dry_run);
         own.filter(|request| WRITES.contains(&&*request.verb))
-            .map(|request| {
+            .filter_map(|request| {
                 let plural = request.resource();
                 let resource = match request.subresource.as_str() {
                     "" => plural.to_owned(),
@@ -51,10 +57,10 @@ impl FaultSite {
                 let verb = request.verb.to_string();
                 let nth = counts.entry((verb.clone(), resource.clone())).or_default();
                 *nth += 1;
-                (request.has_committed, Self { by: by.to_owned(), verb, resource, nth: *nth })
+                let site = Self { by: by.to_owned(), verb, resource, nth: *nth };
+                request.has_committed.then_some((request.entry, site))
             })
-            .filter_map(|(has_committed, site)| has_committed.then_some(site))
-            .filter(|site| !site.resource.starts_with("leases") && !site.resource.starts_with("events"))
+            .filter(|(_, site)| !site.resource.starts_with("leases") && !site.resource.starts_with("events"))
             .collect()
     }
 }
@@ -68,13 +74,17 @@ pub(crate) struct Sites {
     pub(crate) of_user: Vec<FaultSite>,
     /// The writes that are not in each run without a fault.
     pub(crate) unstable: Vec<FaultSite>,
+    /// Whether the controller holds a Lease.
+    pub(crate) holds_lease: bool,
+    /// The writes of the controller and of the user, in order.
+    pub(crate) in_order: Vec<FaultSite>,
     /// The kinds that the controller watches, by their plurals.
     pub(crate) watched: BTreeMap<String, String>,
 }
 
 impl Sites {
     /// The sites of runs without a fault. `kinds` are the kinds by their plurals.
-    pub(crate) fn of(faultless: &[Run], component: &str, user: &str, kinds: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn of(faultless: &[Run], component: &str, users: &[String], kinds: &BTreeMap<String, String>) -> Self {
         let mut sites = Self::default();
         let Some(first) = faultless.first() else { return sites };
         let all: Vec<Vec<FaultSite>> = faultless.iter().map(|run| FaultSite::of(run, &run.user, component)).collect();
@@ -86,9 +96,15 @@ impl Sites {
             let list = if is_in_each { &mut sites.own } else { &mut sites.unstable };
             list.push(site.clone());
         }
-        sites.of_user = FaultSite::of(first, user, user);
+        sites.of_user = users.iter().flat_map(|user| FaultSite::of(first, user, user)).collect();
+        let own = FaultSite::placed(first, &first.user, component);
+        let of_user = users.iter().flat_map(|user| FaultSite::placed(first, user, user));
+        let mut placed: Vec<_> = own.into_iter().filter(|(_, site)| sites.own.contains(site)).chain(of_user).collect();
+        placed.sort_by_key(|(entry, _)| *entry);
+        sites.in_order = placed.into_iter().map(|(_, site)| site).collect();
         for request in first.log.requests.iter().filter(|request| *request.user == *first.user) {
             let plural = request.resource();
+            sites.holds_lease |= plural == "leases" && request.has_committed;
             if let ("watch", Some(kind)) = (&*request.verb, kinds.get(plural)) {
                 sites.watched.insert(plural.to_owned(), kind.clone());
             }

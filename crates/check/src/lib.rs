@@ -1,7 +1,7 @@
 //! A search for the fewest faults that break a controller.
 //!
 //! ```text
-//! ControllerCheck (controller, CRDs, samples)
+//! ControllerCheck (controller, CRDs, samples, workload, properties)
 //!    |
 //! five runs without a fault --FaultSite::of--> requests that write, in each of these runs the same
 //!    |                                       |
@@ -15,12 +15,14 @@
 //! `coracle_sim::checks`, what can fail is in `coracle_sim::faults`.
 //! Not here: the socket and the process of a program in another language (`cli`).
 
+mod acts;
 mod baseline;
 mod candidates;
 mod change;
 mod check_report;
 mod connection;
 mod controller_check;
+mod differing_write;
 mod error;
 mod fault_site;
 mod fault_table;
@@ -34,12 +36,14 @@ mod plan;
 mod plan_file;
 mod plan_queue;
 mod plan_writer;
+mod properties;
 mod rbac;
 mod reaction;
 mod replay;
 mod report_json;
 mod report_junit;
 mod report_sarif;
+mod rest;
 mod running_program;
 mod scenario;
 mod search;
@@ -48,12 +52,16 @@ mod shrink;
 mod subject;
 mod trace;
 mod trial;
+mod trial_work;
 mod user_work;
 mod webhook_hint;
+mod workload;
+mod workload_user;
 
 pub use check_report::{CheckReport, Found, Tried};
 pub use connection::Connection;
 pub use controller_check::{ControllerCheck, check, check_program};
+pub use differing_write::DifferingWrite;
 pub use error::Error;
 pub use fault_site::FaultSite;
 pub use fault_table::FaultTable;
@@ -64,3 +72,4 @@ pub use replay::Replayed;
 pub use scenario::{Accepted, Broken, Deviation, ScenarioCheck, ScenarioReport};
 pub use search_stop::SearchStop;
 pub use subject::{ProgramHost, ProgramProcess, ServedProgram};
+pub use workload_user::WorkloadUser;

@@ -19,14 +19,14 @@ const AUDIT_ID: &str = "audit-id";
 /// How often it is looked whether the component is paused.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// A wire that notes what the component was last sent of each object before it deletes one, and that stops a
-/// program and its connections with its component. Clones are the same.
+/// A wire that notes which instance of the component sends a write, and what the component was last sent of each object
+/// before it deletes one. It stops a program and its connections with its component. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct ObservedWire {
     wire: Wire,
     /// The component.
     name: Arc<str>,
-    shown: Arc<Mutex<BTreeMap<String, SentObjects>>>,
+    noted: Arc<Mutex<Noted>>,
     /// The instance of the component that runs now.
     running: Arc<Mutex<Instance>>,
     /// The number of the instance of each requester that runs now.
@@ -37,12 +37,21 @@ pub(crate) struct ObservedWire {
     permissions: ObservedPermissions,
 }
 
+/// What was noted of the requests of the component, by audit id.
+#[derive(Default)]
+struct Noted {
+    /// What the component was last sent before each of its deletions.
+    shown: BTreeMap<String, SentObjects>,
+    /// The instance that sent each write.
+    senders: BTreeMap<String, u64>,
+}
+
 impl ObservedWire {
     pub(crate) fn new(wire: &Wire, name: &str) -> Self {
         Self {
             wire: wire.clone(),
             name: name.into(),
-            shown: Arc::default(),
+            noted: Arc::default(),
             running: Arc::default(),
             instances: Arc::default(),
             program: None,
@@ -64,9 +73,11 @@ impl ObservedWire {
         }
     }
 
-    /// What the component was last sent before each of its deletions, by audit id.
-    pub(crate) fn take_shown(&self) -> BTreeMap<String, SentObjects> {
-        std::mem::take(&mut self.shown.lock())
+    /// What the component was last sent before each of its deletions, and which instance sent each of its writes, by audit
+    /// id.
+    pub(crate) fn take(&self) -> (BTreeMap<String, SentObjects>, BTreeMap<String, u64>) {
+        let Noted { shown, senders } = std::mem::take(&mut *self.noted.lock());
+        (shown, senders)
     }
 
     pub(crate) fn layer(&self) -> TransportLayer {
@@ -122,17 +133,25 @@ impl ObservedWire {
     }
 
     fn note(&self, requester: &Requester, request: &mut Request<Body>) {
-        if request.method() != Method::DELETE {
+        let instance = match requester.kind {
+            RequesterKind::Connections => Some(self.running.lock().number()),
+            RequesterKind::Component | RequesterKind::User => {
+                (requester.name == self.name).then(|| requester.instance.number())
+            }
+        };
+        let is_read = [Method::GET, Method::HEAD].contains(request.method());
+        let is_deletion = request.method() == Method::DELETE;
+        if is_read || (instance.is_none() && !is_deletion) {
             return;
         }
-        let sent = self.sent_to(requester);
-        let mut shown = self.shown.lock();
+        let sent = is_deletion.then(|| self.sent_to(requester));
+        let mut noted = self.noted.lock();
         let id = request.headers().get(AUDIT_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
         // Clients of other libraries send no id.
-        let id = id.unwrap_or_else(|| format!("deletion-{}", shown.len() + 1));
-        if let Ok(value) = HeaderValue::from_str(&id) {
-            request.headers_mut().insert(AUDIT_ID, value);
-            shown.insert(id, sent);
-        }
+        let id = id.unwrap_or_else(|| format!("write-{}", noted.senders.len() + noted.shown.len() + 1));
+        let Ok(value) = HeaderValue::from_str(&id) else { return };
+        request.headers_mut().insert(AUDIT_ID, value);
+        noted.senders.extend(instance.map(|instance| (id.clone(), instance)));
+        noted.shown.extend(sent.map(|sent| (id, sent)));
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn place(when: &Value) -> String {
 /// The word of a fault: the key of its action that selects nothing.
 pub(crate) fn fault_word(fault: &Value) -> Option<&str> {
     let action = fault.get("do")?.as_object()?;
-    action.keys().map(String::as_str).find(|key| !matches!(*key, "kind" | "to"))
+    action.keys().map(String::as_str).find(|key| !matches!(*key, "kind" | "to" | "start"))
 }
 
 /// A fault that begins with a request.

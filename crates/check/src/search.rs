@@ -12,6 +12,7 @@ use crate::Error;
 use crate::baseline::Baseline;
 use crate::candidates::candidates;
 use crate::check_report::{CheckReport, Found, Tried};
+use crate::differing_write::DifferingWrite;
 use crate::fault_site::Sites;
 use crate::limits::Limits;
 use crate::pace::Pace;
@@ -24,7 +25,6 @@ use crate::replay::KnownRun;
 use crate::shrink::shorter;
 use crate::trace::trace;
 use crate::trial::{Outcome, Setup, trial};
-use crate::user_work::USER;
 
 /// How many runs may make one plan shorter.
 const MOST_SHRINKING_RUNS: usize = 50;
@@ -56,7 +56,7 @@ pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result
         report.without_faults = baseline.findings;
         return Ok(report);
     }
-    let sites = Sites::of(&baseline.runs, &setup.name, USER, &setup.prepared.kinds);
+    let sites = Sites::of(&baseline.runs, &setup.name, &setup.users(), &setup.prepared.kinds);
     let candidates = candidates(&setup.name, &sites, &setup.pace);
     report.without_faults = baseline.findings;
     (report.tried.sites, report.tried.unstable) = (sites.own, sites.unstable);
@@ -109,6 +109,7 @@ struct Attempt {
     plan: Plan,
     has_struck: bool,
     findings: Vec<Finding>,
+    differs: Option<DifferingWrite>,
     acts: Vec<String>,
     trace: Vec<String>,
     log: Option<Arc<Events>>,
@@ -174,15 +175,17 @@ impl Search<'_> {
         };
         let missed = faults.iter().filter(|fault| fault.struck == 0).map(of_missed).collect();
         let acts = if findings.is_empty() { Vec::new() } else { last_acts(&run, &findings) };
-        Ok(Attempt { plan: plan.clone(), has_struck, findings, acts, trace: trace(&run), log, missed })
+        let differs = self.faultless.first().filter(|_| !findings.is_empty());
+        let differs = differs.and_then(|faultless| DifferingWrite::of(&run, faultless));
+        Ok(Attempt { plan: plan.clone(), has_struck, findings, differs, acts, trace: trace(&run), log, missed })
     }
 
     fn take(&mut self, number: Option<usize>, attempt: Attempt) -> Result<(), Error> {
-        let known: BTreeSet<&str> = self.report.found.iter().map(|found| found.finding.check.word).collect();
         let usual: BTreeSet<&str> = self.report.without_faults.iter().map(|finding| finding.check.word).collect();
         let is_new = |finding: &&Finding| {
             let word = finding.check.word;
-            !known.contains(word) && !usual.contains(word)
+            !usual.contains(word)
+                && !self.report.found.iter().any(|found| is_same(found, finding, attempt.differs.as_ref()))
         };
         // The checks are in the order of their importance. A run that fails one often fails others as a result.
         let finding = attempt.findings.iter().find(is_new).cloned();
@@ -201,7 +204,9 @@ impl Search<'_> {
         }
         if let Some(finding) = finding {
             let found = self.shrink(number, attempt, finding)?;
-            self.report.found.push(found);
+            if !self.report.found.iter().any(|known| is_same(known, &found.finding, found.differs.as_ref())) {
+                self.report.found.push(found);
+            }
         }
         Ok(())
     }
@@ -254,7 +259,7 @@ impl Search<'_> {
     }
 
     fn found(&self, number: Option<usize>, attempt: Attempt, finding: Finding) -> Found {
-        let Attempt { plan, acts, trace, log, .. } = attempt;
+        let Attempt { plan, differs, acts, trace, log, .. } = attempt;
         Found {
             number,
             seed: self.limits.seed,
@@ -262,6 +267,7 @@ impl Search<'_> {
             plan,
             shrinking_runs: 0,
             finding,
+            differs,
             acts,
             trace,
             logs: self.faultless_log.clone().zip(log),
@@ -292,6 +298,18 @@ impl Search<'_> {
         }
         Ok(None)
     }
+}
+
+/// Whether a finding is one that was found before: the same check fails, and the same write is the first that differs.
+/// Waste is shown once.
+fn is_same(found: &Found, finding: &Finding, differs: Option<&DifferingWrite>) -> bool {
+    let is_same_write = match (&found.differs, differs) {
+        (Some(known), Some(differs)) => known.is_like(differs),
+        (None, None) => true,
+        _ => false,
+    };
+    let is_waste = !finding.check.grade.fails();
+    found.finding.check.word == finding.check.word && (is_same_write || is_waste)
 }
 
 /// The last writes of a controller up to a violation.

@@ -6,11 +6,14 @@ use futures_util::future::BoxFuture;
 
 use crate::Connection;
 
+/// A controller in this process. The function is called for each of its starts.
+pub(crate) type Start = Arc<dyn Fn(Connection) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// What is checked.
 #[derive(Clone)]
 pub(crate) enum Subject {
-    /// A controller in this process. The function is called for each of its starts.
-    InProcess(Arc<dyn Fn(Connection) -> BoxFuture<'static, ()> + Send + Sync>),
+    /// A controller in this process.
+    InProcess(Start),
     /// A program, in real time.
     Program(ProgramHost),
 }

@@ -2,40 +2,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use coracle_cluster::controllers::{Config, Selection};
 use coracle_cluster::{Cluster, Component, KeptStore, Transport, User};
 use coracle_journal::{EntryId, Events, Header, Recorder};
 use coracle_meta::{Object, Scope};
 use coracle_scenario::parse::hash;
-use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
+use coracle_scenario::{FaultStatus, PluralsOfKinds, RunningFaults, parse_faults};
 use coracle_sim::checks::{Run, RunLog, STAGES};
 use coracle_sim::{
-    ClockMode, NotSettled, PluralOf, Senders, Settle, StartingObjects, Wire, record_changes, record_objects, run_in,
-    settle,
+    ClockMode, PluralOf, Senders, StartingObjects, Wire, World, record_changes, record_objects, run_in, settle,
 };
 use futures_util::future::{Either, select};
-use tokio::time::{Instant, sleep};
 
+use crate::acts::Acts;
 use crate::observed_wire::ObservedWire;
-use crate::pace::{LEAST_BETWEEN, Pace};
+use crate::pace::Pace;
 use crate::plan::Plan;
+use crate::properties::Properties;
 use crate::rbac::ObservedPermissions;
+use crate::rest::Stillness;
 use crate::running_program::RunningProgram;
 use crate::search_stop::SearchStop;
-use crate::subject::{ServedProgram, Subject};
-use crate::user_work::{Sample, USER, UserWork};
+use crate::subject::{ServedProgram, Start, Subject};
+use crate::user_work::{NAMESPACE, Sample, USER, UserWork};
+use crate::workload::Workload;
 use crate::{Connection, Error, leases};
 
 /// How many entries of a run are kept. A run of more is one that never settles.
 const ENTRIES: usize = 200_000;
-/// How soon a user in a hurry acts again: while a controller still carries out the last act, if a fault delays it.
-const HURRY: Duration = Duration::from_millis(200);
-/// How long a program may start, or compute, while nothing changes.
-const MOST_BUSY: Duration = Duration::from_secs(3);
-/// How often it is looked whether it does.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What all runs of a search have in common.
 #[derive(Clone)]
@@ -44,12 +39,18 @@ pub(crate) struct Setup {
     pub(crate) name: String,
     /// What is checked.
     pub(crate) subject: Subject,
+    /// The other controllers that run, by their names.
+    pub(crate) parts: BTreeMap<String, Start>,
     /// How time passes.
     pub(crate) pace: Pace,
     /// The controllers of the cluster that run; `None` for none.
     pub(crate) controllers: Option<Selection>,
     /// What there is before the controller starts.
     pub(crate) prepared: Prepared,
+    /// What a user does after its work with the samples.
+    pub(crate) workload: Option<Workload>,
+    /// What has to hold in each run.
+    pub(crate) properties: Properties,
     /// Whether the controller has the roles of its manifests only.
     pub(crate) has_roles: bool,
     /// What its requests need.
@@ -61,6 +62,31 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
+    /// The users whose wishes the component carries out.
+    pub(crate) fn users(&self) -> Vec<String> {
+        let of_workload = match &self.workload {
+            Some(Workload::Scenario(workload)) => workload.users(),
+            Some(Workload::Code(_)) | None => Vec::new(),
+        };
+        [USER.to_owned()].into_iter().chain(of_workload).collect()
+    }
+
+    /// The objects of a cluster, if a workload or a property reads them.
+    fn follow(&self, cluster: &Cluster) -> Option<World> {
+        let namespace = match &self.workload {
+            Some(Workload::Scenario(workload)) => workload.namespace(),
+            Some(Workload::Code(_)) | None if self.properties.is_empty() => return None,
+            Some(Workload::Code(_)) | None => NAMESPACE,
+        };
+        Some(self.properties.follow(cluster, namespace))
+    }
+
+    /// What the checks read of a run: with the objects that all runs begin with, which no run records without its log.
+    pub(crate) fn log_of(&self, recorder: &Recorder) -> RunLog {
+        let before = if self.keeps_logs { RunLog::default() } else { self.prepared.objects.log.clone() };
+        before.continued(&recorder.entries_of(EntryId(0), &STAGES))
+    }
+
     /// The first line of the event log of a run.
     fn header(&self, cluster: &Cluster, seed: u64, plan: &Plan) -> Header {
         let mode = if self.pace.clock == ClockMode::Virtual { "virtual" } else { "real" };
@@ -114,6 +140,8 @@ pub(crate) struct Prepared {
     pub(crate) objects: StartingObjects,
     /// The objects that it acts on.
     pub(crate) samples: Vec<Sample>,
+    /// The kinds that are served, with their plurals.
+    pub(crate) served: PluralsOfKinds,
     /// The kind of each plural that is served.
     pub(crate) kinds: BTreeMap<String, String>,
     /// The plurals of the kinds whose objects have a namespace.
@@ -166,10 +194,10 @@ pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, 
         let objects = StartingObjects::of(&*cluster.store(), &plural_of).await;
         let objects = objects.map_err(coracle_cluster::Error::from)?;
         let store = cluster.keep_store()?;
-        let plurals = RunningFaults::new(&cluster, &Wire::default()).kinds();
-        let kinds = plurals.into_iter().map(|((_, kind), plural)| (plural, kind)).collect();
-        let served = cluster.registry().kinds();
-        let namespaced = served.iter().filter(|kind| kind.row().scope == Scope::Namespaced);
+        let served = RunningFaults::new(&cluster, &Wire::default()).kinds();
+        let kinds = served.iter().map(|((_, kind), plural)| (plural.clone(), kind.clone())).collect();
+        let registered = cluster.registry().kinds();
+        let namespaced = registered.iter().filter(|kind| kind.row().scope == Scope::Namespaced);
         let namespaced = namespaced.map(|kind| kind.row().plural.clone()).collect();
         let mut changing = Vec::new();
         for object in samples {
@@ -178,34 +206,30 @@ pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, 
         cluster.shutdown().await;
         let texts: Vec<String> = given.iter().chain(samples).map(|object| object.to_value().to_string()).collect();
         let work = hash(&texts.join("\n"));
-        Ok(Prepared { store, objects, samples: changing, kinds, namespaced, work })
+        Ok(Prepared { store, objects, samples: changing, served, kinds, namespaced, work })
     });
     prepared.map_err(|error| coracle_cluster::Error::NotStarted(error.to_string()))?
 }
 
-struct Trial<'s> {
-    setup: &'s Setup,
-    cluster: Cluster,
-    faults: RunningFaults,
-    recorder: Recorder,
-    wire: Wire,
-    /// The program and its socket, if a program is checked.
-    served: Option<ServedProgram>,
+/// A run, from the start of the cluster to the last deletion.
+pub(crate) struct Trial<'s> {
+    pub(crate) setup: &'s Setup,
+    pub(crate) cluster: Cluster,
+    pub(crate) faults: RunningFaults,
+    pub(crate) recorder: Recorder,
+    pub(crate) wire: Wire,
+    /// The objects of the cluster, if a workload or a property reads them.
+    pub(crate) world: Option<World>,
     /// The program when it runs.
     program: Option<RunningProgram>,
-    run: Run,
-    /// Whether no fault can delay the component.
-    is_faultless: bool,
-    /// The faults that were ended.
-    ended: Vec<FaultStatus>,
 }
 
 impl<'s> Trial<'s> {
     async fn run(setup: &'s Setup, seed: u64, plan: &Plan) -> Result<Outcome, Error> {
         let recorder = Recorder::ring(ENTRIES);
         let wire = Wire::keeping_sent();
-        for sender in [setup.name.as_str(), USER] {
-            for rule in setup.pace.latency.rules(Senders::Named(sender.to_owned())) {
+        for sender in setup.users().into_iter().chain([setup.name.clone()]).chain(setup.parts.keys().cloned()) {
+            for rule in setup.pace.latency.rules(Senders::Named(sender)) {
                 wire.add(rule);
             }
         }
@@ -221,85 +245,48 @@ impl<'s> Trial<'s> {
             cluster.spawn("pauses", observed.clone().follow_pauses());
         }
         let faults = RunningFaults::new(&cluster, &wire);
-        let run = Run::of(&setup.name, &setup.name);
-        let mut trial = Self {
-            setup,
-            cluster,
-            faults,
-            recorder,
-            wire,
-            served,
-            program,
-            run,
-            is_faultless: plan.faults.is_empty(),
-            ended: Vec::new(),
-        };
-        let worked = trial.work(plan).await;
-        let Self { cluster, faults, recorder, mut run, mut ended, .. } = trial;
-        ended.extend(faults.list());
+        let world = setup.follow(&cluster);
+        let trial = Self { setup, cluster, faults, recorder, wire, world, program };
+        let mut run = Run::of(&setup.name, &setup.name);
+        let acts = Acts::new(trial.stillness(), &trial.faults, setup.pace, plan.faults.is_empty());
+        let worked = trial.begin(plan, served, &acts, &mut run).await;
+        let ended = acts.into_statuses();
+        let Self { cluster, faults, recorder, .. } = trial;
         drop(faults);
         // A panic of the component is in the log.
         cluster.take_component_panics();
         cluster.shutdown().await;
         worked?;
-        let before = if setup.keeps_logs { RunLog::default() } else { setup.prepared.objects.log.clone() };
-        run.log = before.continued(&recorder.entries_of(EntryId(0), &STAGES));
-        run.shown = observed.take_shown();
+        run.log = setup.log_of(&recorder);
+        (run.shown, run.senders) = observed.take();
         let events = |header| Arc::new(Events { header, entries: recorder.entries(EntryId(0)) });
         Ok(Outcome { run, faults: ended, log: header.map(events) })
     }
 
-    /// The work of a user, from the definitions to the last deletion.
-    async fn work(&mut self, plan: &Plan) -> Result<(), Error> {
-        let setup = self.setup;
-        self.add_faults(plan).await?;
-        self.start_component()?;
-        self.await_start().await;
-        for sample in &setup.prepared.samples {
-            self.use_sample(sample).await?;
-        }
-        self.end_faults();
-        if self.run.unsettled.is_some() {
-            return Ok(());
-        }
-        let Some(settled) = self.rest().await else { return Ok(()) };
-        self.run.settled = Some(settled);
-        let handle = self.cluster.handle();
-        handle.kill_component(&setup.name, None);
-        handle.start_component(&setup.name, None);
-        let Some(restarted) = self.rest().await else { return Ok(()) };
-        self.run.restarted = Some(restarted);
-        self.act(async |work| {
-            for sample in &setup.prepared.samples {
-                work.delete(&sample.object).await?;
-            }
-            Ok(())
-        })
-        .await?;
-        self.end_faults();
-        self.run.emptied = self.rest().await;
-        Ok(())
+    /// What has to come to rest.
+    pub(crate) fn stillness(&self) -> Stillness<'_> {
+        let Self { setup, cluster, wire, program, .. } = self;
+        Stillness { cluster, wire, name: &setup.name, program: program.as_ref() }
     }
 
-    /// A user creates an object, changes it and replaces it: first one act after the other, and then in a hurry.
-    async fn use_sample(&mut self, sample: &Sample) -> Result<(), Error> {
-        self.act(async |work| work.create(&sample.object).await.map(drop)).await?;
-        self.act(async |work| work.patch(&sample.object, &sample.change).await).await?;
-        self.act(async |work| work.change_back(sample).await).await?;
-        self.act(async |work| {
-            work.replace(&sample.object).await?;
-            sleep(HURRY).await;
-            work.replace(&sample.object).await
-        })
-        .await?;
-        // The last state is a changed one, so that no later act hides what is missing.
-        self.act(async |work| work.patch(&sample.object, &sample.change).await).await?;
-        self.act(async |work| {
-            work.change_back(sample).await?;
-            sleep(HURRY).await;
-            work.patch(&sample.object, &sample.change).await
-        })
-        .await
+    async fn begin(
+        &self,
+        plan: &Plan,
+        served: Option<ServedProgram>,
+        acts: &Acts<'_>,
+        run: &mut Run,
+    ) -> Result<(), Error> {
+        self.add_faults(plan).await?;
+        self.start_component(served)?;
+        for (name, start) in &self.setup.parts {
+            self.add_component(name, start, "system:masters")?;
+        }
+        self.stillness().await_start().await;
+        self.work(acts, run).await?;
+        if let Some(world) = &self.world {
+            run.broken_properties.extend(self.setup.properties.judge_all(world).await);
+        }
+        Ok(())
     }
 
     async fn add_faults(&self, plan: &Plan) -> Result<(), Error> {
@@ -313,24 +300,11 @@ impl<'s> Trial<'s> {
         Ok(())
     }
 
-    /// Ends the faults whose effects apply now, whether or not they have struck. Those that still wait may begin later.
-    fn end_faults(&mut self) {
-        self.ended.extend(self.faults.remove(|fault| fault.has_begun));
-    }
-
-    fn start_component(&mut self) -> Result<(), Error> {
+    fn start_component(&self, served: Option<ServedProgram>) -> Result<(), Error> {
         let (name, cluster) = (&self.setup.name, &self.cluster);
         let group = if self.setup.has_roles { "system:authenticated" } else { "system:masters" };
-        let user = User::new(name, [group]);
-        match (&self.setup.subject, self.served.take()) {
-            (Subject::InProcess(start), _) => {
-                let (start, ambient) = (Arc::clone(start), cluster.ambient_of(name));
-                let recorder = self.recorder.clone();
-                let run = move |service: Transport| {
-                    start(Connection { service, ambient: ambient.clone(), recorder: recorder.clone() })
-                };
-                cluster.add_component(name, user, run)?;
-            }
+        match (&self.setup.subject, served) {
+            (Subject::InProcess(start), _) => self.add_component(name, start, group)?,
             (Subject::Program(_), Some(ServedProgram { serve, run, .. })) => {
                 cluster.spawn("socket", serve(cluster.front_door()));
                 let (program, admin) = (self.program.clone(), leases::client(cluster));
@@ -345,69 +319,19 @@ impl<'s> Trial<'s> {
                         run().await;
                     }
                 };
-                cluster.add_component(name, user, start)?;
+                cluster.add_component(name, User::new(name, [group]), start)?;
             }
             (Subject::Program(_), None) => {}
         }
         Ok(())
     }
 
-    /// Waits until a program has sent its first request, as long as a start may take.
-    async fn await_start(&self) {
-        let patience = Instant::now() + MOST_BUSY;
-        while self.program.as_ref().is_some_and(RunningProgram::is_busy) && Instant::now() < patience {
-            sleep(LOOK_AGAIN).await;
-        }
-    }
-
-    /// An act of the user, and what follows from it.
-    async fn act(&mut self, act: impl AsyncFnOnce(&UserWork<'_>) -> Result<(), Error>) -> Result<(), Error> {
-        if self.run.unsettled.is_some() {
-            return Ok(());
-        }
-        act(&UserWork::new(&self.cluster)).await?;
-        // While faults last, a cluster that does not settle yet is judged at the end.
-        let settled = self.settle(self.setup.pace.between).await;
-        if self.is_faultless && self.setup.pace.clock == ClockMode::Virtual {
-            self.run.unsettled = settled.err().map(|not_settled| not_settled.to_string());
-        }
-        Ok(())
-    }
-
-    /// Waits until the cluster has settled. A program may still start or compute, or wait for an answer, while nothing
-    /// changes: this is awaited, too, as long as it does not last.
-    async fn settle(&self, settle: Settle) -> Result<(), NotSettled> {
-        let mut next = settle;
-        let patience = Instant::now() + settle.quiet + MOST_BUSY;
-        loop {
-            coracle_sim::settle(&self.cluster, next).await?;
-            if !self.is_busy() || Instant::now() >= patience {
-                return Ok(());
-            }
-            while self.is_busy() && Instant::now() < patience {
-                sleep(LOOK_AGAIN).await;
-            }
-            // What it computed is written soon.
-            next.quiet = settle.quiet.min(LEAST_BETWEEN);
-        }
-    }
-
-    fn is_busy(&self) -> bool {
-        let Some(program) = &self.program else { return false };
-        !self.cluster.runs(&self.setup.name) || program.is_busy() || self.wire.carries()
-    }
-
-    /// Waits until the cluster is at rest, and returns the last entry before.
-    async fn rest(&mut self) -> Option<EntryId> {
-        loop {
-            if let Err(not_settled) = self.settle(self.setup.pace.at_rest).await {
-                self.run.unsettled.get_or_insert_with(|| not_settled.to_string());
-                return None;
-            }
-            // A request that a fault made slow may still arrive.
-            if !self.wire.carries() {
-                return Some(self.recorder.last());
-            }
-        }
+    fn add_component(&self, name: &str, start: &Start, group: &str) -> Result<(), Error> {
+        let (start, ambient) = (Arc::clone(start), self.cluster.ambient_of(name));
+        let recorder = self.recorder.clone();
+        let run = move |service: Transport| {
+            start(Connection { service, ambient: ambient.clone(), recorder: recorder.clone() })
+        };
+        Ok(self.cluster.add_component(name, User::new(name, [group]), run)?)
     }
 }

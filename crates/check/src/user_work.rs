@@ -31,6 +31,15 @@ pub(crate) struct Sample {
     pub(crate) change: Value,
 }
 
+/// The part of an object that a request changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    /// The object without its status, if the status is a subresource.
+    Whole,
+    /// The status.
+    Status,
+}
+
 /// The acts of the user on a cluster.
 pub(crate) struct UserWork<'c> {
     cluster: &'c Cluster,
@@ -53,7 +62,7 @@ impl<'c> UserWork<'c> {
                     Err(error) if error.is_already_exists() || error.is_not_found() => error.to_string(),
                     Err(error) => return Err(refusal(&object, error)),
                 },
-                None => format!("the cluster serves no kind `{}` in `{}`", object.kind(), object.api_version()),
+                None => not_served(object),
             };
             if waited >= PATIENCE {
                 return Err(refusal(object, refused));
@@ -93,6 +102,30 @@ impl<'c> UserWork<'c> {
             Err(error) => Err(refusal(&object, error)),
             Ok(_) => Ok(()),
         }
+    }
+
+    /// Creates an object, or merges it into the one that exists.
+    pub(crate) async fn apply(&self, object: &Object) -> Result<(), Error> {
+        let (api, object) = self.api(object).ok_or_else(|| unserved(object))?;
+        let params = WriteParams { field_manager: USER.to_owned(), ..WriteParams::default() };
+        let patch = Patch::Apply { object: object.to_value(), force: true };
+        let applied = api.writing(params).patch(&object.key(), &patch).await;
+        applied.map(drop).map_err(|error| refusal(&object, error))
+    }
+
+    /// Merges fields into this part of an object that exists.
+    pub(crate) async fn merge(&self, fields: &Object, part: Part) -> Result<(), Error> {
+        let (api, object) = self.api(fields).ok_or_else(|| unserved(fields))?;
+        let (key, patch) = (object.key(), Patch::Merge(object.to_value()));
+        let merged = match part {
+            Part::Whole => api.patch(&key, &patch).await,
+            Part::Status => api.patch_status(&key, &patch).await,
+        };
+        merged.map(drop).map_err(|error| refusal(&object, error))
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 
     /// Takes the change of a sample back.
@@ -139,6 +172,14 @@ impl<'c> UserWork<'c> {
         }
         Some((api.within(object.namespace()), object))
     }
+}
+
+fn not_served(object: &Object) -> String {
+    format!("the cluster serves no kind `{}` in `{}`", object.kind(), object.api_version())
+}
+
+fn unserved(object: &Object) -> Error {
+    refusal(object, not_served(object))
 }
 
 fn refusal(object: &Object, why: impl ToString) -> Error {

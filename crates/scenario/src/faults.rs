@@ -125,18 +125,35 @@ impl Faults {
         recorder: &Recorder,
         world: &World,
     ) -> Self {
-        let (seen, recorder) = (world.clone(), recorder.clone());
+        let seen = world.clone();
+        let injector = Injector::new(wire, recorder.clone(), move || newest(&seen)).operating(cluster.clone());
+        Self::with(injector, cluster, custom, recorder, world)
+    }
+
+    fn with(
+        injector: Injector,
+        cluster: ClusterHandle,
+        custom: PluralsOfKinds,
+        recorder: &Recorder,
+        world: &World,
+    ) -> Self {
         let shared = Shared {
-            injector: Injector::new(wire, recorder.clone(), move || newest(&seen)).operating(cluster.clone()),
+            injector,
             cluster,
             world: world.clone(),
-            recorder,
+            recorder: recorder.clone(),
             custom,
             all: Mutex::default(),
             nodes: NodeFaults::default(),
             waiting: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// No faults, which share the injector of these ones.
+    pub(crate) fn sharing(&self, custom: PluralsOfKinds, world: &World) -> Self {
+        let Shared { injector, cluster, recorder, .. } = &*self.shared;
+        Self::with(injector.clone(), cluster.clone(), custom, recorder, world)
     }
 
     fn add(&self, written: &file::Fault) -> Option<Item> {
@@ -221,6 +238,13 @@ impl Faults {
     /// Ends the faults with a name.
     pub(crate) fn heal(&self, name: &str) {
         for item in self.chosen(|item| item.name == name) {
+            self.shared.injector.end(item.id);
+        }
+    }
+
+    /// Ends all faults.
+    pub(crate) fn end_all(&self) {
+        for item in self.chosen(|_| true) {
             self.shared.injector.end(item.id);
         }
     }

@@ -21,7 +21,7 @@ pub use self::writing::{Apply, Get, Update};
 
 /// A scenario file: a cluster, steps that change it, and conditions that have to hold.
 ///
-/// Operations have chainsaw's names and fields, with some additions: always, never, faults, requests, stop, start,
+/// Operations have chainsaw's names and fields, with some additions: always, never, eventually, faults, requests, stop, start,
 /// fault, heal.
 ///
 /// ```
@@ -101,6 +101,9 @@ pub struct Spec {
     /// Conditions that must not hold at any revision.
     #[serde(default)]
     pub never: Vec<Spanned<Invariant>>,
+    /// Conditions that have to hold after the last step, at the latest when the timeout is over.
+    #[serde(default)]
+    pub eventually: Vec<Spanned<Invariant>>,
     /// Faults between the API server and those that use it.
     #[serde(default)]
     pub faults: Vec<Spanned<Fault>>,

@@ -4,6 +4,8 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use crate::file::{self, Scenario};
+use crate::parse::Vocabulary;
+use crate::vocabulary::BuiltIn;
 
 /// The question of a check, which was validated when the file was read.
 pub(crate) fn question(resource: Option<&Spanned<Value>>, cel: Option<&Spanned<String>>) -> InvariantQuestion {
@@ -14,6 +16,33 @@ pub(crate) fn question(resource: Option<&Spanned<Value>>, cel: Option<&Spanned<S
         ),
         (None, None) => unreachable!("the reader demands a resource or an expression"),
     }
+}
+
+/// The question of an expression over all objects. `served` are the plurals of all kinds of the cluster.
+///
+/// # Errors
+/// Why the expression is not valid.
+pub fn question_of(expression: &str, served: &[String]) -> Result<InvariantQuestion, String> {
+    let built_in = BuiltIn::default();
+    let typed = built_in.plurals();
+    let custom = served.iter().filter(|plural| !typed.contains(plural));
+    let names = custom.map(|plural| (plural.clone(), None)).collect();
+    match built_in.expression_problem(expression, &names) {
+        Some(why) => Err(format!("bad expression: {why}")),
+        None => {
+            let compiled = Expression::compile(expression).map_err(|error| error.to_string())?;
+            Ok(InvariantQuestion::Expression(compiled.into()))
+        }
+    }
+}
+
+/// The conditions that have to hold after the last step, with their names.
+pub(crate) fn at_rest(scenario: &Scenario) -> Vec<(String, InvariantQuestion)> {
+    let make = |invariant: &Spanned<file::Invariant>| {
+        let file::Invariant { name, cel, resource, .. } = &invariant.value;
+        (name.clone(), question(resource.as_ref(), cel.as_ref()))
+    };
+    scenario.spec.eventually.iter().map(make).collect()
 }
 
 /// The conditions that have to hold throughout a scenario, or from one of its steps on.

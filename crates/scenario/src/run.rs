@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use coracle_cluster::Cluster;
 use coracle_journal::{Detail, EntryId, Header, Recorder, Stage};
-use coracle_sim::World;
+use coracle_sim::{Polarity, World};
 use coracle_viewer::author;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
@@ -30,6 +30,7 @@ use crate::file::{self, Assert, Operation, Scenario, Step};
 use crate::log::Log;
 use crate::mode::Mode;
 use crate::objects::{CATCH_UP, Objects, Refusal};
+use crate::question::at_rest;
 use crate::report::{Check, Failure, Outcome, Report};
 use crate::vacuous::Baselines;
 
@@ -240,11 +241,37 @@ impl<'a> ScenarioRun<'a> {
                 return stopped;
             }
         }
-        self.joined().await.err().unwrap_or(Outcome::Passed)
+        if let Err(stopped) = self.joined().await {
+            return stopped;
+        }
+        self.eventually().await
+    }
+
+    /// Waits for the conditions that have to hold after the last step.
+    async fn eventually(&mut self) -> Outcome {
+        for (name, question) in at_rest(self.scenario) {
+            match self.world.until(&question, Polarity::Always, self.scenario.spec.timeout).await {
+                Ok(held) => {
+                    let check = self.check(&name, true, held.revision);
+                    self.note_held(check);
+                }
+                Err(not_in_time) => return self.stopped_at(&name, &name, late(not_in_time)).await,
+            }
+        }
+        Outcome::Passed
     }
 
     /// Takes one step; returns the outcome of the scenario if the step ends it.
     async fn step(&mut self, step: &Step) -> Result<(), Outcome> {
+        self.step_again(step, &mut async || false).await
+    }
+
+    /// Like [`step`](Self::step). An operation that fails is repeated once, if `tries_again` returns true.
+    pub(crate) async fn step_again(
+        &mut self,
+        step: &Step,
+        tries_again: &mut impl AsyncFnMut() -> bool,
+    ) -> Result<(), Outcome> {
         let entry =
             self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
         self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
@@ -256,7 +283,11 @@ impl<'a> ScenarioRun<'a> {
         let mut baselines = Baselines::of(step, &self.scenario.spec.namespace, &self.world);
         let mut held = None;
         for (place, operation) in (0..step.times.get()).flat_map(|_| step.operations.iter().enumerate()) {
-            match self.operation_at(place, &operation.value, &mut baselines).await {
+            let mut taken = self.operation_at(place, &operation.value, &mut baselines).await;
+            if taken.is_err() && tries_again().await {
+                taken = self.operation_at(place, &operation.value, &mut baselines).await;
+            }
+            match taken {
                 Ok(Some(revision)) => held = Some(revision),
                 Ok(None) => {}
                 Err(stop) => return Err(self.stopped(&step.name, operation.value.word(), stop).await),
@@ -326,7 +357,8 @@ impl<'a> ScenarioRun<'a> {
         self.note_held(check);
     }
 
-    async fn joined(&mut self) -> Result<(), Outcome> {
+    /// Waits for what runs in parallel to the steps.
+    pub(crate) async fn joined(&mut self) -> Result<(), Outcome> {
         match self.join().await {
             Ok(()) => Ok(()),
             Err(stop) => Err(self.stopped("what runs in parallel to the steps", "drain", stop).await),
@@ -340,12 +372,17 @@ impl<'a> ScenarioRun<'a> {
     }
 
     async fn stopped(&mut self, step: &str, operation: &str, stop: Stop) -> Outcome {
+        self.stopped_at(step, &format!("step `{step}`, {operation}"), stop).await
+    }
+
+    /// The outcome of a check or a step that ends the scenario; `what` names it in the report.
+    async fn stopped_at(&mut self, name: &str, what: &str, stop: Stop) -> Outcome {
         if let Stop::Refused(_) = stop {
             // The failure names the revision of the refusal. If the world cannot catch up, the verdict names another
             // one.
             let _ = self.world.caught_up(CATCH_UP).await;
         }
-        let what = format!("step `{step}`, {operation}");
+        let what = what.to_owned();
         let (outcome, revision): (fn(Failure) -> Outcome, i64) = match &stop {
             Stop::Refused(_) => (Outcome::Failed, self.world.revision()),
             Stop::NotInTime { revision, .. } => (Outcome::NotInTime, *revision),
@@ -357,9 +394,9 @@ impl<'a> ScenarioRun<'a> {
             Stop::NotInTime { expected, found, .. } => (expected, found),
             Stop::Lapsed { expected, revision } => (expected, format!("it was not so at revision {revision}")),
         };
-        self.checks.push(self.check(step, false, revision));
+        self.checks.push(self.check(name, false, revision));
         let why = if late { "late" } else { "" };
-        self.record_failure(step, &expected, &found, revision, why);
+        self.record_failure(name, &expected, &found, revision, why);
         outcome(Failure { what, expected, found, revision, written_by: None })
     }
 }

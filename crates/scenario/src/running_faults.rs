@@ -151,6 +151,11 @@ impl RunningFaults {
         true
     }
 
+    /// No faults, on the wire of these ones: a wire has one injector. `custom` are the plurals of custom kinds.
+    pub(crate) fn others(&self, custom: PluralsOfKinds, world: &World) -> Faults {
+        self.shared.faults.sharing(custom, world)
+    }
+
     /// The plurals of the kinds that the cluster serves now, by `apiVersion` and kind.
     pub fn kinds(&self) -> PluralsOfKinds {
         (self.shared.kinds)()

@@ -51,7 +51,7 @@ pub(crate) enum Part {
 
 /// The text of a fault without a name: `lag: 5s, kind: Pod, to: scheduler`.
 fn text_of(kind: &FaultKind, action: &Map<String, Value>) -> String {
-    let words = [kind.word, "kind", "to"].into_iter();
+    let words = [kind.word, "kind", "to", "start"].into_iter();
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let each = words.filter_map(|word| action.get(word).map(|value| format!("{word}: {}", shown(value))));
     each.collect::<Vec<_>>().join(", ")
@@ -169,7 +169,7 @@ fn words() -> Vec<&'static str> {
 fn kind_of(action: &Map<String, Value>) -> Result<(&'static FaultKind, &Value), Wrong> {
     let mut found = action.iter().filter_map(|(word, argument)| Some((fault_kind(word)?, argument)));
     let Some((kind, argument)) = found.next() else {
-        let unknown = action.keys().find(|word| !["kind", "to"].contains(&word.as_str()));
+        let unknown = action.keys().find(|word| !["kind", "to", "start"].contains(&word.as_str()));
         return Err(match unknown {
             Some(word) => (vec![key(word)], unknown_word(word, &words(), "fault").unwrap_or_default()),
             None => (Vec::new(), format!("expected one of {}", words().join(", "))),
@@ -185,23 +185,31 @@ fn kind_of(action: &Map<String, Value>) -> Result<(&'static FaultKind, &Value), 
 fn target(kind: &FaultKind, action: &Map<String, Value>, custom: &Custom) -> Result<Selector, Wrong> {
     let (is_of_watches, what): (bool, &[&str]) = match kind.target {
         FaultTarget::Watches | FaultTarget::OpenWatches => (true, &["kind", "to"]),
-        FaultTarget::Requests | FaultTarget::Requester | FaultTarget::Cluster => (false, &[]),
+        FaultTarget::Requester => (false, &["start"]),
+        FaultTarget::Requests | FaultTarget::Cluster => (false, &[]),
     };
     let mut selector = Selector { verb: is_of_watches.then(|| "watch".to_owned()), ..Selector::default() };
     if is_of_watches {
         selector.from = Senders::Components;
     }
+    let mut start = None;
     for (word, value) in action.iter().filter(|(word, _)| *word != kind.word) {
         let path = || vec![key(word)];
         if !what.contains(&word.as_str()) {
             let acts = match kind.target {
                 FaultTarget::Requests => "requests: `when` selects them",
-                FaultTarget::Requester => "all that one requester sends",
+                FaultTarget::Requester => "all that one requester sends: it takes `start`",
                 FaultTarget::Watches | FaultTarget::OpenWatches => "watches: it takes `kind` and `to`",
                 FaultTarget::Cluster => "one part of the cluster",
             };
             let hint = did_you_mean(word, what.iter().copied());
             return Err((path(), format!("`{word}` does not apply: `{}` is a fault of {acts}{hint}", kind.word)));
+        }
+        if word == "start" {
+            start = Some(value.as_u64().filter(|number| *number > 0).ok_or_else(|| {
+                (path(), format!("expected the number of a start of the component, from 1, found {value}"))
+            })?);
+            continue;
         }
         let Some(name) = value.as_str() else { return Err((path(), format!("expected a name, found {value}"))) };
         if word == "to" {
@@ -211,7 +219,11 @@ fn target(kind: &FaultKind, action: &Map<String, Value>, custom: &Custom) -> Res
         }
     }
     if let (FaultTarget::Requester, Some(name)) = (kind.target, action[kind.word].as_str()) {
-        selector.from = Senders::Named(name.to_owned());
+        let name = name.to_owned();
+        selector.from = match start {
+            Some(number) => Senders::Instance(name, number),
+            None => Senders::Named(name),
+        };
     }
     Ok(selector)
 }

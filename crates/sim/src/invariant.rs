@@ -38,7 +38,7 @@ pub enum InvariantAnswer {
 }
 
 /// A condition that has to hold, or must not hold, at every revision.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Invariant {
     /// A sentence for reports.
     pub name: String,

@@ -74,7 +74,7 @@ pub(super) fn scenario_trial(setup: &ScenarioSetup, seed: u64, plan: &Plan) -> R
     let path = &setup.path;
     let (report, ended) = execute_until(&scenario, path, &options, wiring, |_| Recorder::ring(ENTRIES), end)?;
     let (mut run, recorder) = ended;
-    run.shown = observed.take_shown();
+    (run.shown, run.senders) = observed.take();
     Ok(outcome(setup, &scenario, &report, run, &recorder))
 }
 

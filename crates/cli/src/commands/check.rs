@@ -39,6 +39,10 @@ pub(crate) struct CheckCommand {
     /// The controller is an administrator, although its manifests have roles
     #[arg(long, conflicts_with = "role")]
     admin: bool,
+    /// A scenario with what a user does, and with `always`, `never`, `eventually` and `faults`. The samples of
+    /// config/samples are not used then
+    #[arg(long, value_name = "FILE")]
+    workload: Option<PathBuf>,
     /// The name of the controller, which is its user [default: controller]
     #[arg(long, default_value = "controller", hide_default_value = true)]
     name: String,
@@ -119,16 +123,25 @@ impl CheckCommand {
         Ok(roles)
     }
 
+    /// The samples without a flag. A workload takes their place.
+    fn usual_samples(&self) -> Vec<PathBuf> {
+        if self.workload.is_some() { Vec::new() } else { folder(SAMPLES) }
+    }
+
     /// The check with what the flags give.
     fn of(&self, mut check: ControllerCheck) -> Result<ControllerCheck> {
         let definitions = texts("--crd", &or_else(&self.crd, definitions))?;
         for (file, text) in definitions.into_iter().chain(texts("--given", &self.given)?) {
             check = check.given_from(&file, text);
         }
-        let samples = texts("--sample", &or_else(&self.sample, || folder(SAMPLES)))?;
-        if samples.is_empty() {
+        let samples = texts("--sample", &or_else(&self.sample, || self.usual_samples()))?;
+        if let Some(path) = &self.workload {
+            let text = std::fs::read_to_string(path).map_err(|error| unreadable("--workload", path, &error))?;
+            check = check.workload_from(path, text);
+        } else if samples.is_empty() {
             let why = format!(
-                "there is no sample: name an object that the controller acts on with --sample, or put it into {SAMPLES}"
+                "there is no sample: name an object that the controller acts on with --sample, put it into {SAMPLES}, or \
+                 describe what a user does with --workload"
             );
             return Err(exit::Usage(why).into());
         }

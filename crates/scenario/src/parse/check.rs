@@ -34,7 +34,7 @@ impl Checker<'_> {
     }
 
     /// All problems of a scenario; of an operation, an expectation or a fault the first one.
-    pub(super) fn problems(&self, scenario: &Scenario) -> Vec<Problem> {
+    pub(crate) fn problems(&self, scenario: &Scenario) -> Vec<Problem> {
         let spec = &scenario.spec;
         let head = [
             self.word(&scenario.api_version, &["coracle.dev/v1alpha1"], "apiVersion"),
@@ -45,6 +45,7 @@ impl Checker<'_> {
         head.into_iter()
             .chain(spec.cluster.own_informers.iter().map(|name| self.part_with_informers(name)))
             .chain(spec.always.iter().chain(&spec.never).map(|invariant| self.invariant(invariant)))
+            .chain(spec.eventually.iter().map(|invariant| self.at_the_end(invariant)))
             .chain(spec.faults.iter().map(|fault| self.fault(&fault.value, FaultPlace::List)))
             .chain(spec.requests.iter().map(|requests| self.requests(requests)))
             .chain(spec.steps.iter().flat_map(|step| &step.operations).map(|operation| self.operation(operation)))
@@ -55,6 +56,13 @@ impl Checker<'_> {
     fn mode(&self, mode: Option<&Spanned<String>>) -> Result<(), Problem> {
         let Some(mode) = mode else { return Ok(()) };
         mode.value.parse::<Mode>().map(drop).map_err(|why| self.problem(mode.referenced, why.to_string()))
+    }
+
+    fn at_the_end(&self, invariant: &Spanned<Invariant>) -> Result<(), Problem> {
+        match &invariant.value.since {
+            Some(since) => Err(self.problem(since.referenced, "`eventually` is about the end, and takes no `since`")),
+            None => self.invariant(invariant),
+        }
     }
 
     fn requests(&self, requests: &RequestCount) -> Result<(), Problem> {

@@ -24,6 +24,8 @@ pub(crate) struct Known {
     pub(crate) users: BTreeSet<String>,
     /// The names of steps.
     pub(crate) steps: Vec<String>,
+    /// The components that there are in addition to those of the cluster.
+    pub(crate) components: BTreeSet<String>,
     /// The names of faults.
     pub(crate) faults: BTreeSet<String>,
     /// Of a running cluster, the controllers and nodes that share informers, so that no fault acts on them alone.
@@ -41,6 +43,7 @@ impl Known {
             node_objects: BTreeSet::new(),
             users: BTreeSet::new(),
             steps: Vec::new(),
+            components: BTreeSet::new(),
             faults: scenario.spec.faults.iter().filter_map(|fault| named(&fault.value)).collect(),
             sharing: BTreeSet::new(),
         };

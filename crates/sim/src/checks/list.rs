@@ -1,9 +1,12 @@
+use super::breaks_property::BREAKS_PROPERTY;
 use super::check::{Check, Finding};
 use super::ends_differently::ENDS_DIFFERENTLY;
+use super::fails_work::FAILS_WORK;
 use super::foreign_object::FOREIGN_OBJECT;
 use super::hot_loop::HOT_LOOP;
 use super::leaves_behind::LEAVES_BEHIND;
 use super::lists_again::LISTS_AGAIN;
+use super::lost_lease::LOST_LEASE;
 use super::more_children::MORE_CHILDREN;
 use super::moves_transition_times::MOVES_TRANSITION_TIMES;
 use super::never_settles::NEVER_SETTLES;
@@ -16,8 +19,10 @@ use super::writes_after_restart::WRITES_AFTER_RESTART;
 use super::writes_nothing::WRITES_NOTHING;
 
 /// All checks, in the order in which findings are reported.
-pub const CHECKS: [&Check; 14] = [
+pub const CHECKS: [&Check; 17] = [
     &PANICS,
+    &BREAKS_PROPERTY,
+    &LOST_LEASE,
     &UNSEEN_INCARNATION,
     &FOREIGN_OBJECT,
     &LEAVES_BEHIND,
@@ -25,6 +30,7 @@ pub const CHECKS: [&Check; 14] = [
     &OBSERVED_GENERATION,
     &WRITES_AFTER_RESTART,
     &HOT_LOOP,
+    &FAILS_WORK,
     &NEVER_SETTLES,
     &ENDS_DIFFERENTLY,
     &MORE_CHILDREN,

@@ -10,6 +10,7 @@
 //! [`CHECKS`]. To add one, add a file with a constant and a line in `list.rs`.
 //! Not here: what runs a controller, and the faults that make a check fail (crate `check`).
 
+mod breaks_property;
 mod check;
 mod children;
 mod difference;
@@ -17,12 +18,14 @@ mod difference;
 mod document;
 mod end_state;
 mod ends_differently;
+mod fails_work;
 mod foreign_object;
 mod generations;
 mod hot_loop;
 mod leaves_behind;
 mod list;
 mod lists_again;
+mod lost_lease;
 mod more_children;
 mod moves_transition_times;
 mod never_settles;
@@ -39,5 +42,5 @@ mod writes_nothing;
 
 pub use check::{Check, Finding, Grade, Violation};
 pub use list::{CHECKS, findings};
-pub use run::{Run, SentObjects};
+pub use run::{BrokenProperty, Run, SentObjects};
 pub use run_log::{LoggedRequest, LoggedStop, LoggedWrite, RunLog, STAGES};

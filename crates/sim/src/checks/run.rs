@@ -7,7 +7,7 @@ use coracle_meta::{GroupResource, ObjectKey};
 use super::children::most;
 use super::end_state::EndState;
 use super::generations::late;
-use super::run_log::RunLog;
+use super::run_log::{LoggedWrite, RunLog};
 use crate::wire::LastSent;
 
 /// What a component was last sent of each object.
@@ -32,6 +32,12 @@ pub struct Run {
     pub emptied: Option<EntryId>,
     /// What the component was last sent of all objects before each of its deletions, by audit id.
     pub shown: BTreeMap<String, SentObjects>,
+    /// Which instance of the component sent each of its writes, by audit id.
+    pub senders: BTreeMap<String, u64>,
+    /// Why the user could not do its work; `None` if it could.
+    pub failed_work: Option<String>,
+    /// The properties of the author that did not hold.
+    pub broken_properties: Vec<BrokenProperty>,
     /// What many other runs are compared with.
     pub(super) compared: Compared,
 }
@@ -42,6 +48,17 @@ pub(super) struct Compared {
     end_state: OnceLock<EndState>,
     late: OnceLock<BTreeSet<String>>,
     most_children: OnceLock<BTreeMap<String, usize>>,
+}
+
+/// A property of the author of a component that did not hold in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenProperty {
+    /// The sentence that names it.
+    pub sentence: String,
+    /// The first revision at which it did not hold; `None` if it did not hold at rest.
+    pub revision: Option<i64>,
+    /// What was found instead.
+    pub found: String,
 }
 
 impl Run {
@@ -66,6 +83,11 @@ impl Run {
     pub(super) fn most_children(&self) -> &BTreeMap<String, usize> {
         let owned = |(resource, count): (&str, usize)| (resource.to_owned(), count);
         self.compared.most_children.get_or_init(|| most(&self.log, &self.user).into_iter().map(owned).collect())
+    }
+
+    /// The instance of the component that sent the request of a write.
+    pub(super) fn sender(&self, write: &LoggedWrite) -> Option<u64> {
+        self.senders.get(&self.log.request_of(write)?.audit_id).copied()
     }
 
     /// What the component was last sent of an object before one of its deletions. `subject` is `PLURAL/NAMESPACE/NAME`,

@@ -12,15 +12,21 @@ pub(super) const STUCK_FINALIZER: Check = Check {
     title: "does not remove its finalizer",
     about: "The cluster is at rest, and an object terminates that has a finalizer which the component added to an \
             object before, or removed from one in a run without a fault.",
-    except: "Finalizers of others.",
+    except: "Finalizers of others, and those that the API server adds to each claim and each volume for their \
+             protection.",
     find: |run, faultless| stuck(run, faultless),
 };
+
+/// The finalizers that the API server adds to what a component creates. In Kubernetes: the admission plug-in
+/// `StorageObjectInUseProtection`.
+const OF_THE_API_SERVER: [&str; 2] = ["kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"];
 
 fn stuck(run: &Run, faultless: &[Run]) -> Vec<Violation> {
     let Some(rest) = run.emptied.or(run.settled) else { return Vec::new() };
     let added = changes(run, |before, after| (after, before));
     let removed = faultless.iter().flat_map(|run| changes(run, |before, after| (before, after)));
-    let own: BTreeSet<&str> = added.into_iter().chain(removed).collect();
+    let own: BTreeSet<&str> =
+        added.into_iter().chain(removed).filter(|finalizer| !OF_THE_API_SERVER.contains(finalizer)).collect();
     let mut found = Vec::new();
     for (subject, write) in run.log.objects_at(rest) {
         let Some(object) = write.after.as_deref() else { continue };

@@ -8,7 +8,7 @@ use coracle_meta::{GroupResource, ObjectKey};
 use serde_json::{Value, json};
 
 use super::list::findings;
-use super::run::{Run, SentObjects};
+use super::run::{BrokenProperty, Run, SentObjects};
 use super::run_log::{LoggedRequest, LoggedStop, LoggedWrite, RunLog, STAGES};
 use crate::wire::LastSent;
 
@@ -152,6 +152,9 @@ fn a_finalizer_that_the_component_added_and_keeps_at_rest_is_found() {
     let of_alice = || Script::new().write("alice", MAP, with("gate", false)).write("alice", MAP, with("gate", true));
     let removed = of_alice().write(OPERATOR, MAP, object("u", json!({}))).settled();
     assert_eq!(of_alice().settled().found(&[&removed])[0], "stuck-finalizer", "it removes it without a fault");
+    let claim = || Script::new().write(OPERATOR, MAP, with("kubernetes.io/pvc-protection", false));
+    let terminating = claim().write("alice", MAP, with("kubernetes.io/pvc-protection", true));
+    assert_eq!(terminating.settled().found(&[]), [""; 0], "the API server adds it");
     let of_another = Script::new().write("alice", MAP, with("other", false)).write("alice", MAP, with("other", true));
     assert_eq!(of_another.emptied().found(&[]), [""; 0]);
 }
@@ -226,6 +229,49 @@ fn a_deletion_for_another_incarnation_of_the_owner_is_found() {
     assert_eq!(deletion("new").found(&[]), [""; 0]);
     let gone = |script: Script| script.write("alice", "foos/default/a", None);
     assert_eq!(gone(deletion("new")).found(&[]), [""; 0]);
+}
+
+#[test]
+fn a_write_of_an_instance_that_has_lost_its_lease_is_found_once_the_new_holder_has_written() {
+    const LEASE: &str = "leases/default/operator";
+    let held_by = |holder: &str| object("l", json!({"kind": "Lease", "spec": {"holderIdentity": holder}}));
+    let sent = |script: Script, instance: u64, subject: &str, after: Option<Value>| {
+        let mut script = script.write(OPERATOR, subject, after);
+        let audit_id = script.run.log.requests.last().unwrap().audit_id.clone();
+        script.run.senders.insert(audit_id, instance);
+        script
+    };
+    let size = |size: u64| object("u", json!({"data": {"size": size}}));
+    let led = sent(sent(Script::new(), 1, LEASE, held_by("first")), 1, MAP, size(1));
+    let taken = sent(led.clone(), 2, LEASE, held_by("second"));
+    let acted = sent(taken.clone(), 2, MAP, size(2));
+    assert_eq!(sent(acted.clone(), 1, MAP, size(1)).found(&[]), ["lost-lease"]);
+    assert_eq!(sent(acted.clone(), 2, MAP, size(3)).found(&[]), [""; 0], "the holder acts");
+    assert_eq!(sent(taken, 1, MAP, size(3)).found(&[]), [""; 0], "the new holder has not written yet");
+    assert_eq!(sent(acted.clone(), 3, MAP, size(3)).found(&[]), [""; 0], "this instance never held a Lease");
+    assert_eq!(sent(acted.clone(), 1, LEASE, held_by("second")).found(&[]), [""; 0], "it writes the Lease only");
+    let back = sent(sent(acted, 1, LEASE, held_by("first")), 1, MAP, size(3));
+    assert_eq!(back.found(&[]), [""; 0], "it has taken the Lease again");
+}
+
+#[test]
+fn a_property_that_does_not_hold_and_work_that_fails_are_found() {
+    let mut script = Script::new().write("alice", MAP, plain("u"));
+    assert_eq!(script.found(&[]), [""; 0]);
+    let revision = script.run.log.writes[0].revision;
+    let broken = |revision: Option<i64>| {
+        let (sentence, found) = ("there is no map".to_owned(), "true".to_owned());
+        BrokenProperty { sentence, revision, found }
+    };
+    script.run.broken_properties = vec![broken(Some(revision)), broken(None)];
+    let found = findings(&script.run, &[]);
+    let entries: Vec<Option<EntryId>> = found.iter().map(|finding| finding.violation.entry).collect();
+    assert_eq!(entries, [Some(script.run.log.writes[0].entry), None]);
+    assert_eq!(found[0].violation.what, "there is no map: true");
+    assert_eq!(script.found(&[]), ["breaks-property"]);
+    let mut script = Script::new();
+    script.run.failed_work = Some("step `a`, create: refused".to_owned());
+    assert_eq!(script.found(&[]), ["fails-work"]);
 }
 
 #[test]

@@ -139,15 +139,16 @@ impl Checker<'_> {
 
     /// The name of a component, a controller or a simulated node.
     pub(super) fn component(&self, name: &Spanned<String>) -> Result<(), Problem> {
-        let nodes = self.node_components();
+        let mut others = self.node_components();
+        others.extend(self.known.components.iter().cloned());
         if COMPONENTS.contains(&name.value.as_str())
             || controllers().any(|known| known == name.value)
-            || nodes.contains(&name.value)
+            || others.contains(&name.value)
         {
             return Ok(());
         }
         let hint =
-            nearest_component(&name.value, &nodes).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            nearest_component(&name.value, &others).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let message = format!(
             "unknown component `{}`, expected one of {}, or a controller such as controller-manager/replicaset{hint}",
             name.value,
@@ -243,7 +244,8 @@ impl Checker<'_> {
     fn requesters(&self) -> Vec<String> {
         let components = COMPONENTS.into_iter().chain(["scenario"]).map(str::to_owned).chain(controllers());
         let toys = crate::broken_controller::BROKEN_CONTROLLERS.iter().map(|toy| format!("toy/{toy}"));
-        components.chain(self.node_components()).chain(toys).chain(self.known.users.iter().cloned()).collect()
+        let added = self.known.components.iter().chain(&self.known.users).cloned();
+        components.chain(self.node_components()).chain(toys).chain(added).collect()
     }
 
     pub(super) fn heal(&self, place: Location, heal: &Heal) -> Result<(), Problem> {
