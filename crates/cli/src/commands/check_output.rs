@@ -83,7 +83,7 @@ impl CheckOutput<'_> {
                 note!("coracle: {}; give it more time with --budget", Error::Stopped);
                 Ok(exit::NOT_IN_TIME)
             }
-            (error @ (Error::Input(_) | Error::Refused { .. }), _) => {
+            (error @ (Error::Input(_) | Error::Refused { .. } | Error::Work(_) | Error::Request(_)), _) => {
                 Err(exit::Usage(self.with_output(error.to_string())).into())
             }
             (error @ Error::Cluster(_), _) => Err(error.into()),
