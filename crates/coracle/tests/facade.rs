@@ -19,8 +19,15 @@ use coracle::{
 };
 
 /// Documents for contributors: they name items that no other program can use.
-const FOR_CONTRIBUTORS: [&str; 6] =
-    ["adding-a-controller.md", "adding-a-fault.md", "adding-a-kind.md", "architecture.md", "glossary.md", "walk.md"];
+const FOR_CONTRIBUTORS: [&str; 7] = [
+    "adding-a-controller.md",
+    "adding-a-fault.md",
+    "adding-a-kind.md",
+    "architecture.md",
+    "glossary.md",
+    "own-controllers.md",
+    "walk.md",
+];
 
 /// Types of other crates in the Rust code of the documents.
 const OF_OTHERS: [&str; 1] = ["Api"];

@@ -30,10 +30,12 @@ impl Claims {
             }
         }
         let is_unused = valid.is_empty();
-        self.free(pass, &claim, valid).await?;
+        let has_freed = self.free(pass, &claim, valid).await?;
         if is_unused && self.is_abandoned(&claim) {
             pass.decided(|| "its pod will not use it any more: delete");
             pass.delete_if_there::<ResourceClaim>(key, &DeleteParams::default()).await?;
+        } else if !has_freed {
+            pass.decided(|| format!("all of {} reservations count", claim.status.reserved_for.len()));
         }
         Ok(())
     }
@@ -53,19 +55,19 @@ impl Claims {
         }
     }
 
-    /// Removes obsolete reservations, and the allocation with the last of them.
+    /// Removes obsolete reservations, and the allocation with the last of them. Returns whether there was one.
     async fn free(
         &self,
         pass: &Pass,
         claim: &ResourceClaim,
         valid: Vec<ResourceClaimConsumerReference>,
-    ) -> Result<(), ReconcileError> {
+    ) -> Result<bool, ReconcileError> {
         let reserved = claim.status.reserved_for.len();
         let is_protected = claim.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER);
         let is_freed = valid.len() < reserved;
         let is_going = is_protected && claim.metadata.is_terminating() && valid.is_empty();
         if !is_freed && !is_going {
-            return Ok(());
+            return Ok(false);
         }
         pass.decided(|| format!("of {reserved} reservations {} count", valid.len()));
         let mut changed = claim.clone();
@@ -82,7 +84,7 @@ impl Claims {
             current.metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
             pass.api::<ResourceClaim>().update(&current).await?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a claim was created for a pod that will not use it. If that pod is unknown, the garbage collector
