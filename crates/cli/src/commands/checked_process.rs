@@ -36,7 +36,7 @@ impl ProgramProcess for CheckedProcess {
 
     fn computes(&self) -> bool {
         let group = *self.0.lock();
-        group.is_some_and(|group| members(group).any(|pid| has_running_thread(pid)))
+        group.is_some_and(|group| members(group).any(has_running_thread))
     }
 }
 

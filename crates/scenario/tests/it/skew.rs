@@ -59,12 +59,12 @@ fn ahead(report: &Report, prefix: &str, path: &str) -> i64 {
     let entries = report.events().entries.iter();
     let changes = entries.filter(|entry| entry.stage == Stage::ObjectChange && entry.subject.starts_with(prefix));
     let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-    let written = changes.filter_map(|entry| {
+    let mut written = changes.filter_map(|entry| {
         let time = ["whole", "patch"].iter().find_map(|part| entry.data.get(*part)?.pointer(path)?.as_str())?;
         let time: Timestamp = time.parse().unwrap();
         Some(time.as_second() - start.as_second() - i64::try_from(entry.at.as_secs()).unwrap())
     });
-    written.last().unwrap_or_else(|| panic!("no {path} in {prefix}: {}", report.block()))
+    written.next_back().unwrap_or_else(|| panic!("no {path} in {prefix}: {}", report.block()))
 }
 
 #[test]
