@@ -88,14 +88,7 @@ impl Sites {
         let mut sites = Self::default();
         let Some(first) = faultless.first() else { return sites };
         let all: Vec<Vec<FaultSite>> = faultless.iter().map(|run| FaultSite::of(run, &run.user, component)).collect();
-        for site in all.iter().flatten() {
-            if sites.own.contains(site) || sites.unstable.contains(site) {
-                continue;
-            }
-            let is_in_each = all.iter().all(|run| run.contains(site));
-            let list = if is_in_each { &mut sites.own } else { &mut sites.unstable };
-            list.push(site.clone());
-        }
+        sites.sort_out(&all);
         sites.of_user = users.iter().flat_map(|user| FaultSite::of(first, user, user)).collect();
         let own = FaultSite::placed(first, &first.user, component);
         let of_user = users.iter().flat_map(|user| FaultSite::placed(first, user, user));
@@ -110,5 +103,17 @@ impl Sites {
             }
         }
         sites
+    }
+
+    /// Takes the writes of the component in each run: those that are in all of them, and the others.
+    pub(crate) fn sort_out(&mut self, all: &[Vec<FaultSite>]) {
+        for site in all.iter().flatten() {
+            if self.own.contains(site) || self.unstable.contains(site) {
+                continue;
+            }
+            let is_in_each = all.iter().all(|run| run.contains(site));
+            let list = if is_in_each { &mut self.own } else { &mut self.unstable };
+            list.push(site.clone());
+        }
     }
 }

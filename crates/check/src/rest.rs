@@ -2,6 +2,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use coracle_cluster::Cluster;
+use coracle_journal::{EntryId, Recorder};
+use coracle_sim::checks::Run;
 use coracle_sim::{NotSettled, Settle, Wire};
 use futures_util::future::{Either, select};
 use tokio::time::{Instant, sleep};
@@ -85,6 +87,26 @@ impl Stillness<'_> {
         let patience = Instant::now() + MOST_BUSY;
         while self.program.is_some_and(RunningProgram::is_busy) && Instant::now() < patience {
             sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+/// Waits until a cluster has settled and no request is on its way, and returns the last entry before. If it does not
+/// settle, the run has the reason.
+pub(crate) async fn at_rest(
+    run: &mut Run,
+    wire: &Wire,
+    recorder: &Recorder,
+    settled: impl AsyncFn() -> Result<(), String>,
+) -> Option<EntryId> {
+    loop {
+        if let Err(why) = settled().await {
+            run.unsettled.get_or_insert(why);
+            return None;
+        }
+        // A request that a fault made slow may still arrive.
+        if !wire.carries() {
+            return Some(recorder.last());
         }
     }
 }

@@ -7,6 +7,7 @@ use tokio::time::sleep;
 
 use crate::Error;
 use crate::acts::Acts;
+use crate::rest::{Unrest, at_rest};
 use crate::trial::Trial;
 use crate::user_work::{Sample, UserWork};
 use crate::workload::Workload;
@@ -126,15 +127,7 @@ impl Trial<'_> {
 
     /// Waits until the cluster is at rest, and returns the last entry before.
     async fn rest(&self, run: &mut Run) -> Option<EntryId> {
-        loop {
-            if let Err(unrest) = self.stillness().rest(self.setup.pace.at_rest).await {
-                run.unsettled.get_or_insert_with(|| unrest.why());
-                return None;
-            }
-            // A request that a fault made slow may still arrive.
-            if !self.wire.carries() {
-                return Some(self.recorder.last());
-            }
-        }
+        let settled = async || self.stillness().rest(self.setup.pace.at_rest).await.map_err(Unrest::why);
+        at_rest(run, &self.wire, &self.recorder, settled).await
     }
 }

@@ -1,7 +1,7 @@
 use anyhow::{Result, anyhow};
 use bytes::Bytes;
 use coracle_client::Https;
-use http::{Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use tower::ServiceExt;
 
@@ -10,7 +10,15 @@ use tower::ServiceExt;
 /// # Errors
 /// If the cluster does not answer.
 pub(crate) async fn get(server: &Https, path: &str) -> Result<(StatusCode, Bytes)> {
-    let request = Request::get(path).body(Full::new(Bytes::new()))?;
+    send(server, Method::GET, path, String::new()).await
+}
+
+/// The answer of a cluster to a request.
+///
+/// # Errors
+/// If the cluster does not answer.
+pub(crate) async fn send(server: &Https, method: Method, path: &str, body: String) -> Result<(StatusCode, Bytes)> {
+    let request = Request::builder().method(method).uri(path).body(Full::new(Bytes::from(body)))?;
     let answer =
         server.clone().oneshot(request).await.map_err(|error| anyhow!("the cluster cannot be reached: {error}"))?;
     let code = answer.status();

@@ -11,7 +11,7 @@ pub(crate) fn yaml_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Usage> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
-            files.extend(inside(path).map_err(|error| Usage(format!("{}: {error}", path.display())))?);
+            files.extend(yaml_files_in(path).map_err(|error| Usage(format!("{}: {error}", path.display())))?);
         } else {
             files.push(path.clone());
         }
@@ -19,7 +19,11 @@ pub(crate) fn yaml_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Usage> {
     Ok(files)
 }
 
-fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// The YAML files in a folder, sorted by name.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub(crate) fn yaml_files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     files.retain(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"));
     files.sort();

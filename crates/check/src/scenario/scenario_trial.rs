@@ -15,6 +15,7 @@ use crate::Error;
 use crate::observed_wire::ObservedWire;
 use crate::pace::Pace;
 use crate::plan::Plan;
+use crate::rest::at_rest;
 
 /// How many entries of a run are kept.
 const ENTRIES: usize = 2_000_000;
@@ -135,15 +136,10 @@ impl Ended<'_> {
             sleep(LEFT_ALONE).await;
             return Some(self.cluster.recorder().last());
         }
-        loop {
-            if let Err(not_settled) = settle(self.cluster, Pace::VIRTUAL.at_rest).await {
-                run.unsettled.get_or_insert_with(|| not_settled.to_string());
-                return None;
-            }
-            // A request that a fault made slow may still arrive.
-            if !self.wire.carries() {
-                return Some(self.cluster.recorder().last());
-            }
-        }
+        let settled = async || {
+            let settled = settle(self.cluster, Pace::VIRTUAL.at_rest).await;
+            settled.map(drop).map_err(|not_settled| not_settled.to_string())
+        };
+        at_rest(run, self.wire, self.cluster.recorder(), settled).await
     }
 }

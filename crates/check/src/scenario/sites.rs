@@ -14,14 +14,7 @@ pub(super) fn sites(faultless: &[ScenarioOutcome], component: &str, kinds: &BTre
     let mut sites = Sites::default();
     let Some(first) = faultless.first() else { return sites };
     let all: Vec<Vec<FaultSite>> = faultless.iter().map(|run| writes(run, |by| is_of(by, component))).collect();
-    for site in all.iter().flatten() {
-        if sites.own.contains(site) || sites.unstable.contains(site) {
-            continue;
-        }
-        let is_in_each = all.iter().all(|run| run.contains(site));
-        let list = if is_in_each { &mut sites.own } else { &mut sites.unstable };
-        list.push(site.clone());
-    }
+    sites.sort_out(&all);
     sites.of_user = writes(first, |by| by == USER);
     let changed: BTreeSet<&str> = committed(first).map(|(_, request)| request.resource()).collect();
     let kind = |plural: &str| Some((plural.to_owned(), kinds.get(plural)?.clone()));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::kustomization;
 use crate::exit::Usage;
+use crate::yaml_files::yaml_files_in;
 
 /// Where kubebuilder keeps definitions, samples and roles.
 const DEFINITIONS: &str = "config/crd/bases";
@@ -61,16 +62,8 @@ fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if let Some(files) = kustomization::listed(path) {
         return Ok(files);
     }
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let file = entry?.path();
-        let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-        let is_kustomization = file.file_stem().is_some_and(|name| name == "kustomization");
-        if is_yaml && !is_kustomization {
-            files.push(file);
-        }
-    }
-    files.sort();
+    let mut files = yaml_files_in(path)?;
+    files.retain(|file| file.file_stem().is_none_or(|name| name != "kustomization"));
     Ok(files)
 }
 

@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use bytes::Bytes;
 use clap::{Args, Subcommand};
 use coracle_client::Https;
 use coracle_meta::percent;
-use http::{Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http::{Method, StatusCode};
 use serde_json::Value;
-use tower::ServiceExt;
 
+use crate::cluster_api::send;
 use crate::commands::env::ClusterArgs;
 use crate::exit;
 use crate::faults_api::{BODY, PATH};
@@ -112,12 +110,8 @@ fn in_file(error: &anyhow::Error, file: &Path) -> anyhow::Error {
 }
 
 async fn ask(server: &Https, method: Method, path: &str, body: String) -> Result<Vec<Value>> {
-    let request = Request::builder().method(method).uri(path).body(Full::new(Bytes::from(body)))?;
-    let answer =
-        server.clone().oneshot(request).await.map_err(|error| anyhow!("the cluster cannot be reached: {error}"))?;
-    let code = answer.status();
-    let body = answer.into_body().collect().await.map_err(|error| anyhow!("the answer is not complete: {error}"))?;
-    let answer: Value = serde_json::from_slice(&body.to_bytes()).context("the cluster has no faults")?;
+    let (code, body) = send(server, method, path, body).await?;
+    let answer: Value = serde_json::from_slice(&body).context("the cluster has no faults")?;
     match (code.is_success(), &answer["faults"]) {
         (true, Value::Array(faults)) => Ok(faults.clone()),
         _ if code == StatusCode::INTERNAL_SERVER_ERROR => Err(anyhow!("{}", answer["message"])),
