@@ -141,11 +141,21 @@ pub struct Contrast {
     pub title: String,
     /// The scenario to run.
     pub scenario: Spanned<Source>,
-    /// The names of captions whose claims are false there.
-    pub refutes: Spanned<Vec<Spanned<String>>>,
+    /// The captions whose claims are false there.
+    pub refutes: Spanned<Vec<Refutation>>,
     /// Named values that only the contrast uses.
     #[serde(default)]
     pub values: Vec<Named>,
     /// The captions of the run.
     pub captions: Spanned<Vec<Caption>>,
+}
+
+/// A caption whose claim is false in the contrast.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refutation {
+    /// The name of the caption.
+    pub caption: Spanned<String>,
+    /// What is true there instead, as a sentence like a caption's text.
+    pub instead: Spanned<String>,
 }

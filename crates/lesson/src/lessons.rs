@@ -22,6 +22,12 @@ const LESSONS: &[(&str, &str)] = &[
     ("lessons/who-deletes-the-children.yaml", include_str!("../../../lessons/who-deletes-the-children.yaml")),
     ("lessons/three-counters.yaml", include_str!("../../../lessons/three-counters.yaml")),
     ("lessons/who-owns-this-field.yaml", include_str!("../../../lessons/who-owns-this-field.yaml")),
+    ("lessons/controllers-share-a-model.yaml", include_str!("../../../lessons/controllers-share-a-model.yaml")),
+    ("lessons/one-watch-many-controllers.yaml", include_str!("../../../lessons/one-watch-many-controllers.yaml")),
+    ("lessons/a-call-becomes-a-request.yaml", include_str!("../../../lessons/a-call-becomes-a-request.yaml")),
+    ("lessons/when-a-controller-gives-up.yaml", include_str!("../../../lessons/when-a-controller-gives-up.yaml")),
+    ("lessons/who-leads.yaml", include_str!("../../../lessons/who-leads.yaml")),
+    ("lessons/two-worlds-of-volumes.yaml", include_str!("../../../lessons/two-worlds-of-volumes.yaml")),
 ];
 
 /// The scenarios that they run.

@@ -9,7 +9,7 @@ use coracle_scenario::parse::unknown_word;
 use serde_saphyr::{Location, Spanned};
 
 use crate::environment::{ENTRIES, ENTRY, environment, with_entry, with_value};
-use crate::file::{Caption, Named, Pattern, Spec};
+use crate::file::{Caption, Named, Pattern, Refutation, Spec};
 use crate::text::{TextPart, parts};
 
 /// An error and its location.
@@ -22,6 +22,13 @@ pub(crate) struct Plan<'l> {
     pub(crate) values: Vec<PlannedValue>,
     pub(crate) contrast: Vec<Planned<'l>>,
     pub(crate) contrast_values: Vec<PlannedValue>,
+    pub(crate) refutations: Vec<PlannedRefutation<'l>>,
+}
+
+/// A refuted caption, and what is true instead.
+pub(crate) struct PlannedRefutation<'l> {
+    pub(crate) refutation: &'l Refutation,
+    pub(crate) instead: Vec<TextPart>,
 }
 
 /// A caption with its compiled expressions.
@@ -49,10 +56,13 @@ impl<'l> Plan<'l> {
         let contrast_values = names.values(&spec.contrast.values)?;
         let contrast = names.planned(&spec.contrast.captions.value, conditions)?;
         let known: Vec<&str> = spec.captions.value.iter().map(|caption| caption.name.value.as_str()).collect();
-        for name in &spec.contrast.refutes.value {
-            known_word(name, &known, "caption")?;
-        }
-        Ok(Self { captions, values, contrast, contrast_values })
+        let refutation = |refutation: &'l Refutation| {
+            known_word(&refutation.caption, &known, "caption")?;
+            let instead = text(&refutation.instead, &names.environment)?;
+            Ok(PlannedRefutation { refutation, instead })
+        };
+        let refutations = spec.contrast.refutes.value.iter().map(refutation).collect::<Result<_, Wrong>>()?;
+        Ok(Self { captions, values, contrast, contrast_values, refutations })
     }
 }
 
@@ -95,7 +105,7 @@ impl Names {
         conditions: Vec<Option<Expression>>,
     ) -> Result<Vec<Planned<'l>>, Wrong> {
         let plan = |(caption, condition): (&'l Caption, _)| {
-            let text = parts(&caption.text.value, &self.environment).map_err(|why| at(&caption.text, &why))?;
+            let text = text(&caption.text, &self.environment)?;
             Ok(Planned { caption, condition, text, claim: compiled(&caption.claim, &self.environment)? })
         };
         captions.iter().zip(conditions).map(plan).collect()
@@ -131,6 +141,10 @@ impl Names {
         }
         Ok(())
     }
+}
+
+fn text(text: &Spanned<String>, environment: &Environment) -> Result<Vec<TextPart>, Wrong> {
+    parts(&text.value, environment).map_err(|why| at(text, &why))
 }
 
 fn compiled(text: &Spanned<String>, environment: &Environment) -> Result<Expression, Wrong> {

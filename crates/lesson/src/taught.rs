@@ -11,7 +11,7 @@ use serde_saphyr::Spanned;
 use crate::environment::{ENTRIES, entries as entries_schema, entry as entry_schema};
 use crate::file::Lesson;
 use crate::finding::{FoundEntries, find};
-use crate::plan::{Plan, Planned, PlannedValue};
+use crate::plan::{Plan, Planned, PlannedRefutation, PlannedValue};
 use crate::record::Record;
 use crate::text::{self, TextPart};
 
@@ -83,11 +83,11 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
     let told = Telling::new(&record, &found, plan.values.iter().chain(&plan.contrast_values));
     let beside: Vec<_> = plan.contrast.iter().filter_map(|one| problems.caption(one, &told)).collect();
     let mut refuted = Vec::new();
-    for name in &lesson.spec.contrast.refutes.value {
-        let place = plan.captions.iter().position(|one| one.caption.name.value == name.value);
+    for one in &plan.refutations {
+        let place = plan.captions.iter().position(|planned| planned.caption.name.value == one.refutation.caption.value);
         let place = place.expect("a lesson that was read refutes what it says");
         let text = captions.get(place).map(|caption| caption.text.clone()).unwrap_or_default();
-        refuted.extend(problems.refuted(&plan.captions[place], name, &told, text));
+        refuted.extend(problems.refuted(&plan.captions[place], one, &told, text));
     }
     if !problems.all.is_empty() {
         return Err(Error::Untrue(problems.all));
@@ -233,28 +233,27 @@ impl Problems<'_> {
         }
     }
 
-    /// How the contrast shows that a claim is not always true.
+    /// A claim that is false in the contrast, and what is true there instead.
     fn refuted(
         &mut self,
         planned: &Planned<'_>,
-        name: &Spanned<String>,
+        one: &PlannedRefutation<'_>,
         told: &Telling<'_>,
         text: String,
     ) -> Option<shown::Refuted> {
-        let without =
-            |how: &str| Some(shown::Refuted { text: text.clone(), how: how.to_owned(), claim: String::new() });
-        if !told.found.contains_key(&name.value) {
-            return without("No such event occurs.");
-        }
-        if !told.lacks(&planned.claim).is_empty() {
-            return without("An event that it refers to does not occur.");
-        }
-        match told.holds(&planned.claim) {
-            Ok(false) => {
-                Some(shown::Refuted { text, how: "False here:".to_owned(), claim: one_line(planned.claim.text()) })
+        let (caption, instead) = (&one.refutation.caption, &one.refutation.instead);
+        let name = &caption.value;
+        let has_subject = told.found.contains_key(name) && told.lacks(&planned.claim).is_empty();
+        if has_subject {
+            match told.holds(&planned.claim) {
+                Ok(false) => {}
+                Ok(true) => return self.note(caption, format!("`{name}` is true in the contrast, too")),
+                Err(why) => return self.note(caption, format!("`{name}` has no answer in the contrast: {why}")),
             }
-            Ok(true) => self.note(name, format!("`{}` is true in the contrast, too", name.value)),
-            Err(why) => self.note(name, format!("`{}` has no answer in the contrast: {why}", name.value)),
+        }
+        match told.text(&one.instead) {
+            Ok(instead) => Some(shown::Refuted { text, instead }),
+            Err(why) => self.note(instead, format!("the text instead of `{name}` has no value: {why}")),
         }
     }
 }

@@ -103,8 +103,7 @@ fn document(taught: &Taught) -> String {
     captions(&mut text, &lesson.captions, taught.events.entries.as_slice());
     let _ = writeln!(text, "\n## The contrast: {}\n\nThese captions are false there:\n", lesson.contrast.title);
     for refuted in &lesson.contrast.refuted {
-        let claim = if refuted.claim.is_empty() { String::new() } else { format!(" `{}`", refuted.claim) };
-        let _ = writeln!(text, "- {}<br><sub>{}{claim}</sub>", refuted.text, refuted.how);
+        let _ = writeln!(text, "- {}<br>Here: {}", refuted.text, refuted.instead);
     }
     text.push_str("\nInstead:\n\n");
     captions(&mut text, &lesson.contrast.captions, taught.contrast.entries.as_slice());
@@ -171,7 +170,7 @@ fn the_index_lists_every_lesson() {
 fn lessons_are_numbered_without_gaps_and_named_as_their_files() {
     let all = lessons();
     let numbers: Vec<u32> = all.iter().map(|lesson| lesson.spec.number).collect();
-    assert_eq!(numbers, (1..=15).collect::<Vec<u32>>());
+    assert_eq!(numbers, (1..).take(all.len()).collect::<Vec<u32>>());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     assert!(all.iter().all(|lesson| root.join(file_of(lesson)).exists()));
     let files = std::fs::read_dir(root.join("lessons")).unwrap().count();

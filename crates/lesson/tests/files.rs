@@ -5,6 +5,12 @@ use std::path::Path;
 use coracle_lesson::{Error, read, teach};
 use proptest::prelude::*;
 
+/// The refutations of the lesson.
+const REFUTATIONS: &str = concat!(
+    "refutes:\n",
+    "    - {caption: queued, instead: \"No key is added to the queue of the ReplicaSet controller, because the pod has no owner.\"}\n",
+    "    - {caption: created, instead: \"No pod is created.\"}\n",
+);
 const LESSON: &str = include_str!("../../../lessons/a-pod-is-deleted.yaml");
 
 fn no_file(path: &Path) -> Result<String, String> {
@@ -49,8 +55,9 @@ fn errors_of_a_lesson_have_their_place_and_the_expectation() {
         ("- name: marked", "- name: a-b", "`a-b` is not a name for expressions"),
         ("- name: marked", "- name: entries", "`entries` is a word that expressions have already"),
         ("nth: -1", "nth: 0", "`nth` counts from 1, or from the end with -1"),
-        ("refutes: [queued, created]", "refutes: [qeued]", "unknown caption `qeued`"),
-        ("refutes: [queued, created]", "refutes: []", "the contrast refutes nothing"),
+        ("{caption: queued, instead: ", "{caption: qeued, instead: ", "unknown caption `qeued`"),
+        (REFUTATIONS, "refutes: []\n", "the contrast refutes nothing"),
+        ("No pod is created.", "No pod {asked is created.", "a `{` without its `}`"),
         ("kind: Pod\n", "kind: Pood\n", "no kind `Pood` in `v1`; did you mean `Pod`?"),
     ] {
         let found = refusal(part, other);
@@ -66,11 +73,12 @@ fn a_lesson_with_a_false_claim_is_rejected() {
         .replacen("asked.causes.size() == 0", "asked.causes.size() == 1", 1)
         .replacen("sent.revision == marked.revision &&", "sent.data.nothing == 1 &&", 1)
         .replacen("actor: controller-manager}", "actor: nobody}", 1)
-        .replacen("refutes: [queued, created]", "refutes: [queued, created, asked]", 1);
+        .replacen("refutes:\n", "refutes:\n    - {caption: marked, instead: Nothing.}\n", 1);
     let lesson = read::parse(Path::new("a.yaml"), &text, &no_file).unwrap();
     let Err(Error::Untrue(problems)) = teach(&lesson, Path::new("a.yaml")) else { panic!("it is taught") };
     let said: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
     assert!(said.contains(&"`asked` claims what is not true of the run"), "{said:?}");
+    assert!(said.contains(&"`marked` is true in the contrast, too"), "{said:?}");
     assert!(said.contains(&"the run has no entry that is what `cached` says"), "{said:?}");
     assert!(said.iter().any(|one| one.starts_with("the claim of `sent` has no answer: ")), "{said:?}");
     assert!(problems.iter().all(|problem| problem.line > 0 && problem.column > 0));

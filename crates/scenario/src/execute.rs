@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Ambient;
-use coracle_cluster::{Cluster, Delays, Error, KeptStore, TransportLayer, controllers};
+use coracle_cluster::{Cluster, Delays, Error, KeptStore, LeaderTimings, TransportLayer, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
 use coracle_sim::{ClockMode, ClusterState, InvariantAnswer, Latency, Senders, Wire, World};
@@ -192,7 +192,9 @@ pub(crate) async fn start(
 ) -> Result<Cluster, Error> {
     let spec = &scenario.spec.cluster;
     let controllers = controllers::Config {
-        leader_election: disturbance.and_then(Disturbance::election),
+        leader_election: disturbance
+            .and_then(Disturbance::election)
+            .or_else(|| spec.leader_election.then(LeaderTimings::default)),
         ..controllers::Config::default()
     };
     let delays = Delays { start: spec.latency.pod_start, stop: spec.latency.pod_stop, ..Delays::zero() };

@@ -54,7 +54,7 @@ export function Lesson({ lesson, run, cursor, select }) {
   return html`
     <h2>${lesson.number}. ${marked(lesson.title)}</h2>
     ${isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>` : html`<p>${marked(lesson.question)}</p>`}
-    ${isContrast ? html`<ul class="refuted">${lesson.contrast.refuted.map(({ text, how, claim }) => html`<li><p><b>✗ False in this run:</b> <s>${marked(text)}</s></p><p class="quiet">${how} <code>${claim}</code></p></li>`)}</ul>` : html`<${Answers} lesson=${lesson} />`}
+    ${isContrast ? html`<ul class="refuted">${lesson.contrast.refuted.map(({ text, instead }) => html`<li><p><b>✗ False in this run:</b> <s>${marked(text)}</s></p><p>${marked(instead)}</p></li>`)}</ul>` : html`<${Answers} lesson=${lesson} />`}
     ${isGuessing ? "" : html`
       <ol class="captions">${captions.slice(0, at + 1).map((caption, place) => {
         const i = run.place(caption.entry);

@@ -67,8 +67,6 @@ pub struct Contrast {
 pub struct Refuted {
     /// The caption of the lesson's run.
     pub text: String,
-    /// What is different in the contrast.
-    pub how: String,
-    /// The claim that is false there, in CEL; empty if the contrast has no entry for it.
-    pub claim: String,
+    /// What is true in the contrast instead.
+    pub instead: String,
 }

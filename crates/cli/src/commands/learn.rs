@@ -173,7 +173,7 @@ fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
     out!("\nThe contrast: {}.\n", lesson.contrast.title)?;
     for refuted in &lesson.contrast.refuted {
         out!("{}", wrapped(&format!("not so here: {}", refuted.text), "    "))?;
-        out!("{}", wrapped(&format!("    {} {}", refuted.how, refuted.claim), "    "))?;
+        out!("{}", wrapped(&format!("    here: {}", refuted.instead), "    "))?;
     }
     out!("")?;
     captions(&lesson.contrast.captions, &taught.contrast.entries, pace)?;

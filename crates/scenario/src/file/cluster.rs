@@ -23,6 +23,8 @@ pub struct ClusterSpec {
     pub latency: Latency,
     /// Whether `metrics.k8s.io` is served with the usage of pods.
     pub metrics_server: bool,
+    /// Whether the controller-manager takes part in a leader election, as with `--leader-elect`.
+    pub leader_election: bool,
     /// The controllers and nodes that have informers of their own, in addition to those that a fault needs.
     pub own_informers: Vec<Spanned<String>>,
 }
@@ -36,6 +38,7 @@ impl Default for ClusterSpec {
             seed: None,
             latency: Latency::default(),
             metrics_server: false,
+            leader_election: false,
             own_informers: Vec::new(),
         }
     }

@@ -32,7 +32,7 @@ fn the_page_of_a_lesson_holds_what_it_says_and_both_of_its_runs() {
         captions: vec![caption.clone()],
         contrast: Contrast {
             title: "otherwise".to_owned(),
-            refuted: vec![Refuted { text, how: "not so".to_owned(), claim: String::new() }],
+            refuted: vec![Refuted { text, instead: "not so".to_owned() }],
             captions: vec![caption],
         },
     };
