@@ -43,6 +43,7 @@ mod tests {
                 subresource: String::new(),
                 audit_id: String::new(),
                 code: None,
+                refusal: String::new(),
                 is_dry_run: false,
                 has_committed: true,
             });

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use coracle_cluster::controllers::{Config, Selection};
-use coracle_cluster::{Cluster, Component, KeptStore, Transport, User};
+use coracle_cluster::{ApiServerOptions, Cluster, Component, KeptStore, Transport, User};
 use coracle_journal::{EntryId, Events, Header, Recorder};
 use coracle_meta::{Object, Scope};
 use coracle_scenario::parse::hash;
@@ -95,6 +95,13 @@ impl Setup {
         Header { scenario: Some(format!("{}: {faults}", self.name)), ..header }
     }
 
+    /// The API server of a run.
+    fn api_server(&self, served: Option<&ServedProgram>) -> ApiServerOptions {
+        let options = served.map(|served| served.options.clone()).unwrap_or_default();
+        let has_accounts = self.controllers.as_ref().is_some_and(|controllers| controllers.runs(ACCOUNTS));
+        if has_accounts { options } else { without_accounts(options) }
+    }
+
     /// Starts the cluster of a run, without the controller.
     async fn start(
         &self,
@@ -105,10 +112,7 @@ impl Setup {
     ) -> Result<Cluster, Error> {
         let builder = Cluster::builder().ambient(self.pace.ambient(seed)).recorder(recorder.clone()).api_server_only();
         let builder = builder.kept_store(self.prepared.store.clone()).transport_layer_for_all(observed.layer());
-        let builder = match served {
-            Some(served) => builder.api_server(served.options.clone()),
-            None => builder,
-        };
+        let builder = builder.api_server(self.api_server(served));
         let builder = match &self.controllers {
             Some(controllers) => builder.controllers(Config { controllers: controllers.clone(), ..Config::default() }),
             None => builder,
@@ -129,6 +133,14 @@ impl Setup {
         });
         Ok(cluster)
     }
+}
+
+/// The controller that creates a service account in each namespace.
+const ACCOUNTS: &str = "serviceaccount-controller";
+
+/// Accepts pods in a namespace without a service account. In envtest: the same plug-in is disabled.
+fn without_accounts(options: ApiServerOptions) -> ApiServerOptions {
+    ApiServerOptions { disable_admission_plugins: vec!["ServiceAccount".to_owned()], ..options }
 }
 
 /// What is the same in all runs, found in a cluster without the controller.
@@ -183,7 +195,8 @@ pub(crate) fn trial(setup: &Setup, seed: u64, plan: &Plan) -> Result<Outcome, Er
 /// If the API server refuses an object, or the cluster does not start.
 pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, Error> {
     let prepared = run_in(ClockMode::Virtual, async {
-        let cluster = Cluster::builder().seed(1).api_server_only().start().await?;
+        let builder = Cluster::builder().seed(1).api_server_only();
+        let cluster = builder.api_server(without_accounts(ApiServerOptions::default())).start().await?;
         let work = UserWork::new(&cluster);
         for object in given {
             work.create(object).await?;

@@ -130,6 +130,39 @@ fn a_crash_between_two_writes_is_found_as_what_it_leaves_behind() {
     assert!(report.fails());
 }
 
+/// It creates a pod for each object, or one that is not valid.
+async fn creates_a_pod(client: &Client, owner: &Object, image: &str) -> Result<(), Error> {
+    let pods = Api::dynamic(client, GroupVersionResource::new("", "v1", "pods")).within("default");
+    let key = ObjectKey::new("default", owner.name());
+    if owner.is_terminating() || pods.find(&key).await?.is_some() {
+        return Ok(());
+    }
+    let owners = json!([{"apiVersion": "example.com/v1", "kind": "Foo", "name": owner.name(), "uid": owner.uid()}]);
+    let metadata = json!({"name": owner.name(), "namespace": "default", "ownerReferences": owners});
+    let spec = json!({"containers": [{"name": "main", "image": image}]});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
+    pods.create(&Object::from_value(pod).unwrap()).await.map(drop)
+}
+
+fn writes_refused(report: &CheckReport) -> Vec<&str> {
+    let findings = report.without_faults.iter().filter(|finding| finding.check.word == "writes-refused");
+    findings.map(|finding| finding.violation.what.as_str()).collect()
+}
+
+#[test]
+fn pods_are_accepted_without_a_service_account_and_a_refused_pod_is_named() {
+    let search = |image: &'static str| {
+        let controller =
+            move |connection| poll(connection, async move |client, owner| creates_a_pod(client, owner, image).await);
+        check(controller).crd(CRD).sample(SAMPLE).plans(5).search().unwrap()
+    };
+    let report = search("busybox");
+    assert!(report.tried.sites.iter().any(|site| site.to_string().contains("create pods")), "{report}");
+    assert_eq!(writes_refused(&report), [""; 0]);
+    let report = search("");
+    assert_eq!(writes_refused(&report), ["create pods/default: 422: Invalid"], "{report}");
+}
+
 #[test]
 fn a_controller_that_survives_faults_is_not_reported() {
     let report = check(|connection| poll(connection, survives)).crd(CRD).sample(SAMPLE).plans(100).search().unwrap();

@@ -76,7 +76,7 @@ fn entry(word: &str) -> Result<Entry, SelectionError> {
 
 impl Selection {
     /// Whether the controller of this name runs. The first entry that names it decides; without one, `*` does.
-    pub(crate) fn runs(&self, name: &str) -> bool {
+    pub fn runs(&self, name: &str) -> bool {
         let named = self.0.iter().find_map(|entry| match entry {
             Entry::On(on) => (on.name == name).then_some(true),
             Entry::Off(off) => (off.name == name).then_some(false),

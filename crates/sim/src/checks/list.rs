@@ -17,9 +17,10 @@ use super::stuck_finalizer::STUCK_FINALIZER;
 use super::unseen_incarnation::UNSEEN_INCARNATION;
 use super::writes_after_restart::WRITES_AFTER_RESTART;
 use super::writes_nothing::WRITES_NOTHING;
+use super::writes_refused::WRITES_REFUSED;
 
 /// All checks, in the order in which findings are reported.
-pub const CHECKS: [&Check; 17] = [
+pub const CHECKS: [&Check; 18] = [
     &PANICS,
     &BREAKS_PROPERTY,
     &LOST_LEASE,
@@ -34,6 +35,7 @@ pub const CHECKS: [&Check; 17] = [
     &NEVER_SETTLES,
     &ENDS_DIFFERENTLY,
     &MORE_CHILDREN,
+    &WRITES_REFUSED,
     &WRITES_NOTHING,
     &MOVES_TRANSITION_TIMES,
     &LISTS_AGAIN,

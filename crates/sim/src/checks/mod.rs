@@ -39,6 +39,7 @@ mod tests;
 mod unseen_incarnation;
 mod writes_after_restart;
 mod writes_nothing;
+mod writes_refused;
 
 pub use check::{Check, Finding, Grade, Violation};
 pub use list::{CHECKS, findings};

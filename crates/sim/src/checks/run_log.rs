@@ -7,8 +7,14 @@ use coracle_schema::patch::merge_patch;
 use serde_json::{Map, Value};
 
 /// The stages that a [`RunLog`] is made of.
-pub const STAGES: [Stage; 5] =
-    [Stage::ApiRequest, Stage::ApiRespond, Stage::StoreCommit, Stage::ObjectChange, Stage::ComponentStop];
+pub const STAGES: [Stage; 6] = [
+    Stage::ApiRequest,
+    Stage::ApiRespond,
+    Stage::AdmissionRefuse,
+    Stage::StoreCommit,
+    Stage::ObjectChange,
+    Stage::ComponentStop,
+];
 
 /// The requests and the writes of a run, from its event log.
 ///
@@ -44,6 +50,8 @@ pub struct LoggedRequest {
     pub audit_id: String,
     /// The status code of the answer; `None` if there is no answer.
     pub code: Option<u16>,
+    /// Why it was refused: the message of an admission plug-in, or the reason of the answer; empty if it was not refused.
+    pub refusal: String,
     /// Whether it was a dry run.
     pub is_dry_run: bool,
     /// Whether it changed a revision.
@@ -215,6 +223,7 @@ impl Reader {
         match entry.stage {
             Stage::ApiRequest => self.request(entry),
             Stage::ApiRespond => self.answer(entry),
+            Stage::AdmissionRefuse => self.refusal(entry),
             Stage::StoreCommit => self.commit(entry),
             Stage::ObjectChange => self.change(entry),
             Stage::ComponentStop => self.log.stops.push(LoggedStop {
@@ -237,6 +246,7 @@ impl Reader {
             subresource: word(&entry.data, "subresource").to_owned(),
             audit_id: word(&entry.data, "audit").to_owned(),
             code: None,
+            refusal: String::new(),
             is_dry_run: entry.data.contains_key("dryRun"),
             has_committed: false,
         });
@@ -249,7 +259,17 @@ impl Reader {
     fn answer(&mut self, entry: &Entry) {
         let code = entry.data.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
         if let Some(request) = self.caused(entry) {
-            self.log.requests[request].code = code;
+            let request = &mut self.log.requests[request];
+            request.code = code;
+            if request.refusal.is_empty() {
+                word(&entry.data, "reason").clone_into(&mut request.refusal);
+            }
+        }
+    }
+
+    fn refusal(&mut self, entry: &Entry) {
+        if let Some(request) = self.caused(entry) {
+            self.log.requests[request].refusal = word(&entry.data, "why").to_owned();
         }
     }
 

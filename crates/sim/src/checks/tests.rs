@@ -46,6 +46,7 @@ impl Script {
             subresource: String::new(),
             audit_id: entry.0.to_string(),
             code: Some(200),
+            refusal: String::new(),
             is_dry_run: false,
             has_committed: false,
         });
@@ -373,6 +374,16 @@ fn waste_is_found_and_fails_nothing() {
     };
     assert_eq!(lists(3).found(&[]), ["lists-again"]);
     assert_eq!(lists(2).found(&[]), [""; 0]);
+    let refused = |verb: &str, code: u16| {
+        let mut script = Script::new().request(OPERATOR, verb, "pods/default");
+        script.run.log.requests[0].code = Some(code);
+        script
+    };
+    assert_eq!(refused("create", 403).found(&[]), ["writes-refused"]);
+    assert_eq!(refused("create", 403).found(&[&Script::new()]), [""; 0], "a fault may be the reason");
+    for (verb, code) in [("create", 409), ("patch", 404), ("update", 429), ("list", 403), ("create", 500)] {
+        assert_eq!(refused(verb, code).found(&[]), [""; 0], "{verb} {code}");
+    }
     let run = nothing.run;
     assert!(findings(&run, &[]).iter().all(|finding| !finding.check.grade.fails()));
 }
