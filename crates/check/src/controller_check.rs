@@ -404,8 +404,12 @@ impl ControllerCheck {
     fn replayed_files(&self) -> Result<Vec<(String, PlanFile)>, Error> {
         let read = |(name, text): &(String, String)| {
             let bad = |why: String| Error::Input(format!("{name}: {why}"));
-            let file = plan_file::parse(text).map_err(bad)?;
+            let file = plan_file::parse(Path::new(name), text)?;
             let (other, own) = (&file.component, &self.name);
+            if let Some(scenario) = &file.scenario {
+                let scenario = scenario.display();
+                return Err(bad(format!("it is a plan of the scenario {scenario}, and not of a controller")));
+            }
             if other != own {
                 return Err(bad(format!(
                     "it is a plan of the controller `{other}`, and this one has the name `{own}`"

@@ -1,25 +1,31 @@
 use std::path::{Path, PathBuf};
 
-use coracle_scenario::parse::hash;
-use serde_json::{Value, json};
+use coracle_scenario::parse::{Problem, hash};
+use serde_json::json;
 
 use crate::Error;
 use crate::plan::Plan;
+use crate::plan_document::{PlanDocument, PlanSpec, PlanSubject, read_document};
+use crate::scenario_words::COMPONENT;
 
-/// The version of the format.
-pub(crate) const API_VERSION: &str = "coracle.dev/v1alpha1";
 /// The version of this program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A plan, and the run in which it broke a controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PlanFile {
+pub struct PlanFile {
     /// The plan.
     pub(crate) plan: Plan,
-    /// The name of the controller.
+    /// The name of the controller, or of the component of a scenario.
     pub(crate) component: String,
+    /// The path of the scenario, relative to the file; `None` for a plan of a program.
+    pub(crate) scenario: Option<PathBuf>,
+    /// The seed of the run.
+    pub(crate) seed: u64,
     /// The word of the check that failed.
     pub(crate) check: String,
+    /// What was wrong.
+    pub(crate) what: String,
     /// The version of the program that found it.
     pub(crate) coracle: Option<String>,
     /// The hash of the objects of the work.
@@ -28,6 +34,36 @@ pub(crate) struct PlanFile {
     pub(crate) log: Option<String>,
     /// The writes of the run.
     pub(crate) trace: Vec<String>,
+}
+
+impl PlanFile {
+    /// Reads a plan. `path` is for messages, and for the scenario, which the plan names relative to it.
+    ///
+    /// # Errors
+    /// All problems: if the text is not a plan of this version, only the first place that shows it; otherwise the first one
+    /// of each fault.
+    pub fn read(path: &Path, text: &str) -> Result<Self, Vec<Problem>> {
+        let document = read_document(path, text)?;
+        let problems = document.problems(path, text);
+        if problems.is_empty() { Ok(Self::of(document)) } else { Err(problems) }
+    }
+
+    fn of(document: PlanDocument) -> Self {
+        let PlanSpec { of, finds, faults, writes } = document.spec;
+        let PlanSubject { component, scenario, coracle, seed, work, log } = of.value;
+        Self {
+            plan: Plan { faults: faults.value },
+            component: component.map_or_else(|| COMPONENT.to_owned(), |component| component.value),
+            scenario: scenario.map(|scenario| scenario.value),
+            seed,
+            check: finds.check.map(|check| check.value).unwrap_or_default(),
+            what: finds.what.unwrap_or_default(),
+            coracle,
+            work,
+            log,
+            trace: writes,
+        }
+    }
 }
 
 /// The hash of an event log.
@@ -54,81 +90,85 @@ pub(crate) fn read_all(folder: &Path, component: &str) -> Result<Vec<Plan>, Erro
 /// # Errors
 /// If a text is not a plan.
 pub(crate) fn parse_all(texts: &[String], component: &str) -> Result<Vec<Plan>, Error> {
-    let plans: Result<Vec<Option<Plan>>, String> = texts.iter().map(|text| parse_of(text, component)).collect();
-    Ok(plans.map_err(|why| Error::Input(format!("a plan that was given: {why}")))?.into_iter().flatten().collect())
+    let path = Path::new("a plan that was given");
+    let plans: Result<Vec<Option<Plan>>, Error> = texts.iter().map(|text| parse_of(path, text, component)).collect();
+    Ok(plans?.into_iter().flatten().collect())
 }
 
 /// A plan from a file; `None` if it is of another component.
 fn read(path: &Path, component: &str) -> Result<Option<Plan>, Error> {
-    let bad = |why: String| Error::Input(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
-    parse_of(&text, component).map_err(bad)
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Input(format!("{}: {error}", path.display())))?;
+    parse_of(path, &text, component)
 }
 
-fn parse_of(text: &str, component: &str) -> Result<Option<Plan>, String> {
-    parse(text).map(|file| (file.component == component).then_some(file.plan))
+fn parse_of(path: &Path, text: &str, component: &str) -> Result<Option<Plan>, Error> {
+    let file = parse(path, text)?;
+    Ok((file.component == component && file.scenario.is_none()).then_some(file.plan))
 }
 
-/// Whether a text is a plan of a search, of any version.
-pub fn is_plan(text: &str) -> bool {
-    let document: Result<Value, _> = serde_saphyr::from_str(text);
-    document.is_ok_and(|document| document.get("kind").and_then(Value::as_str) == Some("Plan"))
-}
-
-/// Reads a plan.
-///
-/// # Errors
-/// If the text is not a plan of this version.
-pub(crate) fn parse(text: &str) -> Result<PlanFile, String> {
-    let document: Value = serde_saphyr::from_str(text).map_err(|error| error.without_snippet().to_string())?;
-    let field = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-    let is_kind = field("/kind").as_deref() == Some("Plan");
-    if !is_kind || field("/apiVersion").as_deref() != Some(API_VERSION) {
-        let found = field("/apiVersion").filter(|_| is_kind);
-        let found = found.map(|version| format!(", but one of {version}")).unwrap_or_default();
-        return Err(format!("it is not a Plan of {API_VERSION}{found}"));
-    }
-    let list = |pointer: &str| document.pointer(pointer).and_then(Value::as_array);
-    let faults = list("/spec/faults").filter(|faults| !faults.is_empty());
-    let faults = faults.ok_or("its `spec.faults` is not a list of faults")?;
-    let writes = list("/spec/writes").into_iter().flatten().filter_map(Value::as_str);
-    Ok(PlanFile {
-        plan: Plan { faults: faults.clone() },
-        component: field("/spec/of/component").unwrap_or_default(),
-        check: field("/spec/finds/check").unwrap_or_default(),
-        coracle: field("/spec/of/coracle"),
-        work: field("/spec/of/work"),
-        log: field("/spec/of/log"),
-        trace: writes.map(str::to_owned).collect(),
+/// Like [`PlanFile::read`], with the first problem.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<PlanFile, Error> {
+    PlanFile::read(path, text).map_err(|problems| {
+        let problem = problems.first().map(ToString::to_string);
+        Error::Input(problem.unwrap_or_default())
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan_document::API_VERSION;
+
+    const OF: &str = "  of: {component: operator, seed: 7}\n";
+    const FAULT: &str = "  faults: [{when: {by: operator, verb: create, nth: 1}, do: {lose: answer}}]\n";
+
+    fn text(spec: &str) -> String {
+        format!("apiVersion: {API_VERSION}\nkind: Plan\nspec:\n{spec}")
+    }
 
     #[test]
-    fn a_plan_is_read_as_it_was_written_and_anything_else_is_refused() {
-        let faults = json!([{"when": {"by": "operator", "verb": "create", "nth": 1}, "do": {"lose": "answer"}}]);
-        let document = json!({
-            "apiVersion": API_VERSION, "kind": "Plan", "metadata": {"name": "a"},
-            "spec": {"of": {"component": "operator", "seed": 1}, "faults": faults},
-        });
-        let text = coracle_yaml::to_yaml(&document);
-        assert_eq!(parse_of(&text, "operator"), Ok(Some(Plan { faults: faults.as_array().unwrap().clone() })));
-        assert_eq!(parse_of(&text, "another"), Ok(None));
-        let mut empty = document.clone();
-        empty["spec"]["faults"] = json!([]);
+    fn a_plan_is_read_as_it_was_written() {
+        let fault = json!({"when": {"by": "operator", "verb": "create", "nth": 1}, "do": {"lose": "answer"}});
+        let (path, text) = (Path::new("a.yaml"), text(&format!("{OF}{FAULT}")));
+        assert_eq!(parse_of(path, &text, "operator").unwrap(), Some(Plan::of([fault])));
+        assert_eq!(parse_of(path, &text, "another").unwrap(), None);
+        assert_eq!(parse(path, &text).unwrap().seed, 7);
+    }
+
+    #[test]
+    fn what_is_no_plan_is_refused_with_its_place_and_the_nearest_word() {
+        let with = |of: &str, faults: &str| text(&format!("{of}{faults}"));
         for (text, why) in [
-            ("kind: Plan".to_owned(), "it is not a Plan of coracle.dev/v1alpha1"),
+            ("kind: Plan".to_owned(), "a.yaml:1:1: it is not a Plan of coracle.dev/v1alpha1"),
             (
                 "apiVersion: coracle.dev/v9\nkind: Plan".to_owned(),
-                "it is not a Plan of coracle.dev/v1alpha1, but one of coracle.dev/v9",
+                "a.yaml:1:13: it is not a Plan of coracle.dev/v1alpha1, but one of coracle.dev/v9",
             ),
-            (coracle_yaml::to_yaml(&empty), "its `spec.faults` is not a list of faults"),
+            ("a: [".to_owned(), "a.yaml:"),
+            (with(OF, "  faults: []\n"), "a.yaml:5:11: a plan has at least one fault"),
+            (with(OF, ""), "a.yaml:4:3: missing field `faults`"),
+            (with("  of: {seed: 1}\n", FAULT), "a.yaml:4:7: `of` names a `component`, or a `scenario`"),
+            (with("  of: {componentt: a}\n", FAULT), "a.yaml:4:8: unknown field `componentt`"),
+            (with(OF, "  faults: [{do: {kil: a}}]\n"), "a.yaml:5:18: unknown fault `kil`"),
+            (
+                with(OF, "  faults: [{when: {verb: creat, resource: foos}, do: {lose: answer}}]\n"),
+                "a.yaml:5:26: unknown verb `creat`",
+            ),
+            (with(OF, &format!("  finds: {{check: hot-lop}}\n{FAULT}")), "a.yaml:5:18: unknown check `hot-lop`"),
+            (
+                with("  of: {scenario: none.yaml}\n", FAULT),
+                "a.yaml:4:18: the scenario none.yaml of this plan cannot be read",
+            ),
         ] {
-            assert_eq!(parse_of(&text, "operator"), Err(why.to_owned()));
+            let found = parse(Path::new("a.yaml"), &text).unwrap_err().to_string();
+            assert!(found.starts_with(why), "{text}\n{found}");
         }
-        assert!(parse_of("a: [", "operator").is_err());
+    }
+
+    #[test]
+    fn each_fault_has_a_problem_of_its_own_and_kinds_of_the_program_are_none() {
+        let faults = "  faults:\n  - {do: {kil: operator}}\n  - {do: {lag: 5s, kind: Foo, to: operator}}\n  - {do: {lag: soon}}\n";
+        let problems = PlanFile::read(Path::new("a.yaml"), &text(&format!("{OF}{faults}"))).unwrap_err();
+        assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [6, 8], "{problems:?}");
     }
 }

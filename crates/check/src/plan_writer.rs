@@ -1,12 +1,14 @@
 use std::path::{Path, PathBuf};
 
+use coracle_scenario::parse::DocumentKind;
 use coracle_sim::ClockMode;
 use coracle_viewer::{RunPair, write_pair};
 use serde_json::{Value, json};
 
 use crate::Error;
 use crate::check_report::Found;
-use crate::plan_file::{API_VERSION, VERSION, is_plan, log_hash, parse};
+use crate::plan_document::API_VERSION;
+use crate::plan_file::{VERSION, log_hash, parse};
 use crate::trial::Setup;
 
 /// The names of the runs on a page.
@@ -35,7 +37,8 @@ fn free_path(folder: &Path, found: &Found) -> PathBuf {
     let check = found.finding.check.word;
     let is_taken = |path: &PathBuf| {
         let Ok(text) = std::fs::read_to_string(path) else { return false };
-        parse(&text).is_ok_and(|file| file.check != check || file.plan != found.plan) || !is_plan(&text)
+        let is_plan = matches!(DocumentKind::of(path, &text), Ok(Some(DocumentKind::Plan)));
+        parse(path, &text).is_ok_and(|file| file.check != check || file.plan != found.plan) || !is_plan
     };
     let paths = (1..).map(|number| folder.join(format!("{check}-{number}.yaml")));
     paths.into_iter().find(|path| !is_taken(path)).unwrap_or_default()

@@ -10,7 +10,7 @@ use crate::component_words::controllers;
 use crate::faulty_server::FaultyServer;
 use crate::file::Fault;
 use crate::parse::{Checker, Known, Problem, read_text, yaml};
-use crate::written_fault::needs_own_informers;
+use crate::written_fault::{needs_own_informers, plural_of};
 
 /// The plurals of kinds, by `apiVersion` and kind.
 pub type PluralsOfKinds = BTreeMap<(String, String), String>;
@@ -68,8 +68,15 @@ impl FaultContext {
 }
 
 /// A text with the format of faults, whose meaning is not checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Vec<Spanned<Fault>>")]
 pub struct UncheckedFaults(Vec<Fault>);
+
+impl From<Vec<Spanned<Fault>>> for UncheckedFaults {
+    fn from(faults: Vec<Spanned<Fault>>) -> Self {
+        Self(faults.into_iter().map(|fault| fault.value).collect())
+    }
+}
 
 /// Reads a text with faults for a running cluster; `path` is for messages.
 ///
@@ -85,7 +92,7 @@ pub fn parse_faults(path: &Path, text: &str) -> Result<UncheckedFaults, Problem>
         let message = "expected at least one fault, such as `do: {cut: scheduler}`".to_owned();
         return Err(Problem { file: path.to_owned(), line: 1, column: 1, message });
     }
-    Ok(UncheckedFaults(faults.into_iter().map(|fault| fault.value).collect()))
+    Ok(faults.into())
 }
 
 impl UncheckedFaults {
@@ -111,8 +118,23 @@ impl UncheckedFaults {
     }
 }
 
+/// Adds the kinds and resources that are not built in.
+pub(crate) fn name_foreign_kinds(fault: &Fault, custom: &mut PluralsOfKinds) {
+    let event = fault.when.as_ref().and_then(|when| when.value.event.as_ref());
+    let kinds = fault.action.value.get("kind").and_then(Value::as_str).into_iter();
+    for kind in kinds.chain(event.map(|event| event.value.kind.value.as_str())) {
+        if plural_of(kind, custom).is_err() {
+            custom.insert((String::new(), kind.to_owned()), kind.to_lowercase());
+        }
+    }
+    let resource = fault.when.as_ref().and_then(|when| when.value.resource.as_ref());
+    if let Some(plural) = resource.and_then(|resource| resource.value.split('/').next()) {
+        custom.insert((String::new(), plural.to_owned()), plural.to_owned());
+    }
+}
+
 /// Adds the custom resources that a fault names as `PLURAL.GROUP`, and removes the groups from the names of resources.
-fn name_custom_resources(fault: &mut Fault, custom: &mut PluralsOfKinds) {
+pub(crate) fn name_custom_resources(fault: &mut Fault, custom: &mut PluralsOfKinds) {
     if let Some(kind) = fault.action.value.get("kind").and_then(Value::as_str)
         && let Some((plural, group)) = kind.split_once('.')
     {

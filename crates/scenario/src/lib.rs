@@ -35,6 +35,7 @@ pub mod parse;
 mod path;
 mod patience;
 mod placed;
+mod plan_faults;
 mod question;
 mod report;
 mod rerun;

@@ -1,6 +1,8 @@
 use coracle_scenario::{Failure, Outcome, Report, Scenario};
 use coracle_sim::checks::{Finding, Run, findings};
 
+use crate::scenario_words::{INVARIANT, STEP};
+
 /// What a component did in a run with faults that it did in no run without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deviation {
@@ -10,11 +12,6 @@ pub struct Deviation {
     /// What is wrong.
     pub what: String,
 }
-
-/// The word of a condition that has to hold at every revision.
-const INVARIANT: &str = "invariant";
-/// The word of a condition that was not met.
-const STEP: &str = "step";
 
 impl Deviation {
     /// What is the same in two deviations with one reason: the check, and what it is about.

@@ -8,9 +8,8 @@ use super::scenario_report::ScenarioReport;
 use super::scenario_search::search;
 use super::scenario_trial::ScenarioSetup;
 use crate::Error;
+use crate::scenario_words::COMPONENT;
 
-/// The component that is checked if nothing else is said.
-const COMPONENT: &str = "controller-manager";
 /// How many plans are tried if nothing else is said.
 const PLANS: usize = 300;
 /// How many runs may make one plan shorter if nothing else is said.

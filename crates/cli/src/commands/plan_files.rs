@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use coracle_check::is_plan;
+use coracle_scenario::parse::{DocumentKind, read_text};
 
 use crate::exit::Usage;
 use crate::shell::quoted;
 
-/// Whether a file has a plan.
-pub(super) fn is_plan_file(file: &Path) -> bool {
-    let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-    is_yaml && std::fs::read_to_string(file).is_ok_and(|text| is_plan(&text))
+/// Whether a text is a plan.
+pub(super) fn is_plan(file: &Path, text: &str) -> bool {
+    matches!(DocumentKind::of(file, text), Ok(Some(DocumentKind::Plan)))
 }
 
 /// How a plan is replayed.
@@ -27,7 +26,8 @@ pub(super) fn replay_hint(plan: &Path) -> String {
 /// # Errors
 /// If the plan has no page.
 pub(super) fn page_of(file: &Path) -> Result<PathBuf, Usage> {
-    if !is_plan_file(file) {
+    let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+    if !is_yaml || !read_text(file).is_ok_and(|text| is_plan(file, &text)) {
         return Ok(file.to_owned());
     }
     let page = file.with_extension("html");

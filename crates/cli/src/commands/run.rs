@@ -3,11 +3,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use coracle_check::PlanFile;
 use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
 use coracle_viewer::{Format, JunitReport, Picture, lanes, sentence};
 
-use super::plan_files::{is_plan_file, replay_hint};
+use super::plan_files::{is_plan, replay_hint};
 use super::what_if::{Output, Put};
 use crate::excerpt::with_excerpt;
 use crate::exit;
@@ -83,9 +84,6 @@ impl Run {
         if let Some(path) = &self.events {
             reports::check_folder("--events", path)?;
         }
-        if let Some(plan) = files.iter().find(|file| is_plan_file(file)) {
-            return Err(exit::Usage(replay_hint(plan)).into());
-        }
         // All scenarios are parsed before the first one runs, so that a typo in the last one is found at once.
         let vocabulary = BuiltIn::default();
         let mut scenarios = Vec::new();
@@ -99,6 +97,16 @@ impl Run {
                     continue;
                 }
             };
+            if is_plan(&file, &text) {
+                match PlanFile::read(&file, &text) {
+                    Ok(_) => return Err(exit::Usage(replay_hint(&file)).into()),
+                    Err(problems) => {
+                        problems.iter().for_each(|problem| note!("{}", plain(&with_excerpt(problem, &text))));
+                        is_wrong = true;
+                    }
+                }
+                continue;
+            }
             match parse::parse_all(&file, &text, &vocabulary) {
                 Ok(scenario) => scenarios.push((file, scenario)),
                 Err(problems) => {

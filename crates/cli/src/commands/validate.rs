@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use coracle_check::PlanFile;
 use coracle_lesson::read as lesson;
 use coracle_scenario::BuiltIn;
 use coracle_scenario::parse::{DocumentKind, Problem, parse_all, read_text};
@@ -12,7 +13,7 @@ use crate::output::{note, out};
 use crate::terminal::plain;
 use crate::yaml_files::yaml_files;
 
-/// Checks scenarios and lessons without running them.
+/// Checks scenarios, lessons and plans without running them.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
     /// Files, or folders of them
@@ -50,13 +51,13 @@ impl Validate {
     }
 }
 
-/// All problems of a scenario, or the first one of a lesson.
+/// All problems of a scenario or a plan, or the first one of a lesson.
 fn problems_of(path: &Path, text: &str, vocabulary: &BuiltIn) -> Vec<Problem> {
     match DocumentKind::of(path, text) {
         Ok(Some(DocumentKind::Lesson)) => lesson::read(path).err().into_iter().collect(),
         // A file without a kind is most likely a scenario: its parser says what is missing.
         Ok(Some(DocumentKind::Scenario) | None) => parse_all(path, text, vocabulary).err().unwrap_or_default(),
-        Ok(Some(DocumentKind::Plan)) => Vec::new(),
+        Ok(Some(DocumentKind::Plan)) => PlanFile::read(path, text).err().unwrap_or_default(),
         Err(problem) => vec![problem],
     }
 }

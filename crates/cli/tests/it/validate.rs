@@ -115,6 +115,62 @@ fn all_problems_of_all_files_are_listed_with_an_excerpt_each() {
     assert_eq!(String::from_utf8_lossy(&run.stderr).matches("a.yaml:").count(), 3, "{}", text(&run));
 }
 
+/// Mistakes in a plan, below `spec`, with what the message has to contain.
+const MISTAKES_IN_PLANS: &[(&str, &str)] = &[
+    ("  of: {component: a}\n  faults: []", ":5:11: a plan has at least one fault"),
+    ("  of: {component: a}", "missing field `faults`"),
+    ("  of: {seed: 1}\n  faults: [{do: {kill: a}}]", ":4:7: `of` names a `component`, or a `scenario`"),
+    ("  of: {component: a, sed: 1}\n  faults: [{do: {kill: a}}]", "did you mean `seed`?"),
+    ("  of: {component: a}\n  faults: [{do: {kil: a}}]", "did you mean `kill`?"),
+    ("  of: {component: a}\n  faults: [{wen: {by: a}, do: {kill: a}}]", "did you mean `when`?"),
+    ("  of: {component: a}\n  finds: {check: hot-lop}\n  faults: [{do: {kill: a}}]", "did you mean `hot-loop`?"),
+    ("  of: {scenario: none.yaml}\n  faults: [{do: {kill: scheduler}}]", ":4:18: the scenario "),
+    ("  of: {scenario: scenario.yaml}\n  faults: [{do: {kill: schedular}}]", "did you mean `scheduler`?"),
+    (
+        "  of: {scenario: scenario.yaml, component: schedular}\n  faults: [{do: {kill: scheduler}}]",
+        "did you mean `scheduler`?",
+    ),
+    (
+        "  of: {scenario: scenario.yaml}\n  faults: [{when: {by: scenario, verb: create, resource: podz}, do: {lose: answer}}]",
+        "did you mean `pods`?",
+    ),
+];
+
+#[test]
+fn each_mistake_in_a_plan_is_refused_with_its_place_and_what_is_wrong() {
+    let folder = Folder::new("mistakes-in-plans");
+    std::fs::write(folder.join("scenario.yaml"), format!("{HEAD}  steps: []\n")).unwrap();
+    let mut wrong = Vec::new();
+    for (number, (mistake, hint)) in MISTAKES_IN_PLANS.iter().enumerate() {
+        let file = folder.join(&format!("{number}.yaml"));
+        std::fs::write(&file, format!("apiVersion: coracle.dev/v1alpha1\nkind: Plan\nspec:\n{mistake}\n")).unwrap();
+        for command in ["validate", "run"] {
+            let output = coracle().arg(command).arg(&file).output().unwrap();
+            let said = text(&output);
+            let has_place = said.contains(&format!("{number}.yaml:")) && said.contains("    | ");
+            if output.status.code() != Some(2) || !has_place || !said.contains(hint) {
+                wrong.push(format!("{command}: {mistake}\n expected: {hint}\n{said}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn a_plan_of_a_program_may_name_kinds_of_the_program_and_all_its_mistakes_are_listed() {
+    let folder = Folder::new("plans");
+    let (right, wrong) = (folder.join("a.yaml"), folder.join("b.yaml"));
+    let head = "apiVersion: coracle.dev/v1alpha1\nkind: Plan\nspec:\n  of: {component: rabbit}\n  faults:\n";
+    let foreign = "  - {when: {by: rabbit, verb: create, resource: rabbits/status}, do: {lose: answer}}\n  - {do: {lag: 5s, kind: Rabbit, to: rabbit}}\n";
+    std::fs::write(&right, format!("{head}{foreign}")).unwrap();
+    std::fs::write(&wrong, format!("{head}  - {{do: {{kil: rabbit}}}}\n{foreign}  - {{do: {{lag: soon}}}}\n")).unwrap();
+    assert_eq!(succeed(coracle().arg("validate").arg(&right)), "1 file, 0 problems\n");
+    let output = coracle().arg("validate").arg(&wrong).output().unwrap();
+    let said = text(&output);
+    assert!(output.status.code() == Some(2) && said.ends_with("1 file, 2 problems\n"), "{said}");
+    assert!(said.contains("b.yaml:6:") && said.contains("b.yaml:9:"), "{said}");
+}
+
 #[test]
 fn the_scenarios_and_lessons_of_the_repository_have_no_problem() {
     let folders = ["scenarios", "lessons"].map(|name| repository().join(name));

@@ -72,6 +72,11 @@ impl Checker<'_> {
         self.fault(fault, FaultPlace::Running(server))
     }
 
+    /// A fault of the list of a scenario.
+    pub(crate) fn listed_fault(&self, fault: &Fault) -> Result<(), Problem> {
+        self.fault(fault, FaultPlace::List)
+    }
+
     pub(super) fn fault(&self, fault: &Fault, is_in: FaultPlace) -> Result<(), Problem> {
         if let Some(when) = &fault.when {
             if when.value.revision.is_some() && when.value.revisions.is_some() {
