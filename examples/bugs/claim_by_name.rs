@@ -8,27 +8,28 @@
 //! The fix: the operator deletes the claim that the cluster owns, with its uid as a precondition.
 
 use coracle::meta::Object;
+use coracle::runtime::controller::Process;
 use coracle::runtime::{Client, DeleteParams, Error, ListParams, Patch};
 use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, OPERATOR, SECOND, Trial, Twin, USER, check, first, is_owned_by, key, landed, lasting, object, objects,
-    of_component, owned_by, restarted, when,
+    Bug, OPERATOR, SECOND, Searched, Trial, Twin, USER, check, first, is_owned_by, key, landed, lasting, object,
+    objects, of_component, owned_by, restarted, when,
 };
 
-/// Looks at all clusters each second, in any version.
+/// Looks at all clusters every five seconds, in any version.
 async fn operate(client: Client, twin: Twin) {
     let any = ListParams { resource_version: Some("0".to_owned()), ..ListParams::default() };
     loop {
         if let Ok(list) = objects(&client, "Cluster").list(&any).await {
             for cluster in list.items {
-                // It is tried again in the next second.
+                // It is tried again after the pause.
                 let _ = reconcile(&client, &cluster, &any, twin).await;
             }
         }
-        sleep(SECOND).await;
+        sleep(5 * SECOND).await;
     }
 }
 
@@ -39,7 +40,10 @@ async fn reconcile(client: &Client, cluster: &Object, any: &ListParams, twin: Tw
         return claims.create(&claim).await.map(drop);
     }
     match twin {
-        Twin::Buggy => drop(claims.delete(&cluster.key(), &DeleteParams::default()).await?),
+        Twin::Buggy => match claims.delete(&cluster.key(), &DeleteParams::default()).await {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        },
         Twin::Fixed => {
             for claim in claims.list(any).await?.items.iter().filter(|claim| is_owned_by(claim, cluster)) {
                 claims.delete(&claim.key(), &DeleteParams::default().with_uid(claim.uid())).await?;
@@ -70,14 +74,23 @@ impl Bug for Example {
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
         trial.component(OPERATOR, move |client| operate(client, twin));
         trial.create(cluster()).await;
-        sleep(3 * SECOND).await;
+        sleep(10 * SECOND).await;
         trial.delete("Cluster", "orders").await;
-        sleep(3 * SECOND).await;
+        sleep(10 * SECOND).await;
         trial.create(cluster()).await;
-        sleep(3 * SECOND).await;
+        sleep(10 * SECOND).await;
         let claim = trial.of("Claim").get(&key("orders")).await.unwrap();
         sleep(20 * SECOND).await;
         let after = trial.find("Claim", "orders").await;
         check(after.is_some_and(|after| after.uid() == claim.uid()), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const SAMPLES: &'static [&'static str] =
+        &["{apiVersion: example.com/v1, kind: Cluster, metadata: {name: orders, finalizers: [example.com/clean-up]}}"];
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        operate(process.client, twin)
     }
 }

@@ -4,7 +4,8 @@
 //! Found in: kubernetes#129795 (ReplicaSet controller).
 //! The fault: `lag` of the pods' watch by six minutes.
 //! The fix: no pass over a key before the caches have reached the revision of the controller's own last write
-//! (KEP-5647). Here the writes go through the pass, which remembers their revisions.
+//! (KEP-5647). Here the writes go through the pass, which remembers their revisions. A creation whose answer is lost is
+//! not remembered, so the pods have names that follow from their number, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,12 +43,12 @@ struct Groups {
 impl Reconciler for Groups {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(group) = self.groups.get(key) else { return Ok(Action::Done) };
-        let pods = match self.twin {
-            Twin::Buggy => objects(&self.client, "Pod"),
-            Twin::Fixed => objects(pass.client(), "Pod"),
-        };
+        if self.twin == Twin::Fixed {
+            return self.name(pass, &group).await;
+        }
+        let pods = objects(&self.client, "Pod");
         let expected = self.expected.lock().get(key).copied().filter(|(left, _)| *left > 0);
-        if let Some((_, until)) = expected.filter(|(_, until)| *until > Instant::now() && self.twin == Twin::Buggy) {
+        if let Some((_, until)) = expected.filter(|(_, until)| *until > Instant::now()) {
             return Ok(Action::RequeueAfter(until - Instant::now()));
         }
         let there = self.pods.list().iter().filter(|pod| is_owned_by(pod, &group)).count();
@@ -57,6 +58,23 @@ impl Reconciler for Groups {
             pods.create(&owned_by(pod("worker-", json!({})), &group)).await?;
         }
         Ok(if missing > 0 { Action::RequeueAfter(PATIENCE) } else { Action::Done })
+    }
+}
+
+impl Groups {
+    /// Creates the pods that are missing by their names.
+    async fn name(&self, pass: &Pass, group: &Object) -> Result<Action, ReconcileError> {
+        let mut there = self.pods.list();
+        there.retain(|pod| is_owned_by(pod, group));
+        let names = (0..3).map(|index| format!("worker-{index}"));
+        for name in names.filter(|name| !there.iter().any(|pod| pod.name() == *name)) {
+            match objects(pass.client(), "Pod").create(&owned_by(pod(&name, json!({})), group)).await {
+                // The pod of the last group still exists.
+                Err(error) if error.is_already_exists() => return Ok(Action::RequeueAfter(SECOND)),
+                created => drop(created?),
+            }
+        }
+        Ok(Action::Done)
     }
 }
 

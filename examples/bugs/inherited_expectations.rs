@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::Client;
 use coracle::runtime::controller::{
     Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
 };
 use coracle::runtime::informer::{Lister, Notification};
+use coracle::runtime::{Client, ListParams};
 use coracle::simulation::faults::Fault;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -72,8 +72,17 @@ impl Reconciler for Worker {
         if waits || state.pods.list().iter().any(|pod| is_owned_by(pod, &batch)) {
             return Ok(Action::Done);
         }
-        state.expected.lock().insert(expected_by, 1);
-        objects(&state.client, "Pod").create(&owned_by(pod("run-", json!({})), &batch)).await?;
+        let pods = objects(&state.client, "Pod");
+        // The answer to an earlier creation may be lost, and the cache late.
+        if pods.list(&ListParams::default()).await?.items.iter().any(|pod| is_owned_by(pod, &batch)) {
+            return Ok(Action::Done);
+        }
+        state.expected.lock().insert(expected_by.clone(), 1);
+        let created = pods.create(&owned_by(pod("run-", json!({})), &batch)).await;
+        if created.is_err() {
+            state.expected.lock().remove(&expected_by);
+        }
+        created?;
         Ok(Action::Done)
     }
 }

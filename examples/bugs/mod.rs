@@ -91,4 +91,11 @@ found! {
     unseen_deletion: a_search_finds_the_claim_whose_pod_is_gone by "ends-differently",
     dropped_delete: a_search_finds_the_name_that_stays_in_the_cache by "writes-after-restart",
     two_containers: a_search_finds_the_second_container_of_one_pod by "breaks-property",
+    too_many_pods: a_search_finds_the_pods_that_are_too_many by "breaks-property",
+    expired_expectations: a_search_finds_the_pods_of_an_expectation_that_expired by "ends-differently",
+    inherited_expectations: a_search_finds_the_expectation_that_is_inherited by "writes-after-restart",
+    cancelled_pass: a_search_finds_the_revision_that_is_never_deployed by "writes-after-restart",
+    terminating_claim: a_search_finds_the_claim_that_goes by "ends-differently",
+    claim_by_name: a_search_finds_the_claim_of_another_cluster by "foreign-object",
+    old_leader: a_search_finds_the_write_of_the_old_leader by "lost-lease",
 }

@@ -9,6 +9,7 @@
 
 use std::future::pending;
 
+use coracle::ControllerCheck;
 use coracle::api::coordination_v1::Lease;
 use coracle::journal::Recorder;
 use coracle::runtime::Api;
@@ -18,34 +19,36 @@ use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::trial::{Bug, SECOND, Trial, Twin, check, first, key, object, objects, of_component, strike, when};
+use super::trial::{
+    Bug, SECOND, Searched, Trial, Twin, check, first, key, object, objects, of_component, strike, when,
+};
 
 /// What a leader does: after ten seconds it writes that it leads.
-async fn work(client: Client, name: &str, twin: Twin) -> Result<(), Error> {
+async fn work(client: Client, leader: &str, twin: Twin) -> Result<(), Error> {
     let routes = objects(&client, "Route");
     match twin {
         Twin::Buggy => {
             sleep(10 * SECOND).await;
-            routes.patch(&key("main"), &Patch::Merge(json!({"spec": {"by": name}}))).await?;
+            routes.patch(&key("main"), &Patch::Merge(json!({"spec": {"by": leader}}))).await?;
         }
         Twin::Fixed => {
             let mut route = routes.get(&key("main")).await?;
-            route.set("spec.epoch", route.number("spec.epoch").unwrap_or_default() + 1);
+            route.set("spec.next", leader);
             let route = routes.update(&route).await?;
             sleep(10 * SECOND).await;
-            let write = json!({"metadata": {"resourceVersion": route.resource_version()}, "spec": {"by": name}});
+            let write = json!({"metadata": {"resourceVersion": route.resource_version()}, "spec": {"by": leader}});
             routes.patch(&key("main"), &Patch::Merge(write)).await?;
         }
     }
     Ok(())
 }
 
-async fn candidate(process: Process, name: &'static str, twin: Twin) {
+async fn candidate(process: Process, twin: Twin) {
     let election = LeaderElection::new(&process, "router", key("router"), LeaderTimings::default());
-    let client = process.client.clone();
+    let (client, leader) = (process.client.clone(), election.identity().to_owned());
     let leading = async move {
         // A leader that fails waits until its lease is over.
-        let _ = work(client, name, twin).await;
+        let _ = work(client, &leader, twin).await;
         pending().await
     };
     let led = lead(Some(election), pending(), leading);
@@ -69,7 +72,7 @@ impl Bug for Example {
             let ambient = trial.cluster.ambient().clone();
             trial.component(name, move |client| {
                 let process = Process::new("router", &client, &ambient, &Recorder::off()).on_host(name);
-                candidate(process, name, twin)
+                candidate(process, twin)
             });
         };
         start("a");
@@ -79,6 +82,18 @@ impl Bug for Example {
         let route = trial.find("Route", "main").await.unwrap();
         let leases = Api::<Lease>::of(&trial.operator("reader"));
         let holder = leases.get(&key("router")).await.unwrap().spec.holder_identity.unwrap_or_default();
-        check(holder.starts_with(&format!("{}_", route.text("spec.by"))), Self::WRONG)
+        check(holder == route.text("spec.by"), Self::WRONG)
+    }
+}
+
+impl Searched for Example {
+    const GIVEN: Option<&'static str> = Some("{apiVersion: example.com/v1, kind: Route, metadata: {name: main}}");
+
+    fn check(check: ControllerCheck, _: Twin) -> ControllerCheck {
+        check.workload(async |user| user.settled().await)
+    }
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        candidate(process, twin)
     }
 }

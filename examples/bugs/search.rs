@@ -1,4 +1,4 @@
-//! The same bugs, found by `coracle::check`: no fault is given, and a property to one of them only.
+//! The same bugs, found by `coracle::check`: no fault is given, and a property to two of them only.
 //!
 //! `found/` has a plan of each bug, which the tests repeat. With `CORACLE_PLANS=300` they search for it instead, and
 //! with `CORACLE_WRITE_PLANS=1`, too, they write it.

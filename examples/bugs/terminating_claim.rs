@@ -8,16 +8,21 @@
 
 use std::time::Duration;
 
+use coracle::ControllerCheck;
+use coracle::check::Connection;
 use coracle::meta::{Object, ObjectKey};
-use coracle::runtime::Client;
-use coracle::runtime::controller::{Action, Controller, Pass, ReconcileError, Reconciler, controllers_of, key_of};
+use coracle::runtime::controller::{
+    Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+};
 use coracle::runtime::informer::Lister;
+use coracle::runtime::{Client, Patch};
 use coracle::simulation::faults::Fault;
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, Program, SECOND, Trial, Twin, USER, check, first, key, object, objects, owned_by, pod, resource, strike,
+    Bug, Program, SECOND, Searched, Trial, Twin, USER, check, first, key, object, objects, owned_by, pod, resource,
+    running, strike,
 };
 
 const CLAIMS: [&str; 2] = ["db-data", "db-wal"];
@@ -29,11 +34,11 @@ struct Instances {
 }
 
 impl Instances {
-    async fn create_claim(&self, name: &str) -> Result<(), ReconcileError> {
+    async fn create_claim(&self, name: &str, instance: &Object) -> Result<(), ReconcileError> {
         let claims = objects(&self.client, "PersistentVolumeClaim");
         let storage = json!({"requests": {"storage": "1Gi"}});
         let claim = json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": storage}});
-        match claims.create(&object("PersistentVolumeClaim", name, claim)).await {
+        match claims.create(&owned_by(object("PersistentVolumeClaim", name, claim), instance)).await {
             Err(error) if !error.is_already_exists() => return Err(error.into()),
             _ => {}
         }
@@ -53,7 +58,7 @@ impl Reconciler for Instances {
             return Ok(Action::Done);
         }
         for name in CLAIMS {
-            self.create_claim(name).await?;
+            self.create_claim(name, &instance).await?;
         }
         pods.create(&owned_by(pod(&key.name, json!({})), &instance)).await?;
         Ok(Action::Done)
@@ -73,14 +78,7 @@ impl Bug for Example {
     }
 
     async fn run(trial: &Trial, twin: Twin) -> Result<(), String> {
-        let process = trial.process();
-        let instances = process.informers.dynamic(&resource("Instance"));
-        let pods = process.informers.dynamic(&resource("Pod"));
-        let reconciler = Instances { instances: instances.lister(), client: process.client.clone(), twin };
-        let controller = Controller::new(&process, "instances", reconciler)
-            .watches(&instances, key_of)
-            .watches(&pods, |change| controllers_of(change, "Instance"));
-        let _running = Program::of(process, controller);
+        let _running = Program::start(Self::controller(trial.process(), twin));
 
         trial.create(object("Instance", "db", json!({}))).await;
         sleep(SECOND).await;
@@ -106,5 +104,62 @@ impl Bug for Example {
             are_there &= trial.find("PersistentVolumeClaim", name).await.is_some();
         }
         check(are_there, Self::WRONG)
+    }
+}
+
+/// Frees claims that are deleted, as the controller of claim protection does when no pod uses them.
+struct Protection {
+    claims: Lister<Object>,
+    client: Client,
+}
+
+impl Reconciler for Protection {
+    async fn reconcile(&self, _: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        if self.claims.get(key).is_some_and(|claim| claim.is_terminating()) {
+            let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+            match objects(&self.client, "PersistentVolumeClaim").patch(key, &free).await {
+                Err(error) if !error.is_not_found() => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(Action::Done)
+    }
+}
+
+async fn protect(process: Process) {
+    let claims = process.informers.dynamic(&resource("PersistentVolumeClaim"));
+    let protection = Protection { claims: claims.lister(), client: process.client.clone() };
+    let controller = Controller::new(&process, "protection", protection).watches(&claims, key_of);
+    running(process, controller).await;
+}
+
+impl Searched for Example {
+    fn check(check: ControllerCheck, _: Twin) -> ControllerCheck {
+        let instance = || object("Instance", "db", json!({})).to_value().to_string();
+        let protection = |connection: Connection| {
+            let Connection { ambient, recorder, .. } = &connection;
+            protect(Process::new("protection", &connection.client(), ambient, recorder))
+        };
+        check.part("protection", protection).workload(async move |user| {
+            user.create(&instance()).await?;
+            user.settled().await?;
+            user.delete(&instance()).await?;
+            user.delete(&pod("db", json!({})).to_value().to_string()).await?;
+            for name in CLAIMS {
+                user.delete(&object("PersistentVolumeClaim", name, json!({})).to_value().to_string()).await?;
+            }
+            sleep(Duration::from_millis(100)).await;
+            user.create(&instance()).await
+        })
+    }
+
+    fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
+        let instances = process.informers.dynamic(&resource("Instance"));
+        let pods = process.informers.dynamic(&resource("Pod"));
+        let reconciler = Instances { instances: instances.lister(), client: process.client.clone(), twin };
+        let controller = Controller::new(&process, "instances", reconciler)
+            .watches(&instances, key_of)
+            .watches(&pods, |change| controllers_of(change, "Instance"));
+        running(process, controller)
     }
 }

@@ -4,10 +4,13 @@
 //! Found in: kuberay#715, and again in grove#122.
 //! The fault: `lag` of the pods' watch by 20 ms.
 //! The fix: no pass over a key before the caches show what the last pass wrote. Here the writes go through the pass,
-//! which remembers them. In Kubernetes: expectations, and since 1.35 the consistency checks of KEP-5647.
+//! which remembers them. In Kubernetes: expectations, and since 1.35 the consistency checks of KEP-5647. A creation whose
+//! answer is lost is not remembered, so the pods have names that follow from their number, too.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use coracle::ControllerCheck;
 use coracle::meta::{Object, ObjectKey};
 use coracle::runtime::controller::{
     Action, Controller, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
@@ -19,7 +22,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::trial::{
-    Bug, Program, Searched, Trial, Twin, check, is_owned_by, object, objects, owned_by, pod, resource, running, watches,
+    Bug, Program, SECOND, Searched, Trial, Twin, check, is_owned_by, object, objects, owned_by, pod, resource, running,
+    watches,
 };
 
 struct Groups {
@@ -35,18 +39,42 @@ impl Reconciler for Groups {
         let mut there = self.pods.list();
         there.retain(|pod| is_owned_by(pod, &group));
         let wanted = group.number("spec.replicas").and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
-        let pods = match self.twin {
-            Twin::Buggy => objects(&self.client, "Pod"),
-            Twin::Fixed => objects(pass.client(), "Pod"),
-        };
+        match self.twin {
+            Twin::Buggy => self.count(&group, &there, wanted).await,
+            Twin::Fixed => name(pass, &group, &there, wanted).await,
+        }
+    }
+}
+
+impl Groups {
+    /// Creates as many pods as are missing, and deletes as many as are too many.
+    async fn count(&self, group: &Object, there: &[Arc<Object>], wanted: usize) -> Result<Action, ReconcileError> {
+        let pods = objects(&self.client, "Pod");
         for _ in there.len()..wanted {
-            pods.create(&owned_by(pod("worker-", json!({})), &group)).await?;
+            pods.create(&owned_by(pod("worker-", json!({})), group)).await?;
         }
         for extra in there.iter().skip(wanted) {
             pods.delete(&extra.key(), &DeleteParams::now()).await?;
         }
         Ok(Action::Done)
     }
+}
+
+/// Creates the pods that are missing by their names, and deletes the others.
+async fn name(pass: &Pass, group: &Object, there: &[Arc<Object>], wanted: usize) -> Result<Action, ReconcileError> {
+    let pods = objects(pass.client(), "Pod");
+    let names: Vec<String> = (0..wanted).map(|index| format!("worker-{index}")).collect();
+    for name in names.iter().filter(|name| !there.iter().any(|pod| pod.name() == **name)) {
+        match pods.create(&owned_by(pod(name, json!({})), group)).await {
+            // The cache is late, or the pod of the last group still exists.
+            Err(error) if error.is_already_exists() => return Ok(Action::RequeueAfter(SECOND)),
+            created => drop(created?),
+        }
+    }
+    for extra in there.iter().filter(|pod| !names.iter().any(|name| pod.name() == *name)) {
+        pods.delete(&extra.key(), &DeleteParams::now().with_uid(extra.uid())).await?;
+    }
+    Ok(Action::Done)
 }
 
 pub(super) struct Example;
@@ -74,6 +102,12 @@ impl Bug for Example {
 impl Searched for Example {
     const SAMPLES: &'static [&'static str] =
         &["{apiVersion: example.com/v1, kind: Group, metadata: {name: workers}, spec: {replicas: 3}}"];
+
+    fn check(check: ControllerCheck, _: Twin) -> ControllerCheck {
+        // The change of the sample is one pod more.
+        let owned = "pods.filter(p, p.metadata.ownerReferences.exists(o, o.uid == g.metadata.uid))";
+        check.never("a group has more than 4 pods", &format!("groups.exists(g, {owned}.size() > 4)"))
+    }
 
     fn controller(process: Process, twin: Twin) -> impl Future<Output = ()> + Send + 'static {
         let groups = process.informers.dynamic(&resource("Group"));

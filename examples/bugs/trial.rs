@@ -213,11 +213,6 @@ impl Program {
     pub(super) fn start(work: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
     }
-
-    /// A program with one controller.
-    pub(super) fn of<R: Reconciler>(process: Process, controller: Controller<R>) -> Self {
-        Self::start(running(process, controller))
-    }
 }
 
 /// A controller and its caches.

@@ -32,7 +32,12 @@ impl<'t> Acts<'t> {
         match self.stillness.rest(self.pace.between).await {
             Ok(()) => {}
             Err(unrest @ Unrest::Endless(_)) if self.is_faultless => self.note(unrest),
-            Err(Unrest::Endless(_)) => self.is_endless.set(true),
+            Err(Unrest::Endless(_)) => {
+                // The reason may be a fault that lasts. Without it, the user continues.
+                self.end_faults();
+                let settles = self.stillness.rest(self.pace.at_rest).await.is_ok();
+                self.is_endless.set(!settles);
+            }
             Err(unrest @ Unrest::Late(_)) if self.is_faultless && self.pace.clock == ClockMode::Virtual => {
                 self.note(unrest);
             }
@@ -54,6 +59,11 @@ impl<'t> Acts<'t> {
     /// Why the cluster did not settle, if no fault is the reason.
     pub(crate) fn unsettled(&self) -> Option<String> {
         self.unsettled.borrow().clone()
+    }
+
+    /// Whether faults can delay the component.
+    pub(crate) fn has_faults(&self) -> bool {
+        !self.is_faultless
     }
 
     /// Ends the faults whose effects apply now, whether or not they have struck. Those that still wait may begin later.

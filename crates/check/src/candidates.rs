@@ -1,3 +1,6 @@
+use std::time::Duration;
+
+use coracle_meta::parse_duration;
 use coracle_sim::ClockMode;
 use serde_json::{Value, json};
 
@@ -8,48 +11,73 @@ use crate::plan::{Plan, fault};
 /// How long a killed component is away.
 const AWAY: &str = "300ms";
 
+/// A delay that a controller hardly waits for.
+const SHORT: Duration = Duration::from_secs(1);
+
 /// The words of the faults of these plans.
-pub(crate) const FAULTS: [&str; 10] =
-    ["kill", "lose", "slow", "lag", "refuse", "gone", "hang", "pause", "stale", "close"];
-/// At how many of the creations after a deletion a component is killed.
-const CREATIONS: usize = 2;
+pub(crate) const FAULTS: [&str; 11] =
+    ["lag", "kill", "lose", "slow", "cut", "refuse", "gone", "hang", "pause", "stale", "close"];
+/// At how many of the creations after a deletion a component is killed: the first one of each kind by each writer.
+const CREATIONS: usize = 3;
 
 /// The verbs whose requests can conflict with another write.
 const CONFLICTING: [&str; 3] = ["update", "patch", "delete"];
 
 /// The plans with one fault or with two that belong together, likeliest first. Each round has one kind of fault at each
-/// site.
-pub(crate) fn candidates(component: &str, sites: &Sites, pace: &Pace) -> Vec<Plan> {
-    let round = Round { component, sites };
-    let mut plans = round.own(|site| kill(component, site, "landed"));
-    plans.extend(round.own(|site| fault(site.when(None), json!({"lose": "answer"}), None)));
-    plans.extend(restarts_in_the_past(component, sites, pace));
-    plans.extend(round.late_writes(pace));
-    plans.extend(round.all(|site| kill(component, site, "sent")));
-    for (index, (delay, reaction)) in pace.delays.iter().enumerate() {
-        plans.extend(round.own(|site| fault(site.when(None), json!({"slow": delay}), None)));
-        plans.extend(round.own(|site| fault(site.when(None), json!({"slow": {"answer": delay}}), None)));
-        plans.extend(round.watches(&sites.of_user, "lag", json!(delay), reaction));
-        if index == 0 {
-            plans.extend(round.lost_and_late(delay, reaction));
-            plans.extend(round.of_user(|site| fault(site.when(None), json!({"slow": delay}), None)));
-            plans.extend(round.refusals());
-            plans.extend(round.ended_watches(&sites.of_user, "gone"));
-            plans.extend(round.watches(&sites.of_user, "hang", json!({}), pace.long));
+/// site of each component.
+pub(crate) fn candidates(components: &[(&str, Sites)], pace: &Pace) -> Vec<Plan> {
+    let mut of_each: Vec<_> =
+        components.iter().map(|(component, sites)| rounds(component, sites, pace).into_iter()).collect();
+    let mut plans: Vec<Plan> = Vec::new();
+    let mut is_left = true;
+    while is_left {
+        is_left = false;
+        for round in of_each.iter_mut().filter_map(Iterator::next) {
+            is_left = true;
+            // Two components have the faults of the user's requests in common.
+            plans.extend(round.into_iter().filter(|plan| !plans.contains(plan)).collect::<Vec<_>>());
         }
     }
-    if pace.clock == ClockMode::Real {
-        plans.extend(round.all(|site| pause(component, site, pace)));
-    }
-    plans.extend(round.all(|site| stale(component, site, pace)));
-    for (delay, reaction) in pace.delays {
-        plans.extend(round.watches(&sites.own, "lag", json!(delay), reaction));
-    }
-    plans.extend(round.ended_watches(&sites.own, "gone"));
-    plans.extend(round.watches(&sites.own, "hang", json!({}), pace.long));
-    plans.extend(round.ended_watches(&sites.own, "close"));
-    plans.extend(round.ended_watches(&sites.of_user, "close"));
     plans
+}
+
+fn rounds(component: &str, sites: &Sites, pace: &Pace) -> Vec<Vec<Plan>> {
+    let round = Round { component, sites };
+    let mut rounds = vec![
+        round.throughout(pace, |delay| delay <= SHORT),
+        round.own(|site| kill(component, site, "landed")),
+        round.own(|site| fault(site.when(None), json!({"lose": "answer"}), None)),
+        restarts_in_the_past(component, sites, pace),
+        round.late_writes(pace),
+        round.throughout(pace, |delay| delay > SHORT),
+        round.lost_throughout(pace),
+        round.all(|site| kill(component, site, "sent")),
+    ];
+    for (index, (delay, reaction)) in pace.delays.iter().enumerate() {
+        rounds.push(round.own(|site| fault(site.when(None), json!({"slow": delay}), None)));
+        rounds.push(round.own(|site| fault(site.when(None), json!({"slow": {"answer": delay}}), None)));
+        rounds.push(round.watches(&sites.of_user, "lag", json!(delay), reaction));
+        if index == 0 {
+            rounds.push(round.lost_and_late(delay, reaction));
+            rounds.push(round.of_user(|site| fault(site.when(None), json!({"slow": delay}), None)));
+            rounds.push(round.refusals());
+            rounds.push(round.own(|site| of_component(component, "cut", site, "sent", reaction)));
+            rounds.push(round.watches(&sites.of_user, "hang", json!({}), pace.long));
+        }
+    }
+    rounds.push(round.ended_watches(&sites.of_user, "gone"));
+    if pace.clock == ClockMode::Real {
+        rounds.push(round.all(|site| of_component(component, "pause", site, "landed", pace.long)));
+    }
+    rounds.push(round.all(|site| of_component(component, "stale", site, "landed", pace.long)));
+    for (delay, reaction) in pace.delays {
+        rounds.push(round.watches(&sites.own, "lag", json!(delay), reaction));
+    }
+    rounds.push(round.ended_watches(&sites.own, "gone"));
+    rounds.push(round.watches(&sites.own, "hang", json!({}), pace.long));
+    rounds.push(round.ended_watches(&sites.own, "close"));
+    rounds.push(round.ended_watches(&sites.of_user, "close"));
+    rounds
 }
 
 /// The plans of one fault at each site.
@@ -65,6 +93,34 @@ impl Round<'_> {
 
     fn of_user(&self, fault: impl Fn(&FaultSite) -> Value) -> Vec<Plan> {
         self.sites.of_user.iter().map(|site| Plan::of([fault(site)])).collect()
+    }
+
+    /// The watches of one kind are late from the first write to the end of the work, with the delays that are meant.
+    fn throughout(&self, pace: &Pace, is_meant: impl Fn(Duration) -> bool) -> Vec<Plan> {
+        let Some(first) = self.sites.in_order.first() else { return Vec::new() };
+        let late = |(delay, _): &(&str, &str)| {
+            let of_kind = |kind: &String| Plan::of([self.late_watch(first, kind, delay, pace.throughout)]);
+            self.sites.watched.values().map(of_kind).collect::<Vec<_>>()
+        };
+        let delays = pace.delays.iter().filter(|(delay, _)| parse_duration(delay).is_some_and(&is_meant));
+        delays.flat_map(late).collect()
+    }
+
+    /// An answer is lost while the watches of the kind that was written are late all the time.
+    fn lost_throughout(&self, pace: &Pace) -> Vec<Plan> {
+        let (Some(first), Some((delay, _))) = (self.sites.in_order.first(), pace.delays.first()) else {
+            return Vec::new();
+        };
+        let written = self.sites.own.iter().filter_map(|site| Some((site, self.sites.watched.get(site.plural())?)));
+        let plan = |(site, kind): (&FaultSite, &String)| {
+            let late = self.late_watch(first, kind, delay, pace.throughout);
+            Plan::of([late, fault(site.when(None), json!({"lose": "answer"}), None)])
+        };
+        written.map(plan).collect()
+    }
+
+    fn late_watch(&self, site: &FaultSite, kind: &str, delay: &str, lasts: &str) -> Value {
+        watch(self.component, site, kind, "lag", json!(delay), lasts)
     }
 
     /// A write of a leader that is killed, and that lands long after another leader has started.
@@ -133,7 +189,14 @@ fn restarts_in_the_past(component: &str, sites: &Sites, pace: &Pace) -> Vec<Plan
     };
     let mut plans = Vec::new();
     for (index, deletion) in sites.in_order.iter().enumerate().filter(|(_, site)| site.verb == "delete") {
-        let creations = sites.in_order[index..].iter().filter(|site| site.verb == "create").take(CREATIONS);
+        let mut first_of_each: Vec<&FaultSite> = Vec::new();
+        for creation in sites.in_order[index..].iter().filter(|site| site.verb == "create") {
+            let is_alike = |other: &&FaultSite| (&other.by, &other.resource) == (&creation.by, &creation.resource);
+            if !first_of_each.iter().any(is_alike) {
+                first_of_each.push(creation);
+            }
+        }
+        let creations = first_of_each.into_iter().take(CREATIONS);
         plans.extend(creations.map(|creation| Plan::of([past(deletion), kill(component, creation, "landed")])));
     }
     plans
@@ -143,12 +206,9 @@ fn kill(component: &str, site: &FaultSite, moment: &str) -> Value {
     fault(site.when(Some(moment)), json!({"kill": component}), Some(AWAY))
 }
 
-fn pause(component: &str, site: &FaultSite, pace: &Pace) -> Value {
-    fault(site.when(Some("landed")), json!({"pause": component}), Some(pace.long))
-}
-
-fn stale(component: &str, site: &FaultSite, pace: &Pace) -> Value {
-    fault(site.when(Some("landed")), json!({"stale": component}), Some(pace.long))
+/// A fault of all that a component sends and receives, for some time.
+fn of_component(component: &str, word: &str, site: &FaultSite, moment: &str, lasts: &str) -> Value {
+    fault(site.when(Some(moment)), json!({word: component}), Some(lasts))
 }
 
 fn watch(component: &str, site: &FaultSite, kind: &str, word: &str, argument: Value, lasts: &str) -> Value {
@@ -197,9 +257,9 @@ mod tests {
                 .map(|(plural, kind)| (plural.to_owned(), kind.to_owned()))
                 .into(),
         };
-        let plans = candidates("operator", &sites, &Pace::VIRTUAL);
+        let plans = candidates(&[("operator", sites.clone())], &Pace::VIRTUAL);
         assert!(plans.len() > 100, "{}", plans.len());
-        let of_programs = candidates("operator", &sites, &Pace::REAL);
+        let of_programs = candidates(&[("operator", sites)], &Pace::REAL);
         let words: std::collections::BTreeSet<&str> = of_programs.iter().flat_map(Plan::words).collect();
         assert_eq!(words, FAULTS.into());
         let custom = PluralsOfKinds::from([(("example.com/v1".to_owned(), "Foo".to_owned()), "foos".to_owned())]);
@@ -209,8 +269,8 @@ mod tests {
             let read = parse_faults(path, &text).and_then(|faults| faults.checked(path, &text, context.clone()));
             assert!(read.is_ok(), "{text}: {}", read.unwrap_err());
         }
-        let (lost_and_late, restarts, late_writes) = (1, 2, 5);
+        let (lost_and_late, restarts, late_writes, lost_throughout) = (1, 2, 5, 5);
         let pairs = plans.iter().filter(|plan| plan.faults.len() == 2).count();
-        assert_eq!(pairs, lost_and_late + restarts + late_writes);
+        assert_eq!(pairs, lost_and_late + restarts + late_writes + lost_throughout);
     }
 }

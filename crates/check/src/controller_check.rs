@@ -14,6 +14,7 @@ use crate::plan_file::PlanFile;
 use crate::properties::{Holds, Properties, WrittenProperty};
 use crate::rbac::{ObservedPermissions, RbacReport, Roles};
 use crate::replay::replayed;
+use crate::rest::MOST_CHANGES;
 use crate::search::search;
 use crate::search_stop::SearchStop;
 use crate::subject::{ProgramHost, Start, Subject};
@@ -174,8 +175,8 @@ impl ControllerCheck {
         self
     }
 
-    /// Another controller of this process, which runs in the same cluster under this name. Faults strike the first
-    /// controller only, and the checks judge it only.
+    /// Another controller of this process, which runs in the same cluster under this name. Faults strike it, and the
+    /// checks judge it, as they do with the first controller.
     pub fn part<F>(mut self, name: &str, run: impl Fn(Connection) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -376,6 +377,7 @@ impl ControllerCheck {
             permissions,
             stop,
             keeps_logs,
+            most_changes: MOST_CHANGES,
         };
         let mut report = search(&setup, &limits, known)?;
         report.replayed = replayed(&files, &report.known_runs, &setup.prepared.work);

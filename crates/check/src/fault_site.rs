@@ -28,6 +28,11 @@ impl fmt::Display for FaultSite {
 }
 
 impl FaultSite {
+    /// The plural of the resource.
+    pub(crate) fn plural(&self) -> &str {
+        self.resource.split('/').next().unwrap_or_default()
+    }
+
     /// The `when` of a fault that begins with it.
     pub(crate) fn when(&self, moment: Option<&str>) -> Value {
         let mut when = json!({"by": self.by, "verb": self.verb, "resource": self.resource, "nth": self.nth});
@@ -41,6 +46,14 @@ impl FaultSite {
     /// repeated as often as there is time, so no fault begins at it.
     fn of(run: &Run, user: &str, by: &str) -> Vec<Self> {
         Self::placed(run, user, by).into_iter().map(|(_, site)| site).collect()
+    }
+
+    /// Those that are in each run.
+    fn of_all(faultless: &[Run], user: &str) -> Vec<Self> {
+        let mut runs = faultless.iter().map(|run| Self::of(run, user, user));
+        let mut first = runs.next().unwrap_or_default();
+        runs.for_each(|other| first.retain(|site| other.contains(site)));
+        first
     }
 
     /// The same, with the entries of the requests.
@@ -83,19 +96,20 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    /// The sites of runs without a fault. `kinds` are the kinds by their plurals.
+    /// The sites of a component in runs without a fault. `users` are those whose wishes it carries out, and the other
+    /// components of the author. `kinds` are the kinds by their plurals.
     pub(crate) fn of(faultless: &[Run], component: &str, users: &[String], kinds: &BTreeMap<String, String>) -> Self {
         let mut sites = Self::default();
         let Some(first) = faultless.first() else { return sites };
-        let all: Vec<Vec<FaultSite>> = faultless.iter().map(|run| FaultSite::of(run, &run.user, component)).collect();
+        let all: Vec<Vec<FaultSite>> = faultless.iter().map(|run| FaultSite::of(run, component, component)).collect();
         sites.sort_out(&all);
-        sites.of_user = users.iter().flat_map(|user| FaultSite::of(first, user, user)).collect();
-        let own = FaultSite::placed(first, &first.user, component);
+        sites.of_user = users.iter().flat_map(|user| FaultSite::of_all(faultless, user)).collect();
+        let own = FaultSite::placed(first, component, component);
         let of_user = users.iter().flat_map(|user| FaultSite::placed(first, user, user));
         let mut placed: Vec<_> = own.into_iter().filter(|(_, site)| sites.own.contains(site)).chain(of_user).collect();
         placed.sort_by_key(|(entry, _)| *entry);
         sites.in_order = placed.into_iter().map(|(_, site)| site).collect();
-        for request in first.log.requests.iter().filter(|request| *request.user == *first.user) {
+        for request in first.log.requests.iter().filter(|request| *request.user == *component) {
             let plural = request.resource();
             sites.holds_lease |= plural == "leases" && request.has_committed;
             if let ("watch", Some(kind)) = (&*request.verb, kinds.get(plural)) {

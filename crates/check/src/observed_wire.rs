@@ -26,6 +26,8 @@ pub(crate) struct ObservedWire {
     wire: Wire,
     /// The component.
     name: Arc<str>,
+    /// The other components of the author.
+    parts: Arc<[String]>,
     noted: Arc<Mutex<Noted>>,
     /// The instance of the component that runs now.
     running: Arc<Mutex<Instance>>,
@@ -51,6 +53,7 @@ impl ObservedWire {
         Self {
             wire: wire.clone(),
             name: name.into(),
+            parts: Arc::default(),
             noted: Arc::default(),
             running: Arc::default(),
             instances: Arc::default(),
@@ -62,6 +65,11 @@ impl ObservedWire {
     /// The same wire, which stops a program with its component, and notes what the component's requests need.
     pub(crate) fn observing(self, program: Option<RunningProgram>, permissions: &ObservedPermissions) -> Self {
         Self { program, permissions: permissions.clone(), ..self }
+    }
+
+    /// The same wire, which notes the same of other components.
+    pub(crate) fn with_parts(self, parts: impl IntoIterator<Item = String>) -> Self {
+        Self { parts: parts.into_iter().collect(), ..self }
     }
 
     /// Stops and continues the process of the program with its component, until the future is dropped.
@@ -132,15 +140,22 @@ impl ObservedWire {
         sent
     }
 
+    /// Whether this is the component, or another one of the author.
+    fn is_noted(&self, name: &str) -> bool {
+        *name == *self.name || self.parts.iter().any(|part| *name == **part)
+    }
+
     fn note(&self, requester: &Requester, request: &mut Request<Body>) {
         let instance = match requester.kind {
             RequesterKind::Connections => Some(self.running.lock().number()),
             RequesterKind::Component | RequesterKind::User => {
-                (requester.name == self.name).then(|| requester.instance.number())
+                self.is_noted(&requester.name).then(|| requester.instance.number())
             }
         };
         let is_read = [Method::GET, Method::HEAD].contains(request.method());
-        let is_deletion = request.method() == Method::DELETE;
+        // What another component deletes is not judged.
+        let is_of_a_controller = || requester.name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with('/'));
+        let is_deletion = request.method() == Method::DELETE && (instance.is_some() || is_of_a_controller());
         if is_read || (instance.is_none() && !is_deletion) {
             return;
         }

@@ -18,6 +18,8 @@ pub(crate) struct Pace {
     pub(crate) delays: &'static [(&'static str, &'static str)],
     /// How long a watch hangs, and a view is stale.
     pub(crate) long: &'static str,
+    /// Longer than the work of a user takes.
+    pub(crate) throughout: &'static str,
 }
 
 impl Pace {
@@ -29,6 +31,7 @@ impl Pace {
         latency: Latency { request: Duration::from_millis(2), watch: Duration::from_millis(1) },
         delays: &[("1s", "5s"), ("20ms", "1s"), ("20s", "60s"), ("320s", "600s")],
         long: "90s",
+        throughout: "24h",
     };
 
     /// Real time, for programs.
@@ -39,6 +42,7 @@ impl Pace {
         latency: Latency { request: Duration::ZERO, watch: Duration::ZERO },
         delays: &[("1s", "3s"), ("100ms", "1s")],
         long: "4s",
+        throughout: "10m",
     };
 
     /// The same for a controller that acts this late, at most: in real time, it waits as long as that takes, and not longer

@@ -12,7 +12,11 @@ use crate::pace::LEAST_BETWEEN;
 use crate::running_program::RunningProgram;
 
 /// How many changes may follow one act of a user. A cluster with more of them never settles.
-const MOST_CHANGES: i64 = 2_000;
+pub(crate) const MOST_CHANGES: i64 = 2_000;
+/// The same for a component that makes few changes without a fault.
+const FEWEST_CHANGES: i64 = 300;
+/// How many times as many changes as without a fault may follow.
+const FACTOR: i64 = 4;
 /// How often they are counted.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -48,12 +52,20 @@ pub(crate) struct Stillness<'c> {
     pub(crate) name: &'c str,
     /// Its process, if it is a program.
     pub(crate) program: Option<&'c RunningProgram>,
+    /// How many changes may follow one act of a user.
+    pub(crate) most_changes: i64,
+}
+
+/// How many changes may follow one act of a user, if so many are made in whole runs without a fault.
+pub(crate) fn most_changes(without_faults: usize) -> i64 {
+    let usual = i64::try_from(without_faults).unwrap_or(MOST_CHANGES);
+    (usual.saturating_mul(FACTOR)).clamp(FEWEST_CHANGES, MOST_CHANGES)
 }
 
 impl Stillness<'_> {
     /// Waits until the cluster has settled, and no longer than it is clear that it does not.
     pub(crate) async fn rest(&self, options: Settle) -> Result<(), Unrest> {
-        match select(pin!(self.settle(options)), pin!(endless(self.cluster))).await {
+        match select(pin!(self.settle(options)), pin!(endless(self.cluster, self.most_changes))).await {
             Either::Left((settled, _)) => settled.map_err(|not_settled| Unrest::Late(not_settled.to_string())),
             Either::Right((why, _)) => Err(Unrest::Endless(why)),
         }
@@ -112,13 +124,13 @@ pub(crate) async fn at_rest(
 }
 
 /// Ends after too many changes.
-async fn endless(cluster: &Cluster) -> String {
+async fn endless(cluster: &Cluster, most: i64) -> String {
     let (first, mut seconds) = (revision(cluster).await, 0);
     loop {
         sleep(INTERVAL).await;
         seconds += INTERVAL.as_secs();
         let changes = revision(cluster).await - first;
-        if changes > MOST_CHANGES {
+        if changes > most {
             return format!("the cluster did not settle: {changes} changes in {seconds} s");
         }
     }

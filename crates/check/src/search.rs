@@ -22,6 +22,7 @@ use crate::plan_file::log_hash;
 use crate::plan_queue::{NumberedPlan, PlanQueue};
 use crate::reaction::reaction;
 use crate::replay::KnownRun;
+use crate::rest::most_changes;
 use crate::shrink::shorter;
 use crate::trace::trace;
 use crate::trial::{Outcome, Setup, trial};
@@ -56,19 +57,25 @@ pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result
         report.without_faults = baseline.findings;
         return Ok(report);
     }
-    let sites = Sites::of(&baseline.runs, &setup.name, &setup.users(), &setup.prepared.kinds);
-    let candidates = candidates(&setup.name, &sites, &setup.pace);
+    let components = components(setup, &baseline.runs);
+    let candidates = candidates(&components, &setup.pace);
     report.without_faults = baseline.findings;
-    (report.tried.sites, report.tried.unstable) = (sites.own, sites.unstable);
+    for (_, sites) in components {
+        report.tried.sites.extend(sites.own);
+        report.tried.unstable.extend(sites.unstable);
+    }
     let permitted = |plans: Vec<Plan>| plans.into_iter().filter(|plan| limits.permits(plan)).collect();
     let known = if limits.known_only { known } else { permitted(known) };
     let queue = PlanQueue::new(known, permitted(candidates), limits.from);
     let missed = BTreeSet::new();
     let log = baseline.log;
     let reaction = baseline.runs.iter().map(reaction).max().unwrap_or_default();
+    let made = |run: &Run| run.log.writes.iter().filter(|write| write.request.is_some()).count();
+    let usual = baseline.runs.iter().map(made).max().unwrap_or_default();
+    let most_changes = most_changes(usual);
     let careful = setup.pace;
     let mut search = Search {
-        setup: Setup { pace: careful.for_reaction(reaction), ..setup.clone() },
+        setup: Setup { pace: careful.for_reaction(reaction), most_changes, ..setup.clone() },
         careful,
         reaction,
         limits,
@@ -80,6 +87,17 @@ pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result
     };
     search.try_all()?;
     Ok(search.report)
+}
+
+/// The components of the author, with their sites. What the others write wakes a component, as the acts of a user do.
+fn components<'s>(setup: &'s Setup, faultless: &[Run]) -> Vec<(&'s str, Sites)> {
+    let names: Vec<&String> = [&setup.name].into_iter().chain(setup.parts.keys()).collect();
+    let of = |name: &&'s String| {
+        let others = names.iter().filter(|other| *other != name).map(|other| (*other).clone());
+        let users: Vec<String> = setup.users().into_iter().chain(others).collect();
+        (name.as_str(), Sites::of(faultless, name, &users, &setup.prepared.kinds))
+    };
+    names.iter().map(of).collect()
 }
 
 /// What each cluster has: it deletes objects whose owners are gone. Runs without such objects are shorter without it.
@@ -314,7 +332,9 @@ fn is_same(found: &Found, finding: &Finding, differs: Option<&DifferingWrite>) -
 
 /// The last writes of a controller up to a violation.
 fn last_acts(run: &Run, findings: &[Finding]) -> Vec<String> {
-    let until = findings.iter().find_map(|finding| finding.violation.entry);
+    let first = findings.iter().find(|finding| finding.violation.entry.is_some()).or(findings.first());
+    let run = first.map_or(run, |finding| run.of_component(&finding.component));
+    let until = first.and_then(|finding| finding.violation.entry);
     let writes = run.log.writes_of(&run.user).filter(|write| until.is_none_or(|until| write.entry <= until));
     let line = |write: &LoggedWrite| {
         let (seconds, act) = (write.at.as_secs_f64(), write.act());

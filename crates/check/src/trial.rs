@@ -59,6 +59,8 @@ pub(crate) struct Setup {
     pub(crate) stop: SearchStop,
     /// Whether the event logs of runs are kept.
     pub(crate) keeps_logs: bool,
+    /// How many changes may follow one act of a user.
+    pub(crate) most_changes: i64,
 }
 
 impl Setup {
@@ -252,6 +254,7 @@ impl<'s> Trial<'s> {
         };
         let program = served.as_ref().map(|served| RunningProgram::new(Arc::clone(&served.process)));
         let observed = ObservedWire::new(&wire, &setup.name).observing(program.clone(), &setup.permissions);
+        let observed = observed.with_parts(setup.parts.keys().cloned());
         let cluster = setup.start(seed, &recorder, &observed, served.as_ref()).await?;
         let header = setup.keeps_logs.then(|| setup.header(&cluster, seed, plan));
         if program.is_some() {
@@ -272,6 +275,7 @@ impl<'s> Trial<'s> {
         worked?;
         run.log = setup.log_of(&recorder);
         (run.shown, run.senders) = observed.take();
+        let run = run.with_parts(setup.parts.keys());
         let events = |header| Arc::new(Events { header, entries: recorder.entries(EntryId(0)) });
         Ok(Outcome { run, faults: ended, log: header.map(events) })
     }
@@ -279,7 +283,8 @@ impl<'s> Trial<'s> {
     /// What has to come to rest.
     pub(crate) fn stillness(&self) -> Stillness<'_> {
         let Self { setup, cluster, wire, program, .. } = self;
-        Stillness { cluster, wire, name: &setup.name, program: program.as_ref() }
+        let (program, most_changes) = (program.as_ref(), setup.most_changes);
+        Stillness { cluster, wire, name: &setup.name, program, most_changes }
     }
 
     async fn begin(

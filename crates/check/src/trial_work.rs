@@ -25,6 +25,7 @@ impl Trial<'_> {
         }
         self.take_workload(acts, run).await?;
         acts.end_faults();
+        run.calm = acts.has_faults().then(|| self.recorder.last());
         run.unsettled = acts.unsettled();
         if run.unsettled.is_some() {
             return Ok(());
@@ -35,8 +36,10 @@ impl Trial<'_> {
             run.broken_properties = setup.properties.judge_rest(world).await;
         }
         let handle = self.cluster.handle();
-        handle.kill_component(&setup.name, None);
-        handle.start_component(&setup.name, None);
+        for name in setup.parts.keys().chain([&setup.name]) {
+            handle.kill_component(name, None);
+            handle.start_component(name, None);
+        }
         let Some(restarted) = self.rest(run).await else { return Ok(()) };
         run.restarted = Some(restarted);
         let work = UserWork::new(&self.cluster);

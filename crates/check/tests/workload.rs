@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use coracle::meta::{GroupVersionResource, Object, ObjectKey};
-use coracle::runtime::{Api, Client, Error, ListParams, Patch};
+use coracle::runtime::{Api, Client, DeleteParams, Error, ListParams, Patch};
 use coracle_check::{CheckReport, Connection, ControllerCheck, check};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -76,6 +76,49 @@ where
 fn words(report: &CheckReport) -> Vec<&'static str> {
     let without = report.without_faults.iter().map(|finding| finding.check.word);
     without.chain(report.found.iter().map(|found| found.finding.check.word)).collect()
+}
+
+/// It makes a map for the wish, and then notes its name, with which it deletes the map later.
+async fn makes(connection: Connection) {
+    let client = connection.client();
+    loop {
+        // It is tried again after the pause.
+        let _ = make(&client).await;
+        sleep(Duration::from_secs(5)).await;
+    }
+}
+
+async fn make(client: &Client) -> Result<(), Error> {
+    let note = ObjectKey::new("default", "note");
+    let noted = maps(client).get(&note).await?;
+    let made = noted.field("data.made").and_then(Value::as_str);
+    let name = match (wish(client).await?, made) {
+        (Some(_), None) => {
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "made-"}});
+            let made = maps(client).create(&Object::from_value(map).expect("an object")).await?;
+            Some(made.name().to_owned())
+        }
+        (None, Some(made)) => {
+            match maps(client).delete(&ObjectKey::new("default", made), &DeleteParams::default()).await {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => None,
+            }
+        }
+        _ => return Ok(()),
+    };
+    maps(client).patch(&note, &Patch::Merge(json!({"data": {"made": name}}))).await.map(drop)
+}
+
+#[test]
+fn faults_strike_another_component_of_the_author_and_its_finding_has_its_name() {
+    let note = "{apiVersion: v1, kind: ConfigMap, metadata: {name: note, namespace: default}}";
+    let report = echoing(compares).given(note).part("maker", makes).search().unwrap();
+    println!("{report}");
+    let left = report.found.iter().find(|found| found.finding.check.word == "leaves-behind").expect("a map is left");
+    assert_eq!(left.finding.component, "maker");
+    assert_eq!(left.plan.faults[0]["when"]["by"], "maker");
+    assert!(left.acts.iter().any(|act| act.contains("maker creates configmaps/default/made-")), "{report}");
+    assert!(report.tried.sites.iter().any(|site| site.by == "controller"), "{report}");
 }
 
 #[test]

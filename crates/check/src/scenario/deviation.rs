@@ -70,7 +70,7 @@ fn is_of_requests(scenario: &Scenario, failure: &Failure) -> bool {
 /// What the built-in checks find in a run, without what they only show.
 pub(super) fn of_checks(run: &Run, faultless: &[Run]) -> Vec<Deviation> {
     let failing = findings(run, faultless).into_iter().filter(|finding| finding.check.grade.fails());
-    let deviation = |Finding { check, violation }| Deviation { word: check.word.to_owned(), what: violation.what };
+    let deviation = |Finding { check, violation, .. }| Deviation { word: check.word.to_owned(), what: violation.what };
     failing.map(deviation).collect()
 }
 

@@ -34,7 +34,7 @@ pub(super) fn search(
     let (scenario, component) = (setup.scenario.metadata.name.clone(), setup.component.clone());
     let (own, unstable) = (sites.own.len(), sites.unstable.len());
     let report = ScenarioReport { scenario, component, sites: own, unstable, ..ScenarioReport::default() };
-    let plans = chosen(candidates(&setup.component, &sites, &Pace::VIRTUAL), limits);
+    let plans = chosen(candidates(&[(&setup.component, sites.clone())], &Pace::VIRTUAL), limits);
     let faultless: Vec<Run> = faultless.into_iter().map(|outcome| outcome.run).collect();
     let usual = faultless.iter().flat_map(|run| of_checks(run, &[])).map(|deviation| deviation.word).collect();
     let mut search = Search { setup, limits, faultless, usual, report };

@@ -17,7 +17,7 @@ pub struct Check {
     /// What it does not count, so that a correct controller passes, for the document.
     pub except: &'static str,
     /// What fails in a run. The other runs had no fault.
-    pub(super) find: fn(&Run, &[Run]) -> Vec<Violation>,
+    pub(super) find: fn(&Run, &[&Run]) -> Vec<Violation>,
 }
 
 /// How bad a finding is.
@@ -45,6 +45,8 @@ pub struct Violation {
 pub struct Finding {
     /// The check.
     pub check: &'static Check,
+    /// The component that fails it.
+    pub component: String,
     /// What is wrong.
     pub violation: Violation,
 }

@@ -12,11 +12,11 @@ pub(super) const ENDS_DIFFERENTLY: Check = Check {
     find: |run, faultless| differs(run, faultless),
 };
 
-fn differs(run: &Run, faultless: &[Run]) -> Vec<Violation> {
+fn differs(run: &Run, faultless: &[&Run]) -> Vec<Violation> {
     if run.settled.is_none() || faultless.is_empty() {
         return Vec::new();
     }
-    let expected: Vec<&EndState> = faultless.iter().map(Run::end_state).collect();
+    let expected: Vec<&EndState> = faultless.iter().map(|run| run.end_state()).collect();
     let (state, unstable) = (run.end_state(), EndState::unstable(&expected));
     let differences = expected.iter().map(|expected| state.differences(expected, &unstable));
     let fewest = differences.min_by_key(Vec::len).unwrap_or_default();

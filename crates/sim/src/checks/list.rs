@@ -41,11 +41,26 @@ pub const CHECKS: [&Check; 18] = [
     &LISTS_AGAIN,
 ];
 
-/// What the checks find in a run. `faultless` are runs of the same controller and the same work without a fault; it is
-/// empty while they are judged themselves.
+/// The checks of a whole run. What they find is found once, whichever component is the reason.
+const OF_A_WHOLE_RUN: [&Check; 4] = [&BREAKS_PROPERTY, &FAILS_WORK, &NEVER_SETTLES, &ENDS_DIFFERENTLY];
+
+/// What the checks find in a run, of each component of the author. `faultless` are runs of the same components and the
+/// same work without a fault; it is empty while they are judged themselves.
 pub fn findings(run: &Run, faultless: &[Run]) -> Vec<Finding> {
-    let of = |check: &'static Check| {
-        (check.find)(run, faultless).into_iter().map(move |violation| Finding { check, violation })
-    };
-    CHECKS.into_iter().flat_map(of).collect()
+    let of_parts = run.parts.iter().enumerate().map(|(index, part)| {
+        let same: Vec<&Run> = faultless.iter().filter_map(|run| run.parts.get(index)).collect();
+        (part, same)
+    });
+    let components: Vec<(&Run, Vec<&Run>)> =
+        std::iter::once((run, faultless.iter().collect())).chain(of_parts).collect();
+    let mut found = Vec::new();
+    for check in CHECKS {
+        let is_of_the_run = OF_A_WHOLE_RUN.iter().any(|other| other.word == check.word);
+        let judged = if is_of_the_run { &components[..1] } else { &components };
+        for (run, faultless) in judged {
+            let of = |violation| Finding { check, component: run.component.clone(), violation };
+            found.extend((check.find)(run, faultless).into_iter().map(of));
+        }
+    }
+    found
 }

@@ -14,11 +14,14 @@ pub(super) const LOST_LEASE: Check = Check {
     find: |run, _| late_writes(run),
 };
 
+/// An instance of a component: the user as which it sends requests, and the number of its start.
+type Instance<'r> = (&'r str, u64);
+
 /// What is known of the Leases so far.
 #[derive(Default)]
 struct Leases<'r> {
     /// The Lease that each instance held last, and the name under which it held it.
-    held: BTreeMap<u64, (&'r str, &'r str)>,
+    held: BTreeMap<Instance<'r>, (&'r str, &'r str)>,
     /// The holder of each Lease.
     holders: BTreeMap<&'r str, &'r str>,
     /// The names of the holders that have written something else than a Lease.
@@ -27,12 +30,17 @@ struct Leases<'r> {
 
 fn late_writes(run: &Run) -> Vec<Violation> {
     let mut leases = Leases::default();
-    run.log.writes_of(&run.user).filter_map(|write| leases.take(write, run.sender(write)?)).collect()
+    // A component may lose its Lease to another one of the author.
+    let take = |write| {
+        let user = &*run.log.request_of(write)?.user;
+        leases.take(write, (user, run.sender(write)?)).filter(|_| user == run.user)
+    };
+    run.log.writes.iter().filter_map(take).collect()
 }
 
 impl<'r> Leases<'r> {
     /// Takes the next write, which this instance has sent.
-    fn take(&mut self, write: &'r LoggedWrite, instance: u64) -> Option<Violation> {
+    fn take(&mut self, write: &'r LoggedWrite, instance: Instance<'r>) -> Option<Violation> {
         let object = write.object()?;
         if text(object, "/kind") == "Lease" {
             let holder = text(object, "/spec/holderIdentity");

@@ -11,7 +11,7 @@ pub(super) const MORE_CHILDREN: Check = Check {
     find: |run, faultless| more(run, faultless),
 };
 
-fn more(run: &Run, faultless: &[Run]) -> Vec<Violation> {
+fn more(run: &Run, faultless: &[&Run]) -> Vec<Violation> {
     if faultless.is_empty() {
         return Vec::new();
     }

@@ -28,7 +28,7 @@ fn wrong(write: &LoggedWrite) -> Option<Violation> {
     Some(Violation::at(write.entry, format!("{subject} observed {was}, and then {now}")))
 }
 
-fn behind(run: &Run, faultless: &[Run]) -> Vec<Violation> {
+fn behind(run: &Run, faultless: &[&Run]) -> Vec<Violation> {
     // Whether a kind has such a status at all is known from runs without a fault.
     if faultless.is_empty() {
         return Vec::new();

@@ -24,6 +24,8 @@ pub struct Run {
     pub user: String,
     /// Why the cluster did not settle; `None` if it settled.
     pub unsettled: Option<String>,
+    /// The last entry before all faults had ended; `None` if there was none.
+    pub calm: Option<EntryId>,
     /// The last entry before the cluster was settled with everything that it was given, without a fault.
     pub settled: Option<EntryId>,
     /// The last entry before the cluster was settled again, after the component was restarted.
@@ -38,6 +40,8 @@ pub struct Run {
     pub failed_work: Option<String>,
     /// The properties of the author that did not hold.
     pub broken_properties: Vec<BrokenProperty>,
+    /// The same run as checks see it of each other component of the author.
+    pub parts: Vec<Run>,
     /// What many other runs are compared with.
     pub(super) compared: Compared,
 }
@@ -65,6 +69,28 @@ impl Run {
     /// A run of a component, in which nothing has happened yet.
     pub fn of(component: &str, user: &str) -> Self {
         Self { component: component.to_owned(), user: user.to_owned(), ..Self::default() }
+    }
+
+    /// The same run, with the other components of the author, which checks judge, too.
+    #[must_use]
+    pub fn with_parts<'n>(mut self, names: impl IntoIterator<Item = &'n String>) -> Self {
+        let part = |name: &String| Self {
+            log: self.log.clone(),
+            shown: self.shown.clone(),
+            senders: self.senders.clone(),
+            calm: self.calm,
+            settled: self.settled,
+            restarted: self.restarted,
+            emptied: self.emptied,
+            ..Self::of(name, name)
+        };
+        self.parts = names.into_iter().map(part).collect();
+        self
+    }
+
+    /// The run as checks see it of this component.
+    pub fn of_component(&self, name: &str) -> &Self {
+        self.parts.iter().find(|part| part.component == name).unwrap_or(self)
     }
 
     /// The objects at rest.

@@ -21,7 +21,7 @@ pub(super) const STUCK_FINALIZER: Check = Check {
 /// `StorageObjectInUseProtection`.
 const OF_THE_API_SERVER: [&str; 2] = ["kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"];
 
-fn stuck(run: &Run, faultless: &[Run]) -> Vec<Violation> {
+fn stuck(run: &Run, faultless: &[&Run]) -> Vec<Violation> {
     let Some(rest) = run.emptied.or(run.settled) else { return Vec::new() };
     let added = changes(run, |before, after| (after, before));
     let removed = faultless.iter().flat_map(|run| changes(run, |before, after| (before, after)));

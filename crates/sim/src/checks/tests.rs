@@ -292,9 +292,26 @@ fn a_run_that_does_not_settle_a_panic_and_a_loop_are_found() {
     assert_eq!(stopped("scheduler", "panicked: no boat").found(&[]), [""; 0]);
     let requests =
         |count: usize, user: &str| (0..count).fold(Script::new(), |script, _| script.request(user, "get", MAP));
-    assert_eq!(requests(300, OPERATOR).found(&[]), ["hot-loop"]);
-    assert_eq!(requests(299, OPERATOR).found(&[]), [""; 0]);
-    assert_eq!(requests(300, "alice").found(&[]), [""; 0]);
+    assert_eq!(requests(3000, OPERATOR).found(&[]), ["hot-loop"]);
+    assert_eq!(requests(2800, OPERATOR).found(&[]), [""; 0]);
+    assert_eq!(requests(3000, "alice").found(&[]), [""; 0]);
+    let mut during_a_fault = requests(3000, OPERATOR);
+    during_a_fault.run.calm = Some(during_a_fault.next());
+    assert_eq!(during_a_fault.found(&[]), [""; 0]);
+}
+
+#[test]
+fn each_component_of_the_author_is_judged_and_what_a_run_has_once_is_found_once() {
+    let part = "second".to_owned();
+    let of_the_part = |script: Script| Script { run: script.run.clone().with_parts([&part]), ..script };
+    let created = Script::new().write("alice", "foos/default/a", plain("f")).write(&part, MAP, plain("u"));
+    let left = created.write("alice", "foos/default/a", None).emptied();
+    assert_eq!(left.found(&[]), [""; 0], "it is no component of the author");
+    let mut left = of_the_part(left);
+    assert_eq!(left.found(&[]), ["leaves-behind"]);
+    assert_eq!(findings(&left.run, &[])[0].component, part);
+    left.run.unsettled = Some("configmaps/default/a changes".to_owned());
+    assert_eq!(findings(&left.run, &[]).len(), 2);
 }
 
 #[test]
