@@ -27,6 +27,7 @@ mod expression;
 mod fault;
 mod library;
 mod meter;
+mod parts;
 mod schema;
 mod session;
 mod source;

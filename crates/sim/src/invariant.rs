@@ -8,6 +8,7 @@ use coracle_store::Revision;
 use serde_json::Value;
 
 use crate::seen::LEFT_OUT;
+use crate::shown_parts::shown_parts;
 use crate::{ClusterState, FollowedObject, Mismatch, matches, mismatches};
 
 /// A question about all objects at one revision.
@@ -88,6 +89,12 @@ impl Lists {
         self.revision = revision;
     }
 
+    /// Whether a variable has the contents of Secrets.
+    fn is_secret(&self, name: &str) -> bool {
+        let is_bound = |object: &Value| object.get("kind").is_some_and(|kind| kind == "Secret");
+        name == "secrets" || self.bound.get(name).is_some_and(is_bound)
+    }
+
     /// The variables of an expression: a list for every plural (empty if there is no object), bound objects,
     /// `revision`.
     fn variables(&self, expression: &Expression) -> Variables<'_> {
@@ -116,6 +123,25 @@ impl InvariantQuestion {
                 Err(error) => InvariantAnswer::Unanswerable(format!("`{}`: {error}", expression.text())),
             },
             Self::Partial(expected) => ask_partial(expected, cluster, namespace),
+        }
+    }
+
+    /// What is expected if it must not hold.
+    pub(crate) fn refused(&self) -> String {
+        match self {
+            Self::Expression(expression) => format!("never {}", expression.text()),
+            Self::Partial(_) => "never true".to_owned(),
+        }
+    }
+
+    /// The values that show why an expression has its answer; empty for a partial object. It costs more than the answer,
+    /// so it is for the answer that is reported.
+    pub(crate) fn parts(&self, lists: &Lists) -> String {
+        match self {
+            Self::Expression(expression) => {
+                shown_parts(expression, |part| lists.variables(part), |name| lists.is_secret(name))
+            }
+            Self::Partial(_) => String::new(),
         }
     }
 }
@@ -152,6 +178,16 @@ impl Subjects {
 }
 
 impl InvariantAnswer {
+    /// The same with these values instead of `false`, if there are any.
+    pub(crate) fn with_parts(self, parts: String) -> Self {
+        match self {
+            Self::Fails { expected, nearest, .. } if !parts.is_empty() => {
+                Self::Fails { expected, found: parts, nearest }
+            }
+            other => other,
+        }
+    }
+
     fn fails(expected: &str, found: &str) -> Self {
         Self::Fails { expected: expected.to_owned(), found: found.to_owned(), nearest: None }
     }

@@ -31,6 +31,7 @@ mod partial;
 mod runtime;
 mod seen;
 mod settle;
+mod shown_parts;
 mod starting_objects;
 mod store_changes;
 mod until;

@@ -298,7 +298,13 @@ impl World {
         wanted: Polarity,
         timeout: Duration,
     ) -> Result<Held, NotInTime> {
-        self.until_met(timeout, asked(question.clone(), wanted)).await
+        let met = self.until_met(timeout, asked(question.clone(), wanted)).await;
+        met.map_err(|NotInTime { answer, revision }| {
+            let state = self.state.lock();
+            let is_there = state.cluster.revision() == revision;
+            let parts = if is_there { question.parts(&state.lists) } else { String::new() };
+            NotInTime { answer: answer.with_parts(parts), revision }
+        })
     }
 
     /// Waits until `look` succeeds: at the newest revision of the store, or at a later one.
@@ -520,8 +526,13 @@ impl Invariant {
             (Polarity::Always, InvariantAnswer::Holds) | (Polarity::Never, InvariantAnswer::Fails { .. }) => {
                 return None;
             }
-            (Polarity::Always, InvariantAnswer::Fails { expected, found, .. }) => (expected, found),
-            (Polarity::Never, InvariantAnswer::Holds) => ("never true".to_owned(), "true".to_owned()),
+            (Polarity::Always, InvariantAnswer::Fails { expected, found, .. }) => {
+                (expected, Some(self.question.parts(lists)).filter(|parts| !parts.is_empty()).unwrap_or(found))
+            }
+            (Polarity::Never, InvariantAnswer::Holds) => {
+                let parts = Some(self.question.parts(lists)).filter(|parts| !parts.is_empty());
+                (self.question.refused(), parts.unwrap_or_else(|| "true".to_owned()))
+            }
             (_, InvariantAnswer::Unanswerable(why)) => ("an answer".to_owned(), why),
         };
         Some(Broken { revision: cluster.revision(), at: Instant::now(), expected, found })

@@ -10,7 +10,7 @@ const SIGNS: [&str; 25] = [
 const WORDS: [&str; 4] = ["in", "true", "false", "null"];
 
 /// The tokens of a text, with one for its end. Invalid characters are reported and skipped, as in ANTLR.
-pub(super) fn tokens<'t>(text: &'t str, issues: &mut Issues<'_>) -> Vec<Token<'t>> {
+pub(crate) fn tokens<'t>(text: &'t str, issues: &mut Issues<'_>) -> Vec<Token<'t>> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
     let mut at = 0;

@@ -15,5 +15,7 @@ mod token;
 mod tree;
 
 pub(crate) use builder::Bindings;
+pub(crate) use lexer::tokens;
 pub(crate) use parser::{RESERVED, parse};
+pub(crate) use token::{Sort, Token};
 pub(crate) use tree::{Entry, Expr, Fold, Kind, Literal, Tree};

@@ -1,13 +1,13 @@
 /// A token and its position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token<'t> {
-    pub(super) sort: Sort,
-    pub(super) text: &'t str,
-    pub(super) at: usize,
+pub(crate) struct Token<'t> {
+    pub(crate) sort: Sort,
+    pub(crate) text: &'t str,
+    pub(crate) at: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(crate) enum Sort {
     /// An operator, bracket or one of `in`, `true`, `false`, `null`.
     Sign,
     Identifier,
@@ -21,12 +21,12 @@ pub(super) enum Sort {
 }
 
 impl Token<'_> {
-    pub(super) fn is(&self, sign: &str) -> bool {
+    pub(crate) fn is(&self, sign: &str) -> bool {
         self.sort == Sort::Sign && self.text == sign
     }
 
     /// The token as quoted in errors.
-    pub(super) fn quoted(&self) -> String {
+    pub(crate) fn quoted(&self) -> String {
         if self.sort == Sort::End {
             return "'<EOF>'".to_owned();
         }
