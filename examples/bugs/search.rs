@@ -21,6 +21,9 @@ pub(super) fn find<B: Searched>(bug: &str, check: &str) {
     let found = buggy.found.iter().find(|found| found.finding.check.word == check);
     let is_found = found.is_some() || buggy.without_faults.iter().any(|finding| finding.check.word == check);
     assert!(is_found, "the buggy one: {check} is expected\n{buggy}");
+    for found in &buggy.found {
+        assert!(found.plan.faults.len() <= 2 && found.shrinking_runs <= 50, "a plan that is not short: {found}");
+    }
     assert!(!fixed.fails(), "the fixed one:\n{fixed}");
     let (number, faults) = found.map_or((0, 0), |found| (found.number.unwrap_or_default(), found.plan.faults.len()));
     println!("| {bug} | {check} | {number} | {faults} | {} |", fixed.tried.plans);

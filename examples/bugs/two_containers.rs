@@ -141,19 +141,33 @@ impl Keeper {
                 self.stop(container.name()).await?;
             }
         }
-        for pod in list.items.iter().filter(|pod| self.runs(pod)) {
-            self.start(pod).await?;
+        for pod in list.items.iter().filter(|pod| pod.text("spec.nodeName") == self.node) {
+            self.act(pod).await?;
         }
         let resource_version = Some(list.metadata.resource_version);
         let mut watch = self.pods.watch(&WatchParams { resource_version, ..WatchParams::default() }).await?;
         while let Some(event) = watch.next().await? {
             match event {
-                WatchEvent::Added(pod) | WatchEvent::Modified(pod) if self.runs(&pod) => self.start(&pod).await?,
-                WatchEvent::Modified(pod) | WatchEvent::Deleted(pod) => self.stop(pod.uid()).await?,
-                WatchEvent::Added(_) | WatchEvent::Bookmark { .. } | WatchEvent::Error(_) => {}
+                WatchEvent::Added(pod) | WatchEvent::Modified(pod) if pod.text("spec.nodeName") == self.node => {
+                    self.act(&pod).await?;
+                }
+                WatchEvent::Deleted(pod) if pod.text("spec.nodeName") == self.node => self.stop(pod.uid()).await?,
+                _ => {}
             }
         }
         Ok(())
+    }
+
+    /// Runs the container of a pod. If the pod terminates, it stops the container and then removes the pod.
+    async fn act(&self, pod: &Object) -> Result<(), Error> {
+        if self.runs(pod) {
+            return self.start(pod).await;
+        }
+        self.stop(pod.uid()).await?;
+        match self.pods.delete(&pod.key(), &DeleteParams::now().with_uid(pod.uid())).await {
+            Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     async fn start(&self, pod: &Object) -> Result<(), Error> {
@@ -180,8 +194,7 @@ impl Searched for Example {
             .workload(async |user| {
                 user.create(&pod_on("node-1").to_value().to_string()).await?;
                 user.settled().await?;
-                // No kubelet removes a pod that has a node.
-                objects(user.client(), "Pod").delete(&key("db-0"), &DeleteParams::now()).await?;
+                user.delete(&pod_on("node-1").to_value().to_string()).await?;
                 user.settled().await?;
                 user.create(&pod_on("node-2").to_value().to_string()).await
             })

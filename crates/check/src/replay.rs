@@ -43,8 +43,10 @@ pub(crate) struct KnownRun {
 
 /// How the plans of files went. `work` is the hash of the objects of the work.
 pub(crate) fn replayed(files: &[(String, PlanFile)], runs: &[KnownRun], work: &str) -> Vec<Replayed> {
+    // Two files may have the same plan.
+    let mut left: Vec<&KnownRun> = runs.iter().collect();
     let of = |(name, file): &(String, PlanFile)| {
-        let run = runs.iter().find(|run| run.plan == file.plan)?;
+        let run = left.remove(left.iter().position(|run| run.plan == file.plan)?);
         let is_found_again = run.words.contains(&file.check);
         Some(Replayed {
             file: name.clone(),

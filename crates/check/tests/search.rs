@@ -231,7 +231,7 @@ fn a_search_that_has_ended_shows_with_which_plan_it_continues_and_numbers_stay_t
 }
 
 #[test]
-fn a_plan_in_a_file_is_replayed_with_the_same_event_log_and_what_has_changed_is_shown() {
+fn a_plan_in_a_file_is_replayed_a_hundred_times_with_the_same_event_log_and_what_has_changed_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let report = forgetful().only(["leaves-behind"]).plans(4).out(folder.path()).pages().search().unwrap();
     let file = report.found[0].file.clone().unwrap();
@@ -242,6 +242,10 @@ fn a_plan_in_a_file_is_replayed_with_the_same_event_log_and_what_has_changed_is_
     let again = again.search().unwrap();
     assert!(again.fails() && again.tried.plans == 1, "{again}");
     assert_eq!(again.replayed[0].to_string(), "f: leaves-behind still fails\n");
+    let often = check(|connection| poll(connection, forgets)).crd(CRD).sample(SAMPLE);
+    let often = (0..100).fold(often, |check, _| check.replay("f", &*text)).search().unwrap();
+    assert_eq!(often.replayed.len(), 100);
+    assert!(often.replayed.iter().all(|replayed| replayed.is_found_again && replayed.changes.is_empty()), "{often}");
     let other = SAMPLE.replace("size: 1", "size: 2");
     let fixed = check(|connection| poll(connection, survives)).crd(CRD).sample(other).replay("f", &*text);
     let fixed = fixed.search().unwrap();
