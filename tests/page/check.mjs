@@ -9,6 +9,7 @@ import Axe from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 import { cursor } from "./cursor.mjs";
 import { checkLesson } from "./lesson.mjs";
+import { layout } from "./layout.mjs";
 import { live } from "./live.mjs";
 import { twoRuns } from "./two_runs.mjs";
 
@@ -195,6 +196,7 @@ for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { c
 await cursor({ html, events, opened, changed, claim });
 await twoRuns({ coracle, scenarios, folder, claim, opened });
 await checkLesson({ coracle, folder, opened, claim, Axe });
+await layout({ coracle, lessons: join(scenarios, "..", "lessons"), folder, html, opened, claim, bar, Axe });
 await live({ browser, coracle, folder, events, html, changed, claim });
 if (pictures) {
   const views = [

@@ -7,7 +7,7 @@ export async function checkLesson({ coracle, folder, opened, claim, Axe }) {
   const file = join(folder, "lesson.html");
   const told = execFileSync(coracle, ["learn", "level-or-edge", "--plain", "--report", file], { encoding: "utf8" });
   const { page, said, close } = await opened(file);
-  const pane = () => page.innerText("#panel"), at = () => page.innerText(".at b");
+  const pane = () => page.innerText(".story"), at = () => page.innerText(".at b");
   const press = (key) => page.keyboard.press(key);
   claim((await pane()).includes("How many pods does each have then?") && (await page.locator(".captions").count()) === 0, "a lesson begins with its question, and tells nothing before a guess");
   await press("j");
@@ -28,36 +28,38 @@ export async function checkLesson({ coracle, folder, opened, claim, Axe }) {
     const before = await page.locator(".captions li").count();
     await press("Enter");
     if ((await page.locator(".captions li").count()) === before) break;
-    const entry = (await page.locator(".captions li").last().locator("summary").innerText()).split(" ")[0];
-    seen.push({ entry, cursor: await at(), isCurrent: await page.locator(".captions li").last().evaluate((one) => one.classList.contains("current")) });
+    const last = page.locator(".captions li").last();
+    seen.push({ entry: `#${await last.getAttribute("data-entry")}`, cursor: await at(), isCurrent: await last.evaluate((one) => one.classList.contains("current")) });
   }
   claim(seen.length >= 5 && seen.every(({ entry, cursor, isCurrent }) => entry === cursor && isCurrent), `each of ${seen.length} captions moves the cursor to its event`, JSON.stringify(seen));
-  const texts = await page.locator(".captions li button").allInnerTexts();
+  const texts = await page.locator(".captions li button").allTextContents();
   const flat = told.replace(/\s+/g, " ");
   claim(texts.every((text) => flat.includes(text.replace(/\s+/g, " "))), "the page says what the terminal says", texts.find((text) => !flat.includes(text)));
   await press("k");
   claim((await page.locator(".captions li").count()) === seen.length - 1, "a key goes back");
 
   await press("x");
-  await page.waitForFunction(() => document.querySelector("#panel").innerText.includes("False in this run"));
+  await page.waitForFunction(() => document.querySelector(".story").innerText.includes("False in this run"));
   claim((await page.title()).includes("Level-triggered or edge-triggered") && page.url().includes("run=contrast"), "a key leads to the contrast, and the link says so");
-  claim((await page.locator(".captions li").count()) === 1 && (await at()) === (await page.locator(".captions li summary").innerText()).split(" ")[0], "whose first caption is told of its own run");
+  claim((await pane()).includes("Instead:") && !/\.size\(\)|==/.test(await pane()), "which begins with what is false there and what is true instead, in sentences");
+  await press("j");
+  claim((await page.locator(".captions li").count()) === 1 && (await at()) === `#${await page.locator(".captions li").getAttribute("data-entry")}`, "whose first caption is told of its own run");
   await press("j");
   claim((await page.locator(".captions li").count()) === 2, "and goes on by a key");
   const url = page.url();
   await press("x");
-  await page.waitForFunction(() => !document.querySelector("#panel").innerText.includes("False in this run"));
+  await page.waitForFunction(() => !document.querySelector(".story").textContent.includes("False in this run"));
   claim((await page.locator(".captions li").count()) === seen.length - 1, "and back, to where the lesson was");
   claim(said.length === 0, "with nothing on the console, no request and no policy violation", said.join("\n"));
   await close();
 
   const linked = await opened(file, url.slice(url.indexOf("#")));
-  claim((await linked.page.innerText("#panel")).includes("False in this run"), "a link into the contrast opens it");
+  claim((await linked.page.textContent(".story")).includes("False in this run"), "a link into the contrast opens it");
   await linked.close();
 
   for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 400, height: 900 } }]]) {
     const shown = await opened(file, "", options);
-    for (const key of ["a", "j", "j"]) await shown.page.keyboard.press(key);
+    for (const key of ["a", "j", "j", "j"]) await shown.page.keyboard.press(key);
     const { violations } = await new Axe({ page: shown.page }).analyze();
     const serious = violations.filter((one) => ["serious", "critical"].includes(one.impact));
     claim(serious.length === 0, `axe finds nothing serious in a lesson: ${name}`, serious.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html).join(" ")}`).join("\n     "));

@@ -18,20 +18,26 @@ import { ObjectHistory } from "./object.js";
 import { Log } from "./log.js";
 import { Lesson, lessonKeys } from "./lesson.js";
 import { LiveSign } from "./live.js";
+import { mapOf } from "./cluster.js";
+import { SPEEDS, newestAct, usePlayer } from "./play.js";
+import { Stage } from "./stage.js";
+import { Story } from "./story.js";
 
 const TABS = ["pipeline", "belief", "object", "log", "findings", "checks"];
-const NAMES = { pipeline: "Pipeline", belief: "Belief and truth", object: "Object", log: "Log", findings: "Findings", checks: "Checks", lesson: "Lesson" };
+const NAMES = { pipeline: "Pipeline", belief: "Belief", object: "Object", log: "Log", findings: "Findings", checks: "Checks" };
 
 /** Where a link points: the entry, and what to say if it is not there. */
 function linked(run) {
   const found = /(?:^#|&)i=(\d+)/.exec(location.hash);
   if (!found) return { at: beginning(run), said: "" };
   const id = Number(found[1]), at = Math.min(run.nearest(id), run.count - 1);
+  if (run.ahead) return { at, said: "" };
   return { at, said: run.id(at) === id ? "" : `There is no event #${id} in this log; the page shows the nearest event, #${run.id(at)}.` };
 }
 
 /** What failed first; otherwise the first request of a user in the last step that has one. */
 function beginning(run) {
+  if (run.ahead) return run.count - 1;
   const failed = run.of("check.fail")[0];
   if (failed !== undefined) return failed;
   const asked = run.of("api.request").filter((i) => i >= run.begin && run.word(i, "verb") === "delete" && run.entries[i][5].length === 0);
@@ -39,9 +45,10 @@ function beginning(run) {
 }
 
 export function App({ run, lesson, live, ghost, mark = "" }) {
-  const [tabs, firstTab] = lesson ? [[...TABS, "lesson"], "lesson"] : [TABS, "pipeline"];
+  const tabs = TABS, firstTab = "pipeline";
   const histories = useMemo(() => historiesOf(run), [run]);
   const controllers = useMemo(() => controllersOf(run), [run]);
+  const map = useMemo(() => mapOf(run, histories), [run]);
   const lanes = useMemo(() => lanesOf(run, histories), [run]);
   const writers = useMemo(() => writersOf(run), [run]);
   const findings = useMemo(() => findingsOf(run), [run]), mine = findings.filter((finding) => !finding.isOwn).length;
@@ -49,7 +56,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   // The cursor is kept by number: where an entry is changes when the beginning of a log is forgotten.
   const [id, setId] = useState(() => run.id(start.at));
   const [isFollowing, setFollow] = useState(() => Boolean(live) && !/(?:^#|&)i=\d/.test(location.hash));
-  const cursor = isFollowing ? run.count - 1 : Math.min(run.nearest(id), run.count - 1);
+  const cursor = isFollowing ? newestAct(run) : Math.min(run.nearest(id), run.count - 1);
   const setFollowing = (isOn) => {
     setId(run.id(cursor));
     setFollow(isOn);
@@ -65,6 +72,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   const [filter, setFilter] = useState("");
   const [isUnfolded, setUnfolded] = useState(false);
   const [help, setHelp] = useState(false);
+  const [isFocused, setFocused] = useState(false), [isPresenting, setPresenting] = useState(false);
   const select = (i) => {
     setSaid("");
     setFollow(false);
@@ -92,7 +100,8 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   const subject = run.subject(cursor);
   const shownObject = object || (histories.history(subject).length ? subject : "") || aboutOf(run, histories, controllers.at(cursor), cursor);
   useEffect(() => { if (!isFollowing && histories.history(subject).length) setObject(subject); }, [id, isFollowing]);
-  const links = useMemo(() => chain(run, cursor).links.map((link) => link.at), [run, cursor]);
+  const reasons = useMemo(() => chain(run, cursor).links, [run, cursor]);
+  const links = useMemo(() => reasons.map((link) => link.at), [reasons]);
   const nearest = links.map(controllers.at).find((one) => one);
   useEffect(() => { if (!isFollowing && nearest) setChosen(nearest.name); }, [id, isFollowing]);
   const controller = controllers.named(chosen) ?? controllers.busiest;
@@ -101,11 +110,18 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     setTab(name);
     document.getElementById(`tab-${name}`)?.scrollIntoView({ block: "nearest" });
   };
+  const player = usePlayer(run, cursor, select, lesson && ((next) => {
+    const caption = lesson.captions[lesson.at + 1], place = caption ? run.place(caption.entry) : -1;
+    if (lesson.isGuessing || !caption || (next !== undefined && place > next)) return false;
+    lesson.go(lesson.at + 1, select, run);
+    return true;
+  }));
   const move = (kind, forwards) => select(stepped(run, cursor, kind, forwards));
   const keys = useRef();
   keys.current = (event) => {
     const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
     if (event.key === "Escape") { setHelp(false); event.target.blur?.(); return; }
+    if (event.key === " " && /^(BUTTON|SUMMARY)$/.test(event.target.tagName)) return;
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     const act = {
       ArrowRight: () => move(event.shiftKey ? "revision" : by, true), ArrowLeft: () => move(event.shiftKey ? "revision" : by, false),
@@ -119,11 +135,15 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
         if (comes !== undefined) select(comes);
         setTimeout(() => document.getElementById("why")?.scrollIntoView({ block: "start" }));
       },
+      " ": () => player.toggle(),
+      ".": () => player.step(true), ",": () => player.step(false),
+      "<": () => player.faster(-1), ">": () => player.faster(1),
+      o: () => setFocused(!isFocused), p: () => setPresenting(!isPresenting),
       "/": () => { setTab("log"); setTimeout(() => document.getElementById("find")?.focus()); },
       "?": () => setHelp(!help),
       ...(live ? { f: () => setFollowing(!isFollowing) } : {}),
       ...Object.fromEntries(tabs.map((name, place) => [String(place + 1), () => setTab(name)])),
-      ...(lesson ? lessonKeys(lesson, select, run, setTab) : {}),
+      ...(lesson ? lessonKeys(lesson, select, run) : {}),
     }[event.key];
     if (!act) return;
     event.preventDefault();
@@ -137,10 +157,11 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   const { summary } = run, { cut } = run.data;
   const outcome = cut && summary.outcome === "passed" ? "cut" : summary.outcome;
   return html`
+    <div class=${`screen${isPresenting ? " presenting" : ""}`}>
     <header>
-      <h1><bdi>${short(summary.name || "a cluster", 80)}</bdi></h1>
-      ${live ? html`<${LiveSign} state=${live} isFollowing=${isFollowing} setFollowing=${setFollowing} />` : html`<b class=${`outcome ${outcome}`}>${{ passed: "✓ ", unchecked: "" }[outcome] ?? "✗ "}${outcome.replaceAll("-", " ")}</b>`}
-      <span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options ? html` · <code>${summary.options}</code>` : ""}</span>
+      <h1>${lesson ? html`${lesson.number}. ${lesson.title.replaceAll("`", "")}` : html`<bdi>${short(summary.name || "a cluster", 80)}</bdi>`}</h1>
+      ${live ? html`<${LiveSign} state=${live} isFollowing=${isFollowing} setFollowing=${setFollowing} />` : lesson ? "" : html`<b class=${`outcome ${outcome.replaceAll(" ", "-")}`}>${{ passed: "✓ ", unchecked: "", "not shown yet": "" }[outcome] ?? "✗ "}${outcome.replaceAll("-", " ")}</b>`}
+      ${lesson ? "" : html`<span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options ? html` · <code>${summary.options}</code>` : ""}</span>`}
       <button class="help" aria-expanded=${help} onClick=${() => setHelp(!help)}>keys</button>
     </header>
     ${help ? html`<${Help} lesson=${lesson} />` : ""}
@@ -148,40 +169,47 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     ${summary.failure ? html`<p class="failure" role="note"><b>✗ <bdi>${short(summary.failure.what, 200)}</bdi></b> expected <bdi>${short(summary.failure.expected, 300)}</bdi>, found <bdi>${short(summary.failure.found, 300)}</bdi> at revision ${summary.failure.revision}${summary.failure.writtenBy ? html`, written by <bdi>${summary.failure.writtenBy}</bdi>` : ""}</p>` : ""}
     ${run.id(0) > 1 ? html`<p class="failure hatched" role="note">The log begins at event #${run.id(0)}: earlier events were dropped.</p>` : ""}
     <nav class="bar cursor" aria-label="The cursor">
+      <button class="main play" aria-pressed=${player.isPlaying} disabled=${Boolean(run.ahead)} title="play and pause (space)" onClick=${player.toggle}>${player.isPlaying ? "❚❚ pause" : "▶ play"}</button>
+      <label>speed <select value=${player.speed} onChange=${(event) => player.faster(SPEEDS.indexOf(Number(event.target.value)) - SPEEDS.indexOf(player.speed))}>${SPEEDS.map((one) => html`<option value=${one}>${one}×</option>`)}</select></label>
       <button aria-label="go to the beginning" onClick=${() => select(run.begin)}>|◂</button>
       <button aria-label="back" onClick=${() => move(by, false)}>◂</button>
       <label>by <select value=${by} onChange=${(event) => setBy(event.target.value)}>${Object.keys(STEPS).map((name) => html`<option>${name}</option>`)}</select></label>
       <button aria-label="forwards" onClick=${() => move(by, true)}>▸</button>
       <button aria-label="go to the end" onClick=${() => select(run.count - 1)}>▸|</button>
       <span class="at"><b>#${run.id(cursor)}</b> ${clock(run.time(cursor))} rev ${run.newest[cursor]}</span>
-      <span class="writes"><button aria-label="the previous write" onClick=${() => select(among(writers.get(writer) || [], cursor, false))}>◂</button>
-      <label>write of <select value=${writer} onChange=${(event) => setWriter(event.target.value)}>${[...writers.keys()].sort().map((name) => html`<option value=${name}>${short(name, 60)}</option>`)}</select></label>
-      <button aria-label="the next write" onClick=${() => select(among(writers.get(writer) || [], cursor, true))}>▸</button></span>
-      ${run.begin > 0 ? html`<label class="fold"><input type="checkbox" checked=${isUnfolded} onChange=${() => setUnfolded(!isUnfolded)} /> the beginning, too</label>` : ""}
     </nav>
     ${said ? html`<p class="failure" role="alert">${said}</p>` : ""}
     ${!isFollowing && id < run.id(0) ? html`<p class="failure hatched" role="note">The log has dropped event #${id}; the page shows its oldest event.</p>` : ""}
-    <p class="live" aria-live=${isFollowing ? "off" : "polite"}>#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
+    <p class="live" aria-live=${isFollowing || player.isPlaying ? "off" : "polite"}>#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
     <main>
+      <section class=${`story${lesson?.isGuessing ? " asking" : ""}`} aria-label="Story">${lesson ? html`<${Lesson} lesson=${lesson} run=${run} cursor=${cursor} select=${select} />` : html`<${Story} run=${run} cursor=${cursor} links=${reasons} select=${select} />`}</section>
+      <${Stage} run=${run} map=${map} controllers=${controllers} controller=${controller} writers=${writers} cursor=${cursor} chain=${links} select=${select} subject=${shownObject} choose=${setChosen} pace=${player.pace} />
       <${Timeline} run=${run} live=${live} isFollowing=${isFollowing} lanes=${lanes} ghost=${ghost} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
+        captioned=${lesson?.captioned} flag=${lesson?.flag} isBlind=${Boolean(run.ahead)} isFocused=${isFocused} setFocused=${setFocused}
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
-      <div class="panes">
-        <section class="tabs">
-          <div role="tablist" aria-label="Views">${tabs.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
-          <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
-            ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
-            ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
-            ${tab === "object" ? html`<${ObjectHistory} run=${run} histories=${histories} subject=${shownObject} choose=${setObject} cursor=${cursor} select=${select} />` : ""}
-            ${tab === "log" ? html`<${Log} run=${run} cursor=${cursor} select=${select} filter=${filter} setFilter=${setFilter} />` : ""}
-            ${tab === "findings" ? html`<${Findings} run=${run} findings=${findings} select=${select} />` : ""}
-            ${tab === "lesson" && lesson ? html`<${Lesson} lesson=${lesson} run=${run} cursor=${cursor} select=${select} />` : ""}
-            ${tab === "checks" ? html`<${Checks} run=${run} select=${select} />` : ""}
-          </div>
-        </section>
-        <${Event} run=${run} cursor=${cursor} select=${select} show=${show} />
-      </div>
     </main>
-    <footer class="quiet">Coracle ${run.header.version}, everything here is read off the event log of this run; nothing is sent anywhere.</footer>`;
+    </div>
+    <aside class="panes" aria-label="Details">
+      <div class="bar">
+      <span class="writes"><button aria-label="the previous write" onClick=${() => select(among(writers.get(writer) || [], cursor, false))}>◂</button>
+      <label>write of <select value=${writer} onChange=${(event) => setWriter(event.target.value)}>${[...writers.keys()].sort().map((name) => html`<option value=${name}>${short(name, 60)}</option>`)}</select></label>
+      <button aria-label="the next write" onClick=${() => select(among(writers.get(writer) || [], cursor, true))}>▸</button></span>
+      ${run.begin > 0 ? html`<label class="fold"><input type="checkbox" checked=${isUnfolded} onChange=${() => setUnfolded(!isUnfolded)} /> with the start-up</label>` : ""}
+      </div>
+      <section class="tabs">
+        <div role="tablist" aria-label="Views">${tabs.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
+        <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
+          ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
+          ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
+          ${tab === "object" ? html`<${ObjectHistory} run=${run} histories=${histories} subject=${shownObject} choose=${setObject} cursor=${cursor} select=${select} />` : ""}
+          ${tab === "log" ? html`<${Log} run=${run} cursor=${cursor} select=${select} filter=${filter} setFilter=${setFilter} />` : ""}
+          ${tab === "findings" ? html`<${Findings} run=${run} findings=${findings} select=${select} />` : ""}
+          ${tab === "checks" ? html`<${Checks} run=${run} select=${select} />` : ""}
+        </div>
+      </section>
+      <${Event} run=${run} cursor=${cursor} select=${select} show=${show} />
+      <p class="quiet">Coracle ${run.header.version}, everything here is read off the event log of this run; nothing is sent anywhere.</p>
+    </aside>`;
 }
 
 /** The controller whose sync was the first to write because of an entry, or of what was asked for next. */
@@ -233,6 +261,6 @@ function Checks({ run, select }) {
 }
 
 function Help({ lesson }) {
-  const keys = [["← →", "back and forward, by the selected unit"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next and the previous write of the selected writer"], ["c e", "to the newest cause; to the effects, one after the other"], ["Home End", "to the beginning and to the end"], ["w", "why this event happened"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ...(lesson ? [["a … d", "guess"], ["j k", "go on, and back"], ["x", "to the other run"], ["1 … 7", "the panes"]] : [["1 … 6", "the panes"]]), ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
+  const keys = [["space", "play and pause"], ["< >", "slower and faster"], [", .", "back and forward along the story"], ["o", "only the lanes of this chain"], ["p", "presenter: large type, without the details"], ["← →", "back and forward, by the selected unit"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next and the previous write of the selected writer"], ["c e", "to the newest cause; to the effects, one after the other"], ["Home End", "to the beginning and to the end"], ["w", "why this event happened"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ...(lesson ? [["a … d", "guess"], ["j k", "go on, and back"], ["x", "to the other run"]] : []), ["1 … 6", "the panes"], ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
   return html`<dl class="keys">${keys.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>`;
 }

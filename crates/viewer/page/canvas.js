@@ -1,5 +1,7 @@
 // Draws lanes on a canvas: only what is in sight, and of marks in one pixel only the one that weighs most.
 
+import { ticksOf } from "./axis.js";
+
 export const ROW = 20;
 export const HEAD = 22;
 export const RULER = 26;
@@ -54,6 +56,7 @@ export function draw(context, size, scene, view, colour) {
     if (row.lane.isUnknown) hatch(context, left, y + 2, width - left, row.height - 4, colour);
     spans(context, row, y, view, scene, x, colour, left, width);
     marks(context, row, y, view, scene, x, colour);
+    labels(context, row, y, view, x, colour, left, width);
   }
   edges(context, size, scene, x, colour);
   faults(context, size, scene, x, colour);
@@ -64,20 +67,38 @@ export function draw(context, size, scene, view, colour) {
   context.fillRect(Math.round(at) - 0.5, 0, 1.5, height);
   const place = placeOf(scene, scene.cursor);
   if (place !== null) ring(context, at, place - top, colour);
+  if (scene.flag) flag(context, size, scene, x, colour);
+  if (scene.isBlind) {
+    context.fillStyle = colour("veil");
+    context.fillRect(Math.round(at) + 1, 0, width - at, height);
+  }
   context.restore();
   context.fillStyle = colour("panel");
   context.fillRect(0, 0, width, RULER - 1);
   ruler(context, size, scene, view, x, colour);
+  if (scene.flag) flagText(context, size, scene, x, colour);
 }
 
-function ticksOf(view, width) {
-  const span = view.to - view.from, most = Math.max(2, Math.floor(width / 90));
-  const power = 10 ** Math.floor(Math.log10(span / most));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => span / candidate <= most) || power * 10;
-  const least = view.name === "time" ? step : Math.max(1, Math.round(step));
-  const found = [];
-  for (let value = Math.ceil(view.from / least) * least; value <= view.to; value += least) found.push(value);
-  return found;
+/** Where the guess was made stands a line with what was guessed. */
+function flag(context, { height }, scene, x, colour) {
+  context.strokeStyle = colour(scene.flag.isRight ? "good" : "bad");
+  context.lineWidth = 1.5;
+  context.setLineDash([2, 3]);
+  context.beginPath();
+  context.moveTo(x(scene.axis[scene.flag.at]), RULER);
+  context.lineTo(x(scene.axis[scene.flag.at]), height);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function flagText(context, { width, left }, scene, x, colour) {
+  const at = x(scene.axis[scene.flag.at]), { text } = scene.flag, long = context.measureText(text).width + 10;
+  if (at < left || at > width) return;
+  const from = Math.max(left, Math.min(at, width - long));
+  context.fillStyle = colour(scene.flag.isRight ? "good" : "bad");
+  context.fillRect(from, 2, long, RULER - 6);
+  context.fillStyle = colour("panel");
+  context.fillText(text, from + 5, RULER / 2 - 1);
 }
 
 function ticks(context, { width, height, left }, scene, view, x, colour) {
@@ -90,9 +111,10 @@ function ruler(context, { width, left }, scene, view, x, colour) {
   context.textAlign = "left";
   for (const value of ticksOf(view, width - left)) {
     const at = x(value);
-    if (at < left || at > width - 30) continue;
+    const text = scene.tickText(value);
+    if (at < left || at + 5 + context.measureText(text).width > width) continue;
     context.fillRect(Math.round(at), RULER - 6, 1, 5);
-    context.fillText(scene.tickText(value), at + 3, RULER / 2 - 1);
+    context.fillText(text, at + 3, RULER / 2 - 1);
   }
 }
 
@@ -108,19 +130,23 @@ function spans(context, row, y, view, scene, x, colour, left, width) {
     context.fillStyle = colour(`span-${span.kind}`);
     if (span.kind === "unknown") hatch(context, Math.max(from, left), y + above, Math.min(to, width) - Math.max(from, left), thick, colour);
     else context.fillRect(from, y + above, Math.max(to - from, isSync ? 2 : 1), thick);
-    const start = Math.max(from, left);
-    if (span.text && to - start > 26 && !isSync) {
-      context.save();
-      context.beginPath();
-      context.rect(start, y, to - start - 3, row.height);
-      context.clip();
-      context.fillStyle = colour("text");
-      context.textAlign = "left";
-      context.fillText(span.text, start + 8, y + row.height / 2 - (row.lane.ghost ? 1 : 0));
-      context.restore();
-    }
   }
 }
+
+/** The text of each span, over the marks, where it is not cut. */
+function labels(context, row, y, view, x, colour, left, width) {
+  context.fillStyle = colour("text");
+  context.textAlign = "left";
+  for (const span of row.lane.spans) {
+    if (!span.text || span.kind === "sync" || span.kind === "syncFailed") continue;
+    const from = x(view.axis[span.from]), start = Math.max(from, left) + 8, room = Math.min(x(view.axis[span.to]), width) - start - 4;
+    if (room < 10 || from > width) continue;
+    const text = [span.text, SHORTER[span.text], /^\d/.test(span.text) ? span.text.split(" ")[0] : ""].find((one) => one && context.measureText(one).width <= room);
+    if (text) context.fillText(text, start, y + row.height / 2 - (row.lane.ghost ? 1 : 0));
+  }
+}
+
+const SHORTER = { ContainerCreating: "creating", terminating: "ending", scheduled: "sched." };
 
 function marks(context, row, y, view, scene, x, colour) {
   const list = row.lane.marks, { axis } = view;
@@ -197,7 +223,7 @@ function shape(context, kind, x, y, colour) {
   switch (kind) {
     case "create": path([-4, -5], [4, 0], [-4, 5]); context.fill(); break;
     case "delete": path([-4, -4], [4, 4]); context.stroke(); path([4, -4], [-4, 4]); context.stroke(); break;
-    case "put": context.fillRect(x - 0.75, y - 6, 1.5, 12); break;
+    case "put": context.fillRect(x - 0.75, y + 3, 1.5, 5); break;
     case "write": path([0, -5], [4, 3], [-4, 3]); context.fill(); break;
     case "pass": path([-4, 0], [-1, 4], [5, -4]); context.lineWidth = 2.5; context.stroke(); break;
     case "fail": path([-4, -4], [4, 4]); context.lineWidth = 2.5; context.stroke(); path([4, -4], [-4, 4]); context.stroke(); break;

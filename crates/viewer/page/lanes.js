@@ -9,9 +9,9 @@ export function lanesOf(run, histories) {
   const groups = [];
   const laneOf = new Int32Array(run.count).fill(-1);
   const lanes = [];
-  const group = (name, isFolded, made, note) => {
+  const group = (name, isFolded, made, note, isQuiet) => {
     if (made.length === 0) return;
-    groups.push({ name, isFolded, lanes: made, note });
+    groups.push({ name, isFolded, lanes: made, note, isQuiet });
     for (const lane of made) {
       lane.place = lanes.length;
       lanes.push(lane);
@@ -21,8 +21,7 @@ export function lanesOf(run, histories) {
   const { asked, foreign } = askersOf(run);
   group("the run", false, [stepsLane(run), checksLane(run), ...asked, ...faultLanes(run)].filter((lane) => lane));
   for (const [resource, subjects] of resourcesOf(run)) {
-    const isFolded = isQuiet(resource, subjects) || subjects.length > MOST_OBJECTS;
-    group(resource, isFolded, subjects.map((subject) => objectLane(run, histories, subject)));
+    group(resource, subjects.length > MOST_OBJECTS, subjects.map((subject) => objectLane(run, histories, subject)), undefined, isQuiet(resource, subjects));
   }
   const { busy, quiet } = componentsOf(run);
   group("components", false, busy);
@@ -120,6 +119,7 @@ function objectLane(run, histories, subject) {
     if (open && open.kind === kind && open.text === text) continue;
     if (open) open.to = histories.commit(i);
     open = kind === "gone" ? null : { from: histories.commit(i), to: run.count - 1, kind, text };
+    made.gone = kind === "gone" ? histories.commit(i) : undefined;
     if (open) made.spans.push(open);
   }
   return made;
@@ -144,7 +144,7 @@ const commitsOf = (run) => bySubject(run, byCommit, ["store.commit"]);
 const picksOf = (run) => bySubject(run, byPick, ["scheduler.pick", "kubelet.transition", "kubelet.volume"]);
 
 /** What an object's lane shows of it: for a pod its phase, for what has replicas how many are ready. */
-function stateOf(object) {
+export function stateOf(object) {
   if (!object) return { kind: "gone", text: "" };
   const { kind, metadata = {}, spec = {}, status = {} } = object;
   if (metadata.deletionTimestamp) return { kind: "terminating", text: "terminating" };

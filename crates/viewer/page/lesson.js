@@ -1,4 +1,4 @@
-// A lesson: a question to guess at, then captions, each of which moves the cursor to the entry that it is about; and the run in which it is otherwise.
+// A lesson: a question to guess at while the future is hidden, then captions, each of which moves the cursor to its event; and the run in which it is otherwise.
 
 import { html } from "./html.js";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -9,9 +9,21 @@ const LETTERS = "abcd";
 
 const isLinkedToContrast = () => location.hash.includes(CONTRAST);
 
+/** What of a run may be seen before a guess: what comes up to the first event that a caption is about. */
+function blindOf(run, lesson) {
+  const places = lesson.captions.map((caption) => run.place(caption.entry)).filter((i) => i >= 0);
+  const upTo = Math.min(run.count - 1, ...places), last = run.count - 1;
+  const summary = { ...run.summary, outcome: "not shown yet", checks: [], failure: undefined, nanos: run.time(upTo), revision: run.newest[upTo], entries: upTo + 1 };
+  const blind = modelOf({ ...run.data, entries: run.entries.slice(0, upTo + 1), summary });
+  // The axes keep their lengths, so that the picture stays where it is when the rest is uncovered.
+  blind.ahead = Object.fromEntries(Object.entries(run.axes).map(([name, axis]) => [name, axis[last]]));
+  return blind;
+}
+
 /** The page of a lesson, which has two runs: `view` draws the one or the other. */
 export function Taught({ run, view }) {
   const contrast = useMemo(() => modelOf(run.data.contrast), [run]);
+  const { lesson } = run.data, blind = useMemo(() => blindOf(run, lesson), [run]);
   const [isContrast, setContrast] = useState(isLinkedToContrast);
   const [guess, setGuess] = useState(-1);
   const [steps, setSteps] = useState({ run: -1, contrast: -1 });
@@ -20,61 +32,69 @@ export function Taught({ run, view }) {
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
-  const { lesson } = run.data, which = isContrast ? "contrast" : "run", captions = isContrast ? lesson.contrast.captions : lesson.captions;
+  const which = isContrast ? "contrast" : "run", captions = isContrast ? lesson.contrast.captions : lesson.captions;
+  const isGuessing = guess < 0 && !isContrast, shown = isContrast ? contrast : isGuessing ? blind : run;
+  const captioned = useMemo(() => (isGuessing ? [] : captions.map((caption) => shown.place(caption.entry)).filter((i) => i >= 0)), [captions, isGuessing]);
   const taught = {
-    ...lesson, captions, isContrast, guess, at: steps[which],
+    ...lesson, captions, isContrast, isGuessing, guess, captioned, at: steps[which],
+    flag: guess < 0 || isContrast ? undefined : { at: blind.count - 1, isRight: lesson.answers[guess].right, text: `your guess: ${LETTERS[guess]} ${lesson.answers[guess].right ? "✓" : "✗"}` },
     guessed: (place) => guess < 0 && place < lesson.answers.length && setGuess(place),
-    go: (to, select, shown) => {
-      if (to < 0 || to >= captions.length || (guess < 0 && !isContrast)) return;
+    go: (to, select, of) => {
+      if (to < -1 || to >= captions.length || isGuessing) return;
       setSteps({ ...steps, [which]: to });
-      select(Math.max(0, shown.place(captions[to].entry)));
+      if (to >= 0) select(Math.max(0, of.place(captions[to].entry)));
     },
     cross: () => {
-      const there = isContrast ? lesson.captions[Math.max(0, steps.run)] : lesson.contrast.captions[0];
+      const there = isContrast ? lesson.captions[Math.max(0, steps.run)] : lesson.contrast.captions[Math.max(0, steps.contrast)];
       history.replaceState(null, "", `#i=${there.entry}${isContrast ? "" : CONTRAST}`);
-      if (!isContrast) setSteps({ ...steps, contrast: Math.max(0, steps.contrast) });
       setContrast(!isContrast);
     },
   };
-  return html`<${view} key=${which} run=${isContrast ? contrast : run} mark=${isContrast ? CONTRAST : ""} lesson=${taught} />`;
+  return html`<${view} key=${which} run=${shown} mark=${isContrast ? CONTRAST : ""} lesson=${taught} />`;
 }
 
 /** The keys in addition to those of the page: guess, next, back, to the contrast. */
-export function lessonKeys(lesson, select, run, show) {
-  const go = (step) => () => { show("lesson"); lesson.go(lesson.at + step, select, run); };
-  const guesses = lesson.guess < 0 && !lesson.isContrast ? Object.fromEntries([...LETTERS].slice(0, lesson.answers.length).map((letter, place) => [letter, () => { show("lesson"); lesson.guessed(place); }])) : {};
-  return { ...guesses, j: go(1), k: go(-1), x: () => { if (lesson.guess >= 0 || lesson.isContrast) lesson.cross(); } };
+export function lessonKeys(lesson, select, run) {
+  const go = (step) => () => lesson.go(lesson.at + step, select, run);
+  const guesses = lesson.isGuessing ? Object.fromEntries([...LETTERS].slice(0, lesson.answers.length).map((letter, place) => [letter, () => lesson.guessed(place)])) : {};
+  return { ...guesses, j: go(1), k: go(-1), x: () => { if (!lesson.isGuessing) lesson.cross(); } };
 }
 
+/** The story of a lesson: the question, then one caption at a time; what was said before is a list. */
 export function Lesson({ lesson, run, cursor, select }) {
   const next = useRef();
-  const { at, captions, guess, isContrast } = lesson, isOver = at === captions.length - 1;
-  useLayoutEffect(() => { if (guess >= 0) next.current?.focus({ preventScroll: true }); }, [guess, isContrast]);
-  const isGuessing = guess < 0 && !isContrast;
+  const { at, captions, guess, isContrast, isGuessing } = lesson, isOver = at === captions.length - 1;
+  useLayoutEffect(() => { if (!isGuessing) next.current?.focus({ preventScroll: true }); }, [isGuessing, isContrast]);
+  if (isGuessing) {
+    return html`<p class="lead">${marked(lesson.question)}</p>
+      <ol class="answers">${lesson.answers.map(({ text }, place) => html`<li><button onClick=${() => lesson.guessed(place)}><kbd>${LETTERS[place]}</kbd> ${marked(text)}</button></li>`)}</ol>
+      <p class="quiet">Guess with <kbd>a</kbd> to <kbd>${LETTERS[lesson.answers.length - 1]}</kbd>. Until then the picture ends at the question.</p>`;
+  }
+  const caption = captions[at], i = caption ? run.place(caption.entry) : -1;
   return html`
-    <h2>${lesson.number}. ${marked(lesson.title)}</h2>
-    ${isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>` : html`<p>${marked(lesson.question)}</p>`}
-    ${isContrast ? html`<ul class="refuted">${lesson.contrast.refuted.map(({ text, instead }) => html`<li><p><b>✗ False in this run:</b> <s>${marked(text)}</s></p><p>${marked(instead)}</p></li>`)}</ul>` : html`<${Answers} lesson=${lesson} />`}
-    ${isGuessing ? "" : html`
-      <ol class="captions">${captions.slice(0, at + 1).map((caption, place) => {
-        const i = run.place(caption.entry);
-        return html`<li class=${i === cursor ? "current" : ""}><button aria-current=${i === cursor ? "step" : undefined} onClick=${() => lesson.go(place, select, run)}>${marked(caption.text)}</button>
-          <details><summary>#${caption.entry} · ${clock(run.time(i))}</summary><p>Checked of this run: <code>${caption.claim}</code></p></details></li>`;
-      })}</ol>
-      <p class="live" role="status">${at < 0 ? "" : captions[at].text}</p>
-      <p class="bar"><button ref=${next} aria-disabled=${isOver} onClick=${() => lesson.go(at + 1, select, run)}>${isOver ? "this was the last one" : `next (${at + 2} of ${captions.length})`}</button>
-        <button aria-disabled=${at < 1} onClick=${() => lesson.go(at - 1, select, run)}>back</button>
-        <button class="cross" onClick=${lesson.cross}>${isContrast ? "to the lesson's run" : "to the contrast"}</button></p>
-      ${isOver && !isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>${lesson.note ? html`<p class="quiet">${marked(lesson.note)}</p>` : ""}` : ""}`}
-    <p class="quiet">${isGuessing ? html`Guess with <kbd>a</kbd> to <kbd>${LETTERS[lesson.answers.length - 1]}</kbd>.` : html`<kbd>j</kbd> next, <kbd>k</kbd> back, <kbd>x</kbd> to the other run. Numbers and names are from the run.`}</p>`;
+    ${caption ? html`<p class="meta"><b>${isContrast ? "Contrast" : "Lesson"} ${at + 1} of ${captions.length}</b> #${caption.entry} · ${clock(run.time(i))} · <bdi>${run.actor(i)}</bdi></p>
+      <p class=${`caption${i === cursor ? "" : " away"}`}>${marked(caption.text)}</p>`
+    : isContrast ? html`<p class="lead"><b>The contrast:</b> ${lesson.contrast.title}.</p><${Refuted} lesson=${lesson} />` : html`<${Answered} lesson=${lesson} />`}
+    <p class="live" role="status">${caption ? caption.text : ""}</p>
+    <div class="bar"><button class="main" ref=${next} aria-disabled=${isOver} onClick=${() => lesson.go(at + 1, select, run)}>${isOver ? "this was the last one" : at < 0 ? "see what happened" : `next (${at + 2} of ${captions.length})`}</button>
+      <button aria-disabled=${at < 0} onClick=${() => lesson.go(at - 1, select, run)}>back</button>
+      <button class=${`cross${isOver ? " main" : ""}`} onClick=${lesson.cross}>${isContrast ? "to the lesson's run" : "to the contrast"}</button>
+      ${at >= 0 ? html`<${Pop} title="so far"><ol class="captions">${captions.slice(0, at + 1).map((one, place) => html`<li class=${place === at ? "current" : ""} data-entry=${one.entry}><button aria-current=${place === at ? "step" : undefined} onClick=${() => lesson.go(place, select, run)}>${marked(one.text)}</button></li>`)}</ol><//>
+        <${Pop} title=${isContrast ? "what is false here" : `your guess: ${guess < 0 ? "none" : `${LETTERS[guess]} ${lesson.answers[guess].right ? "✓" : "✗"}`}`}>${isContrast ? html`<${Refuted} lesson=${lesson} />` : html`<p>${marked(lesson.question)}</p>${guess < 0 ? "" : html`<${Answered} lesson=${lesson} />`}`}<//>` : ""}
+      ${isOver && !isContrast && lesson.note ? html`<${Pop} title="more"><p>${marked(lesson.note)}</p><//>` : ""}
+      <span class="quiet keysline"><kbd>j</kbd> next, <kbd>k</kbd> back, <kbd>x</kbd> the other run</span></div>`;
 }
+
+/** What folds open over the picture. */
+const Pop = ({ title, children }) => html`<details class="pop"><summary>${title}</summary><div>${children}</div></details>`;
 
 /** A text in which what stands between backquotes is code. */
 const marked = (text) => text.split("`").map((part, place) => (place % 2 ? html`<code>${part}</code>` : part));
 
-function Answers({ lesson }) {
+const Refuted = ({ lesson }) => html`<ul class="refuted">${lesson.contrast.refuted.map(({ text, instead }) => html`<li><b>✗ False in this run:</b> ${marked(text)} <b>Instead:</b> ${marked(instead)}</li>`)}</ul>`;
+
+function Answered({ lesson }) {
   const { answers, guess } = lesson;
-  if (guess < 0) return html`<ol class="answers">${answers.map(({ text }, place) => html`<li><button onClick=${() => lesson.guessed(place)}><kbd>${LETTERS[place]}</kbd> ${marked(text)}</button></li>`)}</ol>`;
   return html`<ol class="answers">${answers.map(({ text, right, why }, place) => html`<li class=${right ? "held" : place === guess ? "broke" : ""}>
-    <b>${right ? "✓" : place === guess ? "✗" : "·"}</b> ${marked(text)} ${place === guess ? html`<i>your guess</i>` : ""}${right || place === guess ? html`<p class="quiet">${marked(why)}</p>` : ""}</li>`)}</ol>`;
+    <b>${right ? "✓" : place === guess ? "✗" : "·"} ${LETTERS[place]}</b> ${marked(text)} ${place === guess ? html`<i>your guess</i>` : ""}${right || place === guess ? html` <span class="quiet">${marked(why)}</span>` : ""}</li>`)}</ol>`;
 }

@@ -11,7 +11,7 @@ export function Pipeline({ run, controllers, controller, choose, cursor, select 
   if (!at) return html`<p class="quiet">The log has no work queue.</p>`;
   const sync = syncAt(run, controllers, controller, cursor), last = sync?.end <= cursor ? sync.end : sync?.start;
   const key = (text, i, more) => html`<li><button onClick=${() => select(i)}><bdi>${short(text, 60)}</bdi>${more ? html` <i>${more}</i>` : ""}</button></li>`;
-  const box = (title, number, body, isEmpty) => html`<div class=${`box${isEmpty ? " empty" : ""}`}><h4>${title}</h4><b>${number}</b>${body}</div>`;
+  const box = (title, number, body, isEmpty) => html`<div class=${`box${isEmpty ? " empty" : ""}`}><span class="title">${title}</span><b>${number}</b>${body}</div>`;
   return html`
     <div class="bar"><label>controller <select value=${controller.name} onChange=${(event) => choose(event.target.value)}>
       ${controllers.list.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select></label>

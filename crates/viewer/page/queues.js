@@ -32,22 +32,42 @@ export function controllersOf(run) {
   const at = (i) => found.get(run.actor(i)) || found.get(workersOf.get(run.actor(i)));
   // Who had most to do since something was asked for, or, where nothing was, something last.
   const [busiest] = [...list].sort((a, b) => b.busy - a.busy || b.last - a.last);
-  return { list, at, busiest, named: (name) => found.get(name) };
+  return { list, at, busiest, named: (name) => found.get(name), of: (worker) => workersOf.get(worker) };
+}
+
+const passing = new WeakMap();
+
+/** The entries that a controller's pipeline consists of. */
+function entriesOf(run, controller) {
+  if (!passing.has(run)) passing.set(run, new Map());
+  const known = passing.get(run), isOurs = (actor) => actor === controller.name || actor === controller.informer || controller.workers.has(actor);
+  if (!known.has(controller)) {
+    const found = [];
+    for (let i = 0; i < run.count; i++) {
+      const stage = run.stageOf(i);
+      const isPassed = stage === "watch.send" ? controller.resources.has(segment(run.subject(i))) && String(run.word(i, "watcher")).includes(controller.informer) : stage === "handler.call" ? run.actor(i) === controller.name || run.word(i, "handler") === controller.name : isOurs(run.actor(i));
+      if (isPassed) found.push(i);
+    }
+    known.set(controller, found);
+  }
+  return known.get(controller);
 }
 
 /** What was where at an entry. */
 export function pipelineAt(run, controller, cursor) {
   const now = run.time(cursor);
   const ready = new Map(), processing = new Map(), waiting = new Map(), fifo = new Map(), caches = new Map();
-  let sent = null, lastHandler = null, handled = 0;
+  let sent = null, lastHandler = null, handled = 0, request = null;
   const resources = controller.resources;
   // Where another cluster took over, nothing of the first is left.
-  for (let i = cursor >= run.forked ? run.forked : 0; i <= cursor; i++) {
+  for (const i of entriesOf(run, controller)) {
+    if (i > cursor) break;
+    if (i < run.forked && cursor >= run.forked) continue;
     const actor = run.actor(i), stage = run.stageOf(i);
     // A process that ends leaves nothing behind.
     if (stage === "component.stop" && actor === controller.informer) {
       for (const all of [ready, processing, waiting, fifo, caches]) all.clear();
-      sent = lastHandler = null;
+      sent = lastHandler = request = null;
       handled = 0;
     }
     if (stage === "watch.send") {
@@ -62,6 +82,7 @@ export function pipelineAt(run, controller, cursor) {
       lastHandler = i;
       handled++;
     }
+    if (stage === "sync.write" && controller.workers.has(actor)) request = i;
     if (actor !== controller.name) continue;
     const key = run.subject(i);
     if (stage === "queue.add") {
@@ -88,7 +109,7 @@ export function pipelineAt(run, controller, cursor) {
     if (open.length === 0) waiting.delete(key); else waiting.set(key, open);
   }
   const inFifo = [...fifo.values()].filter((i) => resources.size === 0 || resources.has(segment(run.subject(i))));
-  return { ready, processing, waiting, fifo: inFifo, caches, sent, lastHandler, handled, newest: run.newest[cursor], now };
+  return { ready, processing, waiting, fifo: inFifo, caches, sent, lastHandler, handled, request, newest: run.newest[cursor], now };
 }
 
 function removeDelay(waiting, key, cause) {

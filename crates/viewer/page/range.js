@@ -22,14 +22,3 @@ export function useRange({ live, isFollowing, name, whole }, setRange) {
     });
   }, [whole, isFollowing]);
 }
-
-/** Folds groups that are to be folded when they come to be. */
-export function useNewGroups(groups, setFolded) {
-  const known = useRef(new Set(groups.map((group) => group.name)));
-  useEffect(() => {
-    const fresh = groups.filter((group) => !known.current.has(group.name));
-    for (const group of fresh) known.current.add(group.name);
-    const closed = fresh.filter((group) => group.isFolded).map((group) => group.name);
-    if (closed.length > 0) setFolded((old) => new Set([...old, ...closed]));
-  }, [groups]);
-}

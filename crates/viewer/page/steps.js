@@ -66,6 +66,9 @@ function writesAfter(run) {
   return soonest.get(run);
 }
 
+/** Whether something was written because of an entry. */
+export const leadsToWrite = (run, i) => writesAfter(run)[i] < run.count;
+
 /**
  * The next entry on a walk through all that followed: what an entry led to, the way to the soonest write first, and at an end what else came
  * of its causes. `walk` holds where the walk is; a cursor that went elsewhere begins another.

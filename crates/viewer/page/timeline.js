@@ -3,21 +3,23 @@
 import { html } from "./html.js";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { HEAD, ROW, RULER, coloursOf, draw, entryAt, rowsOf } from "./canvas.js";
-import { clock } from "./run.js";
+import { clock, short } from "./run.js";
+import { arranged, mostPinned, pinnedOf } from "./arranged.js";
+import { spell } from "./axis.js";
 import { sentence } from "./sentence.js";
 import { overlaid } from "./ghosts.js";
-import { RECENT, useNewGroups, useRange } from "./range.js";
+import { RECENT, useRange } from "./range.js";
 
 const AXES = { revision: "revision", time: "time", order: "event" };
 
-export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, chain, select, isUnfolded, subject, pick }) {
+export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, chain, select, isUnfolded, subject, pick, captioned = NONE, flag, isBlind, isFocused, setFocused }) {
   const lanes = useMemo(() => overlaid(own, ghost), [own, ghost]);
   const [name, setAxis] = useState("revision");
-  const [folded, setFolded] = useState(() => new Set(lanes.groups.filter((group) => group.isFolded).map((group) => group.name)));
+  const [turned, setTurned] = useState(() => new Set());
   const axis = run.axes[name], ghostAxis = ghost?.run.axes[name];
   const first = isUnfolded || cursor < run.begin ? 0 : run.begin;
   const whole = useMemo(() => {
-    const from = axis[first], to = Math.max(axis[run.count - 1], ghostAxis ? ghostAxis[ghost.run.count - 1] : 0);
+    const from = axis[first], to = Math.max(axis[run.count - 1], run.ahead?.[name] ?? 0, ghostAxis ? ghostAxis[ghost.run.count - 1] : 0);
     const room = Math.max((live ? Math.min(to - from, RECENT[name]) : to - from) * 0.015, name === "time" ? 1e-3 : 0.5);
     // What is forgotten gets a place of its own.
     const edge = first === 0 && run.edges[0] === 0 ? Math.max((to - from) * 0.04, room) : 0;
@@ -25,8 +27,17 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
   }, [axis, first, ghostAxis]);
   const [range, setRange] = useState(whole);
   useRange({ live, isFollowing, name, whole }, setRange);
-  useNewGroups(lanes.groups, setFolded);
-  const rows = useMemo(() => rowsOf(lanes.groups, folded), [lanes, folded]);
+  const kept = useRef({ lanes: null, pinned: new Set() });
+  const pinned = useMemo(() => {
+    const fresh = pinnedOf(lanes, chain, captioned), old = kept.current;
+    // Lanes that stay where they are can be followed: they change only when the chain needs others.
+    if (old.lanes === lanes && old.pinned.size <= mostPinned() && [...pinnedOf(lanes, chain)].every((place) => old.pinned.has(place)) && (!captioned.length || old.captioned === captioned)) return old.pinned;
+    kept.current = { lanes, pinned: fresh, captioned };
+    return fresh;
+  }, [lanes, chain, captioned]);
+  const groups = useMemo(() => arranged(lanes, { pinned, cursor, isFocused, isHidden: (i) => axis[i] < range.from }), [lanes, pinned, cursor, isFocused, axis, range.from]);
+  const folded = useMemo(() => new Set(groups.filter((group) => Boolean(group.isFolded) !== turned.has(group.name)).map((group) => group.name)), [groups, turned]);
+  const rows = useMemo(() => rowsOf(groups, folded), [groups, folded]);
   const yOf = useMemo(() => {
     const found = new Map();
     for (const row of rows.rows) {
@@ -56,7 +67,8 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
     const y = yOf.get(lanes.laneOf[cursor]), area = box.current;
     const isArrival = isFirst.current;
     isFirst.current = false;
-    if (!isArrival && !isFollowing && area && y !== undefined && (y - ROW < area.scrollTop + RULER || y + ROW > area.scrollTop + area.clientHeight)) {
+    if (area && pinned.has(lanes.laneOf[cursor])) area.scrollTop = 0;
+    else if (!isArrival && !isFollowing && area && y !== undefined && (y - ROW < area.scrollTop + RULER || y + ROW > area.scrollTop + area.clientHeight)) {
       area.scrollTop = Math.max(0, y - area.clientHeight / 2);
     }
   }, [run.id(cursor), name]);
@@ -73,8 +85,8 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
     const context = target.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const faults = lanes.lanes.filter((lane) => lane.isFault).flatMap((lane) => lane.spans);
-    const tickText = (value) => (name === "time" ? clock(value * 1e6) : name === "order" ? `#${Math.round(value)}` : `rev ${Math.round(value)}`);
-    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, edges: run.edges, first, tickText, ghost: ghost && { axis: ghostAxis, same: ghost.same } };
+    const tickText = (value) => (name === "time" ? spell(value) : name === "order" ? `#${Math.round(value)}` : `rev ${Math.round(value)}`);
+    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, edges: run.edges, first, tickText, flag, isBlind, ghost: ghost && { axis: ghostAxis, same: ghost.same } };
     draw(context, { width, height, left: 0, top: area.scrollTop }, scene, view, coloursOf(area));
   };
   const later = useRef(paint);
@@ -138,13 +150,13 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
     },
     onPointerLeave: () => setTip(null),
   };
-  const fold = (group) => setFolded((old) => {
+  const fold = (group) => setTurned((old) => {
     const next = new Set(old);
     if (!next.delete(group)) next.add(group);
     return next;
   });
   return html`
-    <section class="lanes" aria-label="Lanes">
+    <section class="lanes" aria-label="Lanes" style=${{ "--label": `${widthOf(groups, folded)}px` }}>
       <div class="bar">
         <span class="choice" role="group" aria-label="Lanes over">
           ${Object.entries(AXES).map(([key, text]) => html`<button aria-pressed=${name === key} onClick=${() => setAxis(key)}>${text}</button>`)}
@@ -152,6 +164,8 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
         <button aria-label="zoom in" onClick=${() => zoom(0.5)}>+</button>
         <button aria-label="zoom out" onClick=${() => zoom(2)}>−</button>
         <button onClick=${() => setRange(whole)}>all</button>
+        <button aria-pressed=${isFocused} title="only the lanes of this chain (o)" onClick=${() => setFocused(!isFocused)}>only this chain</button>
+        ${isBlind ? html`<b class="blind">What comes next is hidden until you guess.</b>` : ""}
         <${Legend} />
       </div>
       <div class="scroll" ref=${box} onScroll=${request}>
@@ -159,14 +173,25 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
           <div class="corner">${first > 0 ? html`<span title="the start of the cluster is folded">◂ ${first} before</span>` : run.edges[0] === 0 ? html`<span class="hatched" title="the log has dropped earlier entries">◂ #${run.id(0)} dropped before</span>` : ""}</div>
           ${rows.rows.map((row) => row.group
     ? html`<button class="group" style=${{ top: `${row.y}px` }} aria-expanded=${!folded.has(row.group.name)} onClick=${() => fold(row.group.name)} title=${row.group.note || ""}>
-              ${folded.has(row.group.name) ? "▸" : "▾"} ${row.group.name} <i>${row.group.lanes.length}</i></button>`
-    : html`<button class=${`name${row.lane.subject && row.lane.subject === subject ? " chosen" : ""}${row.lane.isGhost ? " ghost" : ""}`} style=${{ top: `${row.y}px` }} title=${row.lane.name} onClick=${() => (row.lane.isGhost ? ghost.choose(row.lane.ghost.first) : pick(row.lane))}><bdi>${row.lane.label}</bdi></button>`)}
+              ${folded.has(row.group.name) ? "▸" : "▾"} ${row.group.label} ${row.group.isCounted ? "" : html`<i>${row.group.lanes.length}</i>`}</button>`
+    : html`<button class=${`name${row.lane.subject && row.lane.subject === subject ? " chosen" : ""}${row.lane.isGhost ? " ghost" : ""}`} style=${{ top: `${row.y}px` }} title=${row.lane.name} onClick=${() => (row.lane.isGhost ? ghost.choose(row.lane.ghost.first) : pick(row.lane))}><bdi>${short(row.lane.label, letters())}</bdi></button>`)}
         </div>
         <canvas ref=${canvas} role="img" aria-label="Lanes over ${AXES[name]}; the log tab has the same as a table" ...${handlers}></canvas>
         ${tip ? html`<div class="tip" style=${{ left: `${Math.min(tip.x + 12, (box.current?.clientWidth || 400) - 260)}px`, top: `${tip.y + 14 + (box.current?.scrollTop || 0)}px` }}>
             <b>#${tip.of.id(tip.i)}</b> ${clock(tip.of.time(tip.i))} · <bdi>${tip.of.actor(tip.i)}</bdi>${tip.isOther ? html` <i>the other run</i>` : ""}<br /><bdi>${sentence(tip.of, tip.i)}</bdi></div>` : ""}
       </div>
     </section>`;
+}
+
+const NONE = [], LETTER = 6.9;
+
+/** How many letters of a name fit: names are shortened in their middle, and never cut. */
+const letters = () => (innerWidth <= 900 ? 15 : 34);
+
+/** The labels take as much room as the longest needs. */
+function widthOf(groups, folded) {
+  const longest = Math.max(14, ...groups.map((group) => (folded.has(group.name) ? 0 : Math.max(...group.lanes.map((lane) => lane.label.length)))));
+  return Math.round(Math.min(longest, letters()) * LETTER) + 30;
 }
 
 const left = (area) => area.firstElementChild.offsetWidth;

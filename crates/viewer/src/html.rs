@@ -79,7 +79,7 @@ mod tests {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
         gzip.write_all(PAGE.as_bytes()).unwrap();
         let (whole, compressed) = (PAGE.len(), gzip.finish().unwrap().len());
-        assert!(whole <= 150_000 && compressed <= 50_000, "{whole} bytes, {compressed} compressed");
+        assert!(whole <= 200_000 && compressed <= 62_000, "{whole} bytes, {compressed} compressed");
     }
 
     #[test]
