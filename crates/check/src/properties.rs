@@ -59,7 +59,7 @@ impl Properties {
                 return Ok(());
             }
         };
-        self.throughout.push(Invariant { name: sentence.clone(), polarity, question, since: None });
+        self.throughout.push(Invariant { name: sentence.clone(), polarity, question, since: None, line: None });
         Ok(())
     }
 

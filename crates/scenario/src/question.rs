@@ -53,6 +53,7 @@ pub(crate) fn invariants(scenario: &Scenario) -> Vec<Invariant> {
             polarity,
             question: question(invariant.value.resource.as_ref(), invariant.value.cel.as_ref()),
             since: invariant.value.since.as_ref().map(|step| step.value.clone()),
+            line: Some(invariant.referenced.line()),
         }
     };
     let spec = &scenario.spec;

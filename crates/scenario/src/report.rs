@@ -1,5 +1,5 @@
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use coracle_journal::Events;
@@ -29,6 +29,10 @@ pub struct Report {
     pub cluster_time: Duration,
     /// How long it took on the machine's clock.
     pub wall_time: Duration,
+    /// The steps that were not reached.
+    pub skipped: Vec<String>,
+    /// The file of the scenario, for messages.
+    pub(crate) file: PathBuf,
     /// The outcome of the inserted step; absent if there was none.
     pub fate: Option<ChangeOutcome>,
     pub(crate) log: Log,
@@ -58,6 +62,8 @@ pub struct Failure {
     pub found: String,
     /// At which revision.
     pub revision: i64,
+    /// The line of the operation or the check in the file of the scenario.
+    pub line: Option<u64>,
     /// The requester that wrote what was found, as far as the log shows it.
     pub written_by: Option<String>,
 }
@@ -144,6 +150,9 @@ impl Report {
                 let _ = writeln!(text, "         vacuous: {why}");
             }
         }
+        for step in &self.skipped {
+            let _ = writeln!(text, "       · {step:<56} not reached");
+        }
         let ended = match &self.outcome {
             Outcome::Passed => None,
             Outcome::Failed(failure) => Some(("failed:", failure)),
@@ -154,7 +163,8 @@ impl Report {
             let _ = writeln!(text, "       {word} {}", failure.what);
             let _ = writeln!(text, "         expected   {}", failure.expected);
             let _ = writeln!(text, "         found      {}", failure.found);
-            let _ = writeln!(text, "         at         rev {}", failure.revision);
+            let place = failure.line.map(|line| format!(", {}:{line}", self.file.display())).unwrap_or_default();
+            let _ = writeln!(text, "         at         rev {}{place}", failure.revision);
             if let Some(who) = &failure.written_by {
                 let _ = writeln!(text, "         written by {who}");
             }

@@ -1,4 +1,5 @@
 mod judge;
+mod lines;
 mod operation;
 mod requests;
 mod stop;
@@ -58,6 +59,10 @@ pub(crate) struct ScenarioRun<'a> {
     checks: Vec<Check>,
     /// The first entry of each step, for counts that begin there.
     steps: Vec<(String, EntryId)>,
+    /// The line of the operation that runs, or ran last.
+    line: Option<u64>,
+    /// The file of the scenario, or of the inserted step.
+    file: PathBuf,
     /// Whether a vacuous check counts as failed.
     strict: bool,
     /// The vacuous checks, if they count as failed.
@@ -102,6 +107,8 @@ impl<'a> ScenarioRun<'a> {
             started: Instant::now(),
             checks: Vec::new(),
             steps: Vec::new(),
+            line: None,
+            file: path.to_owned(),
             strict: false,
             vacuous: Vec::new(),
         }
@@ -121,6 +128,7 @@ impl<'a> ScenarioRun<'a> {
         self.judge(&mut outcome).await;
         self.judge_faults(&mut outcome);
         self.judge_panics(&mut outcome);
+        self.record_skipped();
         self.report(header, mode, seed, Ended { outcome, cluster_time, fate }, wall())
     }
 
@@ -158,6 +166,7 @@ impl<'a> ScenarioRun<'a> {
 
     fn report(self, header: Header, mode: Mode, seed: u64, ended: Ended, wall_time: Duration) -> Report {
         let Ended { mut outcome, cluster_time, fate } = ended;
+        let skipped = self.skipped();
         let end_state = self.world.look(EndState::of);
         if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome
             && !self.vacuous.contains(failure)
@@ -173,6 +182,8 @@ impl<'a> ScenarioRun<'a> {
             mode,
             cluster_time,
             wall_time,
+            skipped,
+            file: self.file,
             fate,
             log: Log::new(header, self.recorder),
         }
@@ -283,6 +294,7 @@ impl<'a> ScenarioRun<'a> {
         let mut baselines = Baselines::of(step, &self.scenario.spec.namespace, &self.world);
         let mut held = None;
         for (place, operation) in (0..step.times.get()).flat_map(|_| step.operations.iter().enumerate()) {
+            self.line = Some(operation.referenced.line());
             let mut taken = self.operation_at(place, &operation.value, &mut baselines).await;
             if taken.is_err() && tries_again().await {
                 taken = self.operation_at(place, &operation.value, &mut baselines).await;
@@ -397,6 +409,6 @@ impl<'a> ScenarioRun<'a> {
         self.checks.push(self.check(name, false, revision));
         let why = if late { "late" } else { "" };
         self.record_failure(name, &expected, &found, revision, why);
-        outcome(Failure { what, expected, found, revision, written_by: None })
+        outcome(Failure { what, expected, found, revision, line: self.line_of(name), written_by: None })
     }
 }

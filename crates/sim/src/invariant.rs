@@ -50,6 +50,8 @@ pub struct Invariant {
     /// The moment from which on it is evaluated, which [`World::reached`](crate::World::reached) names; absent for the
     /// beginning.
     pub since: Option<String>,
+    /// The line on which it is written, for the event log.
+    pub line: Option<u64>,
 }
 
 /// Whether the answer to a question must be yes or no.

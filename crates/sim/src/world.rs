@@ -42,7 +42,7 @@ const GRACE: Duration = Duration::from_secs(1);
 ///         InvariantQuestion::Partial(map)
 ///     };
 ///     let name = "no map is called b".to_owned();
-///     let never = Invariant { name, polarity: Polarity::Never, question: named("b"), since: None };
+///     let never = Invariant { name, polarity: Polarity::Never, question: named("b"), since: None, line: None };
 ///     let world = World::new(cluster.store(), "default", Arc::new(|_, _| None), vec![never]);
 ///     let followed = world.clone();
 ///     tokio::spawn(async move { followed.follow().await });
@@ -446,7 +446,7 @@ impl Watched {
         self.saw = self.saw || self.subjects.are_there(cluster, lists, namespace);
         self.broken = self.invariant.check(cluster, lists, namespace);
         if let Some(broken) = &self.broken {
-            broken.record(&self.invariant.name, recorder);
+            broken.record(&self.invariant, recorder);
         }
     }
 }
@@ -511,10 +511,11 @@ impl Drop for Awaited {
 }
 
 impl Broken {
-    fn record(&self, name: &str, recorder: &Recorder) {
+    fn record(&self, invariant: &Invariant, recorder: &Recorder) {
         recorder.record(ACTOR, Stage::CheckFail, || {
             let detail = Detail::default().at(self.revision).caused_by(recorder.commit(self.revision));
-            let detail = detail.with("name", name).with("throughout", true);
+            let detail = detail.with("name", invariant.name.as_str()).with("throughout", true);
+            let detail = invariant.line.iter().fold(detail, |detail, line| detail.with("line", *line));
             detail.with("expected", self.expected.as_str()).with("found", self.found.as_str())
         });
     }

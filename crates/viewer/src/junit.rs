@@ -17,6 +17,7 @@ pub struct JunitReport {
     suites: String,
     tests: usize,
     failures: usize,
+    skipped: usize,
     nanos: u64,
 }
 
@@ -30,7 +31,8 @@ impl JunitReport {
             None => escaped(&summary.name),
         };
         let failures = summary.checks.iter().filter(|check| !check.held).count();
-        let totals = totals(summary.checks.len(), failures, summary.nanos);
+        let (tests, skipped) = (summary.checks.len() + summary.skipped.len(), summary.skipped.len());
+        let totals = totals(tests, failures, skipped, summary.nanos);
         let text = &mut self.suites;
         let _ = writeln!(text, "  <testsuite name=\"{name}\" {totals}>");
         properties(text, events);
@@ -39,21 +41,29 @@ impl JunitReport {
         for check in &summary.checks {
             case(text, &name, check, beginning);
         }
+        for step in &summary.skipped {
+            let step = escaped(step);
+            let _ = writeln!(
+                text,
+                "    <testcase classname=\"{name}\" name=\"{step}\">\n      <skipped/>\n    </testcase>"
+            );
+        }
         text.push_str("  </testsuite>\n");
-        self.tests += summary.checks.len();
+        self.tests += tests;
         self.failures += failures;
+        self.skipped += skipped;
         self.nanos += summary.nanos;
     }
 
     /// The document.
     pub fn document(&self) -> String {
-        let totals = totals(self.tests, self.failures, self.nanos);
+        let totals = totals(self.tests, self.failures, self.skipped, self.nanos);
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n{}</testsuites>\n", self.suites)
     }
 }
 
-fn totals(tests: usize, failures: usize, nanos: u64) -> String {
-    format!("tests=\"{tests}\" failures=\"{failures}\" time=\"{}\"", seconds(nanos))
+fn totals(tests: usize, failures: usize, skipped: usize, nanos: u64) -> String {
+    format!("tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\" time=\"{}\"", seconds(nanos))
 }
 
 fn properties(text: &mut String, events: &Events) {
@@ -98,6 +108,9 @@ fn case(text: &mut String, suite: &str, check: &Check, beginning: u64) {
     let (expected, found) = (escaped(&failure.expected), escaped(&failure.found));
     let _ = writeln!(text, ">\n      <failure type=\"{kind}\" message=\"expected {expected}, found {found}\">");
     let _ = write!(text, "expected {expected}\nfound {found}\nat revision {}", failure.revision);
+    if let Some(line) = failure.line {
+        let _ = write!(text, "\nline {line} of the scenario");
+    }
     if let Some(who) = &failure.written_by {
         let _ = write!(text, "\nwritten by {}", escaped(who));
     }

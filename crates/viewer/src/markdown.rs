@@ -14,8 +14,9 @@ pub(crate) fn render(events: &Events) -> String {
     };
     let mut text = format!("### {} {mark}{}\n\n", plain(&summary.name), summary.outcome.words());
     if let Some(failure) = &summary.failure {
-        let _ = writeln!(text, "**{}** at revision {}\n", plain(&failure.what), failure.revision);
-        let _ = writeln!(text, "- expected: {}\n- found: {}", plain(&failure.expected), plain(&failure.found));
+        let line = failure.line.map(|line| format!(", line {line}")).unwrap_or_default();
+        let _ = writeln!(text, "**{}** at revision {}{line}\n", plain(&failure.what), failure.revision);
+        let _ = writeln!(text, "- expected: {}\n- found: {}", code(&failure.expected), code(&failure.found));
         if let Some(who) = &failure.written_by {
             let _ = writeln!(text, "- written by: {}", plain(who));
         }
@@ -31,6 +32,9 @@ pub(crate) fn render(events: &Events) -> String {
         let vacuous = check.vacuous.as_ref().map(|why| format!("; vacuous: {}", plain(why))).unwrap_or_default();
         let _ = writeln!(text, "| {mark} | {} | {place}{vacuous} |", plain(&check.name));
     }
+    for step in &summary.skipped {
+        let _ = writeln!(text, "| · | {} | not reached |", plain(step));
+    }
     let Counts { revisions, syncs, merged, retried, relists } = summary.counts;
     let seconds = summary.nanos as f64 / 1e9;
     let _ = writeln!(
@@ -45,6 +49,14 @@ pub(crate) fn render(events: &Events) -> String {
     let change = header.change.as_ref().map(|how| format!(", changed: {}", plain(how))).unwrap_or_default();
     let _ = writeln!(text, "Coracle {}{seed}{mode}{disturb}{change}{hash}", plain(&header.version));
     text
+}
+
+/// A text as code on one line. A text with a backtick is escaped instead.
+fn code(text: &str) -> String {
+    if text.is_empty() || text.contains('`') {
+        return plain(text);
+    }
+    format!("`{}`", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Escapes a text for Markdown and HTML, on one line.

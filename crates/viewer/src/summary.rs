@@ -1,5 +1,6 @@
 use coracle_journal::{Entry, EntryId, Events, Stage};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::Counts;
 use crate::requester::Requesters;
@@ -17,6 +18,9 @@ pub struct Summary {
     /// The first expectation that was not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// The steps that were not reached.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<String>,
     /// Counts of the events.
     pub counts: Counts,
     /// The first step; the entries before it are the start of the cluster.
@@ -104,6 +108,9 @@ pub struct Failure {
     pub found: String,
     /// At which revision.
     pub revision: i64,
+    /// The line of the operation or the check in the file of the scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
     /// The requester that wrote what was found, as far as the log shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_by: Option<String>,
@@ -123,6 +130,7 @@ impl Summary {
             Some(first) if first.unmatched => Outcome::NothingMatched,
             Some(_) => Outcome::Failed,
         };
+        let skipped = entries.iter().filter(|entry| entry.stage == Stage::StepSkip);
         let failure = failed.and_then(|check| check.failure.clone());
         let begins = entries.iter().find(|entry| entry.stage == Stage::StepStart);
         let beginning = begins.map_or(0, nanos);
@@ -131,6 +139,7 @@ impl Summary {
             outcome,
             checks,
             failure,
+            skipped: skipped.map(|entry| word(entry, "name")).collect(),
             counts: Counts::of(entries),
             begins: begins.map(|entry| entry.id),
             nanos: entries.last().map_or(0, nanos).saturating_sub(beginning),
@@ -156,6 +165,7 @@ impl Check {
             expected: word(entry, "expected"),
             found: word(entry, "found"),
             revision,
+            line: entry.data.get("line").and_then(Value::as_u64),
             written_by: if entry.data.contains_key("vacuous") { None } else { author(entries, revision) },
         });
         Self {

@@ -57,6 +57,7 @@ pub(crate) fn template(stage: Stage) -> Template {
         Stage::KubeletVolume => &[("", "{step} of {volume} for {k}[: {error}]")],
         Stage::StepStart => &[("", "step: {name}")],
         Stage::StepEnd => &[("", "step is over: {name}")],
+        Stage::StepSkip => &[("", "step is not reached: {name}")],
         Stage::CheckPass => &[
             ("vacuous", "holds, and is vacuous: {name}: {vacuous}"),
             ("throughout", "held throughout: {name}"),

@@ -218,6 +218,11 @@ stages! {
     StepEnd "step.end" {
         name always Text "of the step",
     }
+    /// A scenario step was not reached, because the run ended before.
+    StepSkip "step.skip" {
+        name always Text "of the step",
+        line may Number "its line in the file of the scenario",
+    }
     /// A check holds, or held throughout.
     CheckPass "check.pass" {
         name always Text "of the check, or of the step that it ends",
@@ -229,6 +234,7 @@ stages! {
         name always Text "of the check, or of the step",
         expected always Text "what was expected",
         found always Text "what was there",
+        line may Number "the line of the operation or the check in the file of the scenario",
         throughout may Truth "it had to hold at every revision",
         late may Truth "it was waited for, and did not come in time",
         vacuous may Text "why it checked nothing, where that is a failure",

@@ -24,7 +24,7 @@ impl ScenarioRun<'_> {
         let what = "the last revision".to_owned();
         self.record_failure(&what, &expected, &found, revision, "late");
         if *outcome == Outcome::Passed {
-            *outcome = Outcome::NotInTime(Failure { what, expected, found, revision, written_by: None });
+            *outcome = Outcome::NotInTime(Failure { what, expected, found, revision, line: None, written_by: None });
         }
     }
 
@@ -39,7 +39,8 @@ impl ScenarioRun<'_> {
                 if check.throughout { detail.with("throughout", true) } else { detail }
             });
             let (what, expected, found) = (name.to_owned(), expected.to_owned(), why.clone());
-            self.vacuous.push(Failure { what, expected, found, revision: check.revision, written_by: None });
+            let (revision, line) = (check.revision, self.line_of(name));
+            self.vacuous.push(Failure { what, expected, found, revision, line, written_by: None });
             check.held = false;
         } else {
             self.recorder.record(ACTOR, Stage::CheckPass, || {
@@ -76,8 +77,8 @@ impl ScenarioRun<'_> {
             self.checks.push(self.check(&name, false, last));
             self.record_failure(&name, &expected, &found, last, "unmatched");
             if *outcome == Outcome::Passed {
-                *outcome =
-                    Outcome::NothingMatched(Failure { what: name, expected, found, revision: last, written_by: None });
+                let failure = Failure { what: name, expected, found, revision: last, line: None, written_by: None };
+                *outcome = Outcome::NothingMatched(failure);
             }
         }
     }
@@ -91,7 +92,7 @@ impl ScenarioRun<'_> {
             self.checks.push(self.check(&name, false, last));
             self.record_failure(&name, &expected, &found, last, "");
             if matches!(outcome, Outcome::Passed | Outcome::NothingMatched(_)) {
-                *outcome = failed(&name, expected, found, last);
+                *outcome = failed(&name, expected, found, last, None);
             }
         }
     }
@@ -124,7 +125,7 @@ impl ScenarioRun<'_> {
             Outcome::Failed(step) | Outcome::NotInTime(step) => broken.revision <= step.revision,
         };
         if is_first {
-            *outcome = failed(&name, broken.expected, broken.found, broken.revision);
+            *outcome = failed(&name, broken.expected, broken.found, broken.revision, self.line_of(&name));
         }
     }
 
@@ -138,11 +139,12 @@ impl ScenarioRun<'_> {
         self.recorder.record(ACTOR, Stage::CheckFail, || {
             let detail =
                 Detail::default().at(revision).with("name", name).with("expected", expected).with("found", found);
+            let detail = self.line_of(name).iter().fold(detail, |detail, line| detail.with("line", *line));
             if word.is_empty() { detail } else { detail.with(word, true) }
         });
     }
 }
 
-pub(super) fn failed(what: &str, expected: String, found: String, revision: i64) -> Outcome {
-    Outcome::Failed(Failure { what: what.to_owned(), expected, found, revision, written_by: None })
+pub(super) fn failed(what: &str, expected: String, found: String, revision: i64, line: Option<u64>) -> Outcome {
+    Outcome::Failed(Failure { what: what.to_owned(), expected, found, revision, line, written_by: None })
 }

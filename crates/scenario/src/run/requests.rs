@@ -47,7 +47,7 @@ impl ScenarioRun<'_> {
                 forgotten.unwrap_or_else(|| format!("{own} by it, {} by others{}", others.len(), listed(&others)));
             self.record_failure(&expected.name, &wanted, &found, revision, "throughout");
             if *outcome == Outcome::Passed {
-                *outcome = failed(&expected.name, wanted, found, revision);
+                *outcome = failed(&expected.name, wanted, found, revision, self.line_of(&expected.name));
             }
         }
     }

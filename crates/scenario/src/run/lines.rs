@@ -1,0 +1,40 @@
+//! Where the parts of a scenario are in its file.
+
+use coracle_journal::{Detail, Stage};
+
+use super::{ACTOR, ScenarioRun};
+use crate::file::Step;
+
+impl ScenarioRun<'_> {
+    /// The line of a check, or of the last operation of a step that has begun.
+    pub(super) fn line_of(&self, name: &str) -> Option<u64> {
+        let spec = &self.scenario.spec;
+        let invariants = spec.always.iter().chain(&spec.never).chain(&spec.eventually);
+        let invariant = invariants.filter(|check| check.value.name == name).map(|check| check.referenced.line()).next();
+        let requests =
+            || spec.requests.iter().find(|count| count.name == name).map(|count| count.verb.referenced.line());
+        let step = || self.line.filter(|_| self.steps.last().is_some_and(|(step, _)| step == name));
+        invariant.or_else(requests).or_else(step)
+    }
+
+    /// The steps that the run did not reach.
+    fn not_reached(&self) -> impl Iterator<Item = &Step> {
+        self.scenario.spec.steps.iter().skip(self.steps.len())
+    }
+
+    /// The names of the steps that the run did not reach.
+    pub(super) fn skipped(&self) -> Vec<String> {
+        self.not_reached().map(|step| step.name.clone()).collect()
+    }
+
+    /// Records the steps that the run did not reach.
+    pub(super) fn record_skipped(&self) {
+        for step in self.not_reached() {
+            let line = step.operations.first().map(|operation| operation.referenced.line());
+            self.recorder.record(ACTOR, Stage::StepSkip, || {
+                let detail = Detail::default().with("name", step.name.as_str());
+                line.iter().fold(detail, |detail, line| detail.with("line", *line))
+            });
+        }
+    }
+}
