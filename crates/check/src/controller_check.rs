@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use coracle_cluster::controllers::Selection;
 use coracle_meta::Object;
+use coracle_sim::ClockMode;
 use futures_util::FutureExt;
 
 use crate::check_report::CheckReport;
@@ -11,6 +12,7 @@ use crate::limits::Limits;
 use crate::pace::Pace;
 use crate::plan::Plan;
 use crate::plan_file::PlanFile;
+use crate::plan_origin::PlanOrigin;
 use crate::properties::{Holds, Properties, WrittenProperty};
 use crate::rbac::{ObservedPermissions, RbacReport, Roles};
 use crate::replay::replayed;
@@ -386,8 +388,14 @@ impl ControllerCheck {
         let namespaced = setup.prepared.namespaced.clone();
         report.rbac = RbacReport::of(&setup.name, &setup.permissions, roles, namespaces, namespaced);
         if let Some(folder) = &plans {
+            let origin = PlanOrigin {
+                component: setup.name.clone(),
+                scenario: None,
+                work: setup.prepared.work.clone(),
+                has_one_log: setup.pace.clock == ClockMode::Virtual,
+            };
             for found in &mut report.found {
-                found.file = Some(plan_writer::write(folder, &setup, found, pages)?);
+                found.file = Some(plan_writer::write(folder, &origin, found, pages)?);
             }
         }
         Ok(report)

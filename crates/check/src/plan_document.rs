@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
-use crate::scenario_words::{INVARIANT, STEP};
-
+/// The component that is checked with a scenario if nothing else is said.
+pub(crate) const COMPONENT: &str = "controller-manager";
 /// The version of the format.
 pub(crate) const API_VERSION: &str = "coracle.dev/v1alpha1";
 
@@ -109,7 +109,7 @@ impl PlanDocument {
             let message = "`of` names a `component`, or a `scenario` with a component of the cluster".to_owned();
             problems.push(problem(path, Some(of.referenced), message));
         }
-        let words: Vec<&str> = CHECKS.iter().map(|check| check.word).chain([INVARIANT, STEP]).collect();
+        let words: Vec<&str> = CHECKS.iter().map(|check| check.word).collect();
         let unknown = finds.check.as_ref().and_then(|check| {
             let message = unknown_word(&check.value, &words, "check")?;
             Some(problem(path, Some(check.referenced), message))

@@ -5,8 +5,7 @@ use serde_json::json;
 
 use crate::Error;
 use crate::plan::Plan;
-use crate::plan_document::{PlanDocument, PlanSpec, PlanSubject, read_document};
-use crate::scenario_words::COMPONENT;
+use crate::plan_document::{COMPONENT, PlanDocument, PlanSpec, PlanSubject, read_document};
 
 /// The version of this program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -48,6 +47,39 @@ impl PlanFile {
         if problems.is_empty() { Ok(Self::of(document)) } else { Err(problems) }
     }
 
+    /// Whether it is of a scenario, and can be replayed without a program.
+    pub fn is_of_scenario(&self) -> bool {
+        self.scenario.is_some()
+    }
+
+    /// The name of the controller, or of the component of the scenario.
+    pub fn component(&self) -> &str {
+        &self.component
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Whether one seed gives one event log: that of a controller in the process of the search.
+    pub fn has_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// What it recorded, a line each: the version and the seed, the check and what was wrong, and each fault.
+    pub fn recorded(&self) -> Vec<String> {
+        let version = self.coracle.as_ref().map(|version| format!(" by Coracle {version}")).unwrap_or_default();
+        let found = format!("found{version} with seed {}", self.seed);
+        let finding = (!self.check.is_empty()).then(|| format!("{}: {}", self.check, self.what));
+        [found].into_iter().chain(finding).chain(self.plan.lines()).collect()
+    }
+
+    /// The plan, if it is of this controller.
+    fn of_controller(self, name: &str) -> Option<Plan> {
+        (self.component == name && self.scenario.is_none()).then_some(self.plan)
+    }
+
     fn of(document: PlanDocument) -> Self {
         let PlanSpec { of, finds, faults, writes } = document.spec;
         let PlanSubject { component, scenario, coracle, seed, work, log } = of.value;
@@ -72,17 +104,28 @@ pub(crate) fn log_hash(log: &coracle_journal::Events) -> String {
     hash(&lines.join("\n"))
 }
 
-/// The plans of a folder for a component, in the order of their names. A folder that does not exist has none.
+/// The plans of a folder, in the order of their names. A folder that does not exist has none.
 ///
 /// # Errors
 /// If a file cannot be read, or is not a plan.
-pub(crate) fn read_all(folder: &Path, component: &str) -> Result<Vec<Plan>, Error> {
+pub(crate) fn files_in(folder: &Path) -> Result<Vec<PlanFile>, Error> {
     let Ok(files) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut paths: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "yaml"));
     paths.sort();
-    let plans: Result<Vec<Option<Plan>>, Error> = paths.iter().map(|path| read(path, component)).collect();
-    Ok(plans?.into_iter().flatten().collect())
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path);
+        parse(path, &text.map_err(|error| Error::Input(format!("{}: {error}", path.display())))?)
+    };
+    paths.iter().map(read).collect()
+}
+
+/// The plans of a folder for a controller.
+///
+/// # Errors
+/// Those of [`files_in`].
+pub(crate) fn read_all(folder: &Path, component: &str) -> Result<Vec<Plan>, Error> {
+    Ok(files_in(folder)?.into_iter().filter_map(|file| file.of_controller(component)).collect())
 }
 
 /// The plans in these texts that are of a component.
@@ -95,15 +138,8 @@ pub(crate) fn parse_all(texts: &[String], component: &str) -> Result<Vec<Plan>, 
     Ok(plans?.into_iter().flatten().collect())
 }
 
-/// A plan from a file; `None` if it is of another component.
-fn read(path: &Path, component: &str) -> Result<Option<Plan>, Error> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::Input(format!("{}: {error}", path.display())))?;
-    parse_of(path, &text, component)
-}
-
 fn parse_of(path: &Path, text: &str, component: &str) -> Result<Option<Plan>, Error> {
-    let file = parse(path, text)?;
-    Ok((file.component == component && file.scenario.is_none()).then_some(file.plan))
+    Ok(parse(path, text)?.of_controller(component))
 }
 
 /// Like [`PlanFile::read`], with the first problem.

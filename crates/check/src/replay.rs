@@ -1,7 +1,12 @@
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use coracle_journal::Events;
+use coracle_viewer::{RunPair, where_they_part};
 
 use crate::plan::Plan;
-use crate::plan_file::{PlanFile, VERSION};
+use crate::plan_file::{PlanFile, VERSION, log_hash};
 use crate::trace::first_difference;
 
 /// A plan from a file, which was tried again.
@@ -35,8 +40,8 @@ pub(crate) struct KnownRun {
     pub(crate) words: Vec<String>,
     /// The writes of the run.
     pub(crate) trace: Vec<String>,
-    /// The hash of its event log, if logs are kept.
-    pub(crate) log: Option<String>,
+    /// Its event log, if logs are kept.
+    pub(crate) log: Option<Arc<Events>>,
     /// What is said of each fault that did not strike.
     pub(crate) missed: Vec<String>,
 }
@@ -48,34 +53,48 @@ pub(crate) fn replayed(files: &[(String, PlanFile)], runs: &[KnownRun], work: &s
     let of = |(name, file): &(String, PlanFile)| {
         let run = left.remove(left.iter().position(|run| run.plan == file.plan)?);
         let is_found_again = run.words.contains(&file.check);
-        Some(Replayed {
-            file: name.clone(),
-            check: file.check.clone(),
-            is_found_again,
-            changes: changes(file, run, work),
-        })
+        let changes = changes(Path::new(name), file, run, work);
+        Some(Replayed { file: name.clone(), check: file.check.clone(), is_found_again, changes })
     };
     files.iter().filter_map(of).collect()
 }
 
 /// What has changed since a plan was found.
-fn changes(file: &PlanFile, run: &KnownRun, work: &str) -> Vec<String> {
+fn changes(path: &Path, file: &PlanFile, run: &KnownRun, work: &str) -> Vec<String> {
     let mut changes = Vec::new();
     if let Some(version) = file.coracle.as_ref().filter(|version| *version != VERSION) {
         changes.push(format!("it was found by Coracle {version}, and this is Coracle {VERSION}"));
     }
     if file.work.as_ref().is_some_and(|other| other != work) {
-        changes.push("its definitions, given objects or samples are not those of this check".to_owned());
+        changes.push(match file.scenario {
+            Some(_) => "its scenario has changed".to_owned(),
+            None => "its definitions, given objects or samples are not those of this check".to_owned(),
+        });
     }
     changes.extend(run.missed.iter().cloned());
     if !file.trace.is_empty() {
         changes.extend(first_difference(&file.trace, &run.trace));
     }
-    let is_other_log = file.log.as_ref().zip(run.log.as_ref()).is_some_and(|(was, is)| was != is);
-    if is_other_log && changes.is_empty() {
-        changes.push("the event log differs, but no write does".to_owned());
+    if let (Some(was), Some(log)) = (&file.log, &run.log)
+        && *was != log_hash(log)
+    {
+        match first_event_that_differs(path, was, log) {
+            Some(event) => changes.push(event),
+            None if changes.is_empty() => changes.push("the event log differs, but no write does".to_owned()),
+            None => {}
+        }
     }
     changes
+}
+
+/// The first event in which a run differs from the one on the page next to a plan; `None` if there is no page of the run
+/// whose log has this hash.
+fn first_event_that_differs(plan: &Path, hash: &str, is: &Events) -> Option<String> {
+    let was = coracle_viewer::read(&plan.with_extension("html")).ok()?.events;
+    let is_of_the_plan = log_hash(&was) == hash;
+    let both = RunPair::of(&was, is, ["recorded", "replayed"]);
+    let text = where_they_part(&both).trim_end().replace('\n', "\n    ");
+    is_of_the_plan.then(|| format!("the event log differs; {text}"))
 }
 
 #[cfg(test)]

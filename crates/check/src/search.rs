@@ -6,7 +6,7 @@ use coracle_cluster::controllers::{Selection, SelectionError};
 use coracle_journal::Events;
 use coracle_scenario::FaultStatus;
 use coracle_sim::ClockMode;
-use coracle_sim::checks::{Finding, LoggedWrite, Run};
+use coracle_sim::checks::{Finding, Run};
 
 use crate::Error;
 use crate::baseline::Baseline;
@@ -14,11 +14,11 @@ use crate::candidates::candidates;
 use crate::check_report::{CheckReport, Found, Tried};
 use crate::differing_write::DifferingWrite;
 use crate::fault_site::Sites;
+use crate::last_acts::last_acts;
 use crate::limits::Limits;
 use crate::pace::Pace;
 use crate::parallel::parallel;
 use crate::plan::Plan;
-use crate::plan_file::log_hash;
 use crate::plan_queue::{NumberedPlan, PlanQueue};
 use crate::reaction::reaction;
 use crate::replay::KnownRun;
@@ -31,8 +31,6 @@ use crate::trial::{Outcome, Setup, trial};
 const MOST_SHRINKING_RUNS: usize = 50;
 /// How many plans are tried at once, so that the result does not depend on the number of threads.
 const BATCH: usize = 16;
-/// How many of the last acts of a controller a finding shows.
-const ACTS: usize = 6;
 
 /// Looks for plans that break a controller. `known` are plans that are tried first.
 pub(crate) fn search(setup: &Setup, limits: &Limits, known: Vec<Plan>) -> Result<CheckReport, Error> {
@@ -139,7 +137,7 @@ impl Attempt {
     fn known_run(&self) -> KnownRun {
         let words = self.findings.iter().map(|finding| finding.check.word.to_owned()).collect();
         let (plan, trace, missed) = (self.plan.clone(), self.trace.clone(), self.missed.clone());
-        KnownRun { plan, words, trace, log: self.log.as_deref().map(log_hash), missed }
+        KnownRun { plan, words, trace, log: self.log.clone(), missed }
     }
 }
 
@@ -328,18 +326,4 @@ fn is_same(found: &Found, finding: &Finding, differs: Option<&DifferingWrite>) -
     };
     let is_waste = !finding.check.grade.fails();
     found.finding.check.word == finding.check.word && (is_same_write || is_waste)
-}
-
-/// The last writes of a controller up to a violation.
-fn last_acts(run: &Run, findings: &[Finding]) -> Vec<String> {
-    let first = findings.iter().find(|finding| finding.violation.entry.is_some()).or(findings.first());
-    let run = first.map_or(run, |finding| run.of_component(&finding.component));
-    let until = first.and_then(|finding| finding.violation.entry);
-    let writes = run.log.writes_of(&run.user).filter(|write| until.is_none_or(|until| write.entry <= until));
-    let line = |write: &LoggedWrite| {
-        let (seconds, act) = (write.at.as_secs_f64(), write.act());
-        format!("{seconds:>9.3} s  rev {}  {} {act} {}", write.revision, run.component, write.subject)
-    };
-    let lines: Vec<String> = writes.map(line).collect();
-    lines[lines.len().saturating_sub(ACTS)..].to_vec()
 }

@@ -37,6 +37,7 @@ mod node_flags;
 mod plan_files;
 mod program_networks;
 mod program_temp;
+mod replay;
 mod run;
 mod scheduler_configuration;
 mod server_flags;

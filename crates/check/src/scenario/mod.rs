@@ -24,6 +24,5 @@ mod scenario_trial;
 mod sites;
 
 pub use accepted::Accepted;
-pub use deviation::Deviation;
 pub use scenario_check::ScenarioCheck;
-pub use scenario_report::{Broken, ScenarioReport};
+pub use scenario_report::ScenarioReport;

@@ -7,8 +7,12 @@ use super::scenario_limits::ScenarioLimits;
 use super::scenario_report::ScenarioReport;
 use super::scenario_search::search;
 use super::scenario_trial::ScenarioSetup;
-use crate::Error;
-use crate::scenario_words::COMPONENT;
+use crate::plan::Plan;
+use crate::plan_document::{COMPONENT, beside};
+use crate::plan_file::PlanFile;
+use crate::plan_origin::PlanOrigin;
+use crate::replay::replayed;
+use crate::{Error, plan_file, plan_writer};
 
 /// How many plans are tried if nothing else is said.
 const PLANS: usize = 300;
@@ -29,6 +33,9 @@ pub struct ScenarioCheck {
     path: PathBuf,
     component: String,
     limits: ScenarioLimits,
+    plans: Option<PathBuf>,
+    pages: bool,
+    replayed: Vec<(String, PlanFile)>,
 }
 
 impl ScenarioCheck {
@@ -47,9 +54,42 @@ impl ScenarioCheck {
             faultless: FAULTLESS,
             first_only: false,
             shrinking: SHRINKING,
+            known_only: false,
             accepted: Vec::new(),
         };
-        Ok(Self { scenario, path, component, limits })
+        let (plans, pages, replayed) = (None, false, Vec::new());
+        Ok(Self { scenario, path, component, limits, plans, pages, replayed })
+    }
+
+    /// Replays the plan of a scenario, and no other; the report shows what has changed. `path` is its file.
+    ///
+    /// # Errors
+    /// If it is a plan of a program, or the scenario cannot be read.
+    pub fn of_plan(path: &Path, plan: PlanFile) -> Result<Self, Error> {
+        let Some(scenario) = &plan.scenario else {
+            return Err(Error::Input(format!("{}: it is a plan of a program, and not of a scenario", path.display())));
+        };
+        let check = Self::read(&beside(path, scenario))?.of(&plan.component).seed(plan.seed);
+        Ok(check.replay(path, plan))
+    }
+
+    /// A plan that is replayed. Then no other plan is tried.
+    fn replay(mut self, path: &Path, plan: PlanFile) -> Self {
+        self.replayed.push((path.display().to_string(), plan));
+        self.limits.known_only = true;
+        self
+    }
+
+    /// A folder: each plan that breaks the component becomes a file, and is tried first in the next search.
+    pub fn out(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.plans = Some(folder.into());
+        self
+    }
+
+    /// Next to each file of [`out`](Self::out), a page with the runs with and without the faults.
+    pub fn pages(mut self) -> Self {
+        self.pages = true;
+        self
     }
 
     /// The component: `controller-manager`, `scheduler`, `kubelet`, or a controller such as
@@ -104,12 +144,36 @@ impl ScenarioCheck {
     /// Searches through the plans.
     ///
     /// # Errors
-    /// If there is no such component, the scenario fails without a fault, or a cluster does not start.
+    /// If there is no such component, or a cluster does not start.
     pub fn search(self) -> Result<ScenarioReport, Error> {
-        let Self { scenario, path, component, limits } = self;
         let built_in = BuiltIn::default();
-        built_in.check_component(&component).map_err(Error::Input)?;
-        let setup = ScenarioSetup { scenario, path, component, settles: true };
-        search(setup, &limits, &built_in.kinds_by_plural())
+        built_in.check_component(&self.component).map_err(Error::Input)?;
+        let origin = PlanOrigin {
+            component: self.component.clone(),
+            scenario: Some(self.path.clone()),
+            work: self.scenario.hash.clone(),
+            has_one_log: true,
+        };
+        let known = self.known_plans(&origin)?;
+        let Self { scenario, path, component, limits, plans, pages, replayed: files } = self;
+        let setup = ScenarioSetup { scenario, path, component, settles: true, keeps_logs: false };
+        let mut report = search(setup, &limits, &built_in.kinds_by_plural(), &known)?;
+        report.check.replayed = replayed(&files, &report.check.known_runs, &origin.work);
+        if let Some(folder) = &plans {
+            for found in &mut report.check.found {
+                found.file = Some(plan_writer::write(folder, &origin, found, pages)?);
+            }
+        }
+        Ok(report)
+    }
+
+    /// The plans that are tried first.
+    fn known_plans(&self, origin: &PlanOrigin) -> Result<Vec<Plan>, Error> {
+        let mut known: Vec<Plan> = self.replayed.iter().map(|(_, file)| file.plan.clone()).collect();
+        if let (false, Some(folder)) = (self.limits.known_only, &self.plans) {
+            let files = plan_file::files_in(folder)?;
+            known.extend(files.into_iter().filter(|file| origin.is_of(folder, file)).map(|file| file.plan));
+        }
+        Ok(known)
     }
 }

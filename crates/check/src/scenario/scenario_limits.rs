@@ -15,6 +15,8 @@ pub(super) struct ScenarioLimits {
     pub(super) first_only: bool,
     /// How many runs may make one plan shorter.
     pub(super) shrinking: usize,
+    /// Whether only plans that were found before are tried.
+    pub(super) known_only: bool,
     /// The deviations that are no fault of the component.
     pub(super) accepted: Vec<Accepted>,
 }

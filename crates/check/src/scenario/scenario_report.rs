@@ -1,7 +1,6 @@
 use std::fmt;
 
-use super::deviation::Deviation;
-use crate::plan::Plan;
+use crate::check_report::{CheckReport, Found};
 
 /// What a search with a scenario found.
 #[derive(Debug, Default)]
@@ -10,49 +9,31 @@ pub struct ScenarioReport {
     pub scenario: String,
     /// The component.
     pub component: String,
-    /// What faults break, each once.
-    pub broken: Vec<Broken>,
+    /// What faults break, each once, and what was tried.
+    pub check: CheckReport,
     /// How many runs deviate in a way that is accepted.
     pub accepted: usize,
-    /// How many plans were tried.
-    pub plans: usize,
-    /// Of how many plans each fault struck.
-    pub struck: usize,
     /// In how many runs a step came too early: the API refused it.
     pub refused: usize,
-    /// How many writes of the component there are at which faults begin.
-    pub sites: usize,
-    /// How many of its writes are not in each run without a fault. No fault begins at them.
-    pub unstable: usize,
 }
 
-/// A plan that breaks a component.
-#[derive(Debug)]
-pub struct Broken {
-    /// The shortest plan that was found.
-    pub plan: Plan,
-    /// The number of the plan of which it is a part, from 1.
-    pub number: usize,
-    /// The seed of the run.
-    pub seed: u64,
-    /// What is wrong.
-    pub deviation: Deviation,
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Deviation { word, what } = &self.deviation;
-        writeln!(f, "✗ {word}: {what}")?;
-        writeln!(f, "    plan {}, seed {}", self.number, self.seed)?;
-        self.plan.lines().iter().try_for_each(|line| writeln!(f, " !! {line}"))
+impl ScenarioReport {
+    /// What faults break, each once.
+    pub fn broken(&self) -> &[Found] {
+        &self.check.found
     }
 }
 
 impl fmt::Display for ScenarioReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.broken.iter().try_for_each(|broken| write!(f, "{broken}"))?;
-        let Self { scenario, component, broken, accepted, plans, struck, refused, sites, unstable } = self;
-        write!(f, "{scenario} of {component}: {} broken, {accepted} accepted; {plans} plans, ", broken.len())?;
+        let Self { scenario, component, check, accepted, refused } = self;
+        for failure in &check.without_faults {
+            writeln!(f, "✗ without a fault: {} ({})", failure.violation.what, failure.check.word)?;
+        }
+        self.broken().iter().try_for_each(|broken| write!(f, "{broken}"))?;
+        let (broken, tried) = (check.found.len(), &check.tried);
+        let (plans, struck, sites, unstable) = (tried.plans, tried.struck, tried.sites.len(), tried.unstable.len());
+        write!(f, "{scenario} of {component}: {broken} broken, {accepted} accepted; {plans} plans, ")?;
         writeln!(f, "{struck} struck, {refused} refused; {sites} writes, {unstable} not used")
     }
 }

@@ -1,19 +1,26 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use coracle_ambient::Random;
-use coracle_sim::checks::Run;
+use coracle_journal::Events;
+use coracle_sim::checks::{CHECKS, FAILS_WORK, Finding, Run, Violation};
 
-use super::deviation::{Deviation, Verdict, of_checks};
+use super::deviation::{Verdict, key, of_checks};
 use super::scenario_limits::ScenarioLimits;
-use super::scenario_report::{Broken, ScenarioReport};
+use super::scenario_report::ScenarioReport;
 use super::scenario_trial::{ScenarioOutcome, ScenarioSetup, scenario_trial};
 use super::sites::sites;
 use crate::Error;
 use crate::candidates::{both, candidates};
+use crate::check_report::{CheckReport, Found, Tried};
+use crate::differing_write::DifferingWrite;
+use crate::last_acts::last_acts;
 use crate::pace::Pace;
 use crate::parallel::parallel;
 use crate::plan::{Plan, fault_word};
+use crate::replay::KnownRun;
 use crate::shrink::shorter;
+use crate::trace::trace;
 
 /// How many plans are tried at once, so that the result does not depend on the number of threads.
 const BATCH: usize = 16;
@@ -23,22 +30,33 @@ const OF_ANY_RUN: [&str; 4] = ["panics", "unseen-incarnation", "foreign-object",
 /// Looks for plans that break a component while a scenario runs.
 ///
 /// # Errors
-/// If the scenario fails without a fault, or a cluster does not start.
+/// If a plan is not valid, or a cluster does not start.
 pub(super) fn search(
     setup: ScenarioSetup,
     limits: &ScenarioLimits,
     kinds: &BTreeMap<String, String>,
+    known: &[Plan],
 ) -> Result<ScenarioReport, Error> {
     let (setup, faultless) = faultless(setup, limits)?;
     let sites = sites(&faultless, &setup.component, kinds);
     let (scenario, component) = (setup.scenario.metadata.name.clone(), setup.component.clone());
-    let (own, unstable) = (sites.own.len(), sites.unstable.len());
-    let report = ScenarioReport { scenario, component, sites: own, unstable, ..ScenarioReport::default() };
+    let (own, unstable) = (sites.own.clone(), sites.unstable.clone());
+    let tried = Tried { sites: own, unstable, runs: faultless.len(), ..Tried::default() };
+    let check = CheckReport { tried, checks: CHECKS.to_vec(), ..CheckReport::default() };
+    let mut report = ScenarioReport { scenario, component, check, ..ScenarioReport::default() };
+    report.check.without_faults = faultless.iter().find_map(deviations_without_fault).unwrap_or_default();
+    if report.check.fails() {
+        return Ok(report);
+    }
     let plans = chosen(candidates(&[(&setup.component, sites.clone())], &Pace::VIRTUAL), limits);
     let faultless: Vec<Run> = faultless.into_iter().map(|outcome| outcome.run).collect();
-    let usual = faultless.iter().flat_map(|run| of_checks(run, &[])).map(|deviation| deviation.word).collect();
+    let usual = faultless.iter().flat_map(|run| of_checks(run, &[])).map(|deviation| deviation.check.word).collect();
     let mut search = Search { setup, limits, faultless, usual, report };
-    search.try_all(&plans)?;
+    search.try_known(known)?;
+    if !limits.known_only {
+        search.try_all(&plans)?;
+    }
+    search.record_broken()?;
     Ok(search.report)
 }
 
@@ -56,17 +74,23 @@ fn faultless(
     for other in others {
         all.push(other?);
     }
-    for outcome in &all {
-        let why = match &outcome.verdict {
-            Verdict::Done(deviations) => deviations.first().map(|deviation| deviation.what.clone()),
-            Verdict::Stopped(deviation) => Some(deviation.what.clone()),
-            Verdict::Refused => Some("a step is refused".to_owned()),
-        };
-        if let Some(why) = why {
-            return Err(Error::Input(format!("{} fails without a fault: {why}", setup.path.display())));
-        }
-    }
     Ok((setup, all))
+}
+
+/// What fails in a run without a fault. Without a fault, no step comes too early.
+fn deviations_without_fault(outcome: &ScenarioOutcome) -> Option<Vec<Finding>> {
+    let deviations = match &outcome.verdict {
+        Verdict::Done(deviations) => deviations.clone(),
+        Verdict::Stopped(deviation) => vec![deviation.clone()],
+        Verdict::Refused => {
+            vec![Finding {
+                check: &FAILS_WORK,
+                component: String::new(),
+                violation: Violation { what: "a step is refused".to_owned(), entry: None },
+            }]
+        }
+    };
+    (!deviations.is_empty()).then_some(deviations)
 }
 
 /// The plans that are tried: all candidates once, in an order that the seed draws, and then mixes of two or three.
@@ -105,7 +129,7 @@ struct Search<'l> {
     limits: &'l ScenarioLimits,
     faultless: Vec<Run>,
     /// The words of checks that fail without a fault.
-    usual: BTreeSet<String>,
+    usual: BTreeSet<&'static str>,
     report: ScenarioReport,
 }
 
@@ -114,7 +138,23 @@ struct Attempt {
     plan: Plan,
     has_struck: bool,
     is_refused: bool,
-    deviations: Vec<Deviation>,
+    deviations: Vec<Finding>,
+    outcome: Recorded,
+}
+
+/// What is kept of a run.
+struct Recorded {
+    run: Run,
+    missed: Vec<String>,
+    log: Option<Arc<Events>>,
+}
+
+impl Attempt {
+    fn known_run(&self) -> KnownRun {
+        let words = self.deviations.iter().map(|deviation| deviation.check.word.to_owned()).collect();
+        let Recorded { run, missed, log } = &self.outcome;
+        KnownRun { plan: self.plan.clone(), words, trace: trace(run), log: log.clone(), missed: missed.clone() }
+    }
 }
 
 impl Search<'_> {
@@ -123,7 +163,7 @@ impl Search<'_> {
             let attempts = parallel(self.limits.jobs, batch, |plan| self.attempt(plan));
             for attempt in attempts {
                 self.take(attempt?)?;
-                if self.limits.first_only && !self.report.broken.is_empty() {
+                if self.limits.first_only && !self.report.broken().is_empty() {
                     return Ok(());
                 }
             }
@@ -134,8 +174,8 @@ impl Search<'_> {
     fn attempt(&self, plan: &Plan) -> Result<Attempt, Error> {
         let outcome = scenario_trial(&self.setup, self.limits.seed, plan)?;
         let mut deviations = of_checks(&outcome.run, &self.faultless);
-        deviations.retain(|deviation| !self.usual.contains(&deviation.word));
-        let of_any_run = |deviation: &Deviation| OF_ANY_RUN.contains(&&*deviation.word);
+        deviations.retain(|deviation| !self.usual.contains(deviation.check.word));
+        let of_any_run = |deviation: &Finding| OF_ANY_RUN.contains(&deviation.check.word);
         let is_refused = matches!(outcome.verdict, Verdict::Refused);
         match outcome.verdict {
             Verdict::Done(mut own) => {
@@ -148,32 +188,57 @@ impl Search<'_> {
                 deviations.push(step);
             }
         }
-        Ok(Attempt { plan: plan.clone(), has_struck: outcome.has_struck, is_refused, deviations })
+        let (has_struck, plan) = (outcome.missed.is_empty(), plan.clone());
+        let outcome = Recorded { run: outcome.run, missed: outcome.missed, log: outcome.log };
+        Ok(Attempt { plan, has_struck, is_refused, deviations, outcome })
     }
 
     fn take(&mut self, attempt: Attempt) -> Result<(), Error> {
         let report = &mut self.report;
-        report.plans += 1;
-        report.struck += usize::from(attempt.has_struck);
+        let tried = &mut report.check.tried;
+        tried.plans += 1;
+        tried.runs += 1;
+        tried.struck += usize::from(attempt.has_struck);
+        tried.table.note(&attempt.plan, attempt.has_struck);
+        let number = tried.plans;
         report.refused += usize::from(attempt.is_refused);
-        let (name, number) = (report.scenario.clone(), report.plans);
+        self.keep(Some(number), attempt)
+    }
+
+    /// Keeps the first deviation of a plan, if it is a new one.
+    fn keep(&mut self, number: Option<usize>, attempt: Attempt) -> Result<(), Error> {
+        let report = &mut self.report;
+        let name = report.scenario.clone();
         let is_accepted =
-            |deviation: &Deviation| self.limits.accepted.iter().any(|accepted| accepted.covers(&name, deviation));
+            |deviation: &Finding| self.limits.accepted.iter().any(|accepted| accepted.covers(&name, deviation));
         let (accepted, new): (Vec<_>, Vec<_>) = attempt.deviations.into_iter().partition(is_accepted);
         report.accepted += usize::from(!accepted.is_empty());
         // One deviation often has others as its result.
         let Some(deviation) = new.into_iter().next() else { return Ok(()) };
-        if report.broken.iter().any(|broken| broken.deviation.key() == deviation.key()) {
+        if report.broken().iter().any(|broken| key(&broken.finding) == key(&deviation)) {
             return Ok(());
         }
-        let broken = Broken { plan: attempt.plan, number, seed: self.limits.seed, deviation };
-        let broken = self.shrink(broken)?;
-        self.report.broken.push(broken);
+        let broken = Found {
+            number,
+            seed: self.limits.seed,
+            faults_at_first: attempt.plan.faults.len(),
+            plan: attempt.plan,
+            shrinking_runs: 0,
+            finding: deviation,
+            differs: None,
+            acts: Vec::new(),
+            trace: Vec::new(),
+            logs: None,
+            file: None,
+        };
+        let broken = if self.limits.known_only { broken } else { self.shrink(broken)? };
+        self.report.check.tried.runs += broken.shrinking_runs;
+        self.report.check.found.push(broken);
         Ok(())
     }
 
     /// Makes a plan shorter as long as the component deviates in the same way.
-    fn shrink(&self, mut broken: Broken) -> Result<Broken, Error> {
+    fn shrink(&self, mut broken: Found) -> Result<Found, Error> {
         let mut runs = 0;
         'again: loop {
             for plan in shorter(&broken.plan) {
@@ -182,15 +247,50 @@ impl Search<'_> {
                 }
                 runs += 1;
                 let same = self.attempt(&plan)?.deviations;
-                let same = same.into_iter().find(|other| other.key() == broken.deviation.key());
-                if let Some(deviation) = same {
-                    broken = Broken { plan, deviation, ..broken };
+                let same = same.into_iter().find(|other| key(other) == key(&broken.finding));
+                if let Some(finding) = same {
+                    broken = Found { plan, finding, ..broken };
                     continue 'again;
                 }
             }
             break;
         }
-        Ok(broken)
+        Ok(Found { shrinking_runs: runs, ..broken })
+    }
+
+    /// Tries the plans that were found before.
+    fn try_known(&mut self, plans: &[Plan]) -> Result<(), Error> {
+        self.setup.keeps_logs = true;
+        for plan in plans {
+            let attempt = self.attempt(plan)?;
+            self.report.check.tried.plans += usize::from(self.limits.known_only);
+            self.report.check.tried.struck += usize::from(self.limits.known_only && attempt.has_struck);
+            self.report.check.tried.runs += 1;
+            self.report.check.known_runs.push(attempt.known_run());
+            self.keep(None, attempt)?;
+        }
+        self.setup.keeps_logs = false;
+        Ok(())
+    }
+
+    /// Repeats the runs of what was found, and keeps their event logs, and that of the run without a fault.
+    fn record_broken(&mut self) -> Result<(), Error> {
+        if self.report.broken().is_empty() {
+            return Ok(());
+        }
+        self.setup.keeps_logs = true;
+        let faultless = scenario_trial(&self.setup, self.limits.seed, &Plan::default())?;
+        let mut found = std::mem::take(&mut self.report.check.found);
+        for broken in &mut found {
+            let Attempt { deviations, outcome: Recorded { run, log, .. }, .. } = self.attempt(&broken.plan)?;
+            broken.trace = trace(&run);
+            broken.acts = last_acts(&run, &deviations);
+            broken.differs = DifferingWrite::of(&run, &faultless.run);
+            broken.logs = faultless.log.clone().zip(log);
+        }
+        self.report.check.tried.runs += 1 + found.len();
+        self.report.check.found = found;
+        Ok(())
     }
 }
 

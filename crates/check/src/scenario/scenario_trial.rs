@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_cluster::Cluster;
-use coracle_journal::{EntryId, Recorder, Stage};
-use coracle_scenario::{Mode, Options, Report, Scenario, Wiring, execute_until, parse_faults};
+use coracle_journal::{EntryId, Events, Recorder, Stage};
+use coracle_scenario::{Check, Mode, Options, Report, Scenario, Wiring, execute_until, parse_faults};
 use coracle_sim::checks::{Run, RunLog, STAGES};
 use coracle_sim::{Latency, Senders, Wire, settle};
 use tokio::time::sleep;
@@ -36,6 +36,8 @@ pub(super) struct ScenarioSetup {
     pub(super) component: String,
     /// Whether the cluster settles after the last step, if no fault strikes.
     pub(super) settles: bool,
+    /// Whether the event logs of runs are kept.
+    pub(super) keeps_logs: bool,
 }
 
 /// How a run went.
@@ -48,8 +50,10 @@ pub(super) struct ScenarioOutcome {
     pub(super) began: EntryId,
     /// How the steps ended.
     pub(super) verdict: Verdict,
-    /// Whether each fault has struck.
-    pub(super) has_struck: bool,
+    /// What is said of each fault that did not strike.
+    pub(super) missed: Vec<String>,
+    /// The event log, if logs are kept.
+    pub(super) log: Option<Arc<Events>>,
 }
 
 /// One run on this thread.
@@ -104,9 +108,10 @@ fn outcome(
         request.user = if is_own { Arc::clone(&component) } else { Arc::clone(requester) };
     }
     let began = entries.iter().find(|entry| entry.stage == Stage::StepStart).map_or(EntryId(0), |entry| entry.id);
-    let is_missed = |name: &str| name.starts_with("fault ");
-    let has_struck = !report.checks.iter().any(|check| !check.held && is_missed(&check.name));
-    ScenarioOutcome { run, requesters, began, verdict: Verdict::of(scenario, report), has_struck }
+    let is_missed = |check: &&Check| !check.held && check.name.starts_with("fault ");
+    let missed = report.checks.iter().filter(is_missed).map(|check| format!("{} did not strike", check.name)).collect();
+    let log = setup.keeps_logs.then(|| Arc::new(report.events().clone()));
+    ScenarioOutcome { run, requesters, began, verdict: Verdict::of(scenario, report), missed, log }
 }
 
 /// A cluster in which all steps were taken.

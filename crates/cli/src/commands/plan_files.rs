@@ -12,15 +12,6 @@ pub(super) fn is_plan(file: &Path, text: &str) -> bool {
     matches!(DocumentKind::of(file, text), Ok(Some(DocumentKind::Plan)))
 }
 
-/// How a plan is replayed.
-pub(super) fn replay_hint(plan: &Path) -> String {
-    format!(
-        "{} is a plan of a controller, not a scenario; replay it with the controller: coracle check --plan {} -- PROGRAM",
-        plan.display(),
-        quoted(plan)
-    )
-}
-
 /// The file with the runs of a plan; another file is itself.
 ///
 /// # Errors

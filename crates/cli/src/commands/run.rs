@@ -8,7 +8,8 @@ use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
 use coracle_viewer::{Format, JunitReport, Picture, lanes, sentence};
 
-use super::plan_files::{is_plan, replay_hint};
+use super::plan_files::is_plan;
+use super::replay::{check_plans, replay};
 use super::what_if::{Output, Put};
 use crate::excerpt::with_excerpt;
 use crate::exit;
@@ -87,7 +88,7 @@ impl Run {
         // All scenarios are parsed before the first one runs, so that a typo in the last one is found at once.
         let vocabulary = BuiltIn::default();
         let mut scenarios = Vec::new();
-        let mut is_wrong = false;
+        let (mut plans, mut is_wrong) = (Vec::new(), false);
         for file in files {
             let text = match parse::read_text(&file) {
                 Ok(text) => text,
@@ -99,7 +100,7 @@ impl Run {
             };
             if is_plan(&file, &text) {
                 match PlanFile::read(&file, &text) {
-                    Ok(_) => return Err(exit::Usage(replay_hint(&file)).into()),
+                    Ok(plan) => plans.push((file, plan)),
                     Err(problems) => {
                         problems.iter().for_each(|problem| note!("{}", plain(&with_excerpt(problem, &text))));
                         is_wrong = true;
@@ -118,7 +119,30 @@ impl Run {
         if is_wrong {
             return Ok(exit::USAGE);
         }
-        self.each(&scenarios, &seeds)
+        self.fits_plans(&plans)?;
+        let mut worst = if scenarios.is_empty() { exit::PASS } else { self.each(&scenarios, &seeds)? };
+        for (file, plan) in &plans {
+            worst = worst.max(replay(file, plan, self.quiet, self.screen())?);
+        }
+        Ok(worst)
+    }
+
+    /// A plan has a seed and a mode of its own, and needs no program.
+    fn fits_plans(&self, plans: &[(PathBuf, PlanFile)]) -> Result<(), exit::Usage> {
+        let Some((first, _)) = plans.first() else { return Ok(()) };
+        let others = [
+            ("--mode", self.mode.is_some()),
+            ("--seeds", self.seeds.is_some()),
+            ("--disturb", self.disturb.is_some()),
+            ("--events", self.events.is_some()),
+            ("--report", !self.report.is_empty()),
+            ("--strict", self.strict),
+            ("--at", self.put.is_wanted()),
+        ];
+        if let Some((option, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(exit::Usage(format!("{option} does not apply to {}, which is a plan", first.display())));
+        }
+        check_plans(plans, self.seed)
     }
 
     /// Some options need a single run.

@@ -1,7 +1,8 @@
 use super::check::{Check, Grade, Violation};
 use super::run::{BrokenProperty, Run};
 
-pub(super) const BREAKS_PROPERTY: Check = Check {
+/// See [`CHECKS`](super::CHECKS).
+pub const BREAKS_PROPERTY: Check = Check {
     word: "breaks-property",
     grade: Grade::Broken,
     title: "breaks a property of its author",

@@ -1,6 +1,7 @@
 use super::check::{Check, Grade, Violation};
 
-pub(super) const FAILS_WORK: Check = Check {
+/// See [`CHECKS`](super::CHECKS).
+pub const FAILS_WORK: Check = Check {
     word: "fails-work",
     grade: Grade::Broken,
     title: "keeps a user from its work",

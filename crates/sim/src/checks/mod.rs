@@ -41,7 +41,10 @@ mod writes_after_restart;
 mod writes_nothing;
 mod writes_refused;
 
+pub use breaks_property::BREAKS_PROPERTY;
 pub use check::{Check, Finding, Grade, Violation};
+pub use fails_work::FAILS_WORK;
 pub use list::{CHECKS, findings};
+pub use panics::PANICS;
 pub use run::{BrokenProperty, Run, SentObjects};
 pub use run_log::{LoggedRequest, LoggedStop, LoggedWrite, RunLog, STAGES};

@@ -1,6 +1,7 @@
 use super::check::{Check, Grade, Violation};
 
-pub(super) const PANICS: Check = Check {
+/// See [`CHECKS`](super::CHECKS).
+pub const PANICS: Check = Check {
     word: "panics",
     grade: Grade::Broken,
     title: "panics or exits",
