@@ -27,6 +27,7 @@ pub struct Builder {
     pub(crate) api_server: ApiServerOptions,
     pub(crate) nodes: Vec<NodeSpec>,
     pub(crate) delays: coracle_kubelet::Delays,
+    pub(crate) images: coracle_kubelet::Images,
     pub(crate) stages: Option<Arc<StageSet>>,
     pub(crate) controllers: coracle_controllers::Config,
     pub(crate) scheduler: coracle_scheduler::Config,
@@ -61,6 +62,7 @@ impl Default for Builder {
             api_server: ApiServerOptions::default(),
             nodes: Vec::new(),
             delays: coracle_kubelet::Delays::default(),
+            images: coracle_kubelet::Images::default(),
             stages: None,
             controllers: coracle_controllers::Config::default(),
             scheduler: coracle_scheduler::Config::default(),
@@ -101,6 +103,13 @@ impl Builder {
     #[must_use]
     pub fn pod_delays(mut self, delays: coracle_kubelet::Delays) -> Self {
         self.delays = delays;
+        self
+    }
+
+    /// Which images simulated nodes can pull, and what their programs do.
+    #[must_use]
+    pub fn images(mut self, images: coracle_kubelet::Images) -> Self {
+        self.images = images;
         self
     }
 

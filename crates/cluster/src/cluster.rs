@@ -419,6 +419,7 @@ fn simulated_kubelet(
     let config = coracle_kubelet::Config {
         nodes: std::mem::take(&mut builder.nodes),
         delays: builder.delays.clone(),
+        images: builder.images.clone(),
         csi_drivers,
         stages: builder.stages.clone().map(|stages| stages as Arc<dyn StagedKinds>),
         own_informers: own_informers.nodes.clone(),

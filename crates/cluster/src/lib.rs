@@ -66,8 +66,8 @@ pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_dynamic_certificates::CertificateFile;
 pub use coracle_egress::ProxyClient;
 pub use coracle_kubelet::{
-    Delays, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, NodeSwitch, SavedNodes,
-    SavedNodesError, SwitchedNode,
+    Delays, Images, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, NodeSwitch,
+    SavedNodes, SavedNodesError, SwitchedNode,
 };
 #[cfg(feature = "serve")]
 pub use coracle_pki::{KeyFiles, SigningFiles, read_keys};

@@ -148,7 +148,7 @@ pub use coracle_check::{self as check, ControllerCheck, check};
 pub use coracle_cluster::scheduler::ConfigurationError as SchedulerConfigurationError;
 #[doc(inline)]
 pub use coracle_cluster::{
-    ApiServerOptions, Audit, AuditPolicy, AuditSink, Builder, Cluster, Component, Delays, Error, Manifest,
+    ApiServerOptions, Audit, AuditPolicy, AuditSink, Builder, Cluster, Component, Delays, Error, Images, Manifest,
     ManifestFolder, ManifestSource, ManifestsOnDisk, MemoryManifests, NodeSpec, ServiceRoutes, StoreSpec, Transport,
     User,
 };

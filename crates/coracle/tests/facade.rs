@@ -47,6 +47,7 @@ callable! {
     "AuditSink" => |_: &dyn AuditSink| (),
     "Builder::api_server_only" => Builder::api_server_only,
     "Builder::csi_driver" => Builder::csi_driver,
+    "Builder::images" => Builder::images,
     "Builder::kept_store" => Builder::kept_store,
     "Builder::latency" => <Builder as BuilderExt>::latency,
     "Builder::metrics_server" => Builder::metrics_server,

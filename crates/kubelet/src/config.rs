@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use coracle_kubelet_api::{DriversStore, StagedKinds};
 
+use crate::images::Images;
 use crate::static_pods::ManifestFolder;
 
 /// How long the actions of a node take.
@@ -119,6 +120,8 @@ pub struct Config {
     pub own_informers: BTreeSet<String>,
     /// How long things take.
     pub delays: Delays,
+    /// The images that nodes pull, and what their programs do.
+    pub images: Images,
     /// The Stages that set the status of nodes and pods, if there are any. The caller runs them.
     pub stages: Option<Arc<dyn StagedKinds>>,
     /// How often a node renews its Lease. In Kubernetes: a quarter of `nodeLeaseDurationSeconds`.
@@ -147,6 +150,7 @@ impl Default for Config {
             nodes: Vec::new(),
             own_informers: BTreeSet::new(),
             delays: Delays::default(),
+            images: Images::default(),
             stages: None,
             lease_renewal: Duration::from_secs(10),
             lease_duration: Duration::from_secs(40),

@@ -74,6 +74,7 @@ impl Fleet {
             nodes: self.nodes.clone(),
             node_objects: nodes.lister(),
             delays: self.config.delays.clone(),
+            images: self.config.images.clone(),
             stages: self.config.stages.clone(),
             csi_drivers: self.config.csi_drivers.clone(),
             recorder: self.process.recorder.clone(),

@@ -10,7 +10,7 @@
 //! Start at [`Kubelet`]. `sync/sync_pod` holds the stages of one sync of a pod, `pod/lifecycle` the state machine of a
 //! pod, and `pod/container` that of a container. `node` holds nodes and their machines, `status` reports what happens,
 //! `eviction` evicts pods, `volumes` mounts volumes, `static_pods` reads manifests, and `server` is the kubelet's API.
-//! [`Behaviour`] and the crate `container-programs` define what containers do, [`Delays`] how long it takes.
+//! [`Images`], [`Behaviour`] and the crate `container-programs` define what containers do, [`Delays`] how long it takes.
 //!
 //! Not here: which node a pod is bound to (`scheduler`), what happens when a node is unreachable (`controllers`), how
 //! Stages replace the lifecycle of pods (`stages`), CSI drivers (`csi-driver`).
@@ -19,6 +19,7 @@
 mod config;
 mod eviction;
 mod fleet;
+mod images;
 mod kubelet;
 mod node;
 mod pod;
@@ -30,6 +31,7 @@ mod volumes;
 
 pub use config::{Config, Delays, NodeSpec};
 pub use coracle_node_usage::{ContainerReading, NodeReading, PodReading};
+pub use images::Images;
 pub use kubelet::Kubelet;
 pub use node::node_switches::{NodeSwitch, SwitchedNode};
 pub use node::saved_nodes::{SavedNodes, SavedNodesError};

@@ -201,7 +201,7 @@ pub(crate) async fn start(
     let at_start = spec.nodes.value.shapes().into_iter().filter(|shape| shape.joins == Joins::AtStart);
     let nodes = at_start.map(|shape| node_spec(&shape)).collect();
     let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
-    let builder = builder.metrics_server(spec.metrics_server);
+    let builder = builder.metrics_server(spec.metrics_server).images(spec.images.clone());
     let builder = builder.csi_driver().own_informers(own_informers);
     let builder = match kept {
         Some(kept) => builder.kept_store(kept),

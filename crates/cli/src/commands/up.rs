@@ -9,9 +9,10 @@ use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::stages::{Stage, read_stages};
 use coracle_cluster::{ApiServerOptions, Audit, Builder, Cluster, SavedNodes, StoreSpec, User, controllers};
-use coracle_cluster::{KeyFiles, read_keys};
+use coracle_cluster::{Images, KeyFiles, read_keys};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_pki::Credential;
+use coracle_scenario::parse::{read_text, yaml};
 use coracle_scenario::{FaultList, FaultyServer, RunningFaults};
 use coracle_secure_serving::MetricsListener;
 use coracle_sim::{Wire, record_objects};
@@ -88,6 +89,9 @@ pub(crate) struct Up {
     /// the Stage objects of the API
     #[arg(long, value_name = "SET|FILE", value_delimiter = ',')]
     stages: Vec<String>,
+    /// The images of this file: which exist, and what their programs do, as `images` of a scenario's cluster lists them
+    #[arg(long, value_name = "FILE")]
+    images: Option<PathBuf>,
     /// A flag of the controllers, as NAME=VALUE; `coracle controller-manager --help` lists them
     #[arg(long, value_name = "NAME=VALUE")]
     kube_controller_manager_arg: Vec<String>,
@@ -219,6 +223,7 @@ impl Up {
 
     async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
         let stages = stages(&self.stages)?;
+        let images = self.images.as_deref().map(images).transpose()?.unwrap_or_default();
         let server = FaultyServer { has_components: true, has_store_in_memory: self.ephemeral };
         let faults = read_faults(self.faults.as_deref(), server)?;
         let (mut controllers, key_files) = self.controllers()?;
@@ -239,8 +244,12 @@ impl Up {
         let (controller_metrics, scheduler_metrics) = (controllers.metrics.clone(), scheduler.metrics.clone());
         let nodes = self.node.specs(self.nodes)?;
         let named: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-        let builder =
-            Cluster::builder().ambient(ambient).node_specs(nodes).store(self.store(folder)).api_server(options);
+        let builder = Cluster::builder()
+            .ambient(ambient)
+            .node_specs(nodes)
+            .store(self.store(folder))
+            .api_server(options)
+            .images(images);
         let builder = self.with_options(builder.controllers(controllers).scheduler(scheduler), stages, folder);
         let wire = Wire::default();
         let own_informers = faults.as_ref().map(FaultList::own_informers).unwrap_or_default();
@@ -466,6 +475,12 @@ fn stages(names: &[String]) -> Result<Option<Vec<Stage>>> {
     Ok(Some(read.collect::<Result<Vec<_>, _>>()?.concat()))
 }
 
+/// The images that a file lists.
+fn images(path: &Path) -> Result<Images> {
+    let read = read_text(path).and_then(|text| yaml(path, &text));
+    Ok(read.map_err(|problem| exit::Usage(format!("--images: {problem}")))?)
+}
+
 /// An invalid file in a flag is a usage error.
 pub(crate) fn unreadable(error: coracle_cluster::Error) -> exit::Usage {
     exit::Usage(error.to_string())
@@ -502,6 +517,7 @@ where
         nodes: 2,
         node: NodeFlags::default(),
         stages: Vec::new(),
+        images: None,
         faults: None,
         events: None,
         view: None,

@@ -33,6 +33,31 @@ impl Session {
 }
 
 #[test]
+fn kubectl_shows_why_an_image_cannot_be_pulled_and_how_the_program_of_another_crashes() {
+    if !there_is("kubectl") {
+        return;
+    }
+    let folder = Folder::new("images");
+    let images = folder.join("images.yaml");
+    std::fs::write(&images, "team/bad: {crashes: 0s}\nteam/private: {exists: false}\n").unwrap();
+    let session = Session::start("kubectl-images", &["--ephemeral", "--images", images.to_str().unwrap()]);
+    for (name, image) in [("absent", "nginx:doesnotexist"), ("private", "team/private:1"), ("bad", "team/bad:1")] {
+        session.say(&["run", name, "--image", image]);
+    }
+    let reason = |name: &str, expected: &str| {
+        let path = "jsonpath={.status.containerStatuses[0].state.waiting.reason}";
+        eventually(expected, || Some(session.say(&["get", "pod", name, "-o", path])).filter(|found| found == expected))
+    };
+    reason("absent", "ErrImagePull");
+    reason("private", "ErrImagePull");
+    reason("bad", "CrashLoopBackOff");
+    let described = session.say(&["describe", "pod", "absent"]);
+    let full = "docker.io/library/nginx:doesnotexist";
+    let failed = format!("failed to resolve reference \"{full}\": {full}: not found");
+    assert!(described.contains("Pulling image \"nginx:doesnotexist\"") && described.contains(&failed), "{described}");
+}
+
+#[test]
 fn a_deleted_pod_comes_back_for_kubectl() {
     if !there_is("kubectl") {
         return;

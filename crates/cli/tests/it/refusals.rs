@@ -29,6 +29,8 @@ const INPUTS: &[(&str, &str)] = &[
         "stage-field.yaml",
         "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: a}\nspec: {resourceRef: {kind: Pod}, nexxt: {}}\n",
     ),
+    ("images-field.yaml", "web:1.1: {exist: false}\n"),
+    ("images-name.yaml", "Web Server: {exists: false}\n"),
     ("stage-template.yaml", STAGE_TEMPLATE),
     (
         "plan.yaml",
@@ -162,6 +164,8 @@ const REFUSED: &[&str] = &[
     "UP --pod-manifest-path=node-9=a",
     "UP --pod-manifest-path=",
     "UP --stages=missing.yaml",
+    "UP --images=images-field.yaml",
+    "UP --images=images-name.yaml",
     "UP --stages=stage-field.yaml",
     "UP --stages=stage-template.yaml",
     "UP --scheduler-config=missing.yaml",

@@ -1,9 +1,16 @@
-//! Container images: whether a reference is valid, and whether the node has the image.
+//! Whether a container's image is there, and what its program does.
+
+use std::time::Duration;
 
 use coracle_api::core_v1::Container;
 
+use crate::images::{ImageName, Images, is_reference};
 use crate::pod::behaviour::Behaviour;
+use crate::pod::out_of_memory::{KILLED, OOM_KILLED};
 use crate::pod::waiting_reason::WaitingReason;
+
+/// The exit code of a program that crashes.
+const CRASHED: i32 = 1;
 
 /// Why the node cannot get the image of a container.
 pub(crate) fn problem(container: &Container, behaviour: &Behaviour) -> Option<WaitingReason> {
@@ -17,63 +24,27 @@ pub(crate) fn problem(container: &Container, behaviour: &Behaviour) -> Option<Wa
     }
 }
 
-/// Whether a text is an image reference: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
-///
-/// In Kubernetes: `reference.ParseNormalizedNamed` of `distribution/reference`.
-pub(crate) fn is_reference(image: &str) -> bool {
-    let (rest, digest) = image.split_once('@').map_or((image, None), |(rest, digest)| (rest, Some(digest)));
-    let (host, path) = match rest.split_once('/') {
-        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => (Some(host), path),
-        _ => (None, rest),
+/// The behaviour of a container, with what its image does. Annotations of the pod take precedence. A program that the
+/// command of the container names is not that of the image.
+pub(crate) fn with_image(mut behaviour: Behaviour, container: &Container, images: &Images) -> Behaviour {
+    let Some(name) = ImageName::of(&container.image) else { return behaviour };
+    behaviour.has_no_image |= !images.has(&name);
+    let own = images.find(&name).filter(|_| behaviour.exits.is_none() && container.command.is_empty());
+    let Some(image) = own else { return behaviour };
+    let limit = container.resources.limits.get("memory").and_then(|limit| u64::try_from(limit.value()).ok());
+    let is_too_large = image.needs.zip(limit).is_some_and(|(needs, limit)| needs > limit);
+    let end = match (is_too_large, image.crashes, image.exits) {
+        (true, ..) => Some((KILLED, Duration::ZERO)),
+        (false, Some(after), _) => Some((CRASHED, after)),
+        (false, None, Some(after)) => Some((0, after)),
+        (false, None, None) => None,
     };
-    let (path, tag) = match path.rsplit_once(':') {
-        Some((path, tag)) if !tag.contains('/') => (path, Some(tag)),
-        _ => (path, None),
-    };
-    host.is_none_or(is_host) && is_path(path) && tag.is_none_or(is_tag) && digest.is_none_or(is_digest)
-}
-
-fn is_host(host: &str) -> bool {
-    let (name, port) = host.rsplit_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
-    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '[' | ']' | ':');
-    !name.is_empty()
-        && name.chars().all(is_sign)
-        && port.is_none_or(|port| port.chars().all(|sign| sign.is_ascii_digit()))
-}
-
-fn is_path(path: &str) -> bool {
-    let is_part = |part: &str| {
-        let is_inner =
-            |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || matches!(sign, '.' | '_' | '-');
-        let is_edge = |sign: Option<char>| sign.is_some_and(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit());
-        part.chars().all(is_inner) && is_edge(part.chars().next()) && is_edge(part.chars().next_back())
-    };
-    path.split('/').all(is_part)
-}
-
-fn is_tag(tag: &str) -> bool {
-    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '.' | '-');
-    (1..=128).contains(&tag.len()) && tag.chars().all(is_sign) && !tag.starts_with(['.', '-'])
-}
-
-fn is_digest(digest: &str) -> bool {
-    let Some((algorithm, hex)) = digest.split_once(':') else { return false };
-    !algorithm.is_empty() && hex.len() >= 32 && hex.chars().all(|sign| sign.is_ascii_hexdigit())
+    if let Some((code, after)) = end {
+        let exit_reason = is_too_large.then(|| OOM_KILLED.to_owned());
+        behaviour = Behaviour { exits: Some(code), exit_after: after, exit_reason, ..behaviour };
+    }
+    behaviour
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_of_an_image_is_read_as_registries_read_it() {
-        for good in ["a", "app:1", "team/app", "r.example.com:5000/team/app:v1.2_3", "localhost/a", "a__b/c-d.e"] {
-            assert!(is_reference(good), "{good}");
-        }
-        let digest = format!("app@sha256:{}", "0a".repeat(32));
-        assert!(is_reference(&digest));
-        for bad in ["", "App", "a b", "a:", "a:-1", "/a", "a/", "a//b", "-a", "a@sha256:12", "a:b c", "ä"] {
-            assert!(!is_reference(bad), "{bad}");
-        }
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@ use coracle_node_usage::exceeds_memory;
 use crate::pod::behaviour::Behaviour;
 
 /// The exit code and the reason of a container that the kernel killed.
-const KILLED: i32 = 137;
-const OOM_KILLED: &str = "OOMKilled";
+pub(crate) const KILLED: i32 = 137;
+pub(crate) const OOM_KILLED: &str = "OOMKilled";
 
 /// The behaviour of a container whose memory usage exceeds its limit at some time: it is killed then, unless it has
 /// ended before.

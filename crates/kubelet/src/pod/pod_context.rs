@@ -6,9 +6,11 @@ use std::sync::Arc;
 use coracle_api::core_v1::{Container, EphemeralContainer, Pod};
 use coracle_container_programs::Transcript;
 
+use crate::images::Images;
 use crate::pod::behaviour::Behaviour;
 use crate::pod::container::{ContainerRole, DesiredContainer};
 use crate::pod::container_place::{ContainerPlace, part};
+use crate::pod::image::with_image;
 use crate::pod::out_of_memory::limited;
 use crate::pod::resize::PendingResize;
 
@@ -31,6 +33,7 @@ pub(crate) struct PodContext {
     pub(crate) leaves: Option<Leaving>,
     /// Whether any annotation of the pod sets its behaviour.
     has_behaviour: bool,
+    images: Images,
 }
 
 /// Why a node terminates a pod.
@@ -53,6 +56,12 @@ impl PodContext {
         }
     }
 
+    /// Uses these images instead of those that exist by default.
+    pub(crate) fn with_images(mut self, images: Images) -> Self {
+        self.images = images;
+        self
+    }
+
     /// Whether annotations may set the usage of its containers.
     pub(crate) fn has_annotations(&self) -> bool {
         self.has_behaviour
@@ -68,9 +77,10 @@ impl PodContext {
 
     pub(crate) fn behaviour(&self, pod: &Pod, container: &Container, is_init: bool) -> Behaviour {
         if !self.has_behaviour {
-            return Behaviour::default();
+            return with_image(Behaviour::default(), container, &self.images);
         }
-        limited(Behaviour::of(pod, &container.name, is_init), pod, container, is_init)
+        let behaviour = with_image(Behaviour::of(pod, &container.name, is_init), container, &self.images);
+        limited(behaviour, pod, container, is_init)
     }
 
     /// The spec and the behaviour of a container.

@@ -7,6 +7,7 @@ use coracle_api::core_v1::{
 };
 use coracle_meta::format_time;
 
+use crate::images::ImageName;
 use crate::node::addresses::of_all_families;
 use crate::pod::container::{ContainerPhase, ContainerRuntime, Exit, back_off};
 use crate::pod::container_place::{ContainerPlace, is_sidecar};
@@ -332,7 +333,8 @@ impl WaitingReason {
 
 /// The runtime's error for an image that does not exist.
 pub(crate) fn pull_error(image: &str) -> String {
-    format!("failed to pull and unpack image \"{image}\": failed to resolve reference \"{image}\": {image}: not found")
+    let full = ImageName::of(image).map_or_else(|| image.to_owned(), |name| name.to_string());
+    format!("failed to pull and unpack image \"{full}\": failed to resolve reference \"{full}\": {full}: not found")
 }
 
 /// The part of a container's status that describes its image; `id` is empty before the container is created.

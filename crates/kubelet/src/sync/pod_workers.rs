@@ -11,6 +11,7 @@ use coracle_kubelet_api::{DriversStore, StagedKinds};
 use coracle_workqueue::WorkQueue;
 
 use crate::Delays;
+use crate::images::Images;
 use crate::node::nodes::Nodes;
 use crate::node::pod_key::PodKey;
 
@@ -19,6 +20,7 @@ pub(crate) struct PodWorkers {
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) node_objects: Lister<Node>,
     pub(crate) delays: Delays,
+    pub(crate) images: Images,
     pub(crate) stages: Option<Arc<dyn StagedKinds>>,
     pub(crate) csi_drivers: DriversStore,
     pub(crate) recorder: Recorder,

@@ -68,7 +68,7 @@ impl<'p> SyncPass<'p> {
             key,
             bound,
             pod,
-            context: PodContext::of(pod),
+            context: PodContext::of(pod).with_images(pods.images.clone()),
             sources: Arc::default(),
             runtime: None,
             volumes: Progress { is_done: false, again: None },

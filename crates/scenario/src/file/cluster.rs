@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use coracle_cluster::Images;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
@@ -25,6 +26,8 @@ pub struct ClusterSpec {
     pub metrics_server: bool,
     /// Whether the controller-manager takes part in a leader election, as with `--leader-elect`.
     pub leader_election: bool,
+    /// The images that exist, and what their programs do.
+    pub images: Images,
     /// The controllers and nodes that have informers of their own, in addition to those that a fault needs.
     pub own_informers: Vec<Spanned<String>>,
 }
@@ -39,6 +42,7 @@ impl Default for ClusterSpec {
             latency: Latency::default(),
             metrics_server: false,
             leader_election: false,
+            images: Images::default(),
             own_informers: Vec::new(),
         }
     }
