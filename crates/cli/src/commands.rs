@@ -21,6 +21,7 @@ mod env;
 mod etcd;
 mod etcd_servers;
 mod exec;
+mod exercise;
 mod fault;
 mod front_proxy_flags;
 mod import;
@@ -32,6 +33,7 @@ mod kubelet;
 mod kubelet_client_flags;
 mod kustomization;
 mod learn;
+mod learn_in_browser;
 mod node;
 mod node_flags;
 mod plan_files;
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Check(check::CheckCommand),
     /// Show how the control plane works, by lessons: a question, a run, and an explanation of the run
     Learn(learn::Learn),
+    /// Practise: start a broken cluster, repair it with kubectl, and check the repair
+    Exercise(exercise::ExerciseCommand),
     /// Show what a deletion (or any object) caused, from an events file
     Story(story::Story),
     /// Show the chain of causes of an object or an event, from an events file
@@ -126,6 +130,7 @@ impl Command {
             Self::Validate(command) => command.run(),
             Self::Check(command) => command.run(),
             Self::Learn(command) => command.run(),
+            Self::Exercise(command) => command.run(),
             Self::Story(command) => command.run(),
             Self::Why(command) => command.run(),
             Self::Diff(command) => command.run(),

@@ -11,9 +11,11 @@
 mod cluster_api;
 mod commands;
 mod control_path;
+mod course;
 mod descriptions;
 mod excerpt;
 mod exec_folder;
+mod exercise_api;
 mod exit;
 mod faults_api;
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The listener of the page: at loopback unless an address is set, with a secret in its link.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use coracle_viewer::serve::{Secret, ServedPage};
+use coracle_viewer::serve::{Secret, ServedPage, Site, serve_site};
 use tokio::net::TcpListener;
 
 use crate::output::note;
@@ -43,6 +44,12 @@ impl PageSocket {
     /// The link to the page.
     pub(crate) fn link(&self) -> String {
         self.secret.link(self.address)
+    }
+
+    /// Serves a site until the future is dropped.
+    pub(crate) async fn serve_site(self, site: Arc<impl Site>) {
+        let Err(error) = serve_site(site, self.listener, self.secret).await;
+        note!("coracle: the site is served no longer: {error}");
     }
 
     /// Serves a page until the future is dropped.

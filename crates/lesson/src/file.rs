@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use coracle_scenario::Scenario;
 pub use coracle_scenario::file::Metadata;
@@ -27,6 +27,17 @@ pub struct Lesson {
     /// The scenarios of the run and of the contrast, each with the path of its file.
     #[serde(skip)]
     pub(crate) scenarios: Option<Box<[(Scenario, PathBuf); 2]>>,
+}
+
+impl Lesson {
+    /// The scenario of the run, and the path of its file.
+    ///
+    /// # Panics
+    /// If the lesson was not read by [`read`](crate::read).
+    pub fn scenario(&self) -> (&Scenario, &Path) {
+        let [(scenario, path), _] = &**self.scenarios.as_ref().expect("a lesson that was read has its scenarios");
+        (scenario, path)
+    }
 }
 
 /// The contents of a lesson.

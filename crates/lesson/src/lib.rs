@@ -10,9 +10,14 @@
 //! entries ([`file`]). A lesson cannot contain a statement that its run does not prove: a caption without its entry, or
 //! a claim that is not true, is an error.
 //!
+//! An [`Exercise`] is a cluster that a scenario breaks, with claims that hold when a learner has repaired it.
+//!
 //! Not here: scenarios (`scenario`), the log (`journal`), and the presentation of a lesson (`viewer`, `cli`).
 
+mod duration;
 mod environment;
+mod exercise;
+mod exercises;
 /// The format of lesson files.
 pub mod file;
 mod finding;
@@ -24,6 +29,8 @@ mod record;
 mod taught;
 mod text;
 
+pub use exercise::{Exercise, ExerciseSpec, parse_exercise, read_exercise};
+pub use exercises::exercises;
 pub use file::Lesson;
 pub use lessons::lessons;
 pub use taught::{Error, Taught, teach};

@@ -29,7 +29,7 @@ fn hold(name: &str, wanted: &str) -> Result<(), String> {
 fn index() -> String {
     let mut text = String::from(
         "# Lessons\n\n\
-         These pages are for users who learn how controllers work. `coracle learn` lists the lessons, and `coracle learn 1` \
+         These pages are for users who learn how controllers work. `coracle learn` serves the lessons to a browser, and `coracle learn 1` \
          starts the first: a question with answers to choose from, a run, captions about its events, and a contrast, which is \
          a run with another outcome. `coracle learn 1 --report lesson.html` writes the page with both runs in it \
          (`docs/window.md`).\n\n\

@@ -36,7 +36,7 @@ fn errors_of_a_lesson_have_their_place_and_the_expectation() {
         (
             "kind: Lesson",
             "kind: Leson",
-            "a.yaml:3:7: unknown kind `Leson`, expected one of Scenario, Lesson, Plan; did you mean `Lesson`?",
+            "a.yaml:3:7: unknown kind `Leson`, expected one of Scenario, Lesson, Plan, Exercise; did you mean `Lesson`?",
         ),
         ("  title: What", "  titel: What", "a.yaml:7:3: unknown field `titel`, expected one of number, title,"),
         ("    right: true\n", "", "0 answers are right, expected one with `right: true`"),

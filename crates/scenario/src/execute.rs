@@ -38,6 +38,8 @@ pub struct Options {
     pub rest: Duration,
     /// A step to insert into the run; only in virtual time, because no other run is reproducible.
     pub change: Option<Change>,
+    /// The number of events after which the run ends, although steps are left; absent for no limit.
+    pub most_events: Option<u64>,
 }
 
 impl Options {
@@ -129,7 +131,7 @@ pub fn execute_until<T>(
         let run = async {
             until_ready(&world, scenario).await?;
             let (rest, change, strict) = (options.rest, options.change.as_ref(), options.strict);
-            let ending = Ending { header, mode, seed, rest, change, strict };
+            let ending = Ending { header, mode, seed, rest, change, strict, most_events: options.most_events };
             let wire = wiring.map(|wiring| wiring.wire).unwrap_or_default();
             let faults = Faults::of(scenario, path, &wire, &cluster, &world);
             options.disturbance.into_iter().flat_map(Disturbance::faults).for_each(|fault| faults.plan(&fault));

@@ -89,7 +89,7 @@ pub(crate) fn execute_from(
             until_ready(&world, scenario).await?;
             join_again(&cluster, &world, scenario);
             let (rest, strict) = (moment.rest, options.strict);
-            let ending = Ending { header, mode, seed, rest, change: Some(change), strict };
+            let ending = Ending { header, mode, seed, rest, change: Some(change), strict, most_events: None };
             let wire = wire.unwrap_or_default();
             let faults = Faults::of(scenario, &change.path, &wire, &cluster, &world);
             let run = ScenarioRun::new(scenario, &change.path, &cluster, world.clone(), faults);

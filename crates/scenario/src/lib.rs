@@ -11,6 +11,7 @@
 
 mod broken_controller;
 mod change;
+mod claims;
 mod component_words;
 mod counting_controller;
 mod disturbance;
@@ -52,6 +53,7 @@ mod workload;
 mod written_fault;
 
 pub use change::{Change, ChangeOutcome};
+pub use claims::ClaimVerdict;
 pub use disturbance::{Disturbance, NotADisturbance};
 pub use end_state::{Beside, EndState};
 pub use execute::{Options, Wiring, execute, execute_until};

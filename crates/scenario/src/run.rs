@@ -80,6 +80,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) change: Option<&'a Change>,
     /// Whether a vacuous check counts as failed.
     pub(crate) strict: bool,
+    /// The number of events after which the run ends; absent for no limit.
+    pub(crate) most_events: Option<u64>,
 }
 
 /// The result of all steps.
@@ -116,15 +118,27 @@ impl<'a> ScenarioRun<'a> {
 
     /// Takes all steps, and returns the report of the scenario.
     pub(crate) async fn finish(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
-        let Ending { header, mode, seed, rest, change, strict } = ending;
+        let Ending { header, mode, seed, rest, change, strict, most_events } = ending;
         self.strict = strict;
-        let (mut outcome, cluster_time, fate) = match change {
-            None => {
-                let (outcome, cluster_time) = self.all_steps_and_rest(rest).await;
-                (outcome, cluster_time, None)
+        let recorder = self.recorder.clone();
+        let limit = async {
+            match most_events {
+                None => std::future::pending().await,
+                Some(most) => recorder.written(EntryId(most)).await,
             }
-            Some(change) => self.changed(change, rest).await,
         };
+        let ended = match select(pin!(self.to_the_end(change, rest)), pin!(limit)).await {
+            Either::Left((ended, _)) => Some(ended),
+            Either::Right(((), _)) => None,
+        };
+        let (mut outcome, cluster_time, fate) = ended.unwrap_or_else(|| {
+            let (most, revision) = (most_events.unwrap_or_default(), self.world.revision());
+            let expected = format!("to end within {most} events");
+            let found = "more events".to_owned();
+            let what = "the run".to_owned();
+            let failure = Failure { what, expected, found, revision, line: None, written_by: None };
+            (Outcome::NotInTime(failure), self.started.elapsed(), change.map(|_| ChangeOutcome::Taken))
+        });
         self.judge(&mut outcome).await;
         self.judge_faults(&mut outcome);
         self.judge_panics(&mut outcome);
@@ -134,7 +148,7 @@ impl<'a> ScenarioRun<'a> {
 
     /// Takes only the inserted step, and returns the report.
     pub(crate) async fn alone(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
-        let Ending { header, mode, seed, rest, change, strict } = ending;
+        let Ending { header, mode, seed, rest, change, strict, most_events: _ } = ending;
         self.strict = strict;
         let taken = match change {
             Some(change) => self.step(&change.step).await,
@@ -186,6 +200,21 @@ impl<'a> ScenarioRun<'a> {
             file: self.file,
             fate,
             log: Log::new(header, self.recorder),
+        }
+    }
+
+    /// Takes all steps, and the inserted step if there is one.
+    async fn to_the_end(
+        &mut self,
+        change: Option<&Change>,
+        rest: Duration,
+    ) -> (Outcome, Duration, Option<ChangeOutcome>) {
+        match change {
+            None => {
+                let (outcome, cluster_time) = self.all_steps_and_rest(rest).await;
+                (outcome, cluster_time, None)
+            }
+            Some(change) => self.changed(change, rest).await,
         }
     }
 

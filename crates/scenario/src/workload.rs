@@ -62,6 +62,12 @@ impl Workload {
         }
     }
 
+    /// A scenario that was read and checked, without the cluster that it describes.
+    pub fn of(scenario: Scenario, path: &Path) -> Self {
+        let custom = Known::of(&scenario, path).custom;
+        Self { scenario, path: path.to_owned(), custom }
+    }
+
     /// The namespace of resources without one.
     pub fn namespace(&self) -> &str {
         &self.scenario.spec.namespace

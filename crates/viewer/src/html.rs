@@ -16,12 +16,12 @@ pub(crate) fn render(events: &Events, cut: Option<&str>) -> String {
 }
 
 /// The page with two runs, one on top of the other.
-pub(crate) fn render_pair(both: &RunPair<'_>) -> String {
+pub fn pair_page(both: &RunPair<'_>) -> String {
     filled(&pack(&data_of_pair(both)))
 }
 
 /// The page with a run, and why a step could not be inserted into it.
-pub(crate) fn render_refused(was: &Events, at: EntryId, why: &str) -> String {
+pub fn refused_page(was: &Events, at: EntryId, why: &str) -> String {
     filled(&pack(&data_of_refused(was, at, why)))
 }
 
@@ -47,6 +47,28 @@ pub(crate) fn live() -> String {
     let page = PAGE.replacen("content=\"default-src 'none';", "content=\"default-src 'none'; connect-src 'self';", 1);
     let (before, after) = around(&page);
     [before, &PLACE.replace("<script", "<script data-events=\"events\""), after].concat()
+}
+
+/// A page of this crate as one of a site: with a script and a style sheet of the site, with data for that script, and
+/// with forms that the site answers. `root` leads from the page to the folder of both files.
+///
+/// # Panics
+/// If the page is not one of this crate.
+#[cfg(feature = "serve")]
+pub fn page_of_site(page: &str, root: &str, data: &serde_json::Value) -> String {
+    // Text that closes the element must not occur in it.
+    let data = data.to_string().replace('<', "\\u003c");
+    let parts = format!(
+        "<link rel=\"stylesheet\" href=\"{root}site.css\"><script id=\"site\" type=\"application/json\">{data}</script>\
+         <script src=\"{root}site.js\"></script>"
+    );
+    let stated = policy(page);
+    let widened = stated
+        .replace("form-action 'none'", "form-action 'self'")
+        .replace("script-src ", "script-src 'self' ")
+        .replace("style-src ", "style-src 'self' ");
+    let end = page.rfind("</body>").expect("the page has a body");
+    [&page[..end], &parts, &page[end..]].concat().replacen(stated, &widened, 1)
 }
 
 /// The content security policy of a page.

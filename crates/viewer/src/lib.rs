@@ -41,7 +41,9 @@ pub use counts::Counts;
 pub use differ::{differ, how_they_differ, where_they_part};
 pub use divergence::{Act, Count, Difference, Divergence, DivergentEntries, RunPair};
 pub use find::{find, place};
-pub use html::lesson_page;
+#[cfg(feature = "serve")]
+pub use html::page_of_site;
+pub use html::{lesson_page, pair_page, refused_page};
 pub use junit::JunitReport;
 pub use junit::escaped as escaped_xml;
 pub use lanes::{Picture, lanes};

@@ -124,7 +124,7 @@ pub fn write_html(events: &Events, path: &Path) -> Result<(), WriteError> {
 /// If the file's name does not end with `.html`, or it cannot be written.
 pub fn write_pair(both: &RunPair<'_>, path: &Path) -> Result<(), WriteError> {
     match Format::of(path)? {
-        Format::Html => save(path, html::render_pair(both)),
+        Format::Html => save(path, html::pair_page(both)),
         _ => Err(WriteError::NotAPage(path.display().to_string())),
     }
 }
@@ -156,7 +156,7 @@ pub fn write_again(content: &OtherContent, path: &Path) -> Result<(), WriteError
 /// # Errors
 /// If the file cannot be written.
 pub fn write_refused(was: &Events, at: EntryId, why: &str, path: &Path) -> Result<(), WriteError> {
-    save(path, html::render_refused(was, at, why))
+    save(path, html::refused_page(was, at, why))
 }
 
 /// Writes the page of a truncated run, with a note about the truncation on top. Only the page can show such a note: in

@@ -8,6 +8,7 @@ use coracle_lesson::{Error, Lesson, Taught, lessons, read, teach};
 use coracle_viewer::{Caption, LessonAnswer, sentence};
 
 use super::diff::check_page;
+use super::learn_in_browser::InBrowser;
 use crate::exit;
 use crate::output::{self, note, out};
 use crate::terminal::plain;
@@ -15,8 +16,14 @@ use crate::terminal::plain;
 /// Shows how the control plane works, by runs.
 #[derive(Debug, Args)]
 pub(crate) struct Learn {
-    /// The lesson: a name, a number or a lesson file; without it, print the list of lessons
+    /// The lesson: a name, a number or a lesson file; without it, serve all lessons to a browser, or print their list if
+    /// the output is not a terminal
     lesson: Option<String>,
+    /// Print the list of lessons
+    #[arg(long, conflicts_with_all = ["lesson", "report"])]
+    list: bool,
+    #[command(flatten)]
+    browser: InBrowser,
     /// Write a page with the lesson and its runs to this file; its name must end with .html
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -31,6 +38,10 @@ impl Learn {
         let Some(wanted) = &self.lesson else {
             if self.report.is_some() {
                 return Err(exit::Usage("--report needs a lesson".to_owned()).into());
+            }
+            let is_seen = std::io::stdout().is_terminal() && !self.plain;
+            if self.browser.is_wanted() || (is_seen && !self.list) {
+                return self.browser.serve(None);
             }
             list()?;
             return Ok(exit::PASS);
@@ -53,6 +64,12 @@ impl Learn {
                 }
             },
         };
+        if self.browser.is_wanted() {
+            if path == Path::new(wanted) {
+                return Err(exit::Usage("only lessons that are built in are served".to_owned()).into());
+            }
+            return self.browser.serve(Some(&lesson.metadata.name));
+        }
         let asks = !self.plain && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         let mut pace = if asks { Pace::ByLine } else { Pace::Straight };
         // The question comes first, because the runs take a moment.

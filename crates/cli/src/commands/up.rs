@@ -127,7 +127,7 @@ pub(crate) struct RunningCluster {
     pub(crate) serving: SecureServing,
     pub(crate) kubeconfig: PathBuf,
     /// The link to the page, if it is served.
-    page: Option<String>,
+    pub(crate) page: Option<String>,
     /// The names of simulated nodes in the stored state in addition to the requested number.
     more: Vec<String>,
     audit: Option<Audit>,
@@ -180,6 +180,34 @@ fn now() -> String {
 }
 
 impl Up {
+    /// `coracle up --ephemeral` with so many nodes, and without other flags.
+    pub(crate) fn in_memory(state: StateArgs, nodes: usize) -> Self {
+        Self {
+            state,
+            server: ServerFlags::default(),
+            detach: false,
+            ephemeral: true,
+            empty: false,
+            metrics_server: None,
+            nodes,
+            node: NodeFlags::default(),
+            stages: Vec::new(),
+            images: None,
+            faults: None,
+            events: None,
+            view: None,
+            controller_metrics: None,
+            scheduler_config: None,
+            scheduler_metrics: None,
+            kube_controller_manager_arg: Vec::new(),
+        }
+    }
+
+    /// Serves a live page, too.
+    pub(crate) fn viewed_at(self, view: Option<SocketAddr>) -> Self {
+        Self { view, ..self }
+    }
+
     pub(crate) fn run(self) -> Result<u8> {
         if self.detach {
             return detached(&self.state.folder());
@@ -221,7 +249,7 @@ impl Up {
         Ok(code?)
     }
 
-    async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
+    pub(crate) async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
         let stages = stages(&self.stages)?;
         let images = self.images.as_deref().map(images).transpose()?.unwrap_or_default();
         let server = FaultyServer { has_components: true, has_store_in_memory: self.ephemeral };
@@ -507,25 +535,7 @@ where
     // Signals are caught before the folder is created; otherwise a signal would leave it behind.
     let mut signals = runtime.block_on(async { Signals::catch() })?;
     let folder = ExecFolder::create()?;
-    let up = Up {
-        state: StateArgs::at(folder.path().to_owned()),
-        server: ServerFlags::default(),
-        detach: false,
-        ephemeral: true,
-        empty: true,
-        metrics_server: None,
-        nodes: 2,
-        node: NodeFlags::default(),
-        stages: Vec::new(),
-        images: None,
-        faults: None,
-        events: None,
-        view: None,
-        controller_metrics: None,
-        scheduler_config: None,
-        scheduler_metrics: None,
-        kube_controller_manager_arg: Vec::new(),
-    };
+    let up = Up { empty: true, metrics_server: None, ..Up::in_memory(StateArgs::at(folder.path().to_owned()), 2) };
     runtime.block_on(async {
         let state = up.state.folder();
         // A panic must end the tested command.

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use coracle_check::PlanFile;
-use coracle_lesson::read as lesson;
+use coracle_lesson::{read as lesson, read_exercise};
 use coracle_scenario::BuiltIn;
 use coracle_scenario::parse::{DocumentKind, Problem, parse_all, read_text};
 
@@ -13,7 +13,7 @@ use crate::output::{note, out};
 use crate::terminal::plain;
 use crate::yaml_files::yaml_files;
 
-/// Checks scenarios, lessons and plans without running them.
+/// Checks scenarios, lessons, exercises and plans without running them.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
     /// Files, or folders of them
@@ -57,6 +57,7 @@ fn problems_of(path: &Path, text: &str, vocabulary: &BuiltIn) -> Vec<Problem> {
         Ok(Some(DocumentKind::Lesson)) => lesson::read(path).err().into_iter().collect(),
         // A file without a kind is most likely a scenario: its parser says what is missing.
         Ok(Some(DocumentKind::Scenario) | None) => parse_all(path, text, vocabulary).err().unwrap_or_default(),
+        Ok(Some(DocumentKind::Exercise)) => read_exercise(path).err().into_iter().collect(),
         Ok(Some(DocumentKind::Plan)) => PlanFile::read(path, text).err().unwrap_or_default(),
         Err(problem) => vec![problem],
     }

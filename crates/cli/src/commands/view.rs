@@ -100,11 +100,11 @@ impl View {
 
 /// A temporary page that redirects to a link. The link is a secret, and other users can see the command line of a
 /// process; so the browser is started with a file that only its owner can read.
-struct Way(PathBuf);
+pub(super) struct Way(PathBuf);
 
 impl Way {
     /// Opens the link with the system's default program.
-    fn open(link: &str) -> Result<Self> {
+    pub(super) fn open(link: &str) -> Result<Self> {
         let way = Self(std::env::temp_dir().join(format!("coracle-view-{}.html", random_letters()?)));
         write_private(&way.0, &format!("<meta http-equiv=\"refresh\" content=\"0; url={link}\">"))?;
         let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };

@@ -1,9 +1,11 @@
 //! The binary as people use it: scenarios, a kubectl session, determinism, a cluster split into processes,
 //! and TLS towards the store.
 
+mod course;
 mod determinism;
 mod down;
 mod exec;
+mod exercises;
 mod exit_codes;
 mod fault_cluster;
 mod fault_effects;

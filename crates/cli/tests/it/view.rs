@@ -26,7 +26,7 @@ fn refused(command: &mut Command, code: i32, why: &str) -> Output {
 }
 
 /// Starts a program that serves a page; its link.
-fn serving(command: &mut Command) -> (Running, String) {
+pub(crate) fn serving(command: &mut Command) -> (Running, String) {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let running = Running::of(child);
@@ -53,7 +53,7 @@ fn ask(link: &str, host: &str) -> TcpStream {
     stream
 }
 
-fn answer(link: &str, host: &str) -> String {
+pub(crate) fn answer(link: &str, host: &str) -> String {
     let mut answer = String::new();
     ask(link, host).read_to_string(&mut answer).unwrap();
     answer

@@ -18,13 +18,16 @@ pub enum DocumentKind {
     Lesson,
     /// The faults of a run that broke a controller.
     Plan,
+    /// A broken cluster to repair.
+    Exercise,
 }
 
 /// What each kind is called in a file, and the command that reads it.
-const KINDS: [(DocumentKind, &str, &str); 3] = [
+const KINDS: [(DocumentKind, &str, &str); 4] = [
     (DocumentKind::Scenario, "Scenario", "coracle run"),
     (DocumentKind::Lesson, "Lesson", "coracle learn"),
     (DocumentKind::Plan, "Plan", "coracle check"),
+    (DocumentKind::Exercise, "Exercise", "coracle exercise start"),
 ];
 
 /// The start of a document. Other fields are ignored.
@@ -72,12 +75,17 @@ impl DocumentKind {
     pub fn expect(self, path: &Path, text: &str) -> Result<(), Problem> {
         match Self::of(path, text)? {
             Some(found) if found != self => {
-                let message =
-                    format!("this is a {}, expected a {}: use `{} FILE`", found.name(), self.name(), found.command());
+                let (is, expected) = (found.with_article(), self.with_article());
+                let message = format!("this is {is}, expected {expected}: use `{} FILE`", found.command());
                 Err(Problem { file: path.to_owned(), line: 1, column: 1, message })
             }
             _ => Ok(()),
         }
+    }
+
+    fn with_article(self) -> String {
+        let article = if self.name().starts_with(['A', 'E', 'I', 'O', 'U']) { "an" } else { "a" };
+        format!("{article} {}", self.name())
     }
 
     /// Its name in files.
@@ -116,7 +124,9 @@ mod tests {
         );
         assert_eq!(
             message(DocumentKind::Lesson, "apiVersion: coracle.dev/v1alpha1\nkind: Leson\n").as_deref(),
-            Some("x.yaml:2:7: unknown kind `Leson`, expected one of Scenario, Lesson, Plan; did you mean `Lesson`?")
+            Some(
+                "x.yaml:2:7: unknown kind `Leson`, expected one of Scenario, Lesson, Plan, Exercise; did you mean `Lesson`?"
+            )
         );
         assert_eq!(
             message(DocumentKind::Scenario, "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n").as_deref(),

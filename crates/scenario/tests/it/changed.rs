@@ -191,3 +191,16 @@ fn a_compacted_revision_cannot_be_restored() {
     let Err(NotChanged::Compacted { at, first }) = put_in(EntryId(first.0 + 100)) else { panic!("it is remembered") };
     assert!(first > at);
 }
+
+#[test]
+fn a_changed_run_ends_at_its_number_of_events() {
+    let Demo { path, scenario, report } = &*DEMO;
+    let at = first(report.events(), |entry| entry.stage == Stage::StoreCommit);
+    let options = Options { most_events: Some(at + 20), ..Options::default() };
+    let against = Some(report.events().clone());
+    let both = rerun(scenario, path, &options, &change(at, CREATE), against, |_| Recorder::ring(1_000_000)).unwrap();
+    let Outcome::NotInTime(failure) = &both.new.outcome else { panic!("{:?}", both.new.outcome) };
+    assert_eq!(failure.expected, format!("to end within {} events", at + 20));
+    assert!(both.new.events().entries.len() < report.events().entries.len());
+    assert!(both.divergence.same as u64 >= at);
+}

@@ -1,4 +1,4 @@
-//! An HTTP server for the page of a completed run, or of a running cluster.
+//! An HTTP server for pages: of a completed run, of a running cluster, or of a [`Site`] with several pages.
 //!
 //! ```text
 //! GET /SECRET/         viewer.html, with a run in it or with a note that events follow
@@ -9,6 +9,7 @@
 
 mod follow;
 mod guard;
+mod site;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -27,6 +28,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 pub use guard::Secret;
+pub use site::{PageAnswer, PageRequest, Site, serve_site};
 
 use crate::html;
 use crate::read::OtherContent;
@@ -89,23 +91,27 @@ impl ServedPage {
             let door = Arc::clone(&door);
             async move { answer(&door.0, &door.1, &request) }
         };
-        let router = Router::new().fallback(answer);
-        let mut browsers = JoinSet::new();
-        loop {
-            while browsers.len() >= MOST {
-                browsers.join_next().await;
-            }
-            let Ok((stream, _)) = listener.accept().await else {
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            };
-            // Small messages are sent immediately.
-            let _ = stream.set_nodelay(true);
-            let mut server = http1::Builder::new();
-            server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
-            let served = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
-            browsers.spawn(async move { drop(served.await) });
+        Ok(accept(listener, Router::new().fallback(answer)).await)
+    }
+}
+
+/// Serves each connection until the future is dropped.
+async fn accept(listener: TcpListener, router: Router) -> Infallible {
+    let mut browsers = JoinSet::new();
+    loop {
+        while browsers.len() >= MOST {
+            browsers.join_next().await;
         }
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        // Small messages are sent immediately.
+        let _ = stream.set_nodelay(true);
+        let mut server = http1::Builder::new();
+        server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
+        let served = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+        browsers.spawn(async move { drop(served.await) });
     }
 }
 

@@ -1,0 +1,72 @@
+//! Serves the claims of the exercise that a cluster was started for: a path of its API, for members of `system:masters`.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use coracle_cluster::{PathRequest, PathService, Transport};
+use coracle_lesson::Exercise;
+use coracle_meta::Status;
+use coracle_scenario::{ClaimVerdict, Workload};
+use coracle_sim::World;
+use http::header::CONTENT_TYPE;
+use http::{Method, Response, StatusCode};
+use http_body_util::Full;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::control_path::{self, only_masters};
+
+/// The path of the exercise.
+pub(crate) const PATH: &str = "/coracle/exercise";
+
+/// An exercise in a running cluster.
+pub(crate) struct RunningExercise {
+    name: String,
+    workload: Workload,
+    world: World,
+    /// How often the claims were decided and did not all hold: each time, one more hint is shown.
+    failures: Mutex<usize>,
+    hints: Vec<String>,
+    explanation: String,
+}
+
+impl RunningExercise {
+    pub(crate) fn new(exercise: &Exercise, workload: Workload, world: World) -> Self {
+        let (name, spec) = (exercise.metadata.name.clone(), &exercise.spec);
+        let (hints, explanation) = (spec.hints.value.clone(), spec.explanation.clone());
+        Self { name, workload, world, failures: Mutex::default(), hints, explanation }
+    }
+
+    /// The claims, the hints so far, and the explanation if all claims hold.
+    async fn verdict(&self) -> Value {
+        let claims = self.workload.claims(&self.world).await;
+        let holds = claims.iter().all(|claim: &ClaimVerdict| claim.holds);
+        let shown = {
+            let mut failures = self.failures.lock();
+            *failures += usize::from(!holds);
+            (*failures).min(self.hints.len())
+        };
+        let explanation = if holds { self.explanation.as_str() } else { "" };
+        json!({"name": self.name, "claims": claims, "hints": self.hints[..shown], "explanation": explanation})
+    }
+}
+
+/// The API of a cluster with the path of its exercise in addition: the API server authorizes the requests.
+pub(crate) fn in_front_of(front: Transport, exercise: &Arc<RunningExercise>) -> Transport {
+    let exercise = Arc::clone(exercise);
+    let service = PathService::new(move |asked| {
+        let exercise = Arc::clone(&exercise);
+        async move { answer(&exercise, asked).await }
+    });
+    control_path::in_front_of(front, |path| path == PATH, service)
+}
+
+async fn answer(exercise: &RunningExercise, asked: PathRequest) -> Result<Response<Full<Bytes>>, Status> {
+    only_masters(&asked, "use", PATH)?;
+    if asked.method != Method::GET {
+        return Err(Status::failure(405, "MethodNotAllowed", format!("only GET applies to {PATH}")));
+    }
+    let body = format!("{}\n", exercise.verdict().await);
+    let answer = Response::builder().status(StatusCode::OK).header(CONTENT_TYPE, "application/json");
+    answer.body(Full::from(body)).map_err(|error| Status::failure(500, "InternalError", error.to_string()))
+}
