@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use coracle_viewer::serve::{Secret, ServedPage, Site, serve_site};
+use coracle_viewer::serve::{PageHandler, Secret, ServedPage, serve_pages};
 use tokio::net::TcpListener;
 
 use crate::output::note;
@@ -47,8 +47,8 @@ impl PageSocket {
     }
 
     /// Serves a site until the future is dropped.
-    pub(crate) async fn serve_site(self, site: Arc<impl Site>) {
-        let Err(error) = serve_site(site, self.listener, self.secret).await;
+    pub(crate) async fn serve_pages(self, site: Arc<impl PageHandler>) {
+        let Err(error) = serve_pages(site, self.listener, self.secret).await;
         note!("coracle: the site is served no longer: {error}");
     }
 

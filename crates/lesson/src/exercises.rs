@@ -53,8 +53,8 @@ mod tests {
         (
             "bad-readiness-probe",
             "[{patch: {resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: cart}, spec: {template: {spec: \
-             {containers: [{name: cart, image: 'busybox:1.37', command: [sleep, '100000'], readinessProbe: {exec: \
-             {command: ['true']}}}]}}}}}}]",
+             {containers: [{name: cart, image: 'busybox:1.37', command: [sleep, '100000'], readinessProbe: {httpGet: \
+             {path: /ready, port: 8080}, initialDelaySeconds: 1}}]}}}}}}]",
         ),
         ("cordoned-nodes", "[{uncordon: {node: node-1}}, {uncordon: {node: node-2}}]"),
         (

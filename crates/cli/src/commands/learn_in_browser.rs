@@ -7,7 +7,7 @@ use clap::Args;
 use futures_util::future::{Either, select};
 
 use super::view::Way;
-use crate::course::Course;
+use crate::course::LessonPages;
 use crate::exit;
 use crate::interrupt::interrupted;
 use crate::output::out;
@@ -45,7 +45,7 @@ impl InBrowser {
             out!(" ✓ lessons at {link}")?;
             out!(" Ctrl-C ends it; coracle learn --list prints the list, and coracle learn 1 --plain a lesson")?;
             let _way = if self.open { Some(Way::open(&link)?) } else { None };
-            let served = socket.serve_site(Arc::new(Course::new()));
+            let served = socket.serve_pages(Arc::new(LessonPages::new()));
             match select(pin!(served), pin!(interrupted())).await {
                 Either::Left(((), _)) => Ok(exit::FAILED),
                 Either::Right((code, _)) => Ok(code),

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use coracle_journal::{EntryId, Events, Recorder};
 use coracle_lesson::{Lesson, lessons, teach};
 use coracle_scenario::{BuiltIn, ChangeOutcome, Mode, Options, parse_change, rerun};
-use coracle_viewer::serve::{PageAnswer, PageRequest, Site};
+use coracle_viewer::serve::{PageAnswer, PageHandler, PageRequest};
 use coracle_viewer::{RunPair, page_of_site, pair_page, refused_page};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ const CALLED: [&str; 2] = ["as it was", "with your change"];
 const CHANGE: &str = "change";
 
 /// All lessons, and the runs of those that were opened.
-pub(crate) struct Course {
+pub(crate) struct LessonPages {
     lessons: Vec<Lesson>,
     shown: Mutex<BTreeMap<String, Arc<Shown>>>,
     /// The turn of a run.
@@ -53,7 +53,7 @@ struct Shown {
     events: Events,
 }
 
-impl Course {
+impl LessonPages {
     pub(crate) fn new() -> Self {
         Self { lessons: lessons(), shown: Mutex::default(), turn: Semaphore::new(1) }
     }
@@ -181,7 +181,7 @@ fn path_of(lesson: &Lesson) -> PathBuf {
     PathBuf::from(format!("lessons/{}.yaml", lesson.metadata.name))
 }
 
-impl Site for Course {
+impl PageHandler for LessonPages {
     async fn answer(&self, request: PageRequest) -> Option<PageAnswer> {
         match request.path.split_once('/') {
             None if request.path.is_empty() => Some(PageAnswer::page(index::page(&self.lessons))),

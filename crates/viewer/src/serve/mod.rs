@@ -1,4 +1,4 @@
-//! An HTTP server for pages: of a completed run, of a running cluster, or of a [`Site`] with several pages.
+//! An HTTP server for pages: of a completed run, of a running cluster, or of a [`PageHandler`] with several pages.
 //!
 //! ```text
 //! GET /SECRET/         viewer.html, with a run in it or with a note that events follow
@@ -9,7 +9,7 @@
 
 mod follow;
 mod guard;
-mod site;
+mod page_handler;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -28,7 +28,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 pub use guard::Secret;
-pub use site::{PageAnswer, PageRequest, Site, serve_site};
+pub use page_handler::{PageAnswer, PageHandler, PageRequest, serve_pages};
 
 use crate::html;
 use crate::read::OtherContent;

@@ -12,7 +12,7 @@ use super::{Secret, accept, kept_to_itself};
 use crate::html;
 
 /// Several pages behind one secret.
-pub trait Site: Send + Sync + 'static {
+pub trait PageHandler: Send + Sync + 'static {
     /// The answer to GET of a path; `None` if there is no such page.
     fn answer(&self, request: PageRequest) -> impl Future<Output = Option<PageAnswer>> + Send;
 }
@@ -83,7 +83,11 @@ impl IntoResponse for PageAnswer {
 ///
 /// # Errors
 /// If the address of the listener cannot be determined.
-pub async fn serve_site(site: Arc<impl Site>, listener: TcpListener, secret: Secret) -> std::io::Result<Infallible> {
+pub async fn serve_pages(
+    site: Arc<impl PageHandler>,
+    listener: TcpListener,
+    secret: Secret,
+) -> std::io::Result<Infallible> {
     let guard = Arc::new(Guard { secret, address: listener.local_addr()? });
     let answer = move |request: Request| {
         let (site, guard) = (Arc::clone(&site), Arc::clone(&guard));
@@ -92,7 +96,7 @@ pub async fn serve_site(site: Arc<impl Site>, listener: TcpListener, secret: Sec
     Ok(accept(listener, Router::new().fallback(answer)).await)
 }
 
-async fn answer(site: &impl Site, guard: &Guard, request: Request) -> Response {
+async fn answer(site: &impl PageHandler, guard: &Guard, request: Request) -> Response {
     let Some(path) = guard.admitted(request.uri(), request.headers()) else {
         return StatusCode::FORBIDDEN.into_response();
     };
