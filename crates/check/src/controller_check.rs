@@ -337,10 +337,6 @@ impl ControllerCheck {
     /// # Errors
     /// If what was given is not valid, if the API server refuses it, or if a cluster does not start.
     pub fn search(mut self) -> Result<CheckReport, Error> {
-        let read = |texts: &[(String, String)]| -> Result<Vec<Object>, Error> {
-            let objects: Result<Vec<_>, _> = texts.iter().map(|(what, text)| given::objects(what, text)).collect();
-            Ok(objects?.into_iter().flatten().collect())
-        };
         let (mut given, samples) = (read(&self.given)?, read(&self.samples)?);
         given.extend(self.roles.bound_to(&self.name)?);
         if samples.is_empty() && self.workload.is_none() {
@@ -455,4 +451,9 @@ fn demanded(
         }
     };
     Ok((workload, properties))
+}
+/// The objects of texts, each with its name.
+fn read(texts: &[(String, String)]) -> Result<Vec<Object>, Error> {
+    let objects: Result<Vec<_>, _> = texts.iter().map(|(what, text)| given::objects(what, text)).collect();
+    Ok(objects?.into_iter().flatten().collect())
 }

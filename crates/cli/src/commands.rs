@@ -34,6 +34,7 @@ mod kubelet_client_flags;
 mod kustomization;
 mod learn;
 mod learn_in_browser;
+mod new;
 mod node;
 mod node_flags;
 mod plan_files;
@@ -68,6 +69,8 @@ pub(crate) use kube_apiserver::KubeApiserver;
 pub(crate) enum Command {
     /// Run scenarios, each in its own cluster, and check their expectations
     Run(run::Run),
+    /// Write a first scenario to a file
+    New(new::New),
     /// Check scenarios and lessons without running them: all problems, with their places
     Validate(validate::Validate),
     /// Find the faults that break a controller in any language, with nothing configured
@@ -127,6 +130,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<u8> {
         match self {
             Self::Run(command) => command.run(),
+            Self::New(command) => command.run(),
             Self::Validate(command) => command.run(),
             Self::Check(command) => command.run(),
             Self::Learn(command) => command.run(),

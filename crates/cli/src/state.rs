@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use coracle_store::disk::private_folder;
 
+use crate::exit::Usage;
 use crate::shell::quoted;
 
 /// The default name of the folder.
@@ -129,6 +130,38 @@ impl StateFolder {
             Err(ErrorKind::PermissionDenied) => format!("the state folder {shown} may not be read: permission denied"),
             _ => format!("no cluster runs in {shown}; start one with `coracle up{}`", self.flag()),
         }
+    }
+
+    /// The file that names the event log of a cluster.
+    fn event_log_name(&self) -> PathBuf {
+        self.path.join("events-file")
+    }
+
+    /// Records where the cluster that starts here writes its event log, if it writes one.
+    pub(crate) fn set_event_log(&self, log: Option<&Path>) -> Result<()> {
+        let name = self.event_log_name();
+        // A killed process may have left it; it must not apply to this process.
+        let _ = std::fs::remove_file(&name);
+        let Some(log) = log else { return Ok(()) };
+        let log = std::path::absolute(log)?;
+        std::fs::write(&name, log.as_os_str().as_encoded_bytes())
+            .with_context(|| format!("cannot write {}", name.display()))
+    }
+
+    /// The event log of the cluster that runs here.
+    ///
+    /// # Errors
+    /// If no cluster runs here, or if it writes no event log; the message contains a hint.
+    pub(crate) fn event_log(&self) -> Result<PathBuf, Usage> {
+        if self.running().is_none() {
+            return Err(Usage(self.nothing_runs()));
+        }
+        let name = std::fs::read_to_string(self.event_log_name());
+        name.map(PathBuf::from).map_err(|_| {
+            let flag = self.flag();
+            let shown = self.path.display();
+            Usage(format!("the cluster in {shown} writes no event log; start it with `coracle up{flag} --events FILE`"))
+        })
     }
 
     /// The notes that no earlier start in this folder has printed; they count as printed from now on.

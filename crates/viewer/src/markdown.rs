@@ -16,7 +16,7 @@ pub(crate) fn render(events: &Events) -> String {
     if let Some(failure) = &summary.failure {
         let line = failure.line.map(|line| format!(", line {line}")).unwrap_or_default();
         let _ = writeln!(text, "**{}** at revision {}{line}\n", plain(&failure.what), failure.revision);
-        let _ = writeln!(text, "- expected: {}\n- found: {}", code(&failure.expected), code(&failure.found));
+        let _ = writeln!(text, "- expected: {}\n- found: {}", plain(&failure.expected), plain(&failure.found));
         if let Some(who) = &failure.written_by {
             let _ = writeln!(text, "- written by: {}", plain(who));
         }
@@ -49,14 +49,6 @@ pub(crate) fn render(events: &Events) -> String {
     let change = header.change.as_ref().map(|how| format!(", changed: {}", plain(how))).unwrap_or_default();
     let _ = writeln!(text, "Coracle {}{seed}{mode}{disturb}{change}{hash}", plain(&header.version));
     text
-}
-
-/// A text as code on one line. A text with a backtick is escaped instead.
-fn code(text: &str) -> String {
-    if text.is_empty() || text.contains('`') {
-        return plain(text);
-    }
-    format!("`{}`", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Escapes a text for Markdown and HTML, on one line.

@@ -5,6 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use coracle_journal::{Entry, Events};
 use coracle_viewer::{NotInLog, Read, Telling};
 
+use crate::commands::env::StateArgs;
 use crate::exit;
 use crate::kind_names::with_plural_kind;
 use crate::output::{self, note};
@@ -13,8 +14,9 @@ use crate::terminal::plain;
 /// Shows what a deletion, or any object, caused.
 #[derive(Debug, Args)]
 pub(crate) struct Story {
-    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
-    events: PathBuf,
+    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html; without a file, the
+    /// running cluster is asked, and OBJECT comes first
+    events: Option<PathBuf>,
     /// The object (pod/web-1), event (#412) or revision (rev=31) to begin with; without it, the first deletion that a
     /// user requested
     #[arg(value_parser = NonEmptyStringValueParser::new())]
@@ -22,16 +24,33 @@ pub(crate) struct Story {
     /// Print every entry of the log on the way, not only the steps
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    state: StateArgs,
 }
 
 impl Story {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let telling = if self.verbose { Telling::Everything } else { Telling::Steps };
-        print_of(&self.events, |entries| {
-            let object = self.object.as_deref().map(|object| with_plural_kind(entries, object));
+        let (events, object) = match (self.events, self.object) {
+            // An object has the form of a path, so what exists is a file.
+            (Some(first), None) if !first.exists() && is_object(&first) => {
+                (self.state.folder().event_log()?, first.into_os_string().into_string().ok())
+            }
+            (Some(file), object) => (file, object),
+            (None, object) => (self.state.folder().event_log()?, object),
+        };
+        print_of(&events, |entries| {
+            let object = object.as_deref().map(|object| with_plural_kind(entries, object));
             coracle_viewer::story(entries, object.as_deref(), telling)
         })
     }
+}
+
+/// Whether an argument names an object, an event or a revision, and not a file that is missing.
+fn is_object(argument: &Path) -> bool {
+    let text = argument.to_string_lossy();
+    let is_file = [".jsonl", ".json", ".gz", ".html"].iter().any(|ending| text.ends_with(ending));
+    !is_file && (text.starts_with('#') || text.starts_with("rev=") || (2..=3).contains(&text.split('/').count()))
 }
 
 /// Reads an events file, as far as it goes, and prints the result of `tell`.

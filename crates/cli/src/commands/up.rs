@@ -311,6 +311,7 @@ impl Up {
     fn claim(&self, folder: &StateFolder) -> Result<state::Claim> {
         folder.create()?;
         let claim = folder.claim()?;
+        folder.set_event_log(self.events.as_deref())?;
         if self.ephemeral {
             claim.mark_ephemeral()?;
         }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
+use super::env::StateArgs;
 use super::story::print_of;
 use crate::kind_names::with_plural_kind;
 
@@ -14,13 +15,17 @@ pub(crate) struct Why {
     /// revision (rev=31)
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     about: String,
-    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
+    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html [default: the events
+    /// file of the running cluster]
     #[arg(long, value_name = "FILE")]
-    events: PathBuf,
+    events: Option<PathBuf>,
+    #[command(flatten)]
+    state: StateArgs,
 }
 
 impl Why {
     pub(crate) fn run(self) -> Result<u8> {
-        print_of(&self.events, |entries| coracle_viewer::why(entries, &with_plural_kind(entries, &self.about)))
+        let events = self.events.map_or_else(|| self.state.folder().event_log(), Ok)?;
+        print_of(&events, |entries| coracle_viewer::why(entries, &with_plural_kind(entries, &self.about)))
     }
 }

@@ -59,6 +59,41 @@ fn a_detached_cluster_that_does_not_start_shows_its_output_and_its_exit_code() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("none.yaml"), "{}", text(&output));
 }
 
+#[test]
+fn why_and_story_without_a_file_read_the_event_log_of_the_running_cluster() {
+    let folder = Folder::new("asked");
+    let below = folder.join("a/b");
+    std::fs::create_dir_all(&below).unwrap();
+    let state = folder.join(".coracle");
+    let asked = |arguments: &[&str]| coracle().args(arguments).current_dir(&below).output().unwrap();
+    let none = asked(&["why", "namespaces/default"]);
+    assert!(none.status.code() == Some(2) && text(&none).contains("no cluster runs in"), "{}", text(&none));
+    let started = |flags: &[&str]| {
+        let mut up = coracle();
+        succeed(up.args(["up", "-d", "--ephemeral", "--nodes", "1"]).args(flags).current_dir(folder.path()))
+    };
+    {
+        let _down = Down(&state);
+        started(&["--events", "events.jsonl"]);
+        eventually("a written log", || {
+            let said = asked(&["why", "nodes/node-1"]);
+            (said.status.success() && text(&said).contains("creates nodes/node-1")).then_some(())
+        });
+        let story = asked(&["story", "nodes/node-1"]);
+        assert!(story.status.success() && text(&story).contains("nodes/node-1"), "{}", text(&story));
+        let missing = asked(&["story", "missing.jsonl"]);
+        assert!(missing.status.code() == Some(2) && text(&missing).contains("missing.jsonl"), "{}", text(&missing));
+    }
+    let _down = Down(&state);
+    started(&[]);
+    let without = asked(&["why", "nodes/node-1"]);
+    assert!(
+        text(&without).contains("writes no event log; start it with `coracle up --events FILE`"),
+        "{}",
+        text(&without)
+    );
+}
+
 /// Stops the cluster of a state folder when a test ends, however it ends.
 struct Down<'a>(&'a std::path::Path);
 

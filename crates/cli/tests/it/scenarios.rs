@@ -106,7 +106,7 @@ fn scenarios_record_what_the_stages_promise_and_nothing_else() {
         stages.extend(log.entries.iter().map(|entry| entry.stage));
     }
     // They call no webhooks, lose no history, and pass.
-    let absent = [Stage::WebhookCall, Stage::WebhookAnswer, Stage::WatchExpired, Stage::CheckFail];
+    let absent = [Stage::WebhookCall, Stage::WebhookAnswer, Stage::WatchExpired, Stage::CheckFail, Stage::StepSkip];
     for stage in Stage::ALL.iter().filter(|stage| !absent.contains(stage)) {
         assert!(stages.contains(stage), "no scenario records {stage}");
     }
@@ -305,7 +305,38 @@ fn a_run_that_fails_names_the_line_that_makes_its_report_and_the_log_where_it_br
     assert!(newest <= revision.map(|revision| revision + 2), "it is said at once: {newest:?}, {revision:?}");
     assert!(log.entries[broken + 1..].iter().any(|entry| entry.revision > newest), "and not at the end");
     let junit = std::fs::read_to_string(&report).unwrap();
-    assert!(junit.contains("<failure type=\"failed\" message=\"expected never \">"), "{junit}");
+    let failure = "<failure type=\"failed\" message=\"expected never pods.size() &gt; 0, found pods.size() = 1\">";
+    assert!(junit.contains(failure) && junit.contains("line 15 of the scenario"), "{junit}");
+    assert!(said.contains(&format!(", {}:15\n", file.display())), "{said}");
+}
+
+#[test]
+fn a_failure_names_its_line_and_the_steps_that_were_not_reached() {
+    let folder = Folder::new("skipped");
+    let (file, report) = (folder.join("skips.yaml"), folder.join("r.xml"));
+    let text_of_file = "apiVersion: coracle.dev/v1alpha1
+kind: Scenario
+metadata: {name: skips}
+spec:
+  steps:
+  - name: nothing comes
+    try:
+    - sleep: {duration: 1s}
+    - assert: {cel: \"pods.size() == 1 && nodes.all(n, n.metadata.name == 'node-1')\", timeout: 2s}
+  - name: a step after it
+    try:
+    - sleep: {duration: 1s}
+";
+    std::fs::write(&file, text_of_file).unwrap();
+    let output = coracle().arg("run").arg(&file).arg("--report").arg(&report).output().unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("pods.size() = 0, nodes.filter(n, !(n.metadata.name == 'node-1')) = [node-2]"), "{said}");
+    assert!(said.contains(&format!(", {}:9\n", file.display())), "{said}");
+    assert!(said.contains("· a step after it") && said.contains("not reached"), "{said}");
+    let junit = std::fs::read_to_string(&report).unwrap();
+    assert!(junit.contains("tests=\"2\" failures=\"1\" skipped=\"1\""), "{junit}");
+    assert!(junit.contains("name=\"a step after it\">\n      <skipped/>"), "{junit}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub trait PageHandler: Send + Sync + 'static {
 pub struct PageRequest {
     /// The path behind the secret, without a leading slash.
     pub path: String,
-    /// The query, which is still encoded; empty if there is none.
+    /// The query, which is still encoded; may be empty.
     pub query: String,
 }
 
