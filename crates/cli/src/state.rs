@@ -144,8 +144,8 @@ impl StateFolder {
         let _ = std::fs::remove_file(&name);
         let Some(log) = log else { return Ok(()) };
         let log = std::path::absolute(log)?;
-        std::fs::write(&name, log.as_os_str().as_encoded_bytes())
-            .with_context(|| format!("cannot write {}", name.display()))
+        let written = coracle_pki::write_private(&name, &log.to_string_lossy());
+        written.with_context(|| format!("cannot write {}", name.display()))
     }
 
     /// The event log of the cluster that runs here.

@@ -127,7 +127,7 @@ impl<'a> ScenarioRun<'a> {
                 Some(most) => recorder.written(EntryId(most)).await,
             }
         };
-        let ended = match select(pin!(self.to_the_end(change, rest)), pin!(limit)).await {
+        let ended = match select(pin!(self.take_all(change, rest)), pin!(limit)).await {
             Either::Left((ended, _)) => Some(ended),
             Either::Right(((), _)) => None,
         };
@@ -204,7 +204,7 @@ impl<'a> ScenarioRun<'a> {
     }
 
     /// Takes all steps, and the inserted step if there is one.
-    async fn to_the_end(
+    async fn take_all(
         &mut self,
         change: Option<&Change>,
         rest: Duration,

@@ -82,6 +82,7 @@ impl LessonPages {
             return Ok(shown);
         }
         let lesson = self.lessons[place].clone();
+        #[expect(clippy::disallowed_methods, reason = "the run has a clock of its own")]
         let taught = tokio::task::spawn_blocking(move || teach(&lesson, &path_of(&lesson))).await;
         let taught = taught.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         let page = page_of_site(&taught.page(), "../", &self.data(place, &taught));
@@ -142,6 +143,7 @@ impl LessonPages {
         turn: SemaphorePermit<'_>,
     ) -> String {
         let (lesson, was) = (self.lessons[place].clone(), Arc::clone(shown));
+        #[expect(clippy::disallowed_methods, reason = "the run has a clock of its own")]
         let ended = tokio::task::spawn_blocking(move || with_change(&lesson, &was.events, at, &step)).await;
         drop(turn);
         ended.unwrap_or_else(|error| refused_page(&shown.events, at, &error.to_string()))

@@ -45,10 +45,10 @@ fn shows_no_x(found: &str) -> bool {
 fn an_assert_sees_the_deletion_before_it() {
     for mode in MODES {
         let operations = format!("{CREATE}{}{DELETE}{}", there("assert"), there("assert"));
-        assert!(shows_no_x(&not_in_time(&step(mode, &operations))));
+        assert!(shows_no_x(not_in_time(&step(mode, &operations))));
         let paused = operations
             .replace(DELETE, &format!("    - sleep: {{duration: 1ms}}\n{DELETE}    - sleep: {{duration: 1ms}}\n"));
-        assert!(shows_no_x(&not_in_time(&step(mode, &paused))), "a pause makes no difference");
+        assert!(shows_no_x(not_in_time(&step(mode, &paused))), "a pause makes no difference");
     }
 }
 
@@ -112,7 +112,7 @@ fn a_dead_store_is_read_at_its_last_state_and_nothing_hangs() {
     for mode in MODES {
         let stop = "    - stop: {component: store}\n";
         let operations = format!("{CREATE}{DELETE}{stop}{}", there("assert"));
-        assert!(shows_no_x(&not_in_time(&step(mode, &operations))));
+        assert!(shows_no_x(not_in_time(&step(mode, &operations))));
         let operations = format!("{CREATE}{stop}{}", there("error"));
         assert_eq!(not_in_time(&step(mode, &operations)), "it still holds");
         let start = "    - start: {component: store}\n";
