@@ -5,7 +5,7 @@ const COLLECTOR: &str = "as in Kubernetes, the garbage collector knows only the 
                          with late pods an owner is let go as if it had none, and they are collected after it";
 
 /// What the components of the cluster do under faults, and may do.
-pub(crate) const ACCEPTED: [Accepted; 6] = [
+pub(crate) const ACCEPTED: [Accepted; 7] = [
     Accepted {
         scenario: "endpoints-while-a-pod-ends",
         word: "fails-work",
@@ -24,6 +24,13 @@ pub(crate) const ACCEPTED: [Accepted; 6] = [
         word: "fails-work",
         part: "with Foreground the ReplicaSet waits for its pods",
         reason: COLLECTOR,
+    },
+    Accepted {
+        scenario: "preemption",
+        word: "fails-work",
+        part: "one of them is preempted",
+        reason: "as in Kubernetes, the scheduler records `Preempted` after it has deleted the pod; if it is killed in \
+                 between, there is no such event, which the step waits for",
     },
     Accepted {
         scenario: "rolling-update",

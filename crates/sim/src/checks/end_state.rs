@@ -144,10 +144,12 @@ impl Masks {
             Value::Object(fields) => {
                 for (name, field) in fields {
                     let is_own = path == "metadata" && OWN_METADATA.contains(&name.as_str());
+                    // A reference names the version that its writer has read.
+                    let is_version = name == "resourceVersion" && path.ends_with("Ref");
                     let is_observed = path == "status" && name == "observedGeneration";
                     // A fault writes it.
                     let is_conflict = name == CONFLICT;
-                    if !is_own && !is_observed && !is_conflict {
+                    if !is_own && !is_version && !is_observed && !is_conflict {
                         let below = if path.is_empty() { name.clone() } else { format!("{path}.{}", self.text(name)) };
                         self.flatten(&below, field, leaves);
                     }

@@ -359,6 +359,17 @@ fn an_address_and_what_a_fault_has_written_do_not_make_an_end_another() {
 }
 
 #[test]
+fn the_version_in_a_reference_does_not_make_an_end_another_and_its_name_does() {
+    let end = |name: &str, version: &str| {
+        let claim = json!({"name": name, "resourceVersion": version});
+        let volume = object("u", json!({"spec": {"claimRef": claim}}));
+        Script::new().write(OPERATOR, "persistentvolumes/a", volume).settled()
+    };
+    assert_eq!(end("data", "7").found(&[&end("data", "9")]), [""; 0]);
+    assert_eq!(end("data", "7").found(&[&end("other", "7")]), ["ends-differently"]);
+}
+
+#[test]
 fn a_time_in_a_name_does_not_count_and_another_number_does() {
     let end = |number: &str| {
         let name = format!("a-{number}");
