@@ -31,8 +31,8 @@ pub struct Report {
     pub wall_time: Duration,
     /// The steps that were not reached.
     pub skipped: Vec<String>,
-    /// The file of the scenario, for messages.
-    pub(crate) file: PathBuf,
+    /// The file of the scenario, for messages; absent if only an inserted step was taken.
+    pub(crate) file: Option<PathBuf>,
     /// The outcome of the inserted step; absent if there was none.
     pub fate: Option<ChangeOutcome>,
     pub(crate) log: Log,
@@ -163,7 +163,8 @@ impl Report {
             let _ = writeln!(text, "       {word} {}", failure.what);
             let _ = writeln!(text, "         expected   {}", failure.expected);
             let _ = writeln!(text, "         found      {}", failure.found);
-            let place = failure.line.map(|line| format!(", {}:{line}", self.file.display())).unwrap_or_default();
+            let place = self.file.as_ref().zip(failure.line);
+            let place = place.map(|(file, line)| format!(", {}:{line}", file.display())).unwrap_or_default();
             let _ = writeln!(text, "         at         rev {}{place}", failure.revision);
             if let Some(who) = &failure.written_by {
                 let _ = writeln!(text, "         written by {who}");

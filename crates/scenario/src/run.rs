@@ -59,10 +59,10 @@ pub(crate) struct ScenarioRun<'a> {
     checks: Vec<Check>,
     /// The first entry of each step, for counts that begin there.
     steps: Vec<(String, EntryId)>,
-    /// The line of the operation that runs, or ran last.
+    /// The line of the operation that runs, or ran last, if there is a `file`.
     line: Option<u64>,
-    /// The file of the scenario, or of the inserted step.
-    file: PathBuf,
+    /// The file of the scenario; absent for an inserted step, which is in another file.
+    file: Option<PathBuf>,
     /// Whether a vacuous check counts as failed.
     strict: bool,
     /// The vacuous checks, if they count as failed.
@@ -89,6 +89,8 @@ struct Ended {
     outcome: Outcome,
     cluster_time: Duration,
     fate: Option<ChangeOutcome>,
+    /// The steps that were not reached.
+    skipped: Vec<String>,
 }
 
 impl<'a> ScenarioRun<'a> {
@@ -110,7 +112,7 @@ impl<'a> ScenarioRun<'a> {
             checks: Vec::new(),
             steps: Vec::new(),
             line: None,
-            file: path.to_owned(),
+            file: Some(path.to_owned()),
             strict: false,
             vacuous: Vec::new(),
         }
@@ -142,14 +144,14 @@ impl<'a> ScenarioRun<'a> {
         self.judge(&mut outcome).await;
         self.judge_faults(&mut outcome);
         self.judge_panics(&mut outcome);
-        self.record_skipped();
-        self.report(header, mode, seed, Ended { outcome, cluster_time, fate }, wall())
+        let skipped = self.record_skipped();
+        self.report(header, mode, seed, Ended { outcome, cluster_time, fate, skipped }, wall())
     }
 
     /// Takes only the inserted step, and returns the report.
     pub(crate) async fn alone(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
         let Ending { header, mode, seed, rest, change, strict, most_events: _ } = ending;
-        self.strict = strict;
+        (self.strict, self.file) = (strict, None);
         let taken = match change {
             Some(change) => self.step(&change.step).await,
             None => Ok(()),
@@ -175,12 +177,11 @@ impl<'a> ScenarioRun<'a> {
         self.judge_vacuous(&mut outcome);
         self.judge_faults(&mut outcome);
         self.judge_panics(&mut outcome);
-        self.report(header, mode, seed, Ended { outcome, cluster_time, fate: Some(fate) }, wall())
+        self.report(header, mode, seed, Ended { outcome, cluster_time, fate: Some(fate), skipped: Vec::new() }, wall())
     }
 
     fn report(self, header: Header, mode: Mode, seed: u64, ended: Ended, wall_time: Duration) -> Report {
-        let Ended { mut outcome, cluster_time, fate } = ended;
-        let skipped = self.skipped();
+        let Ended { mut outcome, cluster_time, fate, skipped } = ended;
         let end_state = self.world.look(EndState::of);
         if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome
             && !self.vacuous.contains(failure)
@@ -231,7 +232,7 @@ impl<'a> ScenarioRun<'a> {
         let faults = self.faults.clone();
         let mut inserted = ScenarioRun::new(self.scenario, &change.path, self.cluster, self.world.clone(), faults);
         (inserted.bound, inserted.broken_controllers) = (Arc::clone(&self.bound), self.broken_controllers.clone());
-        inserted.strict = self.strict;
+        (inserted.strict, inserted.file) = (self.strict, None);
         let (recorder, started, has_begun) = (self.recorder.clone(), self.started, Cell::new(false));
         let put_in = async {
             recorder.written(change.at).await;
@@ -323,7 +324,7 @@ impl<'a> ScenarioRun<'a> {
         let mut baselines = Baselines::of(step, &self.scenario.spec.namespace, &self.world);
         let mut held = None;
         for (place, operation) in (0..step.times.get()).flat_map(|_| step.operations.iter().enumerate()) {
-            self.line = Some(operation.referenced.line());
+            self.line = self.file.as_ref().map(|_| operation.referenced.line());
             let mut taken = self.operation_at(place, &operation.value, &mut baselines).await;
             if taken.is_err() && tries_again().await {
                 taken = self.operation_at(place, &operation.value, &mut baselines).await;

@@ -3,7 +3,6 @@
 use coracle_journal::{Detail, Stage};
 
 use super::{ACTOR, ScenarioRun};
-use crate::file::Step;
 
 impl ScenarioRun<'_> {
     /// The line of a check, or of the last operation of a step that has begun.
@@ -17,24 +16,16 @@ impl ScenarioRun<'_> {
         invariant.or_else(requests).or_else(step)
     }
 
-    /// The steps that the run did not reach.
-    fn not_reached(&self) -> impl Iterator<Item = &Step> {
-        self.scenario.spec.steps.iter().skip(self.steps.len())
-    }
-
-    /// The names of the steps that the run did not reach.
-    pub(super) fn skipped(&self) -> Vec<String> {
-        self.not_reached().map(|step| step.name.clone()).collect()
-    }
-
-    /// Records the steps that the run did not reach.
-    pub(super) fn record_skipped(&self) {
-        for step in self.not_reached() {
+    /// Records the steps that the run did not reach, and returns their names.
+    pub(super) fn record_skipped(&self) -> Vec<String> {
+        let skipped = self.scenario.spec.steps.iter().skip(self.steps.len());
+        for step in skipped.clone() {
             let line = step.operations.first().map(|operation| operation.referenced.line());
             self.recorder.record(ACTOR, Stage::StepSkip, || {
                 let detail = Detail::default().with("name", step.name.as_str());
                 line.iter().fold(detail, |detail, line| detail.with("line", *line))
             });
         }
+        skipped.map(|step| step.name.clone()).collect()
     }
 }

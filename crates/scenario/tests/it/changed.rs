@@ -116,6 +116,15 @@ fn a_step_that_the_api_refuses_leaves_the_run_as_it_was() {
 }
 
 #[test]
+fn a_failure_of_an_inserted_step_names_no_line_of_the_scenario_and_no_step_as_not_reached() {
+    let begins = first(DEMO.report.events(), |entry| entry.stage == Stage::StoreCommit);
+    let late = put_in(begins, "assert: {cel: \"pods.size() == 99\", timeout: 1s}").unwrap().new;
+    let shown = late.block();
+    assert!(!late.passed() && shown.contains("found      pods.size() = "), "{shown}");
+    assert!(!shown.contains(".yaml:") && !shown.contains("not reached"), "{shown}");
+}
+
+#[test]
 fn an_event_that_is_not_there_and_one_outside_the_steps_are_named_with_the_nearest() {
     let Err(NotChanged::TooEarly { first: possible, .. }) = put_in(1, CREATE) else { panic!("nothing is there yet") };
     assert_eq!(possible.0, first(DEMO.report.events(), |_| true) - 1);
