@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { clock, lastUpTo, short } from "./run.js";
 import { sentence } from "./sentence.js";
 import { historiesOf } from "./objects.js";
-import { controllersOf } from "./queues.js";
+import { controllersOf, pipelineAt } from "./queues.js";
 import { lanesOf } from "./lanes.js";
 import { findingsOf } from "./findings.js";
 import { STEPS, among, onwards, stepped, writersOf } from "./steps.js";
@@ -45,7 +45,6 @@ function beginning(run) {
 }
 
 export function App({ run, lesson, live, ghost, mark = "" }) {
-  const tabs = TABS, firstTab = "pipeline";
   const histories = useMemo(() => historiesOf(run), [run]);
   const controllers = useMemo(() => controllersOf(run), [run]);
   const map = useMemo(() => mapOf(run, histories), [run]);
@@ -62,8 +61,8 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     setFollow(isOn);
   };
   const [said, setSaid] = useState(start.said);
-  const linkedTab = () => tabs.find((one) => location.hash.includes(`&tab=${one}`) || location.hash === `#tab=${one}`);
-  const [tab, setTab] = useState(() => linkedTab() ?? firstTab);
+  const linkedTab = () => TABS.find((one) => location.hash.includes(`&tab=${one}`) || location.hash === `#tab=${one}`);
+  const [tab, setTab] = useState(() => linkedTab() ?? TABS[0]);
   const [chosen, setChosen] = useState(() => actsOn(run, controllers, start.at));
   const [object, setObject] = useState("");
   const [by, setBy] = useState("event");
@@ -81,7 +80,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   // At once: after the next picture it could write over a link that was followed meanwhile.
   useLayoutEffect(() => {
     if (isFollowing) return;
-    const hash = `#i=${run.id(cursor)}${mark}${tab === firstTab ? "" : `&tab=${tab}`}`;
+    const hash = `#i=${run.id(cursor)}${mark}${tab === TABS[0] ? "" : `&tab=${tab}`}`;
     if (location.hash !== hash) history.replaceState(null, "", hash);
   }, [id, isFollowing, tab]);
   useEffect(() => {
@@ -105,6 +104,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   const nearest = links.map(controllers.at).find((one) => one);
   useEffect(() => { if (!isFollowing && nearest) setChosen(nearest.name); }, [id, isFollowing]);
   const controller = controllers.named(chosen) ?? controllers.busiest;
+  const pipeline = useMemo(() => (controller ? pipelineAt(run, controller, cursor) : null), [run, controller, cursor]);
   const walk = useRef({});
   const show = (name) => {
     setTab(name);
@@ -142,7 +142,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
       "/": () => { setTab("log"); setTimeout(() => document.getElementById("find")?.focus()); },
       "?": () => setHelp(!help),
       ...(live ? { f: () => setFollowing(!isFollowing) } : {}),
-      ...Object.fromEntries(tabs.map((name, place) => [String(place + 1), () => setTab(name)])),
+      ...Object.fromEntries(TABS.map((name, place) => [String(place + 1), () => setTab(name)])),
       ...(lesson ? lessonKeys(lesson, select, run) : {}),
     }[event.key];
     if (!act) return;
@@ -183,7 +183,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     <p class="live" aria-live=${isFollowing || player.isPlaying ? "off" : "polite"}>#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
     <main>
       <section class=${`story${lesson?.isGuessing ? " asking" : ""}`} aria-label="Story">${lesson ? html`<${Lesson} lesson=${lesson} run=${run} cursor=${cursor} select=${select} />` : html`<${Story} run=${run} cursor=${cursor} links=${reasons} select=${select} />`}</section>
-      <${Stage} run=${run} map=${map} controllers=${controllers} controller=${controller} writers=${writers} cursor=${cursor} chain=${links} select=${select} subject=${shownObject} choose=${setChosen} pace=${player.pace} />
+      <${Stage} run=${run} map=${map} controllers=${controllers} controller=${controller} pipeline=${pipeline} writers=${writers} cursor=${cursor} chain=${links} select=${select} subject=${shownObject} choose=${setChosen} pace=${player.pace} />
       <${Timeline} run=${run} live=${live} isFollowing=${isFollowing} lanes=${lanes} ghost=${ghost} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
         captioned=${lesson?.captioned} flag=${lesson?.flag} isBlind=${Boolean(run.ahead)} isFocused=${isFocused} setFocused=${setFocused}
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
@@ -197,9 +197,9 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
       ${run.begin > 0 ? html`<label class="fold"><input type="checkbox" checked=${isUnfolded} onChange=${() => setUnfolded(!isUnfolded)} /> with the start-up</label>` : ""}
       </div>
       <section class="tabs">
-        <div role="tablist" aria-label="Views">${tabs.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
+        <div role="tablist" aria-label="Views">${TABS.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
         <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
-          ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
+          ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} at=${pipeline} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
           ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
           ${tab === "object" ? html`<${ObjectHistory} run=${run} histories=${histories} subject=${shownObject} choose=${setObject} cursor=${cursor} select=${select} />` : ""}
           ${tab === "log" ? html`<${Log} run=${run} cursor=${cursor} select=${select} filter=${filter} setFilter=${setFilter} />` : ""}

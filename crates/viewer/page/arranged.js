@@ -22,7 +22,7 @@ export function pinnedOf(lanes, entries, more = []) {
 const isGone = (lane, cursor) => lane.gone !== undefined && lane.gone <= cursor;
 const isLater = (lane, cursor) => !lane.isGhost && lane.entries.length > 0 && lane.entries[0] > cursor;
 
-/** The groups as they are shown. `hidden` says whether what ended at an entry is out of the window. */
+/** The groups as they are shown. `isHidden` says whether what ended at an entry is out of the window. */
 export function arranged(lanes, { pinned, cursor, isHidden, isFocused }) {
   const byPlace = new Map(lanes.lanes.map((lane) => [lane.place, lane]));
   const chain = [...pinned].map((place) => byPlace.get(place)).filter((lane) => lane);

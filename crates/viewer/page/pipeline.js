@@ -1,13 +1,10 @@
 // The pipeline of one controller at the cursor: from the API server to its workers, with what waits where.
 
 import { html } from "./html.js";
-import { useMemo } from "preact/hooks";
 import { clock, short } from "./run.js";
-import { pipelineAt } from "./queues.js";
 import { progress, syncAt } from "./belief.js";
 
-export function Pipeline({ run, controllers, controller, choose, cursor, select }) {
-  const at = useMemo(() => (controller ? pipelineAt(run, controller, cursor) : null), [controller, cursor]);
+export function Pipeline({ run, controllers, controller, at, choose, cursor, select }) {
   if (!at) return html`<p class="quiet">The log has no work queue.</p>`;
   const sync = syncAt(run, controllers, controller, cursor), last = sync?.end <= cursor ? sync.end : sync?.start;
   const key = (text, i, more) => html`<li><button onClick=${() => select(i)}><bdi>${short(text, 60)}</bdi>${more ? html` <i>${more}</i>` : ""}</button></li>`;

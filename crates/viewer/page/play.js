@@ -57,5 +57,5 @@ export function usePlayer(run, cursor, select, advance) {
     return () => cancelAnimationFrame(frame);
   }, [isPlaying, speed]);
   const faster = (by) => setSpeed((now) => SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, SPEEDS.indexOf(now) + by))]);
-  return { isPlaying, isOver, speed, faster, step, pace: STAY / speed, toggle: () => setPlaying(!isPlaying), pause: () => setPlaying(false) };
+  return { isPlaying, speed, faster, step, pace: STAY / speed, toggle: () => setPlaying(!isPlaying) };
 }

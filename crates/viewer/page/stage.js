@@ -3,15 +3,13 @@
 import { html } from "./html.js";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { clock, short } from "./run.js";
-import { pipelineAt } from "./queues.js";
 import { SIGNS, controllerName, siteOf, stationOf } from "./cluster.js";
 
 const MOST_CONTROLLERS = 7, MOST_PODS = 60;
 
-export function Stage({ run, map, controllers, controller, writers, cursor, chain, select, subject, choose, pace }) {
+export function Stage({ run, map, controllers, controller, pipeline, writers, cursor, chain, select, subject, choose, pace }) {
   const box = useRef();
   const at = useMemo(() => map(cursor), [map, cursor]);
-  const pipeline = useMemo(() => (controller ? pipelineAt(run, controller, cursor) : null), [run, controller, cursor]);
   const site = siteOf(run, cursor), station = stationOf(run, cursor), text = short(run.subject(cursor).split("/").at(-1) || run.actor(cursor), 26);
   const shown = useMemo(() => shownControllers(run, controllers, writers, chain), [run, controllers, writers, chain]);
   const isAt = (name) => (site === name ? " here" : "");
@@ -46,7 +44,7 @@ const tail = (name) => (name.length > 14 ? `…${name.split("-").slice(-1)[0]}` 
 /** Controllers that the chain passes first, then those that wrote most. */
 function shownControllers(run, controllers, writers, chain) {
   const found = new Set(chain.map((i) => controllers.at(i)?.name ?? (run.actor(i) === "scheduler" ? "scheduler" : "")).filter((name) => name && !name.startsWith("kubelet")));
-  const wrote = [...writers].filter(([name]) => controllers.named(name) || controllers.of?.(name)).sort((a, b) => b[1].length - a[1].length).map(([name]) => controllers.of(name) ?? name);
+  const wrote = [...writers].filter(([name]) => controllers.named(name) || controllers.of(name)).sort((a, b) => b[1].length - a[1].length).map(([name]) => controllers.of(name) ?? name);
   for (const name of wrote) if (!name.startsWith("kubelet")) found.add(name);
   return [...found].slice(0, MOST_CONTROLLERS).sort();
 }
