@@ -390,9 +390,7 @@ impl ControllerCheck {
                 work: setup.prepared.work.clone(),
                 has_one_log: setup.pace.clock == ClockMode::Virtual,
             };
-            for found in &mut report.found {
-                found.file = Some(plan_writer::write(folder, &origin, found, pages)?);
-            }
+            plan_writer::write_all(folder, &origin, &mut report.found, pages)?;
         }
         Ok(report)
     }
@@ -452,6 +450,7 @@ fn demanded(
     };
     Ok((workload, properties))
 }
+
 /// The objects of texts, each with its name.
 fn read(texts: &[(String, String)]) -> Result<Vec<Object>, Error> {
     let objects: Result<Vec<_>, _> = texts.iter().map(|(what, text)| given::objects(what, text)).collect();

@@ -2,7 +2,6 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::plan_document::COMPONENT;
 use crate::plan_file::{PlanFile, VERSION};
 
 /// The run of which a plan is.
@@ -39,8 +38,7 @@ impl PlanOrigin {
     pub(crate) fn is_of(&self, folder: &Path, file: &PlanFile) -> bool {
         let own = self.scenario.as_ref().map(|scenario| absolute(scenario));
         let other = file.scenario.as_ref().map(|scenario| absolute(&folder.join(scenario)));
-        let component = if self.component.is_empty() { COMPONENT } else { &self.component };
-        own == other && file.component == component
+        own == other && file.component == self.component
     }
 }
 

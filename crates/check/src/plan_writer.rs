@@ -13,12 +13,23 @@ use crate::plan_origin::PlanOrigin;
 /// The names of the runs on a page.
 const CALLED: [&str; 2] = ["without the fault", "with the fault"];
 
+/// Writes each plan into the folder, and notes its file.
+///
+/// # Errors
+/// If a file cannot be written.
+pub(crate) fn write_all(folder: &Path, origin: &PlanOrigin, found: &mut [Found], pages: bool) -> Result<(), Error> {
+    for found in found {
+        found.file = Some(write(folder, origin, found, pages)?);
+    }
+    Ok(())
+}
+
 /// Writes a plan into a folder, and returns the path. A plan of the same check and faults has the same name. With `pages`,
 /// a page with both runs, with and without the faults, is written next to it.
 ///
 /// # Errors
 /// If a file cannot be written.
-pub(crate) fn write(folder: &Path, origin: &PlanOrigin, found: &Found, pages: bool) -> Result<PathBuf, Error> {
+fn write(folder: &Path, origin: &PlanOrigin, found: &Found, pages: bool) -> Result<PathBuf, Error> {
     let cannot = |path: &Path, error: std::io::Error| Error::Input(format!("{}: {error}", path.display()));
     std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
     let text = coracle_yaml::to_yaml(&document(folder, origin, found));

@@ -141,8 +141,9 @@ impl Setup {
 const ACCOUNTS: &str = "serviceaccount-controller";
 
 /// Accepts pods in a namespace without a service account. In envtest: the same plug-in is disabled.
-fn without_accounts(options: ApiServerOptions) -> ApiServerOptions {
-    ApiServerOptions { disable_admission_plugins: vec!["ServiceAccount".to_owned()], ..options }
+fn without_accounts(mut options: ApiServerOptions) -> ApiServerOptions {
+    options.disable_admission_plugins.push("ServiceAccount".to_owned());
+    options
 }
 
 /// What is the same in all runs, found in a cluster without the controller.

@@ -8,46 +8,43 @@ use coracle_lesson::Exercise;
 use coracle_meta::Status;
 use coracle_scenario::{ClaimVerdict, Workload};
 use coracle_sim::World;
-use http::header::CONTENT_TYPE;
 use http::{Method, Response, StatusCode};
 use http_body_util::Full;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::control_path::{self, only_masters};
+use crate::control_path::{self, only_masters, respond};
 
 /// The path of the exercise.
 pub(crate) const PATH: &str = "/coracle/exercise";
 
 /// An exercise in a running cluster.
 pub(crate) struct RunningExercise {
-    name: String,
+    exercise: Exercise,
     workload: Workload,
     world: World,
     /// How often the claims were decided and did not all hold: each time, one more hint is shown.
     failures: Mutex<usize>,
-    hints: Vec<String>,
-    explanation: String,
 }
 
 impl RunningExercise {
-    pub(crate) fn new(exercise: &Exercise, workload: Workload, world: World) -> Self {
-        let (name, spec) = (exercise.metadata.name.clone(), &exercise.spec);
-        let (hints, explanation) = (spec.hints.value.clone(), spec.explanation.clone());
-        Self { name, workload, world, failures: Mutex::default(), hints, explanation }
+    pub(crate) fn new(exercise: Exercise, workload: Workload, world: World) -> Self {
+        Self { exercise, workload, world, failures: Mutex::default() }
     }
 
     /// The claims, the hints so far, and the explanation if all claims hold.
     async fn verdict(&self) -> Value {
         let claims = self.workload.claims(&self.world).await;
         let holds = claims.iter().all(|claim: &ClaimVerdict| claim.holds);
-        let shown = {
+        let spec = &self.exercise.spec;
+        let failures = {
             let mut failures = self.failures.lock();
             *failures += usize::from(!holds);
-            (*failures).min(self.hints.len())
+            *failures
         };
-        let explanation = if holds { self.explanation.as_str() } else { "" };
-        json!({"name": self.name, "claims": claims, "hints": self.hints[..shown], "explanation": explanation})
+        let hints: Vec<&String> = spec.hints.value.iter().take(failures).collect();
+        let explanation = if holds { spec.explanation.as_str() } else { "" };
+        json!({"name": self.exercise.metadata.name, "claims": claims, "hints": hints, "explanation": explanation})
     }
 }
 
@@ -66,7 +63,5 @@ async fn answer(exercise: &RunningExercise, asked: PathRequest) -> Result<Respon
     if asked.method != Method::GET {
         return Err(Status::failure(405, "MethodNotAllowed", format!("only GET applies to {PATH}")));
     }
-    let body = format!("{}\n", exercise.verdict().await);
-    let answer = Response::builder().status(StatusCode::OK).header(CONTENT_TYPE, "application/json");
-    answer.body(Full::from(body)).map_err(|error| Status::failure(500, "InternalError", error.to_string()))
+    respond(StatusCode::OK, &exercise.verdict().await)
 }

@@ -7,12 +7,11 @@ use bytes::Bytes;
 use coracle_cluster::{PathRequest, PathService, Transport};
 use coracle_meta::Status;
 use coracle_scenario::{FaultList, FaultStatus, FaultyServer, RunningFaults, parse_faults};
-use http::header::CONTENT_TYPE;
 use http::{Method, Response, StatusCode};
 use http_body_util::Full;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::control_path::{self, only_masters};
+use crate::control_path::{self, only_masters, respond};
 use crate::exit;
 
 /// The path of all faults. A path below it is that of one fault, by its number or its name.
@@ -82,11 +81,4 @@ async fn add(faults: &RunningFaults, body: &Bytes) -> Result<Vec<FaultStatus>, S
     let unread =
         |why| Status::failure(500, "InternalError", format!("the objects of the cluster are not read: {why:?}"));
     faults.add(&list).await.map_err(unread)
-}
-
-fn respond(code: StatusCode, body: &Value) -> Result<Response<Full<Bytes>>, Status> {
-    let answer = Response::builder().status(code).header(CONTENT_TYPE, "application/json");
-    answer
-        .body(Full::from(format!("{body}\n")))
-        .map_err(|error| Status::failure(500, "InternalError", error.to_string()))
 }

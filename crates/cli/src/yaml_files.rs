@@ -19,13 +19,18 @@ pub(crate) fn yaml_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Usage> {
     Ok(files)
 }
 
+/// Whether the name of a file is that of a YAML file.
+pub(crate) fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+}
+
 /// The YAML files in a folder, sorted by name.
 ///
 /// # Errors
 /// If the folder cannot be read.
 pub(crate) fn yaml_files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    files.retain(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"));
+    files.retain(|path| is_yaml(path));
     files.sort();
     Ok(files)
 }

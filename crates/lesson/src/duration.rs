@@ -15,9 +15,9 @@ impl Lesson {
         let words = |text: &str| text.split_whitespace().count();
         let answers: usize = answers.value.iter().map(|answer| words(&answer.text) + words(&answer.why)).sum();
         let captions: Vec<_> = captions.value.iter().chain(&contrast.captions.value).collect();
-        let told: usize = captions.iter().map(|caption| words(&caption.text.value)).sum();
+        let shown: usize = captions.iter().map(|caption| words(&caption.text.value)).sum();
         let instead: usize = contrast.refutes.value.iter().map(|refuted| words(&refuted.instead.value)).sum();
-        let all = words(title) + words(question) + words(note) + words(&contrast.title) + answers + told + instead;
+        let all = words(title) + words(question) + words(note) + words(&contrast.title) + answers + shown + instead;
         let seconds = all * 60 / WORDS_A_MINUTE + captions.len() * SECONDS_A_CAPTION + SECONDS_OF_THOUGHT;
         seconds.div_ceil(60)
     }

@@ -34,7 +34,7 @@ pub(crate) fn find<'e>(
         variables.set_typed(name.as_str(), shown, entry_schema());
     }
     let mut matching = Vec::new();
-    for entry in record.told() {
+    for entry in record.entries_of_steps() {
         let fits = Some(&entry.stage) == stage
             && after.is_none_or(|after| entry.id > after)
             && before.is_none_or(|before| entry.id < before)

@@ -39,7 +39,7 @@ impl<'e> Record<'e> {
     }
 
     /// The entries from the first step on.
-    pub(crate) fn told(&self) -> &'e [Entry] {
+    pub(crate) fn entries_of_steps(&self) -> &'e [Entry] {
         &self.entries[self.begin..]
     }
 
@@ -63,7 +63,7 @@ impl<'e> Record<'e> {
     pub(crate) fn effects(&self, of: EntryId) -> BTreeSet<EntryId> {
         let mut found = BTreeSet::from([of]);
         // Causes are earlier, so one pass over the entries in order finds all.
-        for entry in self.told() {
+        for entry in self.entries_of_steps() {
             if entry.causes.iter().any(|cause| found.contains(cause)) {
                 found.insert(entry.id);
             }

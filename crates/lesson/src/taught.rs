@@ -74,20 +74,20 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
 
     let record = Record::of(&events);
     let found = problems.found(&plan.captions, FoundEntries::new(), &record);
-    let told = Telling::new(&record, &found, &plan.values);
-    let captions: Vec<_> = plan.captions.iter().filter_map(|one| problems.caption(one, &told)).collect();
+    let context = RunContext::new(&record, &found, &plan.values);
+    let captions: Vec<_> = plan.captions.iter().filter_map(|one| problems.caption(one, &context)).collect();
 
     let record = Record::of(&contrast);
     let found = problems.found(&plan.captions, FoundEntries::new(), &record);
     let found = problems.found(&plan.contrast, found, &record);
-    let told = Telling::new(&record, &found, plan.values.iter().chain(&plan.contrast_values));
-    let beside: Vec<_> = plan.contrast.iter().filter_map(|one| problems.caption(one, &told)).collect();
+    let context = RunContext::new(&record, &found, plan.values.iter().chain(&plan.contrast_values));
+    let beside: Vec<_> = plan.contrast.iter().filter_map(|one| problems.caption(one, &context)).collect();
     let mut refuted = Vec::new();
     for one in &plan.refutations {
         let place = plan.captions.iter().position(|planned| planned.caption.name.value == one.refutation.caption.value);
         let place = place.expect("a lesson that was read refutes what it says");
         let text = captions.get(place).map(|caption| caption.text.clone()).unwrap_or_default();
-        refuted.extend(problems.refuted(&plan.captions[place], one, &told, text));
+        refuted.extend(problems.refuted(&plan.captions[place], one, &context, text));
     }
     if !problems.all.is_empty() {
         return Err(Error::Untrue(problems.all));
@@ -123,13 +123,13 @@ fn one_line(text: &str) -> String {
 }
 
 /// What is known about a run when captions are evaluated.
-struct Telling<'t> {
+struct RunContext<'t> {
     found: &'t FoundEntries<'t>,
     variables: Variables<'t>,
     values: BTreeMap<String, &'t PlannedValue>,
 }
 
-impl<'t> Telling<'t> {
+impl<'t> RunContext<'t> {
     fn new(
         record: &'t Record<'t>,
         found: &'t FoundEntries<'t>,
@@ -216,18 +216,18 @@ impl Problems<'_> {
     }
 
     /// Evaluates a caption, if it has an entry and its claim is true.
-    fn caption(&mut self, planned: &Planned<'_>, told: &Telling<'_>) -> Option<shown::Caption> {
+    fn caption(&mut self, planned: &Planned<'_>, context: &RunContext<'_>) -> Option<shown::Caption> {
         let Planned { caption, text, claim, .. } = planned;
         let name = &caption.name.value;
-        let Some((entry, _)) = told.found.get(name) else {
+        let Some((entry, _)) = context.found.get(name) else {
             return self.note(&caption.name, format!("the run has no entry that is what `{name}` says"));
         };
-        match told.holds(claim) {
+        match context.holds(claim) {
             Ok(true) => {}
             Ok(false) => return self.note(&caption.claim, format!("`{name}` claims what is not true of the run")),
             Err(why) => return self.note(&caption.claim, format!("the claim of `{name}` has no answer: {why}")),
         }
-        match told.text(text) {
+        match context.text(text) {
             Ok(text) => Some(shown::Caption { text, claim: one_line(claim.text()), entry: entry.id }),
             Err(why) => self.note(&caption.text, format!("the text of `{name}` has no value: {why}")),
         }
@@ -238,20 +238,20 @@ impl Problems<'_> {
         &mut self,
         planned: &Planned<'_>,
         one: &PlannedRefutation<'_>,
-        told: &Telling<'_>,
+        context: &RunContext<'_>,
         text: String,
     ) -> Option<shown::Refuted> {
         let (caption, instead) = (&one.refutation.caption, &one.refutation.instead);
         let name = &caption.value;
-        let has_subject = told.found.contains_key(name) && told.lacks(&planned.claim).is_empty();
+        let has_subject = context.found.contains_key(name) && context.lacks(&planned.claim).is_empty();
         if has_subject {
-            match told.holds(&planned.claim) {
+            match context.holds(&planned.claim) {
                 Ok(false) => {}
                 Ok(true) => return self.note(caption, format!("`{name}` is true in the contrast, too")),
                 Err(why) => return self.note(caption, format!("`{name}` has no answer in the contrast: {why}")),
             }
         }
-        match told.text(&one.instead) {
+        match context.text(&one.instead) {
             Ok(instead) => Some(shown::Refuted { text, instead }),
             Err(why) => self.note(instead, format!("the text instead of `{name}` has no value: {why}")),
         }

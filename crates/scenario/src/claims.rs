@@ -1,8 +1,9 @@
 use std::time::Duration;
 
-use coracle_sim::{InvariantAnswer, InvariantVerdict, NotInTime, Polarity, World};
+use coracle_sim::{InvariantVerdict, NotInTime, Polarity, World};
 use serde::{Deserialize, Serialize};
 
+use crate::question::expected_and_found;
 use crate::workload::Workload;
 
 /// A claim about a running cluster, and whether it holds.
@@ -29,11 +30,7 @@ impl Workload {
             claims.push(match world.until(&question, Polarity::Always, Duration::ZERO).await {
                 Ok(held) => held_at(name, held.revision),
                 Err(NotInTime { answer, revision }) => {
-                    let (expected, found) = match answer {
-                        InvariantAnswer::Fails { expected, found, .. } => (expected, found),
-                        InvariantAnswer::Unanswerable(why) => ("an answer".to_owned(), why),
-                        InvariantAnswer::Holds => ("an answer in time".to_owned(), "it holds too late".to_owned()),
-                    };
+                    let (expected, found) = expected_and_found(answer);
                     ClaimVerdict { name, holds: false, expected, found, revision }
                 }
             });

@@ -1,5 +1,5 @@
 use coracle_expression::Expression;
-use coracle_sim::{Invariant, InvariantQuestion, Polarity};
+use coracle_sim::{Invariant, InvariantAnswer, InvariantQuestion, Polarity};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
@@ -33,6 +33,15 @@ pub fn question_of(expression: &str, served: &[String]) -> Result<InvariantQuest
             let compiled = Expression::compile(expression).map_err(|error| error.to_string())?;
             Ok(InvariantQuestion::Expression(compiled.into()))
         }
+    }
+}
+
+/// What was expected and what was found when an answer was not the one that was waited for.
+pub(crate) fn expected_and_found(answer: InvariantAnswer) -> (String, String) {
+    match answer {
+        InvariantAnswer::Fails { expected, found, .. } => (expected, found),
+        InvariantAnswer::Unanswerable(why) => ("an answer".to_owned(), why),
+        InvariantAnswer::Holds => ("not to hold any more".to_owned(), "it still holds".to_owned()),
     }
 }
 

@@ -136,15 +136,16 @@ impl InvariantQuestion {
         }
     }
 
-    /// The values that show why an expression has its answer; empty for a partial object. It costs more than the answer,
-    /// so it is for the answer that is reported.
-    pub(crate) fn parts(&self, lists: &Lists) -> String {
-        match self {
+    /// The values that show why an expression has its answer; `otherwise` for a partial object, and if no part has a value.
+    /// It costs more than the answer, so it is for the answer that is reported.
+    pub(crate) fn found(&self, lists: &Lists, otherwise: String) -> String {
+        let parts = match self {
             Self::Expression(expression) => {
                 shown_parts(expression, |part| lists.variables(part), |name| lists.is_secret(name))
             }
-            Self::Partial(_) => String::new(),
-        }
+            Self::Partial(_) => return otherwise,
+        };
+        if parts.is_empty() { otherwise } else { parts }
     }
 }
 
@@ -180,16 +181,6 @@ impl Subjects {
 }
 
 impl InvariantAnswer {
-    /// The same with these values instead of `false`, if there are any.
-    pub(crate) fn with_parts(self, parts: String) -> Self {
-        match self {
-            Self::Fails { expected, nearest, .. } if !parts.is_empty() => {
-                Self::Fails { expected, found: parts, nearest }
-            }
-            other => other,
-        }
-    }
-
     fn fails(expected: &str, found: &str) -> Self {
         Self::Fails { expected: expected.to_owned(), found: found.to_owned(), nearest: None }
     }

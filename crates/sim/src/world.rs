@@ -301,9 +301,13 @@ impl World {
         let met = self.until_met(timeout, asked(question.clone(), wanted)).await;
         met.map_err(|NotInTime { answer, revision }| {
             let state = self.state.lock();
-            let is_there = state.cluster.revision() == revision;
-            let parts = if is_there { question.parts(&state.lists) } else { String::new() };
-            NotInTime { answer: answer.with_parts(parts), revision }
+            let answer = match answer {
+                InvariantAnswer::Fails { expected, found, nearest } if state.cluster.revision() == revision => {
+                    InvariantAnswer::Fails { expected, found: question.found(&state.lists, found), nearest }
+                }
+                other => other,
+            };
+            NotInTime { answer, revision }
         })
     }
 
@@ -528,11 +532,10 @@ impl Invariant {
                 return None;
             }
             (Polarity::Always, InvariantAnswer::Fails { expected, found, .. }) => {
-                (expected, Some(self.question.parts(lists)).filter(|parts| !parts.is_empty()).unwrap_or(found))
+                (expected, self.question.found(lists, found))
             }
             (Polarity::Never, InvariantAnswer::Holds) => {
-                let parts = Some(self.question.parts(lists)).filter(|parts| !parts.is_empty());
-                (self.question.refused(), parts.unwrap_or_else(|| "true".to_owned()))
+                (self.question.refused(), self.question.found(lists, "true".to_owned()))
             }
             (_, InvariantAnswer::Unanswerable(why)) => ("an answer".to_owned(), why),
         };

@@ -160,9 +160,7 @@ impl ScenarioCheck {
         let mut report = search(setup, &limits, &built_in.kinds_by_plural(), &known)?;
         report.check.replayed = replayed(&files, &report.check.known_runs, &origin.work);
         if let Some(folder) = &plans {
-            for found in &mut report.check.found {
-                found.file = Some(plan_writer::write(folder, &origin, found, pages)?);
-            }
+            plan_writer::write_all(folder, &origin, &mut report.check.found, pages)?;
         }
         Ok(report)
     }

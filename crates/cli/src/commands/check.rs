@@ -15,6 +15,9 @@ use crate::commands::check_output::{CheckOutput, ReportFormat, SearchEnd};
 use crate::commands::checked_program::{CheckedProgram, Network};
 use crate::exit;
 
+/// The name of a controller, if no other is given, and its first seed.
+pub(super) const NAME: &str = "controller";
+pub(super) const SEED: u64 = 1;
 /// The word of `--faults` for a check without faults.
 const NO_FAULTS: &str = "none";
 /// How often the end of a search is looked for.
@@ -44,7 +47,7 @@ pub(crate) struct CheckCommand {
     #[arg(long, value_name = "FILE")]
     workload: Option<PathBuf>,
     /// The name of the controller, which is its user [default: controller]
-    #[arg(long, default_value = "controller", hide_default_value = true)]
+    #[arg(long, default_value = NAME, hide_default_value = true)]
     name: String,
     /// The faults that are tried, by their words; `none` only runs the checks without a fault [default: all]
     #[arg(long, value_name = "FAULT", value_delimiter = ',', num_args = 1)]
@@ -62,7 +65,7 @@ pub(crate) struct CheckCommand {
     #[arg(long, default_value_t = 6)]
     jobs: usize,
     /// The seed of names and uids
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = SEED)]
     seed: u64,
     /// A folder for what is found: for each finding a plan, and a page with the runs with and without its faults; the
     /// plans in the folder are tried first

@@ -15,6 +15,7 @@ use http::StatusCode;
 use serde_json::Value;
 
 use super::env::StateArgs;
+use super::learn::hint;
 use super::up::{RunningCluster, Up, server_ambient};
 use crate::cluster_api::get;
 use crate::exercise_api::{self, PATH, RunningExercise};
@@ -27,6 +28,7 @@ use crate::runtime::runtime;
 use crate::snapshot_api::SnapshotApi;
 use crate::state::StateFolder;
 use crate::terminal::plain;
+use crate::yaml_files::is_yaml;
 
 const EXAMPLES: &str = "Examples:
   coracle exercise list
@@ -91,7 +93,7 @@ fn list() -> Result<u8> {
 /// The exercise with a name or a number, or in a file; `None` after a message with the closest name.
 fn wanted(text: &str) -> Result<Option<Exercise>> {
     let path = Path::new(text);
-    if path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") {
+    if is_yaml(path) {
         return Ok(Some(read_exercise(path).map_err(|problem| exit::Usage(problem.to_string()))?));
     }
     let all = exercises();
@@ -100,9 +102,7 @@ fn wanted(text: &str) -> Result<Option<Exercise>> {
         return Ok(Some(found.clone()));
     }
     let names: Vec<&str> = all.iter().map(|one| one.metadata.name.as_str()).collect();
-    let near = coracle_scenario::parse::nearest(text, names.iter().copied());
-    let hint = near.map_or_else(|| format!("there are {}", names.join(", ")), |near| format!("did you mean `{near}`?"));
-    note!("coracle: there is no exercise `{text}`; {hint}");
+    note!("coracle: there is no exercise `{text}`; {}", hint(text, &names));
     Ok(None)
 }
 
@@ -128,7 +128,7 @@ async fn serve(exercise: Exercise, state: StateArgs, view: Option<SocketAddr>) -
     let code = cluster.unless_ended(breaking).await?;
     let front = SnapshotApi::in_front_of(cluster, &folder);
     let front = faults_api::in_front_of(front, &running.faults);
-    let front = exercise_api::in_front_of(front, &Arc::new(RunningExercise::new(&exercise, workload, world)));
+    let front = exercise_api::in_front_of(front, &Arc::new(RunningExercise::new(exercise.clone(), workload, world)));
     let serving = tokio::spawn(running.serving.listener.serve(front, std::future::pending()));
     let code = match code {
         Ok(None) => {

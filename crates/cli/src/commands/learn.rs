@@ -12,6 +12,7 @@ use super::learn_in_browser::InBrowser;
 use crate::exit;
 use crate::output::{self, note, out};
 use crate::terminal::plain;
+use crate::yaml_files::is_yaml;
 
 /// Shows how the control plane works, by runs.
 #[derive(Debug, Args)]
@@ -47,15 +48,13 @@ impl Learn {
             return Ok(exit::PASS);
         };
         let (lesson, path) = match Path::new(wanted) {
-            path if path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") => {
-                match read::read(path) {
-                    Ok(lesson) => (lesson, path.to_owned()),
-                    Err(problem) => {
-                        note!("{problem}");
-                        return Ok(exit::USAGE);
-                    }
+            path if is_yaml(path) => match read::read(path) {
+                Ok(lesson) => (lesson, path.to_owned()),
+                Err(problem) => {
+                    note!("{problem}");
+                    return Ok(exit::USAGE);
                 }
-            }
+            },
             _ => match built_in(wanted) {
                 Ok(found) => found,
                 Err(nearest) => {
@@ -127,14 +126,21 @@ fn built_in(wanted: &str) -> Result<(Lesson, PathBuf), String> {
         return Ok((lesson, path));
     }
     let names: Vec<&str> = all.iter().map(|lesson| lesson.metadata.name.as_str()).collect();
-    Err(match (wanted.parse::<u32>(), coracle_scenario::parse::nearest(wanted, names.iter().copied())) {
-        (Ok(number), _) => {
+    Err(match wanted.parse::<u32>() {
+        Ok(number) => {
             let near = all.iter().map(|lesson| lesson.spec.number).min_by_key(|own| own.abs_diff(number)).unwrap_or(1);
             format!("the nearest is {near}")
         }
-        (Err(_), Some(near)) => format!("did you mean `{near}`?"),
-        (Err(_), None) => format!("there are {}", names.join(", ")),
+        Err(_) => hint(wanted, &names),
     })
+}
+
+/// What to write instead of a name that does not exist.
+pub(super) fn hint(wanted: &str, names: &[&str]) -> String {
+    match coracle_scenario::parse::nearest(wanted, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", names.join(", ")),
+    }
 }
 
 /// How a lesson is presented.

@@ -6,6 +6,7 @@ use coracle_scenario::parse::{DocumentKind, read_text};
 
 use crate::exit::Usage;
 use crate::shell::quoted;
+use crate::yaml_files::is_yaml;
 
 /// Whether a text is a plan.
 pub(super) fn is_plan(file: &Path, text: &str) -> bool {
@@ -17,8 +18,7 @@ pub(super) fn is_plan(file: &Path, text: &str) -> bool {
 /// # Errors
 /// If the plan has no page.
 pub(super) fn page_of(file: &Path) -> Result<PathBuf, Usage> {
-    let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-    if !is_yaml || !read_text(file).is_ok_and(|text| is_plan(file, &text)) {
+    if !is_yaml(file) || !read_text(file).is_ok_and(|text| is_plan(file, &text)) {
         return Ok(file.to_owned());
     }
     let page = file.with_extension("html");

@@ -1,18 +1,15 @@
 //! Replays plans of scenarios: `coracle run PLAN`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use coracle_check::{CheckReport, Error, PlanFile, ScenarioCheck};
 
+use super::check::{NAME, SEED};
 use crate::exit;
 use crate::output::{self, note};
 use crate::screen::Screen;
 use crate::shell::quoted;
-
-/// The name of a controller without one, and the first seed, which need no flags.
-const NAME: &str = "controller";
-const SEED: u64 = 1;
 
 /// How a plan of a program is replayed, with what the plan recorded.
 fn replay_hint(file: &Path, plan: &PlanFile) -> String {
@@ -33,7 +30,7 @@ fn replay_hint(file: &Path, plan: &PlanFile) -> String {
 ///
 /// # Errors
 /// With the command that replays the plan.
-pub(super) fn check_plans(plans: &[(std::path::PathBuf, PlanFile)], seed: Option<u64>) -> Result<(), exit::Usage> {
+pub(super) fn check_plans(plans: &[(PathBuf, PlanFile)], seed: Option<u64>) -> Result<(), exit::Usage> {
     for (file, plan) in plans {
         if !plan.is_of_scenario() {
             return Err(exit::Usage(replay_hint(file, plan)));

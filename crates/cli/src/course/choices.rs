@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use coracle_journal::{Entry, Events, Stage};
 use serde_json::{Value, json};
 
-/// The workloads that can be scaled.
-const SCALABLE: [&str; 3] = ["deployments/", "replicasets/", "statefulsets/"];
+use super::form::SCALABLE;
+
 /// The components that have informers of their own, or share them with others of their program only.
 const WATCHERS: [&str; 2] = ["controller-manager", "scheduler"];
 /// The kinds whose watches can lag.
@@ -17,7 +17,10 @@ pub(super) fn choices(events: &Events) -> Value {
         found.map(|entry| name(entry).to_owned()).collect::<BTreeSet<String>>()
     };
     let pods = of(Stage::StoreCommit, &|entry| entry.subject.starts_with("pods/"), |entry| &entry.subject);
-    let scalable = |entry: &Entry| SCALABLE.iter().any(|kind| entry.subject.starts_with(kind));
+    let scalable = |entry: &Entry| {
+        let plural = entry.subject.split('/').next();
+        SCALABLE.iter().any(|(known, _)| plural == Some(*known))
+    };
     let workloads = of(Stage::StoreCommit, &scalable, |entry| &entry.subject);
     let mut parts = of(Stage::SyncStart, &|entry| entry.actor.starts_with("controller-manager/"), |entry| &entry.actor);
     parts.insert("scheduler".to_owned());

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 const LONGEST_LAG: u32 = 3_600;
 /// The most replicas.
 const MOST_REPLICAS: u32 = 50;
-/// The workloads that can be scaled.
-const SCALABLE: [(&str, &str); 3] =
+/// The workloads that can be scaled: their plurals and kinds.
+pub(super) const SCALABLE: [(&str, &str); 3] =
     [("deployments", "Deployment"), ("replicasets", "ReplicaSet"), ("statefulsets", "StatefulSet")];
 
 /// The fields of the form in which a learner describes a change.

@@ -5,30 +5,7 @@ use coracle_check::ScenarioCheck;
 use crate::program::{Folder, coracle, repository, text};
 
 /// A property that holds as long as the status of a ReplicaSet is not late.
-const SCENARIO: &str = "apiVersion: coracle.dev/v1alpha1
-kind: Scenario
-metadata: {name: late-status}
-spec:
-  cluster: {nodes: 1}
-  never:
-  - name: a pod runs before the ReplicaSet counts it
-    cel: \"pods.exists(p, p.status.phase == 'Running') && replicasets.exists(r, r.status.replicas == 0)\"
-  steps:
-  - name: a ReplicaSet has a pod
-    try:
-    - create:
-        resource:
-          apiVersion: apps/v1
-          kind: ReplicaSet
-          metadata: {name: web}
-          spec:
-            replicas: 1
-            selector: {matchLabels: {app: web}}
-            template:
-              metadata: {labels: {app: web}}
-              spec: {containers: [{name: web, image: web:1}]}
-    - assert: {cel: \"pods.exists(p, p.status.phase == 'Running')\"}
-";
+const SCENARIO: &str = include_str!("../../../check/tests/late-status.yaml");
 
 fn run(arguments: &[&str]) -> (Option<i32>, String) {
     let output = coracle().arg("run").args(arguments).output().unwrap();

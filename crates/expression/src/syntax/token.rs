@@ -26,7 +26,7 @@ impl Token<'_> {
     }
 
     /// The token as quoted in errors.
-    pub(crate) fn quoted(&self) -> String {
+    pub(super) fn quoted(&self) -> String {
         if self.sort == Sort::End {
             return "'<EOF>'".to_owned();
         }

@@ -1,6 +1,7 @@
-use coracle_sim::{InvariantAnswer, NotInTime};
+use coracle_sim::NotInTime;
 
 use crate::objects::Refusal;
+use crate::question::expected_and_found;
 
 /// Why a step ended the scenario.
 pub(super) enum Stop {
@@ -25,17 +26,8 @@ impl From<Refusal> for Stop {
 
 pub(super) fn late(late: NotInTime) -> Stop {
     let NotInTime { answer, revision } = late;
-    match answer {
-        InvariantAnswer::Fails { expected, found, .. } => Stop::NotInTime { expected, found, revision },
-        InvariantAnswer::Unanswerable(why) => {
-            Stop::NotInTime { expected: "an answer".to_owned(), found: why, revision }
-        }
-        InvariantAnswer::Holds => Stop::NotInTime {
-            expected: "not to hold any more".to_owned(),
-            found: "it still holds".to_owned(),
-            revision,
-        },
-    }
+    let (expected, found) = expected_and_found(answer);
+    Stop::NotInTime { expected, found, revision }
 }
 
 pub(super) fn refused(error: coracle_cluster::Error) -> Stop {
