@@ -106,7 +106,7 @@ impl Builder {
         self
     }
 
-    /// Which images simulated nodes can pull, and what their programs do.
+    /// Which images simulated nodes can pull, how long a pull takes, and what their programs do.
     #[must_use]
     pub fn images(mut self, images: coracle_kubelet::Images) -> Self {
         self.images = images;

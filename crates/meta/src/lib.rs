@@ -45,7 +45,7 @@ pub use capabilities::{RunsOnNode, Scalable};
 pub use cidr::{Cidr, NotACidr};
 pub use field_error::{FieldError, FieldErrorKind};
 pub use field_path::FieldPath;
-pub use go::{go_json, go_quote, human_duration, parse_duration};
+pub use go::{format_duration, go_json, go_quote, human_duration, parse_duration};
 pub use int_or_string::{IntOrString, Rounding};
 pub use json_key::JsonKey;
 pub use key::ObjectKey;

@@ -165,7 +165,7 @@ fn pod_state(entry: &Entry) -> Option<State> {
             "Running" | "Ready" => Some(State::Running),
             "BackingOff" => Some(State::BackingOff),
             "Ended" => Some(State::Ended),
-            "Starting" | "Sandbox" => Some(State::Creating),
+            "Starting" | "Sandbox" | "Pulling" => Some(State::Creating),
             other => other.starts_with("Initializing").then_some(State::Creating),
         },
         _ => None,

@@ -89,7 +89,7 @@ pub(crate) struct Up {
     /// the Stage objects of the API
     #[arg(long, value_name = "SET|FILE", value_delimiter = ',')]
     stages: Vec<String>,
-    /// The images of this file: which exist, and what their programs do, as `images` of a scenario's cluster lists them
+    /// The images of this file: which exist, how long a pull takes, and what their programs do, as a scenario lists them
     #[arg(long, value_name = "FILE")]
     images: Option<PathBuf>,
     /// A flag of the controllers, as NAME=VALUE; `coracle controller-manager --help` lists them

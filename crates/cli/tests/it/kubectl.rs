@@ -33,15 +33,24 @@ impl Session {
 }
 
 #[test]
-fn kubectl_shows_why_an_image_cannot_be_pulled_and_how_the_program_of_another_crashes() {
+fn kubectl_shows_how_long_a_pull_took_why_another_fails_and_how_the_program_of_an_image_crashes() {
     if !there_is("kubectl") {
         return;
     }
     let folder = Folder::new("images");
     let images = folder.join("images.yaml");
-    std::fs::write(&images, "team/bad: {crashes: 0s}\nteam/private: {exists: false}\n").unwrap();
+    std::fs::write(
+        &images,
+        "team/bad: {crashes: 0s}\nteam/private: {exists: false}\nteam/slow: {pull: 1s, size: 10Mi}\n",
+    )
+    .unwrap();
     let session = Session::start("kubectl-images", &["--ephemeral", "--images", images.to_str().unwrap()]);
-    for (name, image) in [("absent", "nginx:doesnotexist"), ("private", "team/private:1"), ("bad", "team/bad:1")] {
+    for (name, image) in [
+        ("absent", "nginx:doesnotexist"),
+        ("private", "team/private:1"),
+        ("bad", "team/bad:1"),
+        ("slow", "team/slow:1"),
+    ] {
         session.say(&["run", name, "--image", image]);
     }
     let reason = |name: &str, expected: &str| {
@@ -55,6 +64,12 @@ fn kubectl_shows_why_an_image_cannot_be_pulled_and_how_the_program_of_another_cr
     let full = "docker.io/library/nginx:doesnotexist";
     let failed = format!("failed to resolve reference \"{full}\": {full}: not found");
     assert!(described.contains("Pulling image \"nginx:doesnotexist\"") && described.contains(&failed), "{described}");
+    assert!(described.contains("rpc error: code = NotFound desc = failed to pull and unpack image"), "{described}");
+    session.say(&["wait", "--for=condition=Ready", "pod/slow", "--timeout=60s"]);
+    let pulled = "Successfully pulled image \"team/slow:1\" in 1s (1s including waiting). Image size: 10485760 bytes.";
+    eventually("the node reports the pull", || {
+        session.say(&["describe", "pod", "slow"]).contains(pulled).then_some(())
+    });
 }
 
 #[test]

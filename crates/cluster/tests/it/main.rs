@@ -12,6 +12,7 @@ mod flags;
 #[cfg(feature = "serve")]
 mod front_proxy;
 mod identity;
+mod images;
 mod import;
 mod kept_store;
 mod no_object_ends_the_server;

@@ -62,7 +62,7 @@ impl EvictionManager<'_> {
             eviction.evict_pods(&signals, &reading);
         }
         if !is_reported(&node, &pressed, now) {
-            let patch = Patch::Strategic(status_patch(&node, &pressed, now));
+            let patch = Patch::Strategic(status_patch(&node, &pressed, None, now));
             match pass.api::<Node>().patch_status(&key, &patch).await {
                 // The node reports it when the partition heals.
                 Err(Error::Transport { .. }) if agent.machine.is_cut_off() => {}

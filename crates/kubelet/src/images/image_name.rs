@@ -2,6 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
+
 /// The registry of an image that names none.
 const DEFAULT_HOST: &str = "docker.io";
 
@@ -76,6 +79,19 @@ impl Display for ImageName {
         write!(f, "{}/{}", self.host, self.path)?;
         self.tag.iter().try_for_each(|tag| write!(f, ":{tag}"))?;
         self.digest.iter().try_for_each(|digest| write!(f, "@{digest}"))
+    }
+}
+
+impl Serialize for ImageName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ImageName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::of(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is not an image name")))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use coracle_ambient::Clock;
 use coracle_api::coordination_v1::{Lease, LeaseSpec};
-use coracle_api::core_v1::Node;
+use coracle_api::core_v1::{ContainerImage, Node};
 use coracle_client::{Api, Error, Patch};
 use coracle_meta::{ObjectKey, OwnerReference, format_micro_time};
 use tokio::time::Instant;
 
 use crate::Config;
 use crate::node::agent::Agent;
-use crate::node::node_status::{is_reported, status_patch};
+use crate::node::node_status::{images_with, is_reported, status_patch};
 
 /// The namespace of node Leases.
 const LEASES: &str = "kube-node-lease";
@@ -24,13 +24,27 @@ pub(crate) async fn send_heartbeat(agent: &Agent, node: &Node, config: &Config, 
     }
     let is_due = agent.heartbeat.lock().reported.elapsed() >= config.status_report;
     let pressed = agent.machine.shortage.pressed();
-    if (is_due || !is_reported(node, &pressed, clock.now())) && report(agent, node, clock).await.is_ok() {
+    let images = new_images(agent, node, config, clock);
+    let is_due = is_due || images.is_some() || !is_reported(node, &pressed, clock.now());
+    if is_due && report(agent, node, images, clock).await.is_ok() {
         agent.heartbeat.lock().reported = Instant::now();
     }
 }
 
-async fn report(agent: &Agent, node: &Node, clock: &Clock) -> Result<(), Error> {
-    let patch = Patch::Strategic(status_patch(node, &agent.machine.shortage.pressed(), clock.now()));
+/// The images of the Node, if the node has pulled one that it does not show.
+fn new_images(agent: &Agent, node: &Node, config: &Config, clock: &Clock) -> Option<Vec<ContainerImage>> {
+    let on_node = agent.machine.images.lock().clone();
+    let pulled = on_node.present(clock.now()).map(|image| ContainerImage {
+        names: vec![image.to_string()],
+        size_bytes: i64::try_from(config.images.size(image)).unwrap_or(i64::MAX),
+        unknown: None,
+    });
+    let pulled: Vec<ContainerImage> = pulled.collect();
+    if pulled.is_empty() { None } else { images_with(node, pulled) }
+}
+
+async fn report(agent: &Agent, node: &Node, images: Option<Vec<ContainerImage>>, clock: &Clock) -> Result<(), Error> {
+    let patch = Patch::Strategic(status_patch(node, &agent.machine.shortage.pressed(), images, clock.now()));
     let key = ObjectKey::cluster(&*agent.name);
     Api::<Node>::of(&agent.speaker.client).patch_status(&key, &patch).await.map(drop)
 }

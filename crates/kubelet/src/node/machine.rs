@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
+use crate::images::NodeImages;
 use crate::node::addresses::{PodAddresses, node_address};
 use crate::node::exec_context::ExecContext;
 use crate::node::pressure::Shortage;
@@ -53,6 +54,8 @@ pub(crate) struct Machine {
     pub(crate) disk: std::sync::Arc<Disk>,
     /// Its static pods.
     pub(crate) static_pods: StaticPods,
+    /// The images on it.
+    pub(crate) images: Mutex<NodeImages>,
 }
 
 impl std::fmt::Debug for Machine {
@@ -165,6 +168,7 @@ impl Machine {
             shortage: Shortage::default(),
             disk: std::sync::Arc::default(),
             static_pods: StaticPods::default(),
+            images: Mutex::default(),
         }
     }
 
@@ -181,6 +185,7 @@ impl Machine {
     /// Cuts the power: all that ran on it has ended.
     pub(crate) fn lose_power(&self, now: Timestamp) {
         self.power_cuts.fetch_add(1, Ordering::Relaxed);
+        self.images.lock().interrupt(now);
         for running in self.state.lock().pods.values_mut() {
             running.lost.get_or_insert(now);
             running.talks.values_mut().filter_map(VecDeque::back_mut).for_each(|talk| {

@@ -55,6 +55,9 @@ pub(crate) fn lacks(found: &Node, own: &Node) -> (Option<Value>, Option<Value>) 
 /// The type of the address at which other processes reach the node.
 const EXTERNAL_IP: &str = "ExternalIP";
 
+/// The most images that a Node shows.
+const MAX_IMAGES: usize = 50;
+
 /// The default port of a kubelet's API.
 const KUBELET_PORT: i32 = 10250;
 
@@ -141,12 +144,33 @@ pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestam
     said.map(condition).collect()
 }
 
+/// The images of a Node after a pull: those that it shows and those that the node has pulled, the largest first; none if
+/// it shows all. In Kubernetes: `nodestatus.Images`, with `nodeStatusMaxImages`.
+pub(crate) fn images_with(node: &Node, pulled: Vec<ContainerImage>) -> Option<Vec<ContainerImage>> {
+    let shown = &node.status.images;
+    let is_shown =
+        |image: &ContainerImage| shown.iter().any(|other| image.names.iter().all(|name| other.names.contains(name)));
+    let mut images = shown.clone();
+    images.extend(pulled.into_iter().filter(|image| !is_shown(image)));
+    images.sort_by(|a, b| b.size_bytes.cmp(&a.size_bytes).then_with(|| a.names.cmp(&b.names)));
+    images.truncate(MAX_IMAGES);
+    (images.len() > shown.len()).then_some(images)
+}
+
 /// The patch that reports the status of the node.
-pub(crate) fn status_patch(before: &Node, pressed: &Pressed, now: Timestamp) -> Value {
+pub(crate) fn status_patch(
+    before: &Node,
+    pressed: &Pressed,
+    images: Option<Vec<ContainerImage>>,
+    now: Timestamp,
+) -> Value {
     let mut status = json!({"conditions": conditions(Some(before), pressed, now)});
     let allocatable = allocatable_changes(before);
     if !allocatable.is_empty() {
         status["allocatable"] = allocatable.into();
+    }
+    if let Some(images) = images {
+        status["images"] = json!(images);
     }
     json!({"metadata": {"uid": before.metadata.uid}, "status": status})
 }
@@ -219,8 +243,22 @@ mod tests {
         node.status.capacity.insert("example.com/dongle".to_owned(), Quantity::parse("4").unwrap());
         node.status.allocatable.insert("example.com/gone".to_owned(), Quantity::parse("1").unwrap());
         assert!(!is_reported(&node, &Pressed::default(), now));
-        let patch = status_patch(&node, &Pressed::default(), now);
+        let patch = status_patch(&node, &Pressed::default(), None, now);
         assert_eq!(patch["status"]["allocatable"], json!({"example.com/dongle": "4", "example.com/gone": null}));
+    }
+
+    #[test]
+    fn a_node_shows_each_pulled_image_once_and_the_largest_first() {
+        let now = parse_time("2026-01-01T00:00:00Z").unwrap();
+        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, now);
+        let image = |name: &str, size_bytes| ContainerImage { names: vec![name.to_owned()], size_bytes, unknown: None };
+        let images = images_with(&node, vec![image("r.io/a:1", 500), image("r.io/b:1", 9_000_000)]).unwrap();
+        let names: Vec<&str> = images.iter().map(|image| image.names[0].as_str()).collect();
+        assert_eq!(names, ["r.io/b:1", "registry.k8s.io/pause:3.10.1", "r.io/a:1"]);
+        node.status.images = images;
+        assert_eq!(images_with(&node, vec![image("r.io/a:1", 500)]), None);
+        let many = (0..60).map(|index| image(&format!("r.io/many:{index}"), 10)).collect();
+        assert_eq!(images_with(&node, many).unwrap().len(), MAX_IMAGES);
     }
 
     trait MapTimes {

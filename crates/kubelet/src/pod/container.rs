@@ -9,8 +9,9 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use crate::Delays;
+use crate::images::{Images, NodeImages, Pull};
 use crate::pod::behaviour::Behaviour;
-use crate::pod::image;
+use crate::pod::image::{ImageStep, can_appear, image_step};
 use crate::pod::probes::{Heard, next_at, verdict};
 use crate::pod::waiting_reason::WaitingReason;
 
@@ -42,6 +43,13 @@ pub(crate) enum ContainerRole {
 pub(crate) enum ContainerPhase {
     /// It waits for its turn, or is being created.
     Waiting,
+    /// Its image is being pulled: the pull is in the queue of the node, or begins at `begins`.
+    Pulling {
+        #[serde(with = "save_format::time")]
+        begins: Timestamp,
+        #[serde(with = "save_format::time")]
+        ends: Timestamp,
+    },
     /// It cannot be created; the node retries.
     Held(WaitingReason),
     /// It runs.
@@ -91,6 +99,8 @@ pub(crate) struct ContainerRuntime {
 /// The next change of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ContainerChange {
+    /// The node asks for its image.
+    Pulls(Pull),
     /// It starts, for the first time or again.
     Starts,
     /// The node finds that it cannot be created.
@@ -116,6 +126,10 @@ pub(crate) struct DesiredContainer<'p> {
     pub(crate) container: &'p Container,
     pub(crate) part: ContainerRole,
     pub(crate) behaviour: Behaviour,
+    /// The images of the registry.
+    pub(crate) images: &'p Images,
+    /// The images on the node.
+    pub(crate) on_node: &'p NodeImages,
     /// Whether a ConfigMap, Secret or key that it refers to is missing.
     pub(crate) lacks_config: bool,
     /// What is known about its program: how long it runs and its exit code, or that it never ends.
@@ -132,43 +146,73 @@ impl DesiredContainer<'_> {
         now: Timestamp,
     ) -> Option<(Timestamp, ContainerChange)> {
         match runtime.state {
-            ContainerPhase::Waiting => turn.map(|turn| (turn, self.attempt())),
-            ContainerPhase::Held(hold) => self.again(runtime, hold),
+            ContainerPhase::Waiting => turn.map(|turn| (turn, self.attempt(now))),
+            ContainerPhase::Held(hold) => self.again(runtime, hold, now),
+            ContainerPhase::Pulling { ends, .. } => Some((ends, self.create())),
             ContainerPhase::Running => self.while_running(runtime, delays, now),
             ContainerPhase::BackingOff => {
                 let ended = runtime.exit.as_ref().map_or(runtime.since, |exit| exit.at);
-                Some((ended + signed(back_off(runtime.crashes)), ContainerChange::Starts))
+                Some((ended + signed(back_off(runtime.crashes)), self.restart(now)))
             }
             ContainerPhase::Ended => None,
         }
     }
 
-    /// The result of an attempt to create the container.
-    fn attempt(&self) -> ContainerChange {
-        let hold = match image::problem(self.container, &self.behaviour) {
-            Some(hold) => hold,
-            None if self.lacks_config => WaitingReason::CreateContainerConfigError,
-            None => return ContainerChange::Starts,
-        };
-        ContainerChange::IsHeld(hold)
+    /// The first step of an attempt to create the container.
+    fn attempt(&self, now: Timestamp) -> ContainerChange {
+        match self.image_step(now) {
+            ImageStep::IsPresent => self.create(),
+            ImageStep::Pull(pull) => ContainerChange::Pulls(pull),
+            ImageStep::Refuse(reason) => ContainerChange::IsHeld(reason),
+        }
+    }
+
+    fn image_step(&self, now: Timestamp) -> ImageStep {
+        image_step(self.container, &self.behaviour, self.images, self.on_node, now)
+    }
+
+    /// The result of an attempt to create the container, after its image was asked for.
+    fn create(&self) -> ContainerChange {
+        if self.behaviour.has_no_image {
+            ContainerChange::IsHeld(WaitingReason::ErrImagePull)
+        } else if self.lacks_config {
+            ContainerChange::IsHeld(WaitingReason::CreateContainerConfigError)
+        } else {
+            ContainerChange::Starts
+        }
+    }
+
+    /// The first step of a restart. A container whose image the registry does not have any more restarts with what is on
+    /// the node.
+    fn restart(&self, now: Timestamp) -> ContainerChange {
+        match self.image_step(now) {
+            ImageStep::Pull(pull) if pull.succeeds => ContainerChange::Pulls(pull),
+            _ => ContainerChange::Starts,
+        }
     }
 
     /// The next attempt after one that failed.
-    fn again(&self, runtime: &ContainerRuntime, hold: WaitingReason) -> Option<(Timestamp, ContainerChange)> {
-        let attempt = self.attempt();
+    fn again(
+        &self,
+        runtime: &ContainerRuntime,
+        hold: WaitingReason,
+        now: Timestamp,
+    ) -> Option<(Timestamp, ContainerChange)> {
         let at = match hold {
-            WaitingReason::ErrImagePull if matches!(attempt, ContainerChange::IsHeld(WaitingReason::ErrImagePull)) => {
-                return Some((
-                    runtime.since.later(LOOKS_AGAIN),
-                    ContainerChange::IsHeld(WaitingReason::ImagePullBackOff),
-                ));
+            WaitingReason::ErrImagePull if self.behaviour.has_no_image => {
+                let back_off = ContainerChange::IsHeld(WaitingReason::ImagePullBackOff);
+                return Some((runtime.since.later(LOOKS_AGAIN), back_off));
             }
             WaitingReason::ImagePullBackOff => runtime.since.later(pull_back_off(runtime.crashes)),
+            // An attempt with the same result is skipped; a change of the pod enqueues it again.
+            WaitingReason::CreateContainerConfigError if self.lacks_config => return None,
             _ => runtime.since.later(LOOKS_AGAIN),
         };
-        // An attempt with the same result is skipped; a change of the pod enqueues it again.
+        let attempt = self.attempt(now);
         let is_same = matches!(attempt, ContainerChange::IsHeld(found) if found == hold);
-        (!is_same).then_some((at, attempt))
+        // Another pod may pull the image.
+        let may_differ = hold == WaitingReason::ErrImageNeverPull && can_appear(self.container, self.images);
+        (!is_same || may_differ).then_some((at, attempt))
     }
 
     fn while_running(
@@ -271,6 +315,9 @@ impl ContainerRuntime {
         now: Timestamp,
     ) -> Self {
         match change {
+            ContainerChange::Pulls(Pull { begins, ends, .. }) => {
+                Self { state: ContainerPhase::Pulling { begins: *begins, ends: *ends }, since: now, ..self.clone() }
+            }
             ContainerChange::Starts => self.started(wanted, now),
             ContainerChange::IsHeld(hold) => {
                 let crashes =
@@ -284,8 +331,8 @@ impl ContainerRuntime {
     }
 
     fn started(&self, wanted: &DesiredContainer<'_>, now: Timestamp) -> Self {
-        let restarts = self.restarts.saturating_add(i32::from(self.state == ContainerPhase::BackingOff));
-        let crashes = if self.state == ContainerPhase::BackingOff { self.crashes } else { 0 };
+        let restarts = self.restarts.saturating_add(i32::from(self.is_restarting()));
+        let crashes = if self.is_restarting() { self.crashes } else { 0 };
         let is_started = wanted.container.startup_probe.is_none();
         let exit = self.exit.clone();
         Self { state: ContainerPhase::Running, restarts, crashes, exit, is_started, ..Self::new(now) }
@@ -338,12 +385,30 @@ impl ContainerRuntime {
                 }
             }
             // A container that waits for a restart keeps its last exit.
-            ContainerPhase::BackingOff => Self { state: ContainerPhase::Ended, ..self.clone() },
-            ContainerPhase::Waiting | ContainerPhase::Held(_) => {
+            _ if self.is_restarting() => Self { state: ContainerPhase::Ended, ..self.clone() },
+            ContainerPhase::Waiting | ContainerPhase::Held(_) | ContainerPhase::Pulling { .. } => {
                 let exit = Exit { code: KILLED, started: None, at: now, reason: None };
                 Self { state: ContainerPhase::Ended, since: now, exit: Some(exit), ..self.clone() }
             }
-            ContainerPhase::Ended => self.clone(),
+            ContainerPhase::BackingOff | ContainerPhase::Ended => self.clone(),
+        }
+    }
+
+    /// Whether it has ended and will be started again, after a back-off or when its image was pulled again.
+    pub(crate) fn is_restarting(&self) -> bool {
+        match self.state {
+            ContainerPhase::BackingOff => true,
+            ContainerPhase::Pulling { .. } => self.exit.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether it waits until it can be created.
+    pub(crate) fn is_waiting(&self) -> bool {
+        match self.state {
+            ContainerPhase::Waiting | ContainerPhase::Held(_) => true,
+            ContainerPhase::Pulling { .. } => !self.is_restarting(),
+            _ => false,
         }
     }
 

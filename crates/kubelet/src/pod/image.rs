@@ -1,10 +1,11 @@
-//! Whether a container's image is there, and what its program does.
+//! Whether a container's image is there or has to be pulled, and what its program does.
 
 use std::time::Duration;
 
+use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Container;
 
-use crate::images::{ImageName, Images, is_reference};
+use crate::images::{ImageName, Images, NodeImages, Pull};
 use crate::pod::behaviour::Behaviour;
 use crate::pod::out_of_memory::{KILLED, OOM_KILLED};
 use crate::pod::waiting_reason::WaitingReason;
@@ -12,16 +13,44 @@ use crate::pod::waiting_reason::WaitingReason;
 /// The exit code of a program that crashes.
 const CRASHED: i32 = 1;
 
-/// Why the node cannot get the image of a container.
-pub(crate) fn problem(container: &Container, behaviour: &Behaviour) -> Option<WaitingReason> {
-    if !is_reference(&container.image) {
-        return Some(WaitingReason::InvalidImageName);
+/// What a node does to get the image of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ImageStep {
+    /// The image is on the node.
+    IsPresent,
+    /// The node asks the registry for it.
+    Pull(Pull),
+    /// The node does not ask for it.
+    Refuse(WaitingReason),
+}
+
+/// What a node with these images does to get the image of a container.
+///
+/// In Kubernetes: `EnsureImageExists` of `pkg/kubelet/images/image_manager.go`.
+pub(crate) fn image_step(
+    container: &Container,
+    behaviour: &Behaviour,
+    images: &Images,
+    on_node: &NodeImages,
+    now: Timestamp,
+) -> ImageStep {
+    let Some(name) = ImageName::of(&container.image) else {
+        return ImageStep::Refuse(WaitingReason::InvalidImageName);
+    };
+    let lasts = images.pull_time(&name);
+    let is_present = !behaviour.has_no_image && (lasts.is_none() || on_node.has(&name, now));
+    match (container.image_pull_policy.as_str(), is_present) {
+        ("Never", false) => ImageStep::Refuse(WaitingReason::ErrImageNeverPull),
+        // An image that takes no time to pull was there before the node was.
+        ("Always", true) if lasts.is_some() => ImageStep::Pull(on_node.pull(name, lasts, now)),
+        (_, true) => ImageStep::IsPresent,
+        (_, false) => ImageStep::Pull(on_node.pull(name, lasts.filter(|_| !behaviour.has_no_image), now)),
     }
-    match (behaviour.has_no_image, container.image_pull_policy.as_str()) {
-        (false, _) => None,
-        (true, "Never") => Some(WaitingReason::ErrImageNeverPull),
-        (true, _) => Some(WaitingReason::ErrImagePull),
-    }
+}
+
+/// Whether a node may get the image of a container after it was found absent.
+pub(crate) fn can_appear(container: &Container, images: &Images) -> bool {
+    ImageName::of(&container.image).is_some_and(|name| images.pull_time(&name).is_some())
 }
 
 /// The behaviour of a container, with what its image does. Annotations of the pod take precedence. A program that the

@@ -144,9 +144,8 @@ fn act(pod: &Pod, runtime: Runtime, context: &PodContext, delays: &Delays, now: 
         return runtime.ended(now);
     }
     if runtime.main.iter().all(|container| container.state == ContainerPhase::Ended) {
-        let goes_on = |container: &ContainerRuntime| {
-            matches!(container.state, ContainerPhase::Running | ContainerPhase::BackingOff)
-        };
+        let goes_on =
+            |container: &ContainerRuntime| container.state == ContainerPhase::Running || container.is_restarting();
         return if runtime.init.iter().chain(&runtime.ephemeral).any(goes_on) {
             PodStep::Become(Box::new(runtime.at(PodStage::Stopping, now)))
         } else {
@@ -158,7 +157,11 @@ fn act(pod: &Pod, runtime: Runtime, context: &PodContext, delays: &Delays, now: 
         _ if context.waits_for_volumes => None,
         (ContainerPlace::Init(index), InitOutcome::Waits { at, since }) if index <= at => Some(since.max(begins)),
         (ContainerPlace::Init(_), InitOutcome::Passed { since })
-        | (ContainerPlace::Main(_), InitOutcome::Passed { since }) => Some(since.max(begins)),
+        | (ContainerPlace::Main(_), InitOutcome::Passed { since })
+            if !runtime.pulls_before(place) =>
+        {
+            Some(since.max(begins))
+        }
         (ContainerPlace::Ephemeral(_), _) => Some(begins),
         _ => None,
     };
@@ -387,13 +390,22 @@ impl Runtime {
         self.container(place).is_some_and(|container| container.state == ContainerPhase::Running)
     }
 
+    /// Whether the node pulls the image of a container that it starts before this one.
+    fn pulls_before(&self, place: ContainerPlace) -> bool {
+        self.places().take_while(|before| *before != place).any(|before| self.pulls(before))
+    }
+
+    fn pulls(&self, place: ContainerPlace) -> bool {
+        self.container(place).is_some_and(|own| matches!(own.state, ContainerPhase::Pulling { .. }))
+    }
+
     fn init_outcome(&self, pod: &Pod) -> InitOutcome {
         let mut since = self.since;
         for (index, (container, runtime)) in pod.spec.init_containers.iter().zip(&self.init).enumerate() {
             let passed = match (is_sidecar(container), &runtime.state) {
                 (true, ContainerPhase::Running) if runtime.is_started => Some(runtime.since),
                 // A sidecar that has started once does not block the others when it is restarted.
-                (true, ContainerPhase::BackingOff) => Some(since),
+                (true, _) if runtime.is_restarting() => Some(since),
                 (true, ContainerPhase::Running) if runtime.restarts > 0 => Some(since),
                 (false, ContainerPhase::Ended) if runtime.has_ended_well() => Some(runtime.since),
                 (false, ContainerPhase::Ended) => return InitOutcome::Failed,
@@ -441,6 +453,9 @@ impl Runtime {
             PodStage::Stopping => "Stopping".to_owned(),
             PodStage::Ended => "Ended".to_owned(),
             PodStage::Active if any(ContainerPhase::BackingOff) => "BackingOff".to_owned(),
+            PodStage::Active if !any(ContainerPhase::Running) && self.places().any(|place| self.pulls(place)) => {
+                "Pulling".to_owned()
+            }
             PodStage::Active if !any(ContainerPhase::Running) => {
                 let running = self.init.iter().rposition(|container| container.state == ContainerPhase::Running);
                 running.map_or_else(|| "Sandbox".to_owned(), |index| format!("Initializing({index})"))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coracle_api::core_v1::{Container, EphemeralContainer, Pod};
 use coracle_container_programs::Transcript;
 
-use crate::images::Images;
+use crate::images::{Images, NodeImages};
 use crate::pod::behaviour::Behaviour;
 use crate::pod::container::{ContainerRole, DesiredContainer};
 use crate::pod::container_place::{ContainerPlace, part};
@@ -33,7 +33,9 @@ pub(crate) struct PodContext {
     pub(crate) leaves: Option<Leaving>,
     /// Whether any annotation of the pod sets its behaviour.
     has_behaviour: bool,
-    images: Images,
+    pub(crate) images: Images,
+    /// The images on the node.
+    pub(crate) on_node: NodeImages,
 }
 
 /// Why a node terminates a pod.
@@ -92,6 +94,8 @@ impl PodContext {
             part,
             behaviour: self.behaviour(pod, container, matches!(part, ContainerRole::Init | ContainerRole::Sidecar)),
             lacks_config: self.lacks.contains_key(&container.name),
+            images: &self.images,
+            on_node: &self.on_node,
             run: self.transcripts.get(&container.name).map(|transcript| transcript.end),
         })
     }

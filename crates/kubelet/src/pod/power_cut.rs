@@ -1,7 +1,7 @@
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Pod;
 
-use crate::pod::container::{ContainerChange, ContainerPhase};
+use crate::pod::container::{ContainerChange, ContainerPhase, ContainerRuntime};
 use crate::pod::lifecycle::{PodStage, Runtime};
 use crate::pod::pod_context::PodContext;
 
@@ -21,6 +21,10 @@ pub(crate) fn after_power_cut(
     after.ip = None;
     for place in runtime.places() {
         let (Some(wanted), Some(own)) = (context.wanted(pod, place), runtime.container(place)) else { continue };
+        if matches!(own.state, ContainerPhase::Pulling { .. }) {
+            let state = if own.is_restarting() { ContainerPhase::BackingOff } else { ContainerPhase::Waiting };
+            after.put(place, ContainerRuntime { state, since: now, ..own.clone() });
+        }
         if own.state == ContainerPhase::Running {
             let mut ended = own.after(&ContainerChange::Exits(LOST.0), &wanted, pod, cut);
             if let Some(exit) = &mut ended.exit {

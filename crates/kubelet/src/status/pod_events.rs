@@ -1,14 +1,17 @@
 //! The events that a node records about its pods, and the log lines of containers with an unknown program.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{Container, ObjectReference, Pod, Probe};
 use coracle_controller_runtime::{EventType, reference_to};
+use coracle_meta::format_duration;
 
 use crate::eviction::EVICTED;
+use crate::images::ImageName;
 use crate::node::machine::Line;
-use crate::pod::container::{ContainerChange, ContainerPhase, Which};
+use crate::pod::container::{ContainerChange, ContainerPhase, ContainerRuntime, Which};
 use crate::pod::container_place::ContainerPlace;
 use crate::pod::lifecycle::{PodStage, Runtime};
 use crate::pod::pod_context::PodContext;
@@ -37,6 +40,7 @@ pub(crate) fn container_events(
     pod: &Pod,
     place: ContainerPlace,
     change: &ContainerChange,
+    before: Option<&Runtime>,
     after: &Runtime,
     context: &PodContext,
 ) -> Vec<PodEvent<'static>> {
@@ -47,21 +51,19 @@ pub(crate) fn container_events(
     };
     let normal = |reason, message: String| event(EventType::Normal, reason, message);
     let warning = |reason, message: String| event(EventType::Warning, reason, message);
+    let pulled = before.and_then(|before| pulled(container, before.container(place)?, context));
     let mut events = match change {
+        ContainerChange::Pulls(_) => vec![normal("Pulling", format!("Pulling image \"{}\"", container.image))],
         ContainerChange::Starts => vec![
-            normal(
-                "Pulled",
-                format!(
-                    "Container image \"{}\" already present on machine and can be accessed by the pod",
-                    container.image
-                ),
-            ),
+            normal("Pulled", pulled.unwrap_or_else(|| already_present(container))),
             normal("Created", "Container created".to_owned()),
             normal("Started", "Container started".to_owned()),
         ],
         ContainerChange::IsHeld(hold) => {
             let lacks = context.lacks.get(&container.name).map_or("", String::as_str);
-            waiting_events(*hold, container, lacks, normal, warning)
+            let held = waiting_events(*hold, container, lacks, normal, warning);
+            let pulled = pulled.filter(|_| *hold != WaitingReason::ErrImagePull);
+            pulled.map(|message| normal("Pulled", message)).into_iter().chain(held).collect()
         }
         ContainerChange::Probed(which, false) => {
             let is_killed = after.container(place).is_some_and(|own| own.state != ContainerPhase::Running);
@@ -76,6 +78,27 @@ pub(crate) fn container_events(
     events
 }
 
+/// The message about the image of a container that the node did not pull.
+fn already_present(container: &Container) -> String {
+    format!("Container image \"{}\" already present on machine and can be accessed by the pod", container.image)
+}
+
+/// The message about the image of a container that the node has pulled, if its pull has just ended.
+///
+/// In Kubernetes: `pullImage` of `pkg/kubelet/images/image_manager.go`, which truncates to milliseconds.
+fn pulled(container: &Container, before: &ContainerRuntime, context: &PodContext) -> Option<String> {
+    let ContainerPhase::Pulling { begins, ends } = before.state else { return None };
+    let size = context.images.size(&ImageName::of(&container.image)?);
+    let [lasted, waited] = [begins, before.since].map(|since| {
+        let span = Duration::try_from(ends.duration_since(since)).unwrap_or_default();
+        format_duration(Duration::from_millis(span.as_millis().try_into().unwrap_or(u64::MAX)))
+    });
+    let image = &container.image;
+    Some(format!(
+        "Successfully pulled image \"{image}\" in {lasted} ({waited} including waiting). Image size: {size} bytes."
+    ))
+}
+
 /// The events of a container that cannot be created.
 fn waiting_events<'r>(
     why: WaitingReason,
@@ -88,7 +111,6 @@ fn waiting_events<'r>(
     let (reason, message) = why.words(container, lacks);
     match why {
         WaitingReason::ErrImagePull => vec![
-            normal("Pulling", format!("Pulling image \"{image}\"")),
             warning("Failed", format!("Failed to pull image \"{image}\": {}", pull_error(image))),
             warning("Failed", format!("Error: {reason}")),
         ],

@@ -20,13 +20,24 @@ impl SyncPass<'_> {
     /// Advances the pod until it has to wait; returns what it waits for.
     pub(crate) fn run_steps(&mut self) -> PodStep {
         loop {
-            let now = self.pods.clock.now();
-            match next(self.pod, self.runtime.as_ref(), &self.context, &self.pods.delays, now) {
+            match self.next_step() {
                 PodStep::Become(changed) => self.change_stage(*changed),
                 PodStep::Changed(place, change, changed) => self.change_container(place, &change, *changed),
                 step => return step,
             }
         }
+    }
+
+    /// The next step of the pod. A pull of it is in the queue of the node before another worker asks for a pull.
+    fn next_step(&mut self) -> PodStep {
+        let now = self.pods.clock.now();
+        let mut images = self.node.machine.images.lock();
+        self.context.on_node = images.clone();
+        let step = next(self.pod, self.runtime.as_ref(), &self.context, &self.pods.delays, now);
+        if let PodStep::Changed(_, ContainerChange::Pulls(pull), _) = &step {
+            images.begin(pull);
+        }
+        step
     }
 
     /// Moves the pod to another stage. A pod that the node rejects fails here.
@@ -89,7 +100,7 @@ impl SyncPass<'_> {
             None => {}
         }
         self.record(&changed);
-        for event in container_events(self.pod, place, change, &changed, &self.context) {
+        for event in container_events(self.pod, place, change, self.runtime.as_ref(), &changed, &self.context) {
             self.add_event(event);
         }
         let is_silent = self.context.transcripts.contains_key(&container.name);

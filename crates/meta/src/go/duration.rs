@@ -49,6 +49,35 @@ fn times(number: &str, unit: u128) -> Option<u128> {
     whole.checked_mul(unit)?.checked_add(parts * unit / scale)
 }
 
+/// A duration as Go writes it: `1h2m3.5s`, `300ms`, `0s`. In Go: `Duration.String`.
+pub fn format_duration(duration: Duration) -> String {
+    let nanos = duration.as_nanos();
+    let in_unit = |unit: u128, name: &str| {
+        let fraction = format!("{:0width$}", nanos % unit, width = unit.ilog10() as usize);
+        match fraction.trim_end_matches('0') {
+            "" => format!("{}{name}", nanos / unit),
+            fraction => format!("{}.{fraction}{name}", nanos / unit),
+        }
+    };
+    match nanos {
+        0 => "0s".to_owned(),
+        1..1_000 => format!("{nanos}ns"),
+        1_000..1_000_000 => in_unit(1_000, "µs"),
+        1_000_000..1_000_000_000 => in_unit(1_000_000, "ms"),
+        _ => {
+            let minutes = duration.as_secs() / 60;
+            let rest = duration - Duration::from_secs(minutes * 60);
+            let seconds = format!("{}.{:09}", rest.as_secs(), rest.subsec_nanos());
+            let seconds = seconds.trim_end_matches('0').trim_end_matches('.');
+            match (minutes / 60, minutes % 60) {
+                (0, 0) => format!("{seconds}s"),
+                (0, minutes) => format!("{minutes}m{seconds}s"),
+                (hours, minutes) => format!("{hours}h{minutes}m{seconds}s"),
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +104,27 @@ mod tests {
     }
 
     #[test]
+    fn durations_are_written_like_go() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (15, "15ns"),
+            (1_500, "1.5µs"),
+            (10_000, "10µs"),
+            (612_000_000, "612ms"),
+            (1_001_000, "1.001ms"),
+            (3_000_000_000, "3s"),
+            (10_000_000_000, "10s"),
+            (1_500_000_000, "1.5s"),
+            (60_000_000_000, "1m0s"),
+            (80_000_000_000, "1m20s"),
+            (3_600_000_000_001, "1h0m0.000000001s"),
+            (360_000_000_000_000, "100h0m0s"),
+        ] {
+            assert_eq!(format_duration(Duration::from_nanos(nanos)), text);
+        }
+    }
+
+    #[test]
     fn an_invalid_duration_is_refused() {
         for text in ["", "+", "5", "s", ".s", "5x", "-1s", "1..2s", "1.2.3s", "5 m", "5m ", "1e4s", "3000000h"] {
             assert_eq!(parse_duration(text), None, "{text}");
@@ -82,6 +132,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_written_duration_is_read_as_the_same(nanos in 0..i64::MAX.unsigned_abs()) {
+            let duration = Duration::from_nanos(nanos);
+            prop_assume!(nanos % 1_000 == 0 || nanos < 1 << 40);
+            assert_eq!(parse_duration(&format_duration(duration)), Some(duration));
+        }
+
         #[test]
         fn no_text_panics(text in "[0-9.hmsnuµ+-]{0,40}") {
             let _ = parse_duration(&text);

@@ -5,7 +5,7 @@ mod human_duration;
 mod json;
 mod quote;
 
-pub use duration::parse_duration;
+pub use duration::{format_duration, parse_duration};
 pub use human_duration::human_duration;
 pub use json::go_json;
 pub use quote::go_quote;

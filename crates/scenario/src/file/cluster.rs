@@ -26,7 +26,7 @@ pub struct ClusterSpec {
     pub metrics_server: bool,
     /// Whether the controller-manager takes part in a leader election, as with `--leader-elect`.
     pub leader_election: bool,
-    /// The images that exist, and what their programs do.
+    /// The images that exist, how long a pull takes, and what their programs do.
     pub images: Images,
     /// The controllers and nodes that have informers of their own, in addition to those that a fault needs.
     pub own_informers: Vec<Spanned<String>>,

@@ -9,6 +9,7 @@ use coracle_volume_manager::{Disk, SavedVolume};
 use serde::{Deserialize, Serialize};
 
 use super::{LINES, Machine, Running};
+use crate::images::{NodeImages, Pulled};
 use crate::pod::container::ContainerRuntime;
 
 /// An upper bound for counters, which grow one by one.
@@ -28,6 +29,8 @@ pub(crate) struct SavedMachine {
     power_cuts: u32,
     pods: Vec<SavedPod>,
     volumes: Vec<SavedVolume>,
+    #[serde(default, skip_serializing_if = "Pulled::is_empty")]
+    images: Pulled,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,6 +91,7 @@ impl Machine {
             power_cuts: self.power_cuts(),
             pods: pods.collect(),
             volumes: self.disk.save(),
+            images: self.images.lock().save(),
         }
     }
 
@@ -95,6 +99,7 @@ impl Machine {
     pub(crate) fn of(saved: SavedMachine) -> Self {
         let machine = Self { disk: Arc::new(Disk::of(saved.volumes)), ..Self::new(saved.number) };
         machine.cut_off(saved.is_cut_off);
+        *machine.images.lock() = NodeImages::of(saved.images);
         machine.power_cuts.store(saved.power_cuts, Ordering::Relaxed);
         {
             let mut state = machine.state.lock();
