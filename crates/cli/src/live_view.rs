@@ -11,7 +11,6 @@ use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_viewer::lanes;
 
 use crate::screen::Screen;
-use crate::terminal::plain;
 
 /// How often the view is drawn, by the machine's clock.
 const EVERY: Duration = Duration::from_millis(100);
@@ -66,10 +65,9 @@ fn block(name: &str, entries: &[Entry], screen: Screen) -> Vec<String> {
     let step = step.and_then(|entry| entry.data.get("name")).and_then(|name| name.as_str()).unwrap_or("");
     let at = entries.last().map_or(0.0, |entry| entry.at.as_secs_f64());
     let revision = entries.iter().rev().find_map(|entry| entry.revision).unwrap_or_default();
-    let mut lines = vec![format!(" {name}   {step}   t {at:.3} s   rev {revision}")];
-    let width = screen.width();
-    lines.extend(lanes(entries, width, LANES).lanes);
-    lines.iter().map(|line| screen.shown(&plain(line).chars().take(width).collect::<String>())).collect()
+    let head = screen.one_line(&format!(" {name}   t {at:.3} s   rev {revision}   {step}"));
+    let lanes = lanes(entries, screen.width(), LANES).lanes;
+    std::iter::once(head).chain(lanes.iter().map(|lane| screen.lane(lane))).collect()
 }
 
 fn redraw(lines: &[String], drawn: usize) -> usize {

@@ -8,7 +8,9 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod ascii;
 mod cluster_api;
+mod colours;
 mod commands;
 mod control_path;
 mod course;
@@ -27,6 +29,7 @@ mod input;
 mod interrupt;
 mod kind_names;
 mod kubeconfig_file;
+mod layout;
 mod live_view;
 #[cfg(target_os = "linux")]
 mod loopback;

@@ -3,6 +3,7 @@
 use std::fmt::Arguments;
 use std::io::{self, Write};
 
+use crate::colours::Weight;
 use crate::screen::Screen;
 use crate::terminal::plain;
 
@@ -30,18 +31,31 @@ macro_rules! out {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
 }
 
+/// Prints a line that programs read, or that is copied; see [`exact_line`].
+macro_rules! exact {
+    ($($text:tt)*) => { $crate::output::exact_line(format_args!($($text)*)) };
+}
+
 /// Writes a line to the standard error; see [`warn`].
 macro_rules! note {
     ($($text:tt)*) => { $crate::output::warn(format_args!($($text)*)) };
 }
 
-pub(crate) use {note, out};
+pub(crate) use {exact, note, out};
 
-/// Prints a text, followed by a newline.
+/// Prints a text, followed by a newline, as the terminal can show it: in lines that fit, and in colour.
 ///
 /// # Errors
 /// If the standard output cannot be written.
 pub(crate) fn line(text: Arguments<'_>) -> Result<(), Unwritten> {
+    self::text(&Screen::of_output().shown(&format!("{text}\n")))
+}
+
+/// Prints a text as it is, followed by a newline.
+///
+/// # Errors
+/// If the standard output cannot be written.
+pub(crate) fn exact_line(text: Arguments<'_>) -> Result<(), Unwritten> {
     writeln!(io::stdout().lock(), "{text}").map_err(Unwritten)
 }
 
@@ -68,6 +82,14 @@ pub(crate) fn shown(text: &str) -> Result<(), Unwritten> {
 /// If the standard output cannot be written.
 pub(crate) fn shown_on(screen: Screen, text: &str) -> Result<(), Unwritten> {
     self::text(&screen.shown(&plain(text)))
+}
+
+/// Prints prose that may come from other users: `first` begins its first line, and `rest` spaces begin all others.
+///
+/// # Errors
+/// If the standard output cannot be written.
+pub(crate) fn prose(weight: Weight, first: &str, rest: usize, prose: &str) -> Result<(), Unwritten> {
+    self::text(&format!("{}\n", Screen::of_output().prose(weight, first, rest, &plain(prose))))
 }
 
 /// Flushes printed text that has no newline at its end.

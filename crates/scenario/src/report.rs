@@ -145,13 +145,13 @@ impl Report {
                 (false, _) if check.vacuous.is_some() => format!("checked nothing up to rev {}", check.revision),
                 (false, _) => format!("broken at rev {}, {} after the start", check.revision, seconds(check.at)),
             };
-            let _ = writeln!(text, "       {mark} {:<56} {place}", check.name);
+            let _ = writeln!(text, "       {mark} {:<55}  {place}", check.name);
             if let Some(why) = &check.vacuous {
                 let _ = writeln!(text, "         vacuous: {why}");
             }
         }
         for step in &self.skipped {
-            let _ = writeln!(text, "       · {step:<56} not reached");
+            let _ = writeln!(text, "       · {step:<55}  not reached");
         }
         let ended = match &self.outcome {
             Outcome::Passed => None,

@@ -1,8 +1,9 @@
 use std::fmt::Write;
 
+use crate::columns::Columns;
 use crate::divergence::{Difference, RunPair};
 use crate::find::at;
-use crate::why::{line, why};
+use crate::why::why;
 
 /// Texts longer than this are shortened.
 const LONGEST: usize = 48;
@@ -36,7 +37,8 @@ pub fn where_they_part(both: &RunPair<'_>) -> String {
     };
     for (events, id, called) in [(one, parted.one, called[0]), (other, parted.other, called[1])] {
         let there = id.and_then(|id| at(&events.entries, id));
-        let said = there.map_or_else(|| "ends here".to_owned(), |entry| line(entry).trim_end().to_owned());
+        let said =
+            there.map_or_else(|| "ends here".to_owned(), |entry| Columns::Aligned.entry(entry).trim_end().to_owned());
         let _ = writeln!(text, "  {called:<width$} {said}");
     }
     text
@@ -56,7 +58,10 @@ pub fn how_they_differ(both: &RunPair<'_>, links: usize) -> String {
     for (events, id, called) in [(one, parted.one, called[0]), (other, parted.other, called[1])] {
         if let Some(id) = id {
             let _ = writeln!(text, "\nwhy, {called}");
-            text.push_str(&folded(&why(&events.entries, &format!("#{}", id.0)).unwrap_or_default(), links));
+            text.push_str(&folded(
+                &why(&events.entries, &format!("#{}", id.0), Columns::Aligned).unwrap_or_default(),
+                links,
+            ));
         }
     }
     if !divergence.counts.is_empty() {

@@ -3,15 +3,24 @@ use std::time::Duration;
 
 use coracle_journal::{Entry, Stage};
 
+use crate::bands::{Band, BandKind, bands};
 use crate::sentence::word;
+use crate::struck::is_fault;
 
 /// The minimum width of the names of lanes.
 const NAMES: usize = 22;
 /// The controllers whose queues and syncs have lanes.
 const CONTROLLERS: [&str; 5] = ["replicaset", "deployment", "scheduler", "garbagecollector", "garbage-collector"];
 
+/// The most lanes of faults.
+const FAULTS: usize = 6;
+/// What fills the time of a fault, and the time in which a component does not run.
+const FAULT: char = '▒';
+const STOPPED: char = '░';
+
 /// The legend, by type of lane. If several signs share a cell, the one that is listed last is shown.
-const SIGNS: [(&str, &[(char, &str)]); 3] = [
+const SIGNS: [(&str, &[(char, &str)]); 4] = [
+    ("fault", &[(STOPPED, "does not run"), (FAULT, "applies")]),
     (
         "pod",
         &[
@@ -70,13 +79,29 @@ impl State {
 /// A log as lanes over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
-    /// One line per lane.
-    pub lanes: Vec<String>,
+    /// The lanes, from top to bottom.
+    pub lanes: Vec<Lane>,
     /// The meaning of the signs in it.
     pub legend: String,
 }
 
-/// Draws a log as lanes over time: one for each pod, and two for each busy controller, for its queue and its syncs.
+/// One line of a picture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    /// Its name, as wide as all names. The name of a fault that is wider has a line without cells.
+    pub name: String,
+    /// A sign for each moment.
+    pub cells: String,
+}
+
+impl std::fmt::Display for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(format!("{}{}", self.name, self.cells).trim_end())
+    }
+}
+
+/// Draws a log as lanes over time: one for each pod, one for each fault, and two for each busy controller, for its queue
+/// and its syncs.
 ///
 /// Only the log is read. At most `height` lanes of pods are drawn, the latest ones. Changes of a pod at one moment are
 /// drawn next to each other.
@@ -85,10 +110,14 @@ pub fn lanes(entries: &[Entry], width: usize, height: usize) -> Picture {
     let pods = pods(entries);
     let pods = &pods[pods.len().saturating_sub(height)..];
     let busy = busy(entries, first, last);
+    let faults = by_name(bands(entries, last));
+    let faults = &faults[faults.len().saturating_sub(FAULTS)..];
     let names = pods.iter().map(|(name, _)| format!("pod {}", short(name))).chain(busy.keys().map(ToString::to_string));
     let names: Vec<String> = names.collect();
-    let name_width = names.iter().map(|name| name.chars().count()).fold(NAMES, usize::max);
-    let name_width = name_width.min(width / 2);
+    // The long name of a fault has a line of its own, and leaves the others their room.
+    let short_faults = faults.iter().map(|(name, _)| name.chars().count()).filter(|count| *count <= width / 4);
+    let widths = names.iter().map(|name| name.chars().count()).chain(short_faults);
+    let name_width = widths.fold(NAMES, usize::max).min(width / 2);
     let columns = width.saturating_sub(name_width + 2).max(1);
     let column = |at: Duration| {
         let share = (at.saturating_sub(first)).as_secs_f64() / last.saturating_sub(first).as_secs_f64().max(1e-9);
@@ -96,13 +125,53 @@ pub fn lanes(entries: &[Entry], width: usize, height: usize) -> Picture {
     };
     let of_pods = pods.iter().map(|(_, states)| pod_cells(states, columns, &column));
     let of_controllers = busy.values().map(|signs| sign_cells(signs, columns, &column));
-    let cells: Vec<Vec<char>> = of_pods.chain(of_controllers).collect();
-    let used: BTreeSet<char> = cells.iter().flatten().copied().collect();
-    let line = |(name, cells): (&String, &Vec<char>)| {
-        let text: String = cells.iter().collect();
-        format!(" {:<name_width$} {}", cut(name, name_width), text.trim_end())
+    let lane = |name: &str, cells: &[char]| Lane {
+        name: format!(" {:<name_width$} ", cut(name, name_width)),
+        cells: cells.iter().collect::<String>().trim_end().to_owned(),
     };
-    Picture { lanes: names.iter().zip(&cells).map(line).collect(), legend: legend(&used) }
+    let cells: Vec<Vec<char>> = of_pods.chain(of_controllers).collect();
+    let mut lanes: Vec<Lane> = names.iter().zip(&cells).map(|(name, cells)| lane(name, cells)).collect();
+    let mut used: BTreeSet<char> = cells.iter().flatten().copied().collect();
+    let mut of_faults = Vec::new();
+    for (name, bands) in faults {
+        let cells = band_cells(bands, columns, &column);
+        used.extend(&cells);
+        if name.chars().count() > name_width {
+            of_faults.push(Lane { name: format!(" {}", cut(name, width.saturating_sub(1))), cells: String::new() });
+            of_faults.push(lane("", &cells));
+        } else {
+            of_faults.push(lane(name, &cells));
+        }
+    }
+    lanes.splice(pods.len()..pods.len(), of_faults);
+    Picture { lanes, legend: legend(&used) }
+}
+
+/// Bands with the same name share a lane.
+fn by_name(bands: Vec<Band>) -> Vec<(String, Vec<Band>)> {
+    let mut named: Vec<(String, Vec<Band>)> = Vec::new();
+    for band in bands {
+        let name = format!("{} {}", band.word(), band.name);
+        match named.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, bands)) => bands.push(band),
+            None => named.push((name, vec![band])),
+        }
+    }
+    named
+}
+
+/// Each band fills its time, and at least one cell. What has not ended fills the rest.
+fn band_cells(bands: &[Band], columns: usize, column: &impl Fn(Duration) -> usize) -> Vec<char> {
+    let mut cells = vec![' '; columns];
+    for Band { what, from, to, .. } in bands {
+        let to = to.map_or(columns - 1, column);
+        let sign = match what {
+            BandKind::Fault => FAULT,
+            BandKind::Stopped => STOPPED,
+        };
+        cells[column(*from)..=to].fill(sign);
+    }
+    cells
 }
 
 /// A name that is not wider than `width`; its end distinguishes pods of one owner, so its middle is left out.
@@ -126,10 +195,11 @@ fn legend(used: &BTreeSet<char>) -> String {
     groups.collect::<Vec<_>>().join("   ")
 }
 
-/// The time range to draw: from the first entry about a pod to the last.
+/// The time range to draw: from the first entry about a pod or a fault to the last.
 fn span(entries: &[Entry]) -> Option<(Duration, Duration)> {
-    let about_pods = || entries.iter().filter(|entry| entry.subject.starts_with("pods/"));
-    Some((about_pods().next()?.at, about_pods().next_back()?.at))
+    let is_drawn = |entry: &&Entry| entry.subject.starts_with("pods/") || is_fault(entry);
+    let drawn = || entries.iter().filter(is_drawn);
+    Some((drawn().next()?.at, drawn().next_back()?.at))
 }
 
 /// The pods with their states, in the order of their creation.
@@ -190,22 +260,22 @@ fn pod_cells(states: &[(Duration, State)], columns: usize, column: &impl Fn(Dura
     cells
 }
 
-/// A lane of a controller.
+/// What a lane of a controller shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Lane {
+struct Work {
     controller: String,
     what: &'static str,
 }
 
-impl std::fmt::Display for Lane {
+impl std::fmt::Display for Work {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.what, self.controller)
     }
 }
 
 /// What controllers did between two moments, by lane.
-fn busy(entries: &[Entry], first: Duration, last: Duration) -> BTreeMap<Lane, Vec<(Duration, char)>> {
-    let mut lanes: BTreeMap<Lane, Vec<(Duration, char)>> = BTreeMap::new();
+fn busy(entries: &[Entry], first: Duration, last: Duration) -> BTreeMap<Work, Vec<(Duration, char)>> {
+    let mut lanes: BTreeMap<Work, Vec<(Duration, char)>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| (first..=last).contains(&entry.at)) {
         let (what, sign) = match entry.stage {
             Stage::QueueAdd if word(entry, "how") == "merged" => ("queue", '▓'),
@@ -217,7 +287,7 @@ fn busy(entries: &[Entry], first: Duration, last: Duration) -> BTreeMap<Lane, Ve
         };
         let controller = entry.actor.rsplit('/').next().unwrap_or(&entry.actor);
         if CONTROLLERS.contains(&controller) {
-            let lane = Lane { controller: controller.to_owned(), what };
+            let lane = Work { controller: controller.to_owned(), what };
             lanes.entry(lane).or_default().push((entry.at, sign));
         }
     }
@@ -270,23 +340,28 @@ mod tests {
         recorder.record("store", Stage::StoreCommit, || about().with("op", "delete"));
     }
 
+    fn lines(picture: &Picture) -> Vec<String> {
+        picture.lanes.iter().map(ToString::to_string).collect()
+    }
+
     #[test]
     fn a_pod_goes_through_its_states_from_left_to_right() {
         let drawn = lanes(&log(10, a_pod_s_life), 54, 8);
-        assert_eq!(drawn.lanes, [" pod web-a              P────S─────R━━━━━✕╌╌╌╌╌╌╌╌╌╌╌○"]);
+        assert_eq!(lines(&drawn), [" pod web-a              P────S─────R━━━━━✕╌╌╌╌╌╌╌╌╌╌╌○"]);
         assert_eq!(drawn.legend, "pod: P pending  S scheduled  R running  ✕ terminating  ○ gone");
     }
 
     #[test]
     fn states_of_one_moment_stand_side_by_side_and_a_pod_that_is_gone_stays_so() {
         let drawn = lanes(&log(0, a_pod_s_life), 54, 8);
-        assert_eq!(drawn.lanes, [" pod web-a              PSR✕○"]);
+        assert_eq!(lines(&drawn), [" pod web-a              PSR✕○"]);
         let again = |recorder: &Recorder| {
             a_pod_s_life(recorder);
             let late = || Detail::about("pods/default/web-a").with("to", "Ended");
             recorder.record("kubelet/node-1", Stage::KubeletTransition, late);
         };
-        assert!(lanes(&log(10, again), 54, 8).lanes[0].ends_with("✕╌╌╌╌╌╌╌╌╌○"), "{:?}", lanes(&log(10, again), 54, 8));
+        let drawn = lines(&lanes(&log(10, again), 54, 8));
+        assert!(drawn[0].ends_with("✕╌╌╌╌╌╌╌╌╌○"), "{drawn:?}");
     }
 
     #[test]
@@ -305,7 +380,47 @@ mod tests {
             54,
             8,
         );
-        assert_eq!(drawn.lanes[1..], [" queue replicaset       ▓", " sync replicaset        █"]);
+        assert_eq!(lines(&drawn)[1..], [" queue replicaset       ▓", " sync replicaset        █"]);
         assert_eq!(drawn.legend, "pod: P pending   queue: ▓ merged   sync: █ writes");
+    }
+    #[test]
+    fn a_fault_is_a_band_below_the_pods_from_its_beginning_to_its_end() {
+        let drawn = lanes(
+            &log(10, |recorder| {
+                let about = || Detail::about("pods/default/web-a");
+                let fault = |name: &'static str| move || Detail::about("kubelet/node-1").with("fault", name);
+                recorder.record("store", Stage::StoreCommit, || about().with("op", "create"));
+                recorder.record("wire", Stage::FaultOn, fault("late"));
+                recorder.record("cm/replicaset", Stage::SyncStart, || Detail::about("default/web"));
+                recorder.record("wire", Stage::FaultOff, fault("late"));
+                recorder.record("wire", Stage::FaultOn, fault("the watch of the scheduler is late"));
+                recorder.record("store", Stage::ComponentStop, Detail::default);
+                recorder.record("store", Stage::StoreCommit, || about().with("op", "delete"));
+            }),
+            54,
+            8,
+        );
+        assert_eq!(
+            lines(&drawn),
+            [
+                " pod web-a              P────────────────────────────○",
+                " fault late                 ▒▒▒▒▒▒▒▒▒▒▒",
+                " fault the watch of the scheduler is late",
+                "                                           ▒▒▒▒▒▒▒▒▒▒▒",
+                " down store                                     ░░░░░░",
+                " sync replicaset                 │",
+            ]
+        );
+        assert_eq!(drawn.legend, "fault: ░ does not run  ▒ applies   pod: P pending  ○ gone   sync: │ begins");
+    }
+
+    #[test]
+    fn a_fault_is_drawn_even_if_there_is_no_pod() {
+        let entries = log(10, |recorder| {
+            let fault = || Detail::about("store").with("fault", "store: compact");
+            recorder.record("wire", Stage::FaultOn, fault);
+            recorder.record("wire", Stage::FaultOff, fault);
+        });
+        assert_eq!(lines(&lanes(&entries, 34, 8)), [" fault store: compact", "                   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒"]);
     }
 }

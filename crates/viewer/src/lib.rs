@@ -10,7 +10,9 @@
 //! Start at [`Summary`] and [`report`].
 //! Not here: what records (`journal`), and what runs (`scenario`).
 
+mod bands;
 mod changed;
+mod columns;
 mod counts;
 mod differ;
 mod divergence;
@@ -37,6 +39,7 @@ mod summary;
 mod templates;
 mod why;
 
+pub use columns::Columns;
 pub use counts::Counts;
 pub use differ::{differ, how_they_differ, where_they_part};
 pub use divergence::{Act, Count, Difference, Divergence, DivergentEntries, RunPair};
@@ -46,7 +49,7 @@ pub use html::page_of_site;
 pub use html::{lesson_page, pair_page, refused_page};
 pub use junit::JunitReport;
 pub use junit::escaped as escaped_xml;
-pub use lanes::{Picture, lanes};
+pub use lanes::{Lane, Picture, lanes};
 pub use lesson::{Caption, Contrast, Lesson, LessonAnswer, Refuted};
 pub use not_in_log::NotInLog;
 pub use page::{data, packed};

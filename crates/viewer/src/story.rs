@@ -5,6 +5,7 @@ use coracle_journal::{Entry, EntryId, Stage};
 
 use crate::NotInLog;
 use crate::changed::changed;
+use crate::columns::Columns;
 use crate::find::{find, names, unknown_object};
 use crate::sentence::{sentence, word};
 use crate::steps::Steps;
@@ -32,7 +33,7 @@ pub enum Telling {
 /// use coracle::journal::{EntryId, Recorder};
 /// use coracle::meta::Resource;
 /// use coracle::runtime::{Api, DeleteParams};
-/// use coracle::viewer::{Telling, story};
+/// use coracle::viewer::{Columns, Telling, story};
 /// use coracle::simulation::{ClockMode, run_in};
 ///
 /// let story = run_in(ClockMode::Virtual, async {
@@ -44,17 +45,17 @@ pub enum Telling {
 ///     namespaces.create(&shop).await.unwrap();
 ///     namespaces.delete(&shop.key(), &DeleteParams::default()).await.unwrap();
 ///     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
-///     story(&recorder.entries(EntryId(0)), None, Telling::Steps).unwrap()
+///     story(&recorder.entries(EntryId(0)), None, Telling::Steps, Columns::Aligned).unwrap()
 /// });
 /// assert!(story.unwrap().contains("kubernetes-admin asks to delete namespaces/shop"));
 /// ```
-pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result<String, NotInLog> {
+pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling, columns: Columns) -> Result<String, NotInLog> {
     let start = beginning(entries, about)?;
     let selected = on_the_way(entries, start);
     let last = selected.last().copied().unwrap_or(start);
     let faults: BTreeSet<EntryId> = faults_between(entries, start, last).iter().map(|fault| fault.id).collect();
     let origin = entries.iter().find(|entry| entry.id == start).map_or_else(Default::default, |entry| entry.at);
-    let mut text = format!("      time     rev  {:<34} what\n", "who");
+    let mut text = format!("{}\n", columns.head_of_steps());
     let mut revision = None;
     let mut tell = |entry: &Entry, actor: &str, what: &str| {
         if telling == Telling::Everything && entry.stage == Stage::StoreCommit && entry.revision != revision {
@@ -62,9 +63,8 @@ pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result
             text.push('\n');
         }
         let millis = entry.at.saturating_sub(origin).as_secs_f64() * 1000.0;
-        let at = entry.revision.map_or(String::new(), |revision| revision.to_string());
         let changes = changed(entries, entry).map(|changed| format!(" (changes {changed})")).unwrap_or_default();
-        let _ = writeln!(text, "{millis:>10.1} ms  {at:>5}  {actor:<34} {what}{changes}");
+        let _ = writeln!(text, "{}", columns.step(millis, entry, actor, &format!("{what}{changes}")));
     };
     let on_the_way = || entries.iter().filter(|entry| selected.contains(&entry.id) || faults.contains(&entry.id));
     match telling {
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_story_runs_from_the_deletion_to_the_replacement_and_leaves_out_what_led_nowhere() {
-        let text = story(&log(), None, Telling::Everything).unwrap();
+        let text = story(&log(), None, Telling::Everything, Columns::Aligned).unwrap();
         let actors: Vec<&str> =
             text.lines().skip(1).filter_map(|line| line.get(21..)?.split_whitespace().next()).collect();
         assert_eq!(
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn in_steps_the_story_is_who_asked_what_was_written_and_which_sync_wrote_deciding_what() {
-        let text = story(&log(), None, Telling::Steps).unwrap();
+        let text = story(&log(), None, Telling::Steps, Columns::Aligned).unwrap();
         let selected: Vec<&str> = text.lines().skip(1).filter_map(|line| line.get(21..)).collect();
         let selected: Vec<String> =
             selected.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -230,12 +230,12 @@ mod tests {
         say("store", Stage::StoreCommit, commit);
         say("wire", Stage::FaultOn, Detail::about("pods").with("fault", "later"));
         for telling in [Telling::Steps, Telling::Everything] {
-            let text = story(&recorder.entries(EntryId(0)), None, telling).unwrap();
+            let text = story(&recorder.entries(EntryId(0)), None, telling, Columns::Aligned).unwrap();
             let marked: Vec<&str> =
                 text.lines().filter_map(|line| line.split_once("!! ")).map(|(_, what)| what).collect();
             assert_eq!(marked, ["lose: answer of pods/default/a begins"], "{text}");
         }
-        let chain = crate::why::why(&recorder.entries(EntryId(0)), "rev=41").unwrap();
+        let chain = crate::why::why(&recorder.entries(EntryId(0)), "rev=41", Columns::Aligned).unwrap();
         let lines: Vec<bool> = chain.lines().map(|line| line.contains("!! ")).collect();
         assert_eq!(lines, [false, true, false], "{chain}");
     }
@@ -243,9 +243,9 @@ mod tests {
     #[test]
     fn an_object_that_the_log_does_not_know_has_no_story() {
         assert_eq!(
-            story(&log(), Some("pods/default/zzz"), Telling::Steps),
+            story(&log(), Some("pods/default/zzz"), Telling::Steps, Columns::Aligned),
             Err(NotInLog::UnknownObject { object: "pods/default/zzz".into(), nearest: Some("pods/default/a".into()) })
         );
-        assert_eq!(story(&[], None, Telling::Steps), Err(NotInLog::NoDeletion));
+        assert_eq!(story(&[], None, Telling::Steps, Columns::Aligned), Err(NotInLog::NoDeletion));
     }
 }

@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use crate::NotInLog;
 use crate::changed::changed;
+use crate::columns::Columns;
 use crate::find::{find, place};
-use crate::sentence::{sentence, word};
-use crate::struck::{MARK, faults_between, is_fault};
+use crate::sentence::word;
+use crate::struck::faults_between;
 
 /// A link of the chain from an entry back to an entry without a cause in the log.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ pub fn chain(entries: &[Entry], id: EntryId) -> Vec<Link<'_>> {
 ///
 /// # Errors
 /// If the log holds nothing about it.
-pub fn why(entries: &[Entry], about: &str) -> Result<String, NotInLog> {
+pub fn why(entries: &[Entry], about: &str, columns: Columns) -> Result<String, NotInLog> {
     let start = find(entries, about)?;
     let mut text = String::new();
     let links = chain(entries, start);
@@ -70,33 +71,25 @@ pub fn why(entries: &[Entry], about: &str) -> Result<String, NotInLog> {
     for Link { entry, others, decided, changed } in &links {
         // The newest is first, as in the chain.
         while let Some(fault) = faults.pop_if(|fault| fault.id > entry.id) {
-            let _ = writeln!(text, "{}", line(fault));
+            let _ = writeln!(text, "{}", columns.entry(fault));
         }
         faults.pop_if(|fault| fault.id == entry.id);
         let decides = decided.map(|decided| format!(" decides: {decided}")).unwrap_or_default();
         let changes = changed.as_ref().map(|changed| format!(" (changes {changed})")).unwrap_or_default();
         let also = if *others > 0 { format!(" (and {others} more)") } else { String::new() };
-        let _ = writeln!(text, "{}{decides}{changes}{also}", line(entry));
+        let _ = writeln!(text, "{}{decides}{changes}{also}", columns.entry(entry));
     }
     for fault in faults.iter().rev() {
-        let _ = writeln!(text, "{}", line(fault));
+        let _ = writeln!(text, "{}", columns.entry(fault));
     }
     if let Some(lost) = links.last().and_then(|link| newest(link.entry)) {
-        let _ = writeln!(text, "         what caused that, #{}, is not in the log", lost.0);
+        let _ = writeln!(text, "{}", columns.note(&format!("what caused that, #{}, is not in the log", lost.0)));
     }
     if let Some(gone) = removed(entries, start).filter(|_| !about.starts_with('#') && !about.starts_with("rev=")) {
-        let _ = writeln!(text, "         it was removed later, by #{}, which has a chain of its own", gone.0);
+        let removed = format!("it was removed later, by #{}, which has a chain of its own", gone.0);
+        let _ = writeln!(text, "{}", columns.note(&removed));
     }
     Ok(text)
-}
-
-/// An entry as a line: its number, time, revision, actor and sentence.
-pub(crate) fn line(entry: &Entry) -> String {
-    let millis = entry.at.as_secs_f64() * 1000.0;
-    let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
-    let id = format!("#{}", entry.id.0);
-    let mark = if is_fault(entry) { MARK } else { "" };
-    format!("{id:>8} {millis:>10.1} ms {revision:>6}  {:<34} {mark}{}", entry.actor, sentence(entry))
 }
 
 /// The decision of the sync that an entry starts, from one of the entries after it; `None` if the entry starts no sync,
@@ -139,17 +132,17 @@ mod tests {
         say(Stage::StoreCommit, Detail::about("pods/default/web-1").at(3).with("op", "put"));
         let entries = recorder.entries(EntryId(0));
         for called in ["pods/default/web-1", "default/web-1", "web-1", "pod/web-1"] {
-            let text = why(&entries, called).unwrap();
+            let text = why(&entries, called, Columns::Aligned).unwrap();
             assert_eq!(text.lines().count(), 2, "{called}: {text}");
             assert!(text.starts_with(&format!("{:>8}", format!("#{}", created.0))), "{text}");
         }
         let gone = say(Stage::StoreCommit, Detail::about("pods/default/web-1").at(4).with("op", "delete"));
-        let text = why(&recorder.entries(EntryId(0)), "pod/web-1").unwrap();
+        let text = why(&recorder.entries(EntryId(0)), "pod/web-1", Columns::Aligned).unwrap();
         assert!(
             text.ends_with(&format!("it was removed later, by #{}, which has a chain of its own\n", gone.0)),
             "{text}"
         );
-        assert!(why(&entries, "b-1").is_err() && why(&entries, "#99").is_err() && why(&entries, "#x").is_err());
+        assert!(["b-1", "#99", "#x"].iter().all(|unknown| why(&entries, unknown, Columns::Aligned).is_err()));
     }
 
     #[test]
@@ -163,7 +156,7 @@ mod tests {
         ends(other, "nothing to do");
         let write = say(Stage::SyncWrite, Detail::about("pods/a/web-").with("verb", "create").caused_by([start]));
         let commit = say(Stage::StoreCommit, Detail::about("pods/a/web-1").with("op", "create").caused_by([write]));
-        let told = || why(&recorder.entries(EntryId(0)), &format!("#{}", commit.0)).unwrap();
+        let told = || why(&recorder.entries(EntryId(0)), &format!("#{}", commit.0), Columns::Aligned).unwrap();
         assert!(told().ends_with("sync of a/web\n"), "it has not ended yet: {}", told());
         ends(start, "want 3, see 2: create 1");
         assert!(told().ends_with("sync of a/web decides: want 3, see 2: create 1\n"), "{}", told());
@@ -175,7 +168,7 @@ mod tests {
         let recorder = Recorder::ring(1);
         let first = recorder.record("x", Stage::QueueAdd, || Detail::about("a/b")).unwrap();
         let last = recorder.record("x", Stage::QueueGet, || Detail::about("a/b").caused_by([first])).unwrap();
-        let text = why(&recorder.entries(EntryId(0)), &format!("#{}", last.0)).unwrap();
+        let text = why(&recorder.entries(EntryId(0)), &format!("#{}", last.0), Columns::Aligned).unwrap();
         assert!(text.ends_with(&format!("what caused that, #{}, is not in the log\n", first.0)), "{text}");
     }
 }

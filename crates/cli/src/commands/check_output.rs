@@ -4,7 +4,7 @@ use coracle_check::{CheckReport, Error};
 
 use crate::commands::checked_program::CheckedProgram;
 use crate::exit;
-use crate::output::{note, out};
+use crate::output::{self, exact, note};
 
 /// The check that fails if a cluster does not come to rest.
 const NEVER_SETTLES: &str = "never-settles";
@@ -58,9 +58,11 @@ impl CheckOutput<'_> {
         };
         if self.shows_roles {
             note!("{}", text.trim_end());
-            out!("{}", report.rbac.to_string().trim_end())?;
+            exact!("{}", report.rbac.to_string().trim_end())?;
+        } else if self.format == ReportFormat::Text {
+            output::shown(&format!("{}\n", text.trim_end()))?;
         } else {
-            out!("{}", text.trim_end())?;
+            exact!("{}", text.trim_end())?;
         }
         let has_ended = report.without_faults.iter().any(|finding| finding.check.word == PANICS);
         if has_ended {

@@ -6,7 +6,7 @@ use coracle_client::Https;
 
 use crate::exit;
 use crate::kubeconfig_file::connect;
-use crate::output::out;
+use crate::output::exact;
 use crate::state::StateFolder;
 
 /// Prints the environment of a cluster.
@@ -80,12 +80,12 @@ impl Env {
     pub(crate) fn run(self) -> Result<u8> {
         if self.envtest {
             let assets = self.state.folder().assets()?;
-            out!("unset USE_EXISTING_CLUSTER")?;
-            out!("export KUBEBUILDER_ASSETS='{}'", assets.display())?;
+            exact!("unset USE_EXISTING_CLUSTER")?;
+            exact!("export KUBEBUILDER_ASSETS='{}'", assets.display())?;
             return Ok(exit::PASS);
         }
-        out!("export KUBECONFIG='{}'", self.state.kubeconfig()?.display())?;
-        out!("export USE_EXISTING_CLUSTER=true")?;
+        exact!("export KUBECONFIG='{}'", self.state.kubeconfig()?.display())?;
+        exact!("export USE_EXISTING_CLUSTER=true")?;
         Ok(exit::PASS)
     }
 }

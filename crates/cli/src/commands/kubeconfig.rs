@@ -7,7 +7,7 @@ use coracle_pki::{Authority, Credential, kubeconfig, write_private};
 
 use crate::commands::env::StateArgs;
 use crate::exit;
-use crate::output::out;
+use crate::output::exact;
 
 /// Writes a kubeconfig with a user of its own, so that faults can select the program that uses it, and prints its path.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ impl Kubeconfig {
         let text = kubeconfig(&self.user, &server, authority.certificate(), Credential::Certificate(&identity));
         let file = self.output.unwrap_or_else(|| folder.path().join(format!("kubeconfig-{}", self.user)));
         write_private(&file, &text).with_context(|| format!("cannot write {}", file.display()))?;
-        out!("{}", std::path::absolute(&file)?.display())?;
+        exact!("{}", std::path::absolute(&file)?.display())?;
         Ok(exit::PASS)
     }
 }

@@ -9,9 +9,9 @@ use coracle_viewer::{Caption, LessonAnswer, sentence};
 
 use super::diff::check_page;
 use super::learn_in_browser::InBrowser;
+use crate::colours::Weight;
 use crate::exit;
 use crate::output::{self, note, out};
-use crate::terminal::plain;
 use crate::yaml_files::is_yaml;
 
 /// Shows how the control plane works, by runs.
@@ -106,7 +106,7 @@ fn show_next(lesson: &Lesson) -> Result<()> {
 fn list() -> Result<()> {
     let lessons = lessons();
     for lesson in &lessons {
-        out!("{:>3}  {:<24} {}", lesson.spec.number, lesson.metadata.name, lesson.spec.title)?;
+        out!("{:>3}  {:<26}  {}", lesson.spec.number, lesson.metadata.name, lesson.spec.title)?;
     }
     out!("\nNext: coracle learn 1")?;
     Ok(())
@@ -175,21 +175,22 @@ impl Pace {
 
 /// The question, the user's guess, and the right answer.
 fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
-    out!("{}. {}\n\n{}\n", spec.number, spec.title, wrapped(&spec.question, ""))?;
+    output::prose(Weight::Bold, &format!("{}. ", spec.number), 0, &spec.title)?;
+    output::prose(Weight::Usual, "", 0, &format!("\n{}\n", spec.question.trim()))?;
     let answers = &spec.answers.value;
     for (place, answer) in answers.iter().enumerate() {
-        out!("{}", wrapped(&format!("{}. {}", LessonAnswer::letter(place), answer.text), "   "))?;
+        output::prose(Weight::Usual, &format!("{}. ", LessonAnswer::letter(place)), 3, &answer.text)?;
     }
     out!("")?;
     let guess = guess(pace, answers.len())?;
     for (place, answer) in answers.iter().enumerate() {
         let mark = match (answer.right, guess == Some(place)) {
-            (true, true) => "Right",
-            (true, false) => "It is",
-            (false, true) => "It is not",
+            (true, true) => "Right: ",
+            (true, false) => "It is ",
+            (false, true) => "It is not ",
             (false, false) => continue,
         };
-        out!("{}", wrapped(&format!("{mark} {}. {}", LessonAnswer::letter(place), answer.why), "  "))?;
+        output::prose(Weight::Usual, mark, 3, &format!("{}. {}", LessonAnswer::letter(place), answer.why))?;
     }
     Ok(())
 }
@@ -197,17 +198,21 @@ fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
 /// The captions of the run, and the contrast.
 fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
     let lesson = &taught.lesson;
-    out!("\nWhat happened, in a run of just now (each sentence was checked on its log):\n")?;
+    out!("")?;
+    output::prose(Weight::Bold, "", 0, "What happened, in a run of just now (each sentence was checked on its log):")?;
+    out!("")?;
     captions(&lesson.captions, &taught.events.entries, pace)?;
-    out!("\nThe contrast: {}.\n", lesson.contrast.title)?;
+    out!("")?;
+    output::prose(Weight::Bold, "", 0, &format!("The contrast: {}.", lesson.contrast.title))?;
+    out!("")?;
     for refuted in &lesson.contrast.refuted {
-        out!("{}", wrapped(&format!("not so here: {}", refuted.text), "    "))?;
-        out!("{}", wrapped(&format!("    here: {}", refuted.instead), "    "))?;
+        output::prose(Weight::Usual, "not so here: ", 4, &refuted.text)?;
+        output::prose(Weight::Usual, "    here: ", 4, &refuted.instead)?;
     }
     out!("")?;
     captions(&lesson.contrast.captions, &taught.contrast.entries, pace)?;
     if !lesson.note.is_empty() {
-        out!("\n{}", wrapped(&lesson.note, ""))?;
+        output::prose(Weight::Usual, "", 0, &format!("\n{}", lesson.note.trim()))?;
     }
     Ok(())
 }
@@ -231,11 +236,12 @@ fn guess(pace: &mut Pace, answers: usize) -> Result<Option<usize>> {
 
 fn captions(captions: &[Caption], entries: &[coracle_journal::Entry], pace: &mut Pace) -> Result<()> {
     for (number, caption) in (1..).zip(captions) {
-        out!("{}", wrapped(&format!("{number:>3}  {}", caption.text), "     "))?;
+        output::prose(Weight::Usual, &format!("{number:>3}  "), 5, &caption.text)?;
         let place = entries.binary_search_by_key(&caption.entry, |entry| entry.id);
         if let Ok(entry) = place.map(|place| &entries[place]) {
             let at = entry.at.as_secs_f64();
-            out!("     #{} at {at:.4} s, {}: {}", entry.id.0, plain(&entry.actor), plain(&sentence(entry)))?;
+            let what = format!("#{} at {at:.4} s, {}: {}", entry.id.0, entry.actor, sentence(entry));
+            output::prose(Weight::Faint, "     ", 7, &what)?;
         }
         if number < captions.len() {
             pace.wait()?;
@@ -244,39 +250,9 @@ fn captions(captions: &[Caption], entries: &[coracle_journal::Entry], pace: &mut
     Ok(())
 }
 
-/// Wraps a text at about a hundred characters; all lines except the first start with `indent`.
-fn wrapped(text: &str, indent: &str) -> String {
-    const WIDTH: usize = 100;
-    let mut lines = Vec::new();
-    let first = text.len() - text.trim_start().len();
-    let mut line = text[..first].to_owned();
-    for word in text.split_whitespace() {
-        if line.chars().count() + word.chars().count() > WIDTH && !line.trim().is_empty() {
-            lines.push(std::mem::replace(&mut line, indent.to_owned()));
-        }
-        if !line.trim().is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_texts_are_wrapped_with_an_indent() {
-        let text = wrapped(&format!("  1  {}", "word ".repeat(40)), "     ");
-        assert_eq!(text.lines().count(), 3);
-        assert!(
-            text.starts_with("  1 word") && text.lines().skip(1).all(|line| line.starts_with("     word")),
-            "{text}"
-        );
-        assert!(text.lines().all(|line| line.chars().count() <= 101));
-    }
 
     #[test]
     fn an_unknown_lesson_gets_the_closest_name() {

@@ -265,8 +265,11 @@ impl Run {
             return Ok(());
         }
         let Picture { lanes, legend } = lanes(&report.events().entries, self.screen().width(), 12);
+        let screen = self.screen();
         if !lanes.is_empty() {
-            output::shown_on(self.screen(), &format!("{}\n {legend}\n\n", lanes.join("\n")))?;
+            let lanes: String = lanes.iter().map(|lane| screen.lane(lane) + "\n").collect();
+            output::text(&lanes)?;
+            output::shown_on(screen, &format!(" {legend}\n\n"))?;
         }
         output::shown_on(self.screen(), &report.block())?;
         for path in &self.report {

@@ -3,12 +3,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use coracle_journal::{Entry, Events};
-use coracle_viewer::{NotInLog, Read, Telling};
+use coracle_viewer::{Columns, NotInLog, Read, Telling};
 
 use crate::commands::env::StateArgs;
 use crate::exit;
 use crate::kind_names::with_plural_kind;
 use crate::output::{self, note};
+use crate::screen::Screen;
 use crate::terminal::plain;
 
 /// Shows what a deletion, or any object, caused.
@@ -39,9 +40,9 @@ impl Story {
             (Some(file), object) => (file, object),
             (None, object) => (self.state.folder().event_log()?, object),
         };
-        print_of(&events, |entries| {
+        print_of(&events, |entries, columns| {
             let object = object.as_deref().map(|object| with_plural_kind(entries, object));
-            coracle_viewer::story(entries, object.as_deref(), telling)
+            coracle_viewer::story(entries, object.as_deref(), telling, columns)
         })
     }
 }
@@ -54,10 +55,14 @@ fn is_object(argument: &Path) -> bool {
 }
 
 /// Reads an events file, as far as it goes, and prints the result of `tell`.
-pub(super) fn print_of(file: &Path, tell: impl FnOnce(&[Entry]) -> Result<String, NotInLog>) -> anyhow::Result<u8> {
+pub(super) fn print_of(
+    file: &Path,
+    tell: impl FnOnce(&[Entry], Columns) -> Result<String, NotInLog>,
+) -> anyhow::Result<u8> {
+    let columns = if Screen::of_output().is_narrow() { Columns::Narrow } else { Columns::Aligned };
     let read = run_of(file)?;
     note(file, &read);
-    let code = match tell(&read.events.entries) {
+    let code = match tell(&read.events.entries, columns) {
         Ok(told) => {
             output::shown(&told)?;
             exit::PASS

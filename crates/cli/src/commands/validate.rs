@@ -9,7 +9,7 @@ use coracle_scenario::parse::{DocumentKind, Problem, parse_all, read_text};
 
 use crate::excerpt::with_excerpt;
 use crate::exit;
-use crate::output::{note, out};
+use crate::output::{exact, note, out};
 use crate::terminal::plain;
 use crate::yaml_files::yaml_files;
 
@@ -40,7 +40,7 @@ impl Validate {
                 Err(problem) => vec![problem.clone()],
             };
             for problem in &found {
-                out!("{}", plain(&with_excerpt(problem, text.as_deref().unwrap_or_default())))?;
+                exact!("{}", plain(&with_excerpt(problem, text.as_deref().unwrap_or_default())))?;
             }
             wrong += found.len();
         }

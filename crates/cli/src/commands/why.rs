@@ -26,6 +26,8 @@ pub(crate) struct Why {
 impl Why {
     pub(crate) fn run(self) -> Result<u8> {
         let events = self.events.map_or_else(|| self.state.folder().event_log(), Ok)?;
-        print_of(&events, |entries| coracle_viewer::why(entries, &with_plural_kind(entries, &self.about)))
+        print_of(&events, |entries, columns| {
+            coracle_viewer::why(entries, &with_plural_kind(entries, &self.about), columns)
+        })
     }
 }

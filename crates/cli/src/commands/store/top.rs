@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use crate::commands::store::tls_flags::Endpoints;
 use crate::exit;
-use crate::output::out;
+use crate::output::exact;
 
 /// Shows the activity of a store.
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub(crate) struct Top {
 impl Top {
     pub(crate) async fn run(self) -> Result<u8> {
         let store = self.endpoints.servers()?.connect().await?;
-        out!(
+        exact!(
             "{:>12} {:>9} {:>9} {:>9} {:>8} {:>5} {:>9} {:>9}  {:<8} alarms",
             "revision",
             "writes/s",
@@ -45,7 +45,7 @@ impl Top {
             }
             // An etcd without TLS does not serve metrics on this connection.
             let look = Look { status: store.status().await?, metrics: store.metrics().await.unwrap_or_default() };
-            out!("{}", row(&look, before.as_ref(), self.interval))?;
+            exact!("{}", row(&look, before.as_ref(), self.interval))?;
             before = Some(look);
             sleep(Duration::from_secs(self.interval.max(1))).await;
         }
