@@ -10,6 +10,7 @@ import { chromium } from "playwright-core";
 import { cursor } from "./cursor.mjs";
 import { checkLesson } from "./lesson.mjs";
 import { layout } from "./layout.mjs";
+import { learn } from "./learn.mjs";
 import { live } from "./live.mjs";
 import { twoRuns } from "./two_runs.mjs";
 
@@ -198,6 +199,7 @@ await twoRuns({ coracle, scenarios, folder, claim, opened });
 await checkLesson({ coracle, folder, opened, claim, Axe });
 await layout({ coracle, lessons: join(scenarios, "..", "lessons"), folder, html, opened, claim, bar, Axe });
 await live({ browser, coracle, folder, events, html, changed, claim });
+await learn({ browser, coracle, claim, Axe });
 if (pictures) {
   const views = [
     ["window", "", { viewport: { width: 1300, height: 900 } }],

@@ -7,7 +7,7 @@ import { join } from "node:path";
 const SIZES = { "1280x720": [1280, 720], "1400x900": [1400, 900], "1920x1080": [1920, 1080], "phone 400x800": [400, 800] };
 
 /** What of the caption, the map, the loop and the pinned lanes lies outside the window, or is not there at all. */
-const outside = (page) => page.evaluate(() => {
+export const outside = (page) => page.evaluate(() => {
   const found = [], lanes = document.querySelector(".scroll").getBoundingClientRect();
   const isIn = (box, from, to) => box.height > 0 && box.top >= from - 1 && box.bottom <= to + 1 && box.left >= -1 && box.right <= innerWidth + 1;
   for (const where of [".story .caption", ".map", ".loop"]) {

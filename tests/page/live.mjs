@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 /** Starts a program and waits for a link in what it prints. */
-function started(coracle, args, env = {}) {
+export function started(coracle, args, env = {}) {
   const child = spawn(coracle, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
   return new Promise((found, fail) => {
     child.once("exit", (code) => fail(new Error(`${args.join(" ")} ended with ${code}`)));

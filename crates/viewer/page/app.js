@@ -16,7 +16,7 @@ import { Pipeline } from "./pipeline.js";
 import { Beliefs } from "./beliefs.js";
 import { ObjectHistory } from "./object.js";
 import { Log } from "./log.js";
-import { Lesson, lessonKeys } from "./lesson.js";
+import { Lesson, lessonKeys, tourThrough } from "./lesson.js";
 import { LiveSign } from "./live.js";
 import { mapOf } from "./cluster.js";
 import { SPEEDS, newestAct, usePlayer } from "./play.js";
@@ -110,12 +110,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     setTab(name);
     document.getElementById(`tab-${name}`)?.scrollIntoView({ block: "nearest" });
   };
-  const player = usePlayer(run, cursor, select, lesson && ((next) => {
-    const caption = lesson.captions[lesson.at + 1], place = caption ? run.place(caption.entry) : -1;
-    if (lesson.isGuessing || !caption || (next !== undefined && place > next)) return false;
-    lesson.go(lesson.at + 1, select, run);
-    return true;
-  }));
+  const player = usePlayer(run, cursor, select, lesson && tourThrough(lesson, run, cursor, select));
   const move = (kind, forwards) => select(stepped(run, cursor, kind, forwards));
   const keys = useRef();
   keys.current = (event) => {
@@ -161,13 +156,13 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     <header>
       <h1>${lesson ? html`${lesson.number}. ${lesson.title.replaceAll("`", "")}` : html`<bdi>${short(summary.name || "a cluster", 80)}</bdi>`}</h1>
       ${live ? html`<${LiveSign} state=${live} isFollowing=${isFollowing} setFollowing=${setFollowing} />` : lesson ? "" : html`<b class=${`outcome ${outcome.replaceAll(" ", "-")}`}>${{ passed: "✓ ", unchecked: "", "not shown yet": "" }[outcome] ?? "✗ "}${outcome.replaceAll("-", " ")}</b>`}
-      ${lesson ? "" : html`<span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options ? html` · <code>${summary.options}</code>` : ""}</span>`}
+      ${lesson ? "" : html`<span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options && ghost === undefined ? html` · <code>${summary.options}</code>` : ""}</span>`}
       <button class="help" aria-expanded=${help} onClick=${() => setHelp(!help)}>keys</button>
     </header>
     ${help ? html`<${Help} lesson=${lesson} />` : ""}
-    ${cut ? html`<p class="failure hatched" role="note"><b>✗ <bdi>${short(cut, 600)}</bdi></b>; the page shows what came before.</p>` : ""}
-    ${summary.failure ? html`<p class="failure" role="note"><b>✗ <bdi>${short(summary.failure.what, 200)}</bdi></b> expected <bdi>${short(summary.failure.expected, 300)}</bdi>, found <bdi>${short(summary.failure.found, 300)}</bdi> at revision ${summary.failure.revision}${summary.failure.writtenBy ? html`, written by <bdi>${summary.failure.writtenBy}</bdi>` : ""}</p>` : ""}
-    ${run.id(0) > 1 ? html`<p class="failure hatched" role="note">The log begins at event #${run.id(0)}: earlier events were dropped.</p>` : ""}
+    ${cut ? html`<p class="failure hatched" role="region" aria-label="Where the log is cut"><b>✗ <bdi>${short(cut, 600)}</bdi></b>; the page shows what came before.</p>` : ""}
+    ${summary.failure ? html`<${Failure} failure=${summary.failure} isFolded=${ghost !== undefined} />` : ""}
+    ${run.id(0) > 1 ? html`<p class="failure hatched" role="region" aria-label="What the log has dropped">The log begins at event #${run.id(0)}: earlier events were dropped.</p>` : ""}
     <nav class="bar cursor" aria-label="The cursor">
       <button class="main play" aria-pressed=${player.isPlaying} disabled=${Boolean(run.ahead)} title="play and pause (space)" onClick=${player.toggle}>${player.isPlaying ? "❚❚ pause" : "▶ play"}</button>
       <label>speed <select value=${player.speed} onChange=${(event) => player.faster(SPEEDS.indexOf(Number(event.target.value)) - SPEEDS.indexOf(player.speed))}>${SPEEDS.map((one) => html`<option value=${one}>${one}×</option>`)}</select></label>
@@ -179,7 +174,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
       <span class="at"><b>#${run.id(cursor)}</b> ${clock(run.time(cursor))} rev ${run.newest[cursor]}</span>
     </nav>
     ${said ? html`<p class="failure" role="alert">${said}</p>` : ""}
-    ${!isFollowing && id < run.id(0) ? html`<p class="failure hatched" role="note">The log has dropped event #${id}; the page shows its oldest event.</p>` : ""}
+    ${!isFollowing && id < run.id(0) ? html`<p class="failure hatched" role="region" aria-label="A dropped event">The log has dropped event #${id}; the page shows its oldest event.</p>` : ""}
     <p class="live" aria-live=${isFollowing || player.isPlaying ? "off" : "polite"}>#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
     <main>
       <section class=${`story${lesson?.isGuessing ? " asking" : ""}`} aria-label="Story">${lesson ? html`<${Lesson} lesson=${lesson} run=${run} cursor=${cursor} select=${select} />` : html`<${Story} run=${run} cursor=${cursor} links=${reasons} select=${select} />`}</section>
@@ -248,6 +243,14 @@ function Findings({ run, findings, select }) {
     ${finding.places.slice(0, 5).map((i) => html`<${Line} run=${run} i=${i} select=${select} />`)}${finding.places.length > 5 ? html`<p class="quiet">and ${finding.places.length - 5} more</p>` : ""}</article>`;
   return html`${others.length ? others.map(article) : html`<p class="quiet">None of these: a controller woken by its own status, writes that change nothing, conflicts, a retry that does not end, a finalizer that no controller removed.</p>`}
     ${own.length ? html`<details><summary>${own.length} of Coracle's own components, not of yours</summary>${own.map(article)}</details>` : ""}`;
+}
+
+/** The check that failed. Of two runs it is folded: there the change is the subject, and not the scenario's expectation. */
+function Failure({ failure, isFolded }) {
+  const { what, expected, found, revision, writtenBy } = failure;
+  const title = html`<b>✗ <bdi>${short(what, 200)}</bdi></b>`;
+  const more = html`expected <bdi>${short(expected, 300)}</bdi>, found <bdi>${short(found, 300)}</bdi> at revision ${revision}${writtenBy ? html`, written by <bdi>${writtenBy}</bdi>` : ""}`;
+  return html`<div class="failure" role="region" aria-label="What failed">${isFolded ? html`<details><summary>${title} does not hold in this run</summary>${more}</details>` : html`${title} ${more}`}</div>`;
 }
 
 function Checks({ run, select }) {

@@ -1,20 +1,20 @@
 // Which lanes come first: those of the chain, then what lives; everything else is folded, with its number.
 
-/** So many lanes of a chain are pinned at most. */
-const MOST_PINNED = 10, MOST_ON_PHONE = 6;
+/** So many lanes of a chain are pinned, if there is room for them. */
+const LEAST_PINNED = 3, MOST_PINNED = 10, MOST_ON_PHONE = 6;
 /** So many dead objects of a resource stay in sight while they lie in the window. */
 const MOST_DEAD = 3;
 const OTHERS = new Set(["components", "notified only"]);
 
-/** How many lanes are pinned at most, in a window of this width. */
-export const mostPinned = () => (innerWidth <= 900 ? MOST_ON_PHONE : MOST_PINNED);
+/** How many lanes are pinned at most, where there is room for so many. */
+export const mostPinned = (rows) => Math.max(LEAST_PINNED, Math.min(rows, innerWidth <= 900 ? MOST_ON_PHONE : MOST_PINNED));
 
 /** The lanes that entries lie on, in the order of the entries, the newest kept if there are too many. */
-export function pinnedOf(lanes, entries, more = []) {
+export function pinnedOf(lanes, entries, most, more = []) {
   const found = new Set();
   for (const i of [...more, ...[...entries].reverse()]) if (i >= 0 && i < lanes.laneOf.length && lanes.laneOf[i] >= 0) found.add(lanes.laneOf[i]);
-  if (found.size <= mostPinned()) return found;
-  const kept = more.length ? [...found].slice(0, mostPinned()) : [...found].slice(-mostPinned()), own = lanes.laneOf[entries[0]];
+  if (found.size <= most) return found;
+  const kept = more.length ? [...found].slice(0, most) : [...found].slice(-most), own = lanes.laneOf[entries[0]];
   if (own >= 0 && !kept.includes(own)) kept[kept.length - 1] = own;
   return new Set(kept);
 }

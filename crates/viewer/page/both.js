@@ -13,7 +13,7 @@ export function Runs({ run }) {
   if (was) return html`<${Both} is=${run} was=${was} />`;
   if (!refused) return html`<${App} run=${run} />`;
   if (!/i=\d/.test(location.hash)) history.replaceState(null, "", `#i=${refused.at}`);
-  return html`<p class="failure" role="note">A step after <a href=${`#i=${refused.at}`}>event #${refused.at}</a> was refused: <bdi>${short(refused.why, 500)}</bdi>. This is the run without it.</p><${App} run=${run} />`;
+  return html`<p class="failure" role="region" aria-label="The refused step">A step after <a href=${`#i=${refused.at}`}>event #${refused.at}</a> was refused: <bdi>${short(refused.why, 500)}</bdi>. This is the run without it.</p><${App} run=${run} />`;
 }
 
 const MOST = 60;

@@ -60,11 +60,27 @@ export function lessonKeys(lesson, select, run) {
   return { ...guesses, j: go(1), k: go(-1), x: () => { if (!lesson.isGuessing) lesson.cross(); } };
 }
 
+/** How a lesson is played: its captions in their order, each for as long as it takes to read. */
+export function tourThrough(lesson, run, cursor, select) {
+  const { captioned, captions, at } = lesson, next = captions[at + 1], text = captions[at]?.text ?? "";
+  return {
+    captioned,
+    letters: at >= 0 && run.place(captions[at].entry) === cursor ? text.length : 0,
+    advance: (then) => {
+      if (lesson.isGuessing || !next || run.place(next.entry) > then) return false;
+      lesson.go(at + 1, select, run);
+      return true;
+    },
+  };
+}
+
 /** The story of a lesson: the question, then one caption at a time; what was said before is a list. */
 export function Lesson({ lesson, run, cursor, select }) {
   const next = useRef();
   const { at, captions, guess, isContrast, isGuessing } = lesson, isOver = at === captions.length - 1;
   useLayoutEffect(() => { if (!isGuessing) next.current?.focus({ preventScroll: true }); }, [isGuessing, isContrast]);
+  // What the page lies in may wait for the end of the lesson, as the site of `coracle learn` does.
+  useEffect(() => { if (isOver && !isContrast) dispatchEvent(new Event("coracle-lesson-end")); }, [isOver, isContrast]);
   if (isGuessing) {
     return html`<p class="lead">${marked(lesson.question)}</p>
       <ol class="answers">${lesson.answers.map(({ text }, place) => html`<li><button onClick=${() => lesson.guessed(place)}><kbd>${LETTERS[place]}</kbd> ${marked(text)}</button></li>`)}</ol>

@@ -27,14 +27,15 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
   }, [axis, first, ghostAxis]);
   const [range, setRange] = useState(whole);
   useRange({ live, isFollowing, name, whole }, setRange);
+  const [most, setMost] = useState(() => mostPinned(Infinity));
   const kept = useRef({ lanes: null, pinned: new Set() });
   const pinned = useMemo(() => {
-    const fresh = pinnedOf(lanes, chain, captioned), old = kept.current;
+    const fresh = pinnedOf(lanes, chain, most, captioned), old = kept.current;
     // Lanes that stay where they are can be followed: they change only when the chain needs others.
-    if (old.lanes === lanes && old.pinned.size <= mostPinned() && [...pinnedOf(lanes, chain)].every((place) => old.pinned.has(place)) && (!captioned.length || old.captioned === captioned)) return old.pinned;
+    if (old.lanes === lanes && old.pinned.size <= most && [...pinnedOf(lanes, chain, most)].every((place) => old.pinned.has(place)) && (!captioned.length || old.captioned === captioned)) return old.pinned;
     kept.current = { lanes, pinned: fresh, captioned };
     return fresh;
-  }, [lanes, chain, captioned]);
+  }, [lanes, chain, captioned, most]);
   const groups = useMemo(() => arranged(lanes, { pinned, cursor, isFocused, isHidden: (i) => axis[i] < range.from }), [lanes, pinned, cursor, isFocused, axis, range.from]);
   const folded = useMemo(() => new Set(groups.filter((group) => Boolean(group.isFolded) !== turned.has(group.name)).map((group) => group.name)), [groups, turned]);
   const rows = useMemo(() => rowsOf(groups, folded), [groups, folded]);
@@ -98,7 +99,12 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
   useLayoutEffect(paint);
   useEffect(() => {
     const scheme = matchMedia("(prefers-color-scheme: dark)");
-    const watcher = new ResizeObserver(request);
+    const watcher = new ResizeObserver(() => {
+      // The observer may call once more after the lanes of another run have taken the place.
+      if (!box.current) return;
+      setMost(mostPinned(Math.floor((box.current.clientHeight - RULER - HEAD) / ROW)));
+      request();
+    });
     watcher.observe(box.current);
     scheme.addEventListener("change", request);
     return () => { watcher.disconnect(); scheme.removeEventListener("change", request); };

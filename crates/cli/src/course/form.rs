@@ -31,8 +31,28 @@ impl Form {
         EntryId(self.field("at").trim_start_matches('#').parse().unwrap_or(0))
     }
 
-    /// The change as a step of a scenario. JSON is YAML, so no value can add anything to it.
+    /// The change as a step of a scenario, with a name in words. JSON is YAML, so no value can add anything to it.
     pub(super) fn step(&self) -> Result<String, String> {
+        let operation = self.operation()?;
+        Ok(json!({"name": format!("your change: {}", self.words()), "try": [operation]}).to_string())
+    }
+
+    /// The change in words.
+    fn words(&self) -> String {
+        let name = |field| self.field(field).rsplit('/').next().unwrap_or_default();
+        match self.field("do") {
+            "delete" => format!("pod {} is deleted", name("pod")),
+            "stop" => format!("{} is stopped", self.field("part")),
+            "kill" => format!("{} is killed", self.field("part")),
+            "lag" => {
+                let [kind, watcher, seconds] = ["kind", "watcher", "seconds"].map(|field| self.field(field));
+                format!("{watcher} sees events about each {kind} {seconds} s later")
+            }
+            _ => format!("{} is scaled to {} replicas", name("workload"), self.field("replicas")),
+        }
+    }
+
+    fn operation(&self) -> Result<Value, String> {
         let operation = match self.field("do") {
             "delete" => json!({"delete": {"ref": self.pod()?}}),
             word @ ("stop" | "kill") => json!({word: self.part()?}),
@@ -40,7 +60,7 @@ impl Form {
             "scale" => json!({"scale": {"ref": self.workload()?, "replicas": self.replicas()?}}),
             other => return Err(format!("`{other}` is no change; expected one of delete, stop, kill, lag, scale")),
         };
-        Ok(operation.to_string())
+        Ok(operation)
     }
 
     fn pod(&self) -> Result<Value, String> {
@@ -109,26 +129,31 @@ mod tests {
 
     #[test]
     fn each_change_is_a_step_of_a_scenario() {
-        for (query, step) in [
+        for (query, name, step) in [
             (
                 "at=412&do=delete&pod=pods%2Fdefault%2Fweb-1",
+                "pod web-1 is deleted",
                 r#"{"delete":{"ref":{"apiVersion":"v1","kind":"Pod","name":"web-1","namespace":"default"}}}"#,
             ),
             (
                 "do=stop&part=controller-manager%2Freplicaset",
+                "controller-manager/replicaset is stopped",
                 r#"{"stop":{"component":"controller-manager/replicaset"}}"#,
             ),
-            ("do=kill&part=nodes%2Fnode-1", r#"{"kill":{"node":"node-1"}}"#),
+            ("do=kill&part=nodes%2Fnode-1", "nodes/node-1 is killed", r#"{"kill":{"node":"node-1"}}"#),
             (
                 "do=lag&seconds=5&kind=Pod&watcher=scheduler",
+                "scheduler sees events about each Pod 5 s later",
                 r#"{"fault":{"do":{"kind":"Pod","lag":"5s","to":"scheduler"}}}"#,
             ),
             (
                 "do=scale&workload=web&replicas=5",
+                "web is scaled to 5 replicas",
                 r#"{"scale":{"ref":{"apiVersion":"apps/v1","kind":"Deployment","name":"web","namespace":"default"},"replicas":5}}"#,
             ),
         ] {
-            assert_eq!(Form::of(query).step().as_deref(), Ok(step), "{query}");
+            let expected = format!(r#"{{"name":"your change: {name}","try":[{step}]}}"#);
+            assert_eq!(Form::of(query).step(), Ok(expected), "{query}");
         }
         assert_eq!(Form::of("at=%23412").at(), EntryId(412));
     }
@@ -163,7 +188,8 @@ mod tests {
     fn a_name_adds_nothing_to_the_step() {
         let step = Form::of("do=delete&pod=a%22%7D%7D%0Akill%3A+x").step().unwrap();
         let read: Value = serde_json::from_str(&step).unwrap();
-        assert_eq!(read["delete"]["ref"]["name"], "a\"}}\nkill: x");
-        assert_eq!(read.as_object().map(serde_json::Map::len), Some(1));
+        assert_eq!(read["try"][0]["delete"]["ref"]["name"], "a\"}}\nkill: x");
+        assert_eq!(read["try"].as_array().map(Vec::len), Some(1));
+        assert_eq!(read["try"][0].as_object().map(serde_json::Map::len), Some(1));
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn page(lessons: &[Lesson]) -> String {
         let (name, spec) = (&lesson.metadata.name, &lesson.spec);
         let _ = writeln!(
             body,
-            "<li data-lesson=\"{name}\" value=\"{}\"><a href=\"lesson/{name}\">{}</a> <span class=\"minutes\">{} min</span> \
+            "<li data-lesson=\"{name}\"><span class=\"number\">{}</span> <a href=\"lesson/{name}\">{}</a> <span class=\"minutes\">{} min</span> \
              <span class=\"state\"></span>\n<p>{}</p></li>",
             spec.number,
             marked(&spec.title),

@@ -93,14 +93,16 @@ impl LessonPages {
 
     /// What the script of the site needs to know on the page of a lesson.
     fn data(&self, place: usize, taught: &coracle_lesson::Taught) -> Value {
-        let last = taught.lesson.captions.last().map_or(EntryId(0), |caption| caption.entry);
+        let caption = |found: Option<&coracle_viewer::Caption>| found.map_or(EntryId(0), |caption| caption.entry);
+        let captions = &taught.lesson.captions;
         let named = |lesson: &Lesson| json!({"name": lesson.metadata.name, "title": lesson.spec.title});
         json!({
             "kind": "lesson",
             "name": taught.lesson.name,
             "number": taught.lesson.number,
             "of": self.lessons.len(),
-            "last": last,
+            "first": caption(captions.first()),
+            "last": caption(captions.last()),
             "next": self.lessons.get(place + 1).map(named),
             "choices": choices(&taught.events),
         })

@@ -47,7 +47,10 @@
   const cursor = () => Number(/i=(\d+)/.exec(location.hash)?.[1] ?? 0);
 
   function bar(...children) {
-    document.body.prepend(make("nav", { className: "site", ariaLabel: "Lessons" }, make("a", { href: "../" }, "All lessons"), make("span", {}, `Lesson ${site.number} of ${site.of}`), ...children));
+    const nav = make("nav", { className: "course", ariaLabel: "Lessons" }, make("a", { href: "../" }, "All lessons"), make("span", {}, `Lesson ${site.number} of ${site.of}`), ...children);
+    document.body.prepend(nav);
+    // The page of the run fills what is left of the window.
+    new ResizeObserver(() => document.documentElement.style.setProperty("--above", `${nav.offsetHeight}px`)).observe(nav);
   }
 
   const choice = (name, label, options) => make("label", {}, label, make("select", { name }, ...options.map((option) => make("option", { value: option }, option))));
@@ -55,12 +58,9 @@
 
   /** The form for a change at the event under the cursor or at a step. */
   function change() {
-    const { pods, parts, kinds, watchers, workloads, steps } = site.choices;
-    const known = make("datalist", { id: "site-pods" }, ...pods.map((pod) => make("option", { value: pod })));
-    const pod = make("input", { name: "pod", value: pods[0] ?? "" });
-    pod.setAttribute("list", "site-pods");
-    const here = make("option", {});
-    const at = make("select", { name: "at" }, here, ...steps.map((step) => make("option", { value: step.at }, `at the step “${step.name}” (#${step.at})`)));
+    const { pods, parts, part, kinds, watchers, workloads, steps } = site.choices;
+    const here = make("option", {}), beginning = make("option", { value: site.first }, `where the lesson begins (#${site.first})`);
+    const at = make("select", { name: "at" }, here, beginning, ...steps.map((step) => make("option", { value: step.at }, `at the step “${step.name}” (#${step.at})`)));
     const wait = make("p", { role: "status" });
     const button = (value, text) => make("button", { name: "do", value }, text);
     const group = (title, ...fields) => make("fieldset", {}, make("legend", {}, title), ...fields);
@@ -68,13 +68,29 @@
       make("h2", {}, "What would have become of the run?"),
       make("p", {}, "The run happens again up to the event, then your change is made. Both runs are shown, from the first event that differs."),
       make("label", {}, "When", at),
-      group("Delete a pod", make("label", {}, "Pod", pod), known, button("delete", "delete it")),
+      group("Delete a pod", choice("pod", "Pod", []), button("delete", "delete it")),
       group("Stop a controller or a node", choice("part", "What", parts), button("stop", "stop it"), button("kill", "kill it")),
       group("Delay a watch", choice("kind", "Events about", kinds), choice("watcher", "to", watchers), number("seconds", "by seconds", "5", "3600"), button("lag", "delay them")),
-      ...(workloads.length ? [group("Edit replicas", choice("workload", "Of", workloads), number("replicas", "to", "5", "50"), button("scale", "scale it"))] : []),
+      ...(workloads.length ? [group("Edit replicas", choice("workload", "Of", []), number("replicas", "to", "5", "50"), button("scale", "scale it"))] : []),
       wait);
+    /** What exists at the chosen event can be chosen. */
+    const fill = (name, objects) => {
+      const select = form.elements.namedItem(name), id = Number(at.value);
+      if (!select) return;
+      const there = objects.filter(({ from, to }) => from <= id && !(to <= id)), was = select.value;
+      select.replaceChildren(...there.map((one) => make("option", { value: one.name }, one.name)));
+      if (there.some((one) => one.name === was)) select.value = was;
+      if (there.length === 0) select.append(make("option", { value: "" }, "none exists at this event"));
+      select.closest("fieldset").disabled = there.length === 0;
+    };
+    form.elements.namedItem("part").value = part;
+    const refill = () => {
+      fill("pod", pods);
+      fill("workload", workloads);
+    };
+    at.addEventListener("change", refill);
     const close = make("button", { type: "button" }, "close");
-    const dialog = make("dialog", { className: "site" }, form, close);
+    const dialog = make("dialog", { className: "course" }, form, close);
     close.addEventListener("click", () => dialog.close());
     const lock = (isLocked) => {
       wait.textContent = isLocked ? "The run happens again; this takes a few seconds." : "";
@@ -91,7 +107,9 @@
       here.hidden = isOther;
       here.value = cursor();
       here.textContent = `after the event under the cursor (#${cursor()})`;
-      at.selectedIndex = isOther ? 1 : 0;
+      // After the end of the lesson nothing more happens in its run.
+      at.selectedIndex = isOther || cursor() >= site.last ? 1 : 0;
+      refill();
       dialog.showModal();
     };
   }
@@ -106,12 +124,9 @@
       store(site.name, "done");
       act.hidden = on.hidden = false;
     };
-    const look = () => setTimeout(() => {
-      if (cursor() === site.last && !location.hash.includes("run=")) finish();
-    }, 0);
     if (progress()[site.name] === "done") finish();
     else store(site.name, "begun");
-    for (const kind of ["click", "keyup", "hashchange"]) addEventListener(kind, look);
+    addEventListener("coracle-lesson-end", finish);
   }
 
   if (site.kind === "list") list();
