@@ -6,6 +6,7 @@ use coracle_registry::{Kind, Review};
 use serde_json::Value;
 
 /// How a rule matches a request.
+#[derive(Clone)]
 pub(crate) enum RuleMatch {
     /// In the version of the request.
     AsAsked,

@@ -14,6 +14,7 @@ use crate::deny_service_external_ips::DenyServiceExternalIPs;
 use crate::extended_resource_toleration::ExtendedResourceToleration;
 use crate::limit_pod_hard_anti_affinity_topology::LimitPodHardAntiAffinityTopology;
 use crate::limit_ranger::LimitRanger;
+use crate::mutating_admission_policy::MutatingAdmissionPolicy;
 use crate::namespace_auto_provision::NamespaceAutoProvision;
 use crate::namespace_exists::NamespaceExists;
 use crate::namespace_lifecycle::NamespaceLifecycle;
@@ -128,7 +129,7 @@ const ALL: &[Entry] = &[
     off("DenyServiceExternalIPs", || Arc::new(DenyServiceExternalIPs)),
     built("PodTopologyLabels", || Arc::new(PodTopologyLabels)),
     default_but_not_built("NodeDeclaredFeatureValidator"),
-    default_but_not_built("MutatingAdmissionPolicy"),
+    built("MutatingAdmissionPolicy", || Arc::new(MutatingAdmissionPolicy::default())),
     built("MutatingAdmissionWebhook", || Arc::new(MutatingAdmissionWebhook::default())),
     built("ValidatingAdmissionPolicy", || Arc::new(ValidatingAdmissionPolicy::default())),
     built("ValidatingAdmissionWebhook", || Arc::new(ValidatingAdmissionWebhook::default())),

@@ -8,19 +8,24 @@ use serde_json::{Value, json};
 
 use crate::lookup::{self, core};
 
-/// Whether objects of this resource configure admission. No webhook or policy applies to them, so that they can always
-/// be removed.
+/// Whether objects of this resource configure admission. No webhook applies to them, so that they can always be removed.
 /// In Kubernetes: `rules.IsExemptAdmissionConfigurationResource`.
 pub(crate) fn is_exempt(resource: &GroupVersionResource) -> bool {
-    let of_admission = [
+    let webhooks = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"];
+    let is_webhook = resource.group == "admissionregistration.k8s.io" && webhooks.contains(&resource.resource.as_str());
+    is_webhook || is_policy(resource)
+}
+
+/// Whether objects of this resource are policies or their bindings. No policy applies to them.
+/// In Kubernetes: `admissionResources` of `policy/generic`.
+pub(crate) fn is_policy(resource: &GroupVersionResource) -> bool {
+    let policies = [
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
         "mutatingadmissionpolicies",
         "mutatingadmissionpolicybindings",
-        "validatingwebhookconfigurations",
-        "mutatingwebhookconfigurations",
     ];
-    resource.group == "admissionregistration.k8s.io" && of_admission.contains(&resource.resource.as_str())
+    resource.group == "admissionregistration.k8s.io" && policies.contains(&resource.resource.as_str())
 }
 
 /// Whether this is a review kind, which is not stored.

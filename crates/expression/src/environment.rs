@@ -11,6 +11,7 @@ pub struct Environment {
     variables: BTreeMap<String, Type>,
     is_open: bool,
     bindings: Bindings,
+    has_patch_types: bool,
 }
 
 impl Environment {
@@ -31,6 +32,14 @@ impl Environment {
         self
     }
 
+    /// Adds the types of patches: `Object{…}` for apply configurations, and `JSONPatch{…}` with `jsonpatch.escapeKey`.
+    /// In Kubernetes: `OptionalVariableDeclarations.HasPatchTypes`.
+    #[must_use]
+    pub fn with_patch_types(mut self) -> Self {
+        self.has_patch_types = true;
+        self
+    }
+
     /// Adds a variable.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, of: Type) -> Self {
@@ -45,6 +54,10 @@ impl Environment {
 
     pub(crate) fn bindings(&self) -> Bindings {
         self.bindings
+    }
+
+    pub(crate) fn has_patch_types(&self) -> bool {
+        self.has_patch_types
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<Type> {

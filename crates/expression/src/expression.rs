@@ -35,6 +35,9 @@ pub enum Error {
     /// The evaluation failed.
     #[error("{0}")]
     Evaluation(String),
+    /// The result has the right type, and cannot be used as a patch.
+    #[error("{0}")]
+    NotAPatch(String),
     /// The result is not a boolean, and a boolean was needed.
     #[error("gave {0}, where true or false is needed")]
     NotABoolean(String),

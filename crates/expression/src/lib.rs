@@ -28,6 +28,7 @@ mod fault;
 mod library;
 mod meter;
 mod parts;
+mod patch;
 mod schema;
 mod session;
 mod source;

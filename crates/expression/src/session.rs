@@ -49,7 +49,7 @@ impl<'v> Session<'v> {
         })
     }
 
-    fn start<T>(
+    pub(crate) fn start<T>(
         &mut self,
         expression: &Expression,
         limit: u64,

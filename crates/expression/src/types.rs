@@ -46,6 +46,8 @@ pub enum Type {
     Named(&'static str),
     /// An opaque type of a library, for example `net.IP`.
     Opaque(&'static str),
+    /// A type of patches: `Object`, the type of a field below it such as `Object.spec`, or `JSONPatch`.
+    Message(Arc<str>),
 }
 
 impl Type {
@@ -168,6 +170,7 @@ impl PartialEq for Type {
             (Self::Parameter(one), Self::Parameter(other)) => one == other,
             (Self::Object(one), Self::Object(other)) => Arc::ptr_eq(one, other),
             (Self::Named(one), Self::Named(other)) | (Self::Opaque(one), Self::Opaque(other)) => one == other,
+            (Self::Message(one), Self::Message(other)) => one == other,
             (one, other) => one.is_like(other) && one.parameters() == other.parameters(),
         }
     }
@@ -192,7 +195,7 @@ impl fmt::Display for Type {
             Self::Optional(of) => write!(f, "optional_type({of})"),
             Self::Type(Some(of)) => write!(f, "type({of})"),
             Self::Type(None) => f.write_str("type"),
-            Self::Parameter(name) => f.write_str(name),
+            Self::Parameter(name) | Self::Message(name) => f.write_str(name),
             Self::Object(schema) => f.write_str(schema.name()),
             Self::Named(name) | Self::Opaque(name) => f.write_str(name),
         }

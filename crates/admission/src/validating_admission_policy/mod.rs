@@ -15,18 +15,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use coracle_expression::Allowance;
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, Status, StatusCause};
-use coracle_registry::{Admission, Derived, ListOptions, Lists, Review, Stored, Verb};
+use coracle_meta::{GroupVersionResource, Object, Status, StatusCause};
+use coracle_registry::{Admission, Derived, Lists, Review};
 use serde_json::Value;
 
 use crate::authorization::Answers;
-use crate::lookup;
 use crate::matching::Matching;
+use crate::policies::{Misconfigured, PolicyVariables, find_parameters, parameter_resource};
 use crate::refusal::forbidden;
-use crate::request_view::{is_exempt, is_review, namespace_of};
+use crate::request_view::{is_policy, is_review, namespace_of};
 use crate::shown::Shown;
 use crate::unreadable::Configured;
-use policy::{Finding, Policy, PolicyVariables};
+use policy::{Finding, Policy};
 
 /// The plug-in, with its bound policies.
 pub(crate) struct ValidatingAdmissionPolicy {
@@ -69,7 +69,7 @@ impl Admission for ValidatingAdmissionPolicy {
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
         // Policies apply neither to their own removal nor to review kinds.
         let resource = &review.request.at.resource;
-        if is_exempt(resource) || is_review(resource) {
+        if is_policy(resource) || is_review(resource) {
             return Ok(());
         }
         let bound = self.bound.current(review.registry).await?;
@@ -85,7 +85,7 @@ impl Admission for ValidatingAdmissionPolicy {
         let mut subjects: BTreeMap<Option<GroupVersionResource>, Result<PolicyVariables, Status>> = BTreeMap::new();
         let mut said = Said::default();
         for bound in bound.iter() {
-            let Some(found) = bound.policy.matching.found_for_policy(review, namespace)? else { continue };
+            let Some(found) = bound.policy.basis.matching.found_for_policy(review, namespace)? else { continue };
             if !bound.matching.matches(review, namespace)? {
                 continue;
             }
@@ -109,7 +109,7 @@ impl Admission for ValidatingAdmissionPolicy {
 /// All policies with their bindings, compiled.
 fn bind(lists: &Lists) -> Vec<Bound> {
     let policies = lists.of(&resource(POLICIES)).map(|policy| Arc::new(Policy::read(&policy)));
-    let policies: BTreeMap<String, Arc<Policy>> = policies.map(|policy| (policy.name.clone(), policy)).collect();
+    let policies: BTreeMap<String, Arc<Policy>> = policies.map(|policy| (policy.basis.name.clone(), policy)).collect();
     let bound = lists.of(&resource(BINDINGS)).filter_map(|binding| {
         let policy = policies.get(binding.text("spec.policyName"))?;
         Some(Bound::read(Arc::clone(policy), &binding))
@@ -136,7 +136,11 @@ impl Bound {
         answers: &Answers,
         said: &mut Said,
     ) -> Result<(), Status> {
-        let parameters = match self.find_parameters(review).await? {
+        let found = match parameter_resource(review, &self.policy.basis) {
+            Ok(kind) => find_parameters(review, kind.as_ref(), &self.parameters).await?,
+            Err(why) => Err(why),
+        };
+        let parameters = match found {
             Ok(parameters) => parameters,
             Err(why) => {
                 self.fail(review, &why, said);
@@ -154,7 +158,7 @@ impl Bound {
                 self.act(review, finding, said);
             }
             for (key, value) in outcome.annotations {
-                said.add_annotation(&self.policy.name, &key, value);
+                said.add_annotation(&self.policy.basis.name, &key, value);
             }
             for why in &outcome.failed_annotations {
                 said.refuse(review, &format!("{} denied request: {why}", self.who()), "");
@@ -165,72 +169,21 @@ impl Bound {
 
     /// Refuses because the policy is misconfigured, unless its failure policy is Ignore.
     fn fail(&self, review: &Review<'_>, why: &Misconfigured, said: &mut Said) {
-        if self.policy.fails_closed {
+        if self.policy.basis.fails_closed {
             said.refuse(review, &format!("{} denied request: {}", self.title(why), why.text()), "");
         }
     }
 
     fn who(&self) -> String {
-        format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.policy.name, self.binding)
+        format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.policy.basis.name, self.binding)
     }
 
     /// The misconfigured object in the message.
     fn title(&self, why: &Misconfigured) -> String {
         match why {
-            Misconfigured::OfPolicy(_) => format!("ValidatingAdmissionPolicy '{}'", self.policy.name),
+            Misconfigured::OfPolicy(_) => format!("ValidatingAdmissionPolicy '{}'", self.policy.basis.name),
             Misconfigured::OfBinding(_) => self.who(),
         }
-    }
-
-    /// The parameter objects of the binding, or null without parameters.
-    /// In Kubernetes: `generic.CollectParams`.
-    async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Value>, Misconfigured>, Status> {
-        if !self.policy.has_parameters() {
-            return Ok(Ok(vec![Value::Null]));
-        }
-        let (api_version, kind) = (self.policy.parameter_version.as_str(), self.policy.parameter_kind.as_str());
-        let known = GroupVersion::parse(api_version).and_then(|version| {
-            let kinds = review.registry.kinds();
-            kinds.kind(&version.kind(kind)).map(|kind| (kind.gvr(), kind.is_namespaced()))
-        });
-        let Some((resource, is_namespaced)) = known else {
-            let why = format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'");
-            return Ok(Err(Misconfigured::OfPolicy(why)));
-        };
-        if self.parameters.is_null() {
-            return Ok(Ok(vec![Value::Null]));
-        }
-        let of_binding = |why: &str| Ok(Err(Misconfigured::OfBinding(why.to_owned())));
-        let namespace = match (is_namespaced, self.parameters.text("namespace")) {
-            (false, "") => "",
-            (false, _) => {
-                return of_binding("paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
-            }
-            (true, "") if review.request.at.namespace.is_empty() => {
-                let what = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
-                return of_binding(what);
-            }
-            (true, "") => review.request.at.namespace.as_str(),
-            (true, namespace) => namespace,
-        };
-        let found: Vec<Value> = match self.parameters.text("name") {
-            "" => {
-                let selector = LabelSelector::from_json(Some(self.parameters.at("selector")));
-                let label_selector = selector.unwrap_or_else(|_| LabelSelector::nothing());
-                let request = lookup::own(review.request.about(Verb::List, resource, namespace, ""));
-                let options = ListOptions { label_selector, ..ListOptions::default() };
-                let list = review.registry.list(&request, &options).await?;
-                list.items.iter().map(|stored| Stored::object(stored).to_value()).collect()
-            }
-            name => {
-                let found = lookup::get(review, resource, namespace, name).await?;
-                found.iter().map(|object| object.to_value()).collect()
-            }
-        };
-        if found.is_empty() && self.parameters.text("parameterNotFoundAction") == "Deny" {
-            return of_binding("no params found for policy binding with `Deny` parameterNotFoundAction");
-        }
-        Ok(Ok(found))
     }
 
     /// Applies the actions of the binding: deny, warn, audit.
@@ -255,26 +208,11 @@ impl Bound {
         format!(
             "[{{\"message\":{},\"policy\":{},\"binding\":{},\"expressionIndex\":{},\"validationActions\":{}}}]",
             text(&finding.message),
-            text(&self.policy.name),
+            text(&self.policy.basis.name),
             text(&self.binding),
             finding.index,
             Value::from(self.actions.clone())
         )
-    }
-}
-
-/// Why a policy cannot be evaluated, and which object is the cause.
-enum Misconfigured {
-    OfPolicy(String),
-    OfBinding(String),
-}
-
-impl Misconfigured {
-    fn text(&self) -> String {
-        match self {
-            Self::OfPolicy(why) => format!("failed to configure policy: {why}"),
-            Self::OfBinding(why) => format!("failed to configure binding: {why}"),
-        }
     }
 }
 

@@ -1,41 +1,18 @@
-use std::sync::Arc;
-
-use coracle_expression::{
-    Allowance, COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Environment, Error, Expression,
-    Session, Type, Variables, admission_environment, namespace_schema, request_schema, with_one_more_computed,
-};
+use coracle_expression::{Allowance, COST_OF_ONE_OBJECT, Environment, Error, Expression, Session, Variables};
 use coracle_meta::Object;
 use coracle_meta::fields::Fields;
-use coracle_registry::Review;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::authorization::Answers;
-use crate::matching::Matching;
-use crate::refusal::aggregate;
-use crate::shown::Shown;
+use crate::policies::{Environments, NamedExpression, PolicyBasis, PolicyBudget, PolicyVariables, out_of_budget};
 
 /// The maximum length of a computed message, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
 /// A policy, compiled.
 pub(super) struct Policy {
-    pub(super) name: String,
-    pub(super) matching: Matching,
-    /// Whether evaluation errors refuse the request.
-    pub(super) fails_closed: bool,
-    /// `spec.paramKind`; empty for a policy without parameters.
-    pub(super) parameter_version: String,
-    pub(super) parameter_kind: String,
-    conditions: Vec<Named>,
-    variables: Vec<(String, Arc<Result<Expression, Error>>)>,
+    pub(super) basis: PolicyBasis,
     validations: Vec<Validation>,
-    annotations: Vec<Named>,
-}
-
-struct Named {
-    name: String,
-    text: String,
-    expression: Result<Expression, Error>,
+    annotations: Vec<NamedExpression>,
 }
 
 struct Validation {
@@ -73,103 +50,38 @@ impl Finding {
     }
 }
 
-/// The variables of expressions. Copies share the values.
-#[derive(Clone)]
-pub(super) struct PolicyVariables {
-    variables: Variables<'static>,
-}
-
-impl PolicyVariables {
-    pub(super) fn new(review: &Review<'_>, shown: Shown, namespace: Option<&Object>, answers: &Arc<Answers>) -> Self {
-        let mut variables = Variables::default();
-        variables.set_owned("object", shown.object);
-        variables.set_owned("oldObject", shown.old);
-        let namespace = namespace.map_or(Value::Null, Object::to_value);
-        variables.set_owned_typed("namespaceObject", namespace, namespace_schema());
-        variables.set_owned_typed("request", shown.request, request_schema());
-        answers.show(review, &mut variables);
-        Self { variables }
-    }
-}
-
 impl Policy {
     pub(super) fn read(policy: &Object) -> Self {
-        let has_parameters = !policy.text("spec.paramKind.kind").is_empty();
-        let mut variables = Vec::new();
-        let mut environment = admission_environment(has_parameters, true, Some(&[]));
-        let mut without_authorizer = admission_environment(has_parameters, false, Some(&[]));
-        for variable in policy.list("spec.variables") {
-            let (name, text) = (variable.text("name").to_owned(), variable.text("expression"));
-            let expression = Expression::compile_in(text, &environment);
-            let of = expression.as_ref().map_or(Type::Dyn, |expression| expression.output_type().clone());
-            environment = with_one_more_computed(environment, &name, &of);
-            without_authorizer = with_one_more_computed(without_authorizer, &name, &of);
-            variables.push((name, Arc::new(expression)));
-        }
-        let conditions = policy.list("spec.matchConditions").iter();
+        let (basis, Environments { full, without_authorizer }) = PolicyBasis::read(policy);
         let annotations = policy.list("spec.auditAnnotations").iter();
         let validations = policy.list("spec.validations").iter();
         Self {
-            name: policy.name().to_owned(),
-            matching: Matching::read(policy.at("spec.matchConstraints")),
-            fails_closed: policy.text("spec.failurePolicy") != "Ignore",
-            parameter_version: policy.text("spec.paramKind.apiVersion").to_owned(),
-            parameter_kind: policy.text("spec.paramKind.kind").to_owned(),
-            conditions: conditions
-                .map(|value| Named::read(value.text("name"), value.text("expression"), &environment))
-                .collect(),
             annotations: annotations
-                .map(|value| Named::read(value.text("key"), value.text("valueExpression"), &environment))
+                .map(|value| NamedExpression::read(value.text("key"), value.text("valueExpression"), &full))
                 .collect(),
-            validations: validations.map(|value| Validation::read(value, &environment, &without_authorizer)).collect(),
-            variables,
+            validations: validations.map(|value| Validation::read(value, &full, &without_authorizer)).collect(),
+            basis,
         }
-    }
-
-    pub(super) fn has_parameters(&self) -> bool {
-        !self.parameter_kind.is_empty()
     }
 
     /// Evaluates the policy within an allowance.
     /// In Kubernetes: `validator.Validate`.
     pub(super) fn check(&self, subject: &PolicyVariables, parameters: &Value, allowance: &Allowance) -> PolicyOutcome {
-        let mut variables = subject.variables.clone();
-        variables.set_owned("params", parameters.clone());
-        match self.meets_conditions(&variables, allowance) {
+        match self.basis.meets_conditions(subject, parameters, allowance) {
             Ok(true) => {}
             Ok(false) => return PolicyOutcome::default(),
             Err(message) => return PolicyOutcome { findings: self.failed(message, 0), ..PolicyOutcome::default() },
         }
-        let names = self.variables.iter().map(|(name, _)| (name.clone(), Value::Null)).collect::<Map<_, _>>();
-        variables.set_owned("variables", Value::Object(names));
-        for (name, expression) in &self.variables {
-            variables.set_computed(format!("variables.{name}"), Arc::clone(expression));
-        }
+        let variables = self.basis.variables_of_rules(subject, parameters);
         let findings = self.findings(&variables, allowance);
         let mut outcome = PolicyOutcome { findings, ..PolicyOutcome::default() };
         self.annotate(&variables, allowance, &mut outcome);
         outcome
     }
 
-    /// Whether all match conditions are true. A false one decides, whatever errors others have.
-    fn meets_conditions(&self, variables: &Variables<'_>, allowance: &Allowance) -> Result<bool, String> {
-        let mut session = Session::within(variables, allowance);
-        let mut budget = Budget { left: COST_OF_MATCH_CONDITIONS };
-        let mut errors = Vec::new();
-        for condition in &self.conditions {
-            match budget.holds(&mut session, &condition.expression) {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(error) if error == out_of_budget() => return Err(error.to_string()),
-                Err(error) => errors.push(format!("expression '{}' resulted in error: {error}", condition.text)),
-            }
-        }
-        aggregate(&errors).map_or(Ok(true), Err)
-    }
-
     fn findings(&self, variables: &Variables<'_>, allowance: &Allowance) -> Vec<Finding> {
         let mut session = Session::within(variables, allowance);
-        let mut budget = Budget { left: COST_OF_ONE_OBJECT };
+        let mut budget = PolicyBudget::new(COST_OF_ONE_OBJECT);
         let mut held = Vec::new();
         for validation in &self.validations {
             match budget.holds(&mut session, &validation.expression) {
@@ -199,7 +111,7 @@ impl Policy {
 
     fn annotate(&self, variables: &Variables<'_>, allowance: &Allowance, outcome: &mut PolicyOutcome) {
         let mut session = Session::within(variables, allowance);
-        let mut budget = Budget { left: COST_OF_ONE_OBJECT };
+        let mut budget = PolicyBudget::new(COST_OF_ONE_OBJECT);
         for annotation in &self.annotations {
             let value = annotation.expression.as_ref().map_err(Error::clone);
             match value.and_then(|expression| budget.value(&mut session, expression)) {
@@ -207,7 +119,7 @@ impl Policy {
                     outcome.annotations.push((annotation.name.clone(), text.trim().to_owned()));
                 }
                 Ok(Value::String(_) | Value::Null) => {}
-                Ok(other) if self.fails_closed => outcome.failed_annotations.push(format!(
+                Ok(other) if self.basis.fails_closed => outcome.failed_annotations.push(format!(
                     "valueExpression '{}' resulted in unsupported return type: {other}. Return type must be either string \
                      or null.",
                     annotation.text
@@ -216,7 +128,7 @@ impl Policy {
                     outcome.findings.extend(self.failed(error.to_string(), 0));
                     return;
                 }
-                Err(error) if self.fails_closed => {
+                Err(error) if self.basis.fails_closed => {
                     let why = format!("expression '{}' resulted in error: {error}", annotation.text);
                     outcome.failed_annotations.push(why);
                 }
@@ -226,44 +138,7 @@ impl Policy {
     }
 
     fn failed(&self, message: String, index: usize) -> Vec<Finding> {
-        if self.fails_closed { vec![Finding::failure(message, index)] } else { Vec::new() }
-    }
-}
-
-/// The remaining cost budget of the expressions of a policy.
-struct Budget {
-    left: u64,
-}
-
-impl Budget {
-    fn holds(&mut self, session: &mut Session<'_>, expression: &Result<Expression, Error>) -> Result<bool, Error> {
-        let run = session.decide(expression.as_ref().map_err(Error::clone)?, COST_OF_ONE_EXPRESSION);
-        self.pay(run.cost)?;
-        run.result
-    }
-
-    fn value(&mut self, session: &mut Session<'_>, expression: &Expression) -> Result<Value, Error> {
-        let run = session.run(expression, COST_OF_ONE_EXPRESSION);
-        self.pay(run.cost)?;
-        run.result
-    }
-
-    fn pay(&mut self, cost: u64) -> Result<(), Error> {
-        let left = self.left.checked_sub(cost);
-        self.left = left.unwrap_or(0);
-        left.map(|_| ()).ok_or_else(out_of_budget)
-    }
-}
-
-fn out_of_budget() -> Error {
-    let what = "validation failed due to running out of cost budget, no further validation rules will be run";
-    Error::Evaluation(what.to_owned())
-}
-
-impl Named {
-    fn read(name: &str, text: &str, environment: &Environment) -> Self {
-        let expression = Expression::compile_in(text, environment);
-        Self { name: name.to_owned(), text: text.to_owned(), expression }
+        if self.basis.fails_closed { vec![Finding::failure(message, index)] } else { Vec::new() }
     }
 }
 
@@ -279,7 +154,7 @@ impl Validation {
         }
     }
 
-    fn message(&self, session: &mut Session<'_>, budget: &mut Budget) -> String {
+    fn message(&self, session: &mut Session<'_>, budget: &mut PolicyBudget) -> String {
         let computed = self.message_expression.as_ref().and_then(|message| budget.value(session, message).ok());
         let computed = computed.as_ref().and_then(Value::as_str).map(str::trim);
         let is_fit = |text: &&str| !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n');
@@ -299,9 +174,7 @@ mod tests {
     fn findings(spec: Value, object: Value) -> Vec<String> {
         let policy = json!({"metadata": {"name": "p"}, "spec": spec});
         let policy = Policy::read(&Object::from_value(policy).unwrap());
-        let mut variables = Variables::default();
-        variables.set_owned("object", object);
-        let outcome = policy.check(&PolicyVariables { variables }, &Value::Null, &Allowance::unlimited());
+        let outcome = policy.check(&PolicyVariables::of_object(object), &Value::Null, &Allowance::unlimited());
         outcome.findings.into_iter().map(|finding| finding.message).collect()
     }
 
@@ -382,9 +255,7 @@ mod tests {
         };
         let check = |spec: Value| {
             let policy = Policy::read(&Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap());
-            let mut variables = Variables::default();
-            variables.set_owned("object", json!({"n": 3}));
-            policy.check(&PolicyVariables { variables }, &Value::Null, &Allowance::unlimited())
+            policy.check(&PolicyVariables::of_object(json!({"n": 3})), &Value::Null, &Allowance::unlimited())
         };
         let outcome = check(spec("Fail"));
         assert_eq!(outcome.annotations, [("replicas".to_owned(), "is 3".to_owned())]);

@@ -12,6 +12,9 @@ use super::webhook_call::WebhookCall;
 use crate::request_view::{is_exempt, namespace_of};
 use crate::unreadable::Configured;
 
+/// The name of the plug-in.
+const NAME: &str = "MutatingAdmissionWebhook";
+
 /// Calls the webhooks of `MutatingWebhookConfiguration`s, one after the other.
 pub(crate) struct MutatingAdmissionWebhook {
     webhooks: Derived<Configured<Arc<Webhook>>>,
@@ -34,7 +37,7 @@ fn configurations() -> GroupVersionResource {
 #[async_trait]
 impl Admission for MutatingAdmissionWebhook {
     fn name(&self) -> &'static str {
-        "MutatingAdmissionWebhook"
+        NAME
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
@@ -47,9 +50,7 @@ impl Admission for MutatingAdmissionWebhook {
         if webhooks.is_empty() {
             return Ok(());
         }
-        let mut turn = std::mem::take(&mut review.reinvocation);
-        turn.begin_turn(review.object());
-        review.reinvocation = turn;
+        review.begin_turn(NAME);
         let mut namespace = namespace_of(review).await?;
         for webhook in webhooks.iter() {
             if review.is_about_any_part("", "namespaces") {
@@ -58,23 +59,21 @@ impl Admission for MutatingAdmissionWebhook {
             }
             let Some(invocation) = WebhookCall::of(webhook, review, namespace.as_deref()).await? else { continue };
             // A webhook that was not called in the first round is not called in the second either.
-            if review.reinvocation.is_second_round() && !review.reinvocation.is_due(&webhook.id) {
+            if review.reinvocation.is_second_round() && !review.reinvocation.is_due(NAME, &webhook.id) {
                 continue;
             }
             let outcome = mutate(review, &invocation).await;
             if matches!(outcome, Ok(true)) {
-                review.reinvocation.object_has_changed();
+                review.reinvocation.object_has_changed(NAME);
             }
             if webhook.is_reinvoked {
-                review.reinvocation.add_eligible(&webhook.id);
+                review.reinvocation.add_eligible(NAME, &webhook.id);
             }
             if let Some(status) = outcome.err().and_then(|failure| failure.into_status(webhook)) {
                 return Err(status);
             }
         }
-        let mut turn = std::mem::take(&mut review.reinvocation);
-        turn.end_turn(review.object());
-        review.reinvocation = turn;
+        review.end_turn(NAME);
         Ok(())
     }
 }

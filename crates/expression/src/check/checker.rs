@@ -7,6 +7,7 @@ use crate::syntax::{Expr, Tree};
 use crate::types::Type;
 
 use super::literals;
+use super::message_types;
 use super::signatures::{Overload, overloads};
 use super::substitution::{Substitution, most_general};
 use super::typed::Typed;
@@ -63,6 +64,11 @@ impl Checker<'_> {
 
     pub(super) fn report_at(&mut self, id: usize, message: impl Into<String>) {
         let at = self.places.get(id).copied().unwrap_or(0);
+        self.report_in(at, message);
+    }
+
+    /// Reports an error at a byte of the text.
+    pub(super) fn report_in(&mut self, at: usize, message: impl Into<String>) {
         self.issues.add(at, message);
     }
 
@@ -114,7 +120,13 @@ impl Checker<'_> {
             self.variables.insert(name.to_owned());
             return Some(ResolvedName::Variable(of));
         }
-        Type::named(name).map(ResolvedName::TypeItself)
+        let message = || self.environment.has_patch_types().then(|| message_types::type_named(name)).flatten();
+        Type::named(name).or_else(message).map(ResolvedName::TypeItself)
+    }
+
+    /// Whether the environment has a function of this name.
+    pub(super) fn is_function(&self, name: &str) -> bool {
+        overloads(name).is_some() && (name != message_types::ESCAPE_KEY || self.environment.has_patch_types())
     }
 
     /// The common type of two items of a list.
@@ -187,9 +199,4 @@ fn signature(given: &[Type], is_member: bool) -> String {
         Some((target, rest)) if is_member => format!("{target}.({})", rest.join(", ")),
         _ => format!("({})", names.join(", ")),
     }
-}
-
-/// Whether a function of this name exists.
-pub(super) fn is_function(name: &str) -> bool {
-    overloads(name).is_some()
 }

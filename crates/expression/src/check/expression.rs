@@ -3,7 +3,8 @@ use std::sync::Arc;
 use crate::syntax::{Entry, Expr, Fold, Kind, Literal};
 use crate::types::Type;
 
-use super::checker::{Checker, ResolvedName, is_function};
+use super::checker::{Checker, ResolvedName};
+use super::message_types;
 
 /// Types with more parts than this are rejected.
 const LARGEST_TYPE: usize = 500;
@@ -26,16 +27,7 @@ impl Checker<'_> {
             }
             Kind::List(items) => Some(self.list(items)),
             Kind::Map(entries) => Some(self.map(expression, entries)),
-            Kind::Struct { name, .. } => {
-                match self.find(name) {
-                    Some(ResolvedName::TypeItself(of)) => {
-                        self.report(expression, format!("'{of}' is not a message type"))
-                    }
-                    Some(ResolvedName::Variable(_)) => self.report(expression, format!("'{name}' is not a type")),
-                    None => self.undeclared(expression, name),
-                }
-                Some(Type::Error)
-            }
+            Kind::Struct { name, fields } => Some(self.message(expression, name, fields)),
             Kind::Fold(fold) => Some(self.fold(fold)),
         };
         expression.kind = kind;
@@ -91,6 +83,13 @@ impl Checker<'_> {
                     Type::Error
                 }
             },
+            Type::Message(name) => match message_types::type_of_field(name, field) {
+                Some(of) => of,
+                None => {
+                    self.report(expression, format!("undefined field '{field}'"));
+                    Type::Error
+                }
+            },
             Type::Named(name) => {
                 self.report(expression, format!("unexpected failed resolution of '{name}'"));
                 Type::Error
@@ -120,7 +119,7 @@ impl Checker<'_> {
         arguments.iter_mut().for_each(|argument| self.check(argument));
         if let Some(receiver) = target {
             let qualified = qualified(&receiver.kind).map(|prefix| format!("{prefix}.{function}"));
-            if let Some(name) = qualified.filter(|name| is_function(name)) {
+            if let Some(name) = qualified.filter(|name| self.is_function(name)) {
                 *function = name.into();
                 *target = None;
             } else {
@@ -130,7 +129,7 @@ impl Checker<'_> {
         if let Some(plain) = function.strip_prefix('.') {
             *function = plain.into();
         }
-        if !is_function(function) {
+        if !self.is_function(function) {
             self.undeclared(expression, function);
             return self.set(expression, Type::Error);
         }
@@ -154,7 +153,7 @@ impl Checker<'_> {
     }
 
     /// The result type of an operation on an optional value.
-    fn unwrapped(&mut self, expression: &Expr, is_optional: bool) -> Type {
+    pub(super) fn unwrapped(&mut self, expression: &Expr, is_optional: bool) -> Type {
         let of = self.type_of(expression);
         match (&of, is_optional) {
             (Type::Optional(inner), true) => (**inner).clone(),

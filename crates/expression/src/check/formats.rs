@@ -55,7 +55,7 @@ fn unfit(clause: char, of: &Type) -> Option<&'static str> {
     }
     let (fits, why) = match clause {
         's' => (
-            !matches!(of, Type::Optional(_) | Type::Opaque(_) | Type::Named(_) | Type::Object(_)),
+            !matches!(of, Type::Optional(_) | Type::Opaque(_) | Type::Named(_) | Type::Object(_) | Type::Message(_)),
             "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
         ),
         'd' => (matches!(of, Type::Int | Type::Uint), "decimal clause can only be used on integers"),

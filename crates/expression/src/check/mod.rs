@@ -9,6 +9,8 @@ mod checker;
 mod expression;
 mod formats;
 mod literals;
+mod message;
+mod message_types;
 mod signatures;
 mod substitution;
 mod typed;

@@ -389,6 +389,7 @@ isSemver is_semver_string (string) -> bool
 isSemver is_semver_string_bool (string; bool) -> bool
 isURL is_url_string (string) -> bool
 isUnspecified .ip_is_unspecified (net.IP) -> bool
+jsonpatch.escapeKey string_jsonpatch_escapeKey_string (string) -> string
 labelSelector .authorizer_labelselector (kubernetes.authorization.ResourceCheck; string) -> kubernetes.authorization.ResourceCheck
 major .semver_major (kubernetes.Semver) -> int
 masked .cidr_masked (net.CIDR) -> net.CIDR

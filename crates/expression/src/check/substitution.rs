@@ -78,6 +78,7 @@ impl Substitution {
                     | Type::Opaque(_)
                     | Type::Named(_)
                     | Type::Object(_)
+                    | Type::Message(_)
                     | Type::Timestamp
                     | Type::Duration
             ),

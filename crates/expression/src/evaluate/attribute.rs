@@ -111,6 +111,10 @@ impl<'p, 'v> Machine<'p, 'v> {
                     None => missing("index out of bounds"),
                 }
             }
+            Value::Message(message) => match message.field(key, may_miss)? {
+                Some(found) => Ok(Some(found)),
+                None => missing("no such key"),
+            },
             _ => missing("no such key"),
         }
     }

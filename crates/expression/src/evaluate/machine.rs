@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::fault::Fault;
 use crate::library::{Patterns, map_insert};
 use crate::meter::{Meter, Use};
-use crate::value::{Key, ListValue, Map, Value};
+use crate::value::{Key, ListValue, Map, Message, Value};
 
 use super::node::{Fold, Operator, PlanNode, Sides};
 use super::price::{self, Price};
@@ -121,6 +121,10 @@ impl<'p, 'v> Machine<'p, 'v> {
             PlanNode::Map { entries } => {
                 let map = self.map(entries);
                 self.made(30, map)
+            }
+            PlanNode::Message { name, fields } => {
+                let message = self.message(name, fields);
+                self.made(40, message)
             }
             PlanNode::Fold(fold) => self.fold(fold),
         }
@@ -288,6 +292,28 @@ impl<'p, 'v> Machine<'p, 'v> {
         }
         self.meter.items(entries.len().saturating_mul(3))?;
         Ok(Value::Map(Map::Owned(Arc::new(entries))))
+    }
+
+    fn message(&mut self, name: &Arc<str>, nodes: &'p [(Arc<str>, PlanNode, bool)]) -> Evaluated<'v> {
+        let mut fields = BTreeMap::new();
+        for (field, node, is_optional) in nodes {
+            let value = match (self.evaluate(node)?, is_optional) {
+                (value, false) => value,
+                (Value::Optional(Some(value)), true) => (*value).clone(),
+                (Value::Optional(None), true) => {
+                    fields.remove(field);
+                    continue;
+                }
+                (other, true) => {
+                    let value = other.shown();
+                    let what = format!("cannot initialize optional entry '{field}' from non-optional value {value}");
+                    return Err(Fault::new(what));
+                }
+            };
+            fields.insert(Arc::clone(field), value);
+        }
+        self.meter.items(fields.len().saturating_mul(3))?;
+        Message::checked(Arc::clone(name), fields).map(Value::message)
     }
 
     fn fold(&mut self, fold: &'p Fold) -> Evaluated<'v> {

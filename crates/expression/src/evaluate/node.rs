@@ -69,6 +69,11 @@ pub(crate) enum PlanNode {
     Map {
         entries: Vec<(PlanNode, PlanNode, bool)>,
     },
+    /// `Name{field: value, …}`; whether each field is optional.
+    Message {
+        name: Arc<str>,
+        fields: Vec<(Arc<str>, PlanNode, bool)>,
+    },
     Fold(Box<Fold>),
 }
 

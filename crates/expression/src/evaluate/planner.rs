@@ -29,7 +29,7 @@ type Planned = Result<PlanNode, String>;
 impl Planner<'_> {
     fn plan(&mut self, expression: &Expr) -> Planned {
         match &expression.kind {
-            Kind::Unknown | Kind::Struct { .. } => Err("unsupported expression".to_owned()),
+            Kind::Unknown => Err("unsupported expression".to_owned()),
             Kind::Literal(literal) => Ok(PlanNode::Constant(constant(literal))),
             Kind::Ident(name) => Ok(self.ident(expression, name)),
             Kind::Select { operand, field, is_test } => {
@@ -54,6 +54,14 @@ impl Planner<'_> {
                     .map(|entry| Ok((self.plan(&entry.key)?, self.plan(&entry.value)?, entry.is_optional)))
                     .collect();
                 Ok(folded_map(entries?))
+            }
+            Kind::Struct { name, fields } => {
+                let fields: Result<Vec<_>, String> = fields
+                    .iter()
+                    .map(|(_, field, value, is_optional)| Ok((Arc::clone(field), self.plan(value)?, *is_optional)))
+                    .collect();
+                let name = name.strip_prefix('.').map_or_else(|| Arc::clone(name), Arc::from);
+                Ok(PlanNode::Message { name, fields: fields? })
             }
             Kind::Fold(fold) => self.fold(fold),
         }

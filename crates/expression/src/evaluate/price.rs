@@ -65,8 +65,20 @@ impl Price {
             "fieldSelector" | "labelSelector" => return Self::Selector,
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => return Self::Traversal,
             "ip" if overload == "cidr_ip" => return Self::Fixed(1),
-            "url" | "lowerAscii" | "upperAscii" | "substring" | "trim" | "cidr" | "isIP" | "isCIDR" | "ip"
-            | "quantity" | "isQuantity" | "semver" | "isSemver" => return Self::Length(0, TRAVERSAL),
+            "url"
+            | "lowerAscii"
+            | "upperAscii"
+            | "substring"
+            | "trim"
+            | "jsonpatch.escapeKey"
+            | "cidr"
+            | "isIP"
+            | "isCIDR"
+            | "ip"
+            | "quantity"
+            | "isQuantity"
+            | "semver"
+            | "isSemver" => return Self::Length(0, TRAVERSAL),
             "replace" | "split" | "ip.isCanonical" => return Self::Length(0, 2.0 * TRAVERSAL),
             "join" => return Self::ResultLength(2.0 * TRAVERSAL),
             "find" | "findAll" => return Self::Pattern,

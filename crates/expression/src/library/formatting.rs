@@ -157,7 +157,7 @@ fn shown(value: &Value<'_>, meter: &mut Meter) -> Result<String> {
             pairs.sort();
             format!("{{{}}}", pairs.join(", "))
         }
-        Value::Optional(_) | Value::Opaque(_) => {
+        Value::Optional(_) | Value::Opaque(_) | Value::Message(_) => {
             let what = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps";
             return Err(Fault::new(format!("error during formatting: {what}, was given {}", value.type_of().name())));
         }
@@ -184,7 +184,7 @@ fn list_shown(list: &ListValue<'_>, meter: &mut Meter) -> Result<String> {
 fn nested(value: &Value<'_>, meter: &mut Meter) -> Result<String> {
     let plain = match value {
         Value::Double(double) if double.is_finite() => return Ok(format!("{double:.PRECISION$}")),
-        Value::Optional(_) | Value::Opaque(_) => {
+        Value::Optional(_) | Value::Opaque(_) | Value::Message(_) => {
             return Err(Fault::new(format!("no formatting function for {}", value.type_of().name())));
         }
         value => shown(value, meter)?,

@@ -16,6 +16,7 @@ pub(super) fn find(name: &str) -> Option<Function> {
         "upperAscii" => |arguments, meter| map(arguments, meter, str::to_ascii_uppercase),
         "trim" => |arguments, meter| map(arguments, meter, |text| text.trim_matches(is_space).to_owned()),
         "strings.quote" => |arguments, meter| map(arguments, meter, quote),
+        "jsonpatch.escapeKey" => |arguments, meter| map(arguments, meter, escape_key),
         "replace" => replace,
         "split" => split,
         "substring" => substring,
@@ -23,6 +24,11 @@ pub(super) fn find(name: &str) -> Option<Function> {
         "format" => formatting::format,
         _ => return None,
     })
+}
+
+/// A key for a path of a JSON patch.
+fn escape_key(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
 }
 
 fn is_space(sign: char) -> bool {

@@ -42,6 +42,7 @@ impl<'v> Value<'v> {
                 _ => false,
             },
             (Self::Opaque(one), Value::Opaque(other)) => one.equals(other).ok_or_else(Fault::no_overload)?,
+            (Self::Message(one), Value::Message(other)) => one.equals(other, meter)?,
             (Self::Opaque(_), _) => return Err(Fault::no_overload()),
             _ => false,
         })

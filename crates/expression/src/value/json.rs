@@ -83,6 +83,10 @@ pub(crate) fn to_json(value: &Value<'_>) -> Option<Json> {
             let entries = entries.iter().map(|(key, value)| Some((key.to_string(), to_json(value)?)));
             Json::Object(entries.collect::<Option<_>>()?)
         }
+        Value::Message(message) => {
+            let fields = message.fields.iter().map(|(name, value)| Some((name.to_string(), to_json(value)?)));
+            Json::Object(fields.collect::<Option<_>>()?)
+        }
         Value::Optional(Some(value)) => to_json(value)?,
         Value::Type(_) | Value::Opaque(_) => return None,
     })

@@ -28,6 +28,7 @@ pub(crate) enum Value<'v> {
     Map(Map<'v>),
     Optional(Option<Arc<Value<'v>>>),
     Opaque(Arc<Opaque>),
+    Message(Arc<Message<'v>>),
 }
 
 /// A list, borrowed or owned.
@@ -55,6 +56,15 @@ pub(crate) enum Key<'v> {
     String(Text<'v>),
 }
 
+/// A value of a type of patches: `Object{…}`, `Object.spec{…}` or `JSONPatch{…}`.
+/// In Kubernetes: `apiserver/pkg/cel/mutation`, `ObjectVal` and `JSONPatchVal`.
+#[derive(Clone, Debug)]
+pub(crate) struct Message<'v> {
+    /// The name of the type.
+    pub(crate) name: Arc<str>,
+    pub(crate) fields: BTreeMap<Arc<str>, Value<'v>>,
+}
+
 impl<'v> Value<'v> {
     pub(crate) fn string(text: impl Into<Arc<str>>) -> Self {
         Self::String(Text::Shared(text.into()))
@@ -70,6 +80,10 @@ impl<'v> Value<'v> {
 
     pub(crate) fn opaque(opaque: Opaque) -> Self {
         Self::Opaque(Arc::new(opaque))
+    }
+
+    pub(crate) fn message(message: Message<'v>) -> Self {
+        Self::Message(Arc::new(message))
     }
 
     /// The runtime type of the value.
@@ -89,6 +103,7 @@ impl<'v> Value<'v> {
             Self::Map(_) => Type::map(Type::Dyn, Type::Dyn),
             Self::Optional(_) => Type::optional(Type::Dyn),
             Self::Opaque(opaque) => opaque.type_of(),
+            Self::Message(message) => Type::Message(Arc::clone(&message.name)),
         }
     }
 
@@ -118,6 +133,7 @@ impl<'v> Value<'v> {
             Self::List(list) => list.len() == 0,
             Self::Map(map) => map.len() == 0,
             Self::Optional(value) => value.as_ref().is_none_or(|value| value.is_zero()),
+            Self::Message(message) => message.is_zero(),
             Self::Type(_) | Self::Opaque(_) => false,
         }
     }

@@ -113,6 +113,17 @@ impl<'a> Review<'a> {
         self.object.as_mut().map(Cow::to_mut)
     }
 
+    /// Begins a turn of a plug-in that calls webhooks or policies: if the object has changed since its last turn, all
+    /// that it may call again are due.
+    pub fn begin_turn(&mut self, plugin: &'static str) {
+        self.reinvocation.begin_turn(plugin, self.object.as_deref());
+    }
+
+    /// Ends that turn.
+    pub fn end_turn(&mut self, plugin: &'static str) {
+        self.reinvocation.end_turn(plugin, self.object.as_deref());
+    }
+
     /// The changed paths since the last call, if the event log records them; empty if there are none.
     pub(crate) fn take_change(&mut self) -> Vec<String> {
         let (Some(before), Some(after)) = (self.before.take(), self.object.as_deref()) else { return Vec::new() };

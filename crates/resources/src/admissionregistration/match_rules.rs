@@ -120,10 +120,11 @@ pub(super) fn wrong_conditions(conditions: &[Value], path: &str, has_parameters:
     }
     let mut seen = BTreeSet::new();
     for (at, condition) in conditions.iter().enumerate() {
-        if condition.text("expression").trim().is_empty() {
+        let text = condition.text("expression").trim();
+        if text.is_empty() {
             wrong.push(FieldError::required(format!("{path}[{at}].expression"), ""));
         } else {
-            let (text, path) = (condition.text("expression"), format!("{path}[{at}].expression"));
+            let path = format!("{path}[{at}].expression");
             wrong.extend(wrong_expression(text, &environment, &[Type::Bool], path));
         }
         let name = condition.text("name");

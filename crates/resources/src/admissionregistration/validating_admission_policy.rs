@@ -1,4 +1,4 @@
-use coracle_expression::{Environment, Expression, Type, admission_environment, with_one_more_computed};
+use coracle_expression::Type;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::GROUP;
 use super::expressions::wrong_expression;
 use super::match_rules::{wrong_conditions, wrong_match};
+use super::policy_parts::{Environments, checked_variables, parameter_kind_column, wrong_parameter_kind, wrong_text};
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::conditions;
 use crate::field_checks::{Wrong, one_of};
@@ -48,26 +49,16 @@ fn columns() -> Vec<TableColumn> {
             "Validations indicates the number of validation rules defined in this configuration",
             |object| object.list("spec.validations").len().into(),
         ),
-        TableColumn::text(
-            "ParamKind",
-            "ParamKind specifies the kind of resources used to parameterize this policy",
-            |object| parameter_kind(object).into(),
-        ),
+        parameter_kind_column(),
         TableColumn::age(),
     ]
-}
-
-fn parameter_kind(object: &Object) -> String {
-    match object.at("spec.paramKind") {
-        Value::Null => "<unset>".to_owned(),
-        kind => format!("{}/{}", kind.text("apiVersion"), kind.text("kind")),
-    }
 }
 
 /// In Kubernetes: `validateValidatingAdmissionPolicySpec`.
 fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = one_of(spec, "failurePolicy", "spec", &["Fail", "Ignore"]);
+    wrong.extend(wrong_parameter_kind(spec.at("paramKind")));
     if spec.list("validations").is_empty() && spec.list("auditAnnotations").is_empty() {
         let what = "validations or auditAnnotations must contain at least one item";
         for field in ["spec.validations", "spec.auditAnnotations"] {
@@ -84,17 +75,8 @@ fn wrong(object: &Object) -> Wrong {
         wrong.push(FieldError::required(missing, ""));
     }
     wrong.extend(wrong_match(constraints, path));
-    let has_parameters = spec.has("paramKind");
-    let mut environment = admission_environment(has_parameters, true, Some(&[]));
-    let mut for_messages = admission_environment(has_parameters, false, Some(&[]));
-    for (at, variable) in spec.list("variables").iter().enumerate() {
-        let text = variable.text("expression");
-        wrong.extend(wrong_text(text, &environment, &[], format!("spec.variables[{at}].expression")));
-        let of =
-            Expression::compile_in(text, &environment).map_or(Type::Dyn, |expression| expression.output_type().clone());
-        environment = with_one_more_computed(environment, variable.text("name"), &of);
-        for_messages = with_one_more_computed(for_messages, variable.text("name"), &of);
-    }
+    let (wrong_variables, Environments { full: environment, for_messages }) = checked_variables(spec);
+    wrong.extend(wrong_variables);
     for (at, validation) in spec.list("validations").iter().enumerate() {
         let path = format!("spec.validations[{at}]");
         let text = validation.text("expression");
@@ -119,14 +101,6 @@ fn wrong(object: &Object) -> Wrong {
             wrong.extend(wrong_expression(text, &environment, &[Type::String, Type::Null], path));
         }
     }
-    wrong.extend(wrong_conditions(spec.list("matchConditions"), "spec.matchConditions", has_parameters));
+    wrong.extend(wrong_conditions(spec.list("matchConditions"), "spec.matchConditions", spec.has("paramKind")));
     wrong
-}
-
-/// The errors of a required expression.
-fn wrong_text(text: &str, environment: &Environment, types: &[Type], path: String) -> Option<FieldError> {
-    if text.trim().is_empty() {
-        return Some(FieldError::required(path, "expression is not specified"));
-    }
-    wrong_expression(text, environment, types, path)
 }

@@ -11,6 +11,7 @@
 //! Not here: decoding before and defaulting afterwards.
 
 mod compare;
+mod configuration;
 mod conflict;
 mod field_set;
 pub mod fields_v1;
@@ -30,6 +31,7 @@ mod typed;
 mod updater;
 
 pub use compare::{Comparison, compare};
+pub use configuration::merge_configuration;
 pub use conflict::Conflicts;
 pub use field_set::field_set;
 pub use filter::Filter;

@@ -55,6 +55,11 @@ impl JsonPatch {
         Ok(Self { operations: operations.collect::<Result<_, _>>()? })
     }
 
+    /// A patch of these operations, which are validated only when they are performed.
+    pub fn of(operations: Vec<Map<String, Value>>) -> Self {
+        Self { operations }
+    }
+
     /// Whether the patch changes nothing.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
@@ -84,6 +89,13 @@ impl JsonPatch {
             run.perform(operation).map_err(Error::DoesNotApply)?;
         }
         Ok(run.document)
+    }
+}
+
+impl Error {
+    /// Whether a `test` has found another value. In Go: `jsonpatch.ErrTestFailed`.
+    pub fn is_failed_test(&self) -> bool {
+        matches!(self, Self::DoesNotApply(why) if why.starts_with(TESTED) && why.ends_with(TEST_FAILED))
     }
 }
 
@@ -232,7 +244,7 @@ impl Run {
                 get(parent, &key).map_err(|why| format!("error in test for path: '{path}': {why}"))?
             }
         };
-        if found == expected { Ok(()) } else { Err(format!("testing value {path} failed: test failed")) }
+        if found == expected { Ok(()) } else { Err(format!("{TESTED}{path}{TEST_FAILED}")) }
     }
 
     fn move_value(&mut self, from: &str, to: Result<&str, String>) -> Result<(), String> {
@@ -285,6 +297,10 @@ impl Run {
         matches!(value, Value::Object(_) | Value::Array(_)).then(|| (value, last.clone()))
     }
 }
+
+/// Go's error for a value that is not the expected one, around the path.
+const TESTED: &str = "testing value ";
+const TEST_FAILED: &str = " failed: test failed";
 
 /// Go's error for a missing value.
 const MISSING: &str = "missing value";
@@ -458,6 +474,16 @@ mod tests {
         assert_eq!(undecodable(r#"{"a":1}"#), "json: cannot unmarshal object into Go value of type jsonpatch.Patch");
         assert_eq!(undecodable("[1]"), "json: cannot unmarshal number into Go value of type jsonpatch.Operation");
         assert_eq!(undecodable("x"), "invalid character 'x' looking for beginning of value");
+    }
+
+    #[test]
+    fn a_failed_test_differs_from_a_missing_place() {
+        let is_failed_test =
+            |operation: Value| patched(json!({"a": 1}), json!([operation])).unwrap_err().is_failed_test();
+        assert!(is_failed_test(json!({"op": "test", "path": "/a", "value": 2})));
+        assert!(is_failed_test(json!({"op": "test", "path": "/b", "value": 2})));
+        assert!(!is_failed_test(json!({"op": "test", "path": "/b/c", "value": 2})));
+        assert!(!is_failed_test(json!({"op": "testing value  failed: test failed", "path": "/b/c"})));
     }
 
     #[test]
