@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::worker::{Parked, Worker};
-use crate::{Process, Reconciler};
+use crate::{Process, Reconciler, StaleCaches};
 
 /// A reconciler with its queue, its workers and the caches that it reads.
 ///
@@ -65,6 +65,7 @@ pub struct Controller<R, K = ObjectKey> {
     caches: Vec<AnyInformer>,
     workers: usize,
     max_retries: Option<u32>,
+    stale_caches: StaleCaches,
 }
 
 impl<K: Key, R: Reconciler<K>> Controller<R, K> {
@@ -85,6 +86,7 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
             caches: Vec::new(),
             workers: 1,
             max_retries: None,
+            stale_caches: StaleCaches::default(),
         }
     }
 
@@ -174,6 +176,13 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         self
     }
 
+    /// Sets what happens to a key while a cache does not show its own last writes. By default it waits.
+    #[must_use]
+    pub fn stale_caches(mut self, stale_caches: StaleCaches) -> Self {
+        self.stale_caches = stale_caches;
+        self
+    }
+
     /// Writes through a client of its own, for example with its own rate limit.
     #[must_use]
     pub fn client(mut self, client: Client) -> Self {
@@ -213,6 +222,7 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
             queue: self.queue,
             caches: self.caches,
             max_retries: self.max_retries,
+            stale_caches: self.stale_caches,
             panics: self.process.ambient.panics,
             own_writes: Default::default(),
             parked: Mutex::new(Parked::new()),

@@ -1,7 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use coracle_client::Gone;
 use coracle_meta::{GroupVersionResource, ObjectKey};
+use tokio::time::Instant;
 
 /// The last revisions that a controller wrote for each key, and the objects that it removed, until its caches show
 /// them.
@@ -18,6 +20,8 @@ use coracle_meta::{GroupVersionResource, ObjectKey};
 /// A deletion that removes an object at once returns no revision: there the cache must no longer hold the object with
 /// that uid.
 ///
+/// What a controller does with a key that has such writes is its [`StaleCaches`](crate::StaleCaches).
+///
 /// In Kubernetes: `consistency.ConsistencyStore`; older controllers count instead
 /// (`UIDTrackingControllerExpectations`). Unlike Kubernetes: every controller uses it, because revisions make one
 /// rule sufficient for all.
@@ -27,8 +31,10 @@ pub struct OwnWrites<K = ObjectKey> {
 }
 
 /// The writes for a key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Written {
+    /// When the last of them was sent.
+    at: Instant,
     revisions: BTreeMap<GroupVersionResource, i64>,
     gone: BTreeSet<Gone>,
 }
@@ -79,12 +85,22 @@ impl<K: Ord + Clone> OwnWrites<K> {
         if written.is_empty() && gone.is_empty() {
             return;
         }
-        let own = self.by_key.entry(key.clone()).or_default();
+        let at = Instant::now();
+        let nothing = || Written { at, revisions: BTreeMap::new(), gone: BTreeSet::new() };
+        let own = self.by_key.entry(key.clone()).or_insert_with(nothing);
+        own.at = at;
         for (resource, revision) in written {
             let last = own.revisions.entry(resource).or_default();
             *last = revision.max(*last);
         }
         own.gone.extend(gone);
+    }
+
+    /// Forgets the writes for `key` if the last of them is older than this.
+    pub fn expire(&mut self, key: &K, patience: Duration) {
+        if self.by_key.get(key).is_some_and(|own| own.at.elapsed() > patience) {
+            self.by_key.remove(key);
+        }
     }
 
     /// A write for `key` that its cache does not show yet.
@@ -140,6 +156,20 @@ mod tests {
         assert_eq!(own.unseen(&ObjectKey::new("default", "other"), &Pods(1, false)), None);
         assert_eq!(own.unseen(&key, &Pods(44, false)), None);
         assert!(own.by_key.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn writes_that_no_cache_shows_expire() {
+        const PATIENCE: Duration = Duration::from_secs(300);
+        let key = ObjectKey::new("default", "web");
+        let mut own = OwnWrites::default();
+        own.record(&key, BTreeMap::from([(resource("pods"), 44)]), Vec::new());
+        tokio::time::advance(PATIENCE).await;
+        own.expire(&key, PATIENCE);
+        assert!(own.unseen(&key, &Pods(43, false)).is_some());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        own.expire(&key, PATIENCE);
+        assert_eq!(own.unseen(&key, &Pods(43, false)), None);
     }
 
     #[test]

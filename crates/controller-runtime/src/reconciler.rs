@@ -111,13 +111,25 @@ pub struct Pass {
     cause: Option<EntryId>,
     /// The decisions, if they are recorded.
     decided: Option<Arc<Mutex<Vec<String>>>>,
+    shows_own_writes: bool,
 }
 
 impl Pass {
     /// A pass that writes through `client`.
     pub fn new(client: Client, cause: Option<EntryId>) -> Self {
         let decided = cause.map(|_| Arc::default());
-        Self { client, cause, decided }
+        Self { client, cause, decided, shows_own_writes: true }
+    }
+
+    /// The same pass, over caches that may lack own writes.
+    pub(crate) fn showing_own_writes(self, shows_own_writes: bool) -> Self {
+        Self { shows_own_writes, ..self }
+    }
+
+    /// Whether the caches showed the key's own last writes when the pass began. Always true, except in a controller
+    /// with [`StaleCaches::Expect`](crate::StaleCaches::Expect), which should then create and delete no dependents.
+    pub fn shows_own_writes(&self) -> bool {
+        self.shows_own_writes
     }
 
     /// Records the decision of this pass in a sentence, `want 3, see 2: create 1`, in the event log entry of the

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::metrics::{ControllerMetrics, Synced};
 use crate::own_writes::{Caches, Unseen};
 use crate::sync_outcome::SyncOutcome;
-use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler, Speaker};
+use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler, Speaker, StaleCaches};
 
 /// What the workers of a controller share: each takes a key, reconciles it, and returns it to the queue.
 pub(crate) struct Worker<K> {
@@ -30,6 +30,7 @@ pub(crate) struct Worker<K> {
     pub(crate) queue: WorkQueue<K>,
     pub(crate) caches: Vec<AnyInformer>,
     pub(crate) max_retries: Option<u32>,
+    pub(crate) stale_caches: StaleCaches,
     /// How panics of a reconciler are handled; if they are caught, the key is retried like any failed key.
     pub(crate) panics: Panics,
     pub(crate) own_writes: Mutex<OwnWrites<K>>,
@@ -79,14 +80,14 @@ impl<K: Key> Worker<K> {
     pub(crate) async fn run(self: Arc<Self>, number: usize) {
         while let Some(work) = self.queue.get().await {
             match self.unseen_write(&work.key) {
-                Some(unseen) => self.park(&work, unseen, number),
-                None => self.sync(&work, number).await,
+                Some(unseen) if self.stale_caches == StaleCaches::Wait => self.park(&work, unseen, number),
+                unseen => self.sync(&work, number, unseen.is_none()).await,
             }
             self.queue.done(&work.key);
         }
     }
 
-    async fn sync(&self, work: &Work<K>, number: usize) {
+    async fn sync(&self, work: &Work<K>, number: usize, shows_own_writes: bool) {
         let speaker = self.reconciler.speaker(&work.key);
         let (actor, client) =
             speaker.as_ref().map_or((&*self.actor, &self.client), |speaker| (&*speaker.actor, &speaker.client));
@@ -94,7 +95,7 @@ impl<K: Key> Worker<K> {
             Detail::about(work.key.to_string()).caused_by(work.cause).with("worker", number)
         });
         let origin = Origin::new(actor, &work.key.to_string(), start);
-        let pass = Pass::new(client.on_behalf_of(origin.clone()), start);
+        let pass = Pass::new(client.on_behalf_of(origin.clone()), start).showing_own_writes(shows_own_writes);
         let began = Instant::now();
         let seen: Vec<i64> = self.caches.iter().map(AnyInformer::revision).collect();
         let reconcile = AssertUnwindSafe(self.reconciler.reconcile(&pass, &work.key)).catch_unwind();
@@ -105,7 +106,7 @@ impl<K: Key> Worker<K> {
             self.panics.caught(&format!("{actor} at {}", work.key), panic);
             Err(ReconcileError::Object(format!("panicked: {message}")))
         });
-        self.own_writes.lock().record(&work.key, origin.revisions(), origin.gone());
+        self.remember(&work.key, &origin);
         let done = Done { writes: origin.write_count(), reads, decided: pass.decisions() };
         let writes = done.writes;
         let unchanged = origin.unchanged(|resource| {
@@ -155,8 +156,19 @@ impl<K: Key> Worker<K> {
         }
     }
 
+    fn remember(&self, key: &K, origin: &Origin) {
+        let (mut revisions, mut gone) = (origin.revisions(), origin.gone());
+        revisions.retain(|resource, _| self.stale_caches.remembers(resource));
+        gone.retain(|gone| self.stale_caches.remembers(&gone.resource));
+        self.own_writes.lock().record(key, revisions, gone);
+    }
+
     fn unseen_write(&self, key: &K) -> Option<Unseen> {
-        self.own_writes.lock().unseen(key, &Informed(&self.caches))
+        let mut own_writes = self.own_writes.lock();
+        if let Some(patience) = self.stale_caches.patience() {
+            own_writes.expire(key, patience);
+        }
+        own_writes.unseen(key, &Informed(&self.caches))
     }
 
     /// Queues a key again when the cache has reached the needed revision, without blocking a worker.

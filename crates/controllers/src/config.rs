@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::release::Release;
 use coracle_client::Client;
 use coracle_controller_runtime::{ControllerMetrics, LeaderTimings, Process};
 use coracle_meta::Cidr;
@@ -10,6 +11,8 @@ use crate::{ConfigError, Selection};
 /// The configuration of the controller-manager. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// The Kubernetes release whose behaviour the controllers have.
+    pub release: Release,
     /// Which controllers run. `--controllers`
     pub controllers: Selection,
     /// The client rate limit of each controller: requests per second, and burst; `None` for no limit.
@@ -124,6 +127,7 @@ impl Default for Autoscaling {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            release: Release::default(),
             controllers: Selection::default(),
             rate_limit: None,
             root_ca: String::new(),

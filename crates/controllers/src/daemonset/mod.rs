@@ -37,6 +37,7 @@ use crate::again::again;
 use crate::index::{candidates_of, index_by_controller, index_by_node, on_node};
 use crate::pod_control::PodControl;
 use crate::selecting::Selecting;
+use crate::stale_pods::wait_or_expect_pods;
 
 /// How many pods one sync creates or deletes at most. In Kubernetes: `BurstReplicas`.
 const BURST: usize = 250;
@@ -66,6 +67,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let (by_node, pods_by_node) = (sets.lister(), pods.lister());
     let controller = Controller::new(process, "daemonset", daemons)
         .client(config.client(process))
+        .stale_caches(wait_or_expect_pods(&config.release, "StaleControllerConsistencyDaemonSet"))
         .watches(&sets, key_of)
         .watches(&revisions, move |notification| match notification {
             // The controller created it itself, and checked its owner then.
@@ -136,13 +138,19 @@ impl Reconciler for Daemons {
         let now = self.clock.now();
         let observed = ObservedDaemonSet::new(set.clone(), history.hash, &self.nodes.list(), &pods, now);
 
+        let mut counted = status::counted(&observed);
+        if !pass.shows_own_writes() {
+            pass.decided(|| "its own pods are expected: nothing");
+            counted.observed_generation = set.status.observed_generation;
+            pass.update_status(set.as_ref(), |set| status::put(&counted, &mut set.status)).await?;
+            return Ok(Action::Done);
+        }
         let plan = decide::plan(&observed, &mut |node| self.wait(&set, node));
         pass.decided(|| plan.sentence(&observed));
         let mut done = self.carry_out(pass, &observed, &plan).await;
         if done.is_ok() {
             done = history::clean_up(pass, &set, &history.old, &pods).await;
         }
-        let counted = status::counted(&observed);
         pass.update_status(set.as_ref(), |set| status::put(&counted, &mut set.status)).await?;
         done?;
         let waiting = observed.pods.values().flatten().filter_map(|pod| observed.availability(pod).left());

@@ -12,10 +12,12 @@ mod metrics;
 mod proposals;
 mod replicas;
 mod status;
+mod zero;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::release::Release;
 use coracle_api::autoscaling_v1::Scale;
 use coracle_api::autoscaling_v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use coracle_api::core_v1::Pod;
@@ -23,7 +25,7 @@ use coracle_client::{Api, ApiResource, Error};
 use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of,
 };
-use coracle_informer::Lister;
+use coracle_informer::{Lister, Notification};
 use coracle_meta::{GroupVersion, LabelSelector, Object, ObjectKey};
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
@@ -33,10 +35,13 @@ use self::bounds::{Bounds, Memory};
 use self::proposals::MetricsReader;
 use self::replicas::{Target, Tolerances};
 use self::status::{ABLE, ACTIVE, Draft, LIMITED};
+use self::zero::{SCALED_TO_ZERO, Zero};
 use crate::Config;
 use crate::config::Autoscaling;
 use crate::scaled_kinds::ScaledKinds;
+use crate::stale_pods::wait_or_ignore;
 
+const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
 const NAME: &str = "horizontal-pod-autoscaler";
 /// How often the write of a scale is tried when other clients write it at the same time. In Kubernetes:
 /// `retry.DefaultRetry`.
@@ -53,13 +58,32 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         events: EventRecorder::new(process, "horizontal-pod-autoscaler"),
         clock: process.ambient.clock.clone(),
         settings: config.autoscaling,
+        release: config.release.clone(),
     };
+    let (period, release) = (config.autoscaling.sync_period, config.release.clone());
     let controller = Controller::new(process, NAME, reconciler)
         .client(config.client(process))
-        .watches_after(config.autoscaling.sync_period, &autoscalers, key_of)
+        .stale_caches(wait_or_ignore(&config.release, "StaleControllerConsistencyHPA"))
+        .watches_by(
+            &autoscalers,
+            key_of,
+            move |change, _| if at_once(change, &release) { Duration::ZERO } else { period },
+        )
         .reads(&pods)
         .workers(5);
     Box::pin(controller.run())
+}
+
+/// Whether a change is acted upon at once, and not with the next period: a new autoscaler, or a new spec, in a release
+/// in which that counts.
+fn at_once(change: &Notification<HorizontalPodAutoscaler>, release: &Release) -> bool {
+    match change {
+        Notification::Added { .. } => release.has("HPAActsOnCreation"),
+        Notification::Updated { old, new } => {
+            release.enabled("HPAGeneration") && old.metadata.generation != new.metadata.generation
+        }
+        Notification::Deleted { .. } => false,
+    }
 }
 
 struct Autoscalers {
@@ -70,6 +94,7 @@ struct Autoscalers {
     events: EventRecorder,
     clock: coracle_ambient::Clock,
     settings: Autoscaling,
+    release: Release,
 }
 
 /// What is remembered about an autoscaler between its passes.
@@ -92,7 +117,7 @@ impl Reconciler for Autoscalers {
             self.known.lock().remove(key);
             return pass.gone();
         };
-        let mut draft = Draft::new(&autoscaler, self.clock.now());
+        let mut draft = Draft::new(&autoscaler, self.clock.now(), &self.release);
         let round = Round { all: self, pass, key, autoscaler: &autoscaler, events: self.events.in_pass(pass) };
         let done = round.run(&mut draft).await;
         pass.decided(|| done.unwrap_or_else(|why| why));
@@ -153,23 +178,36 @@ impl Round<'_> {
         draft.set(ABLE, "True", "SucceededRescale", &message);
         let message = format!("New size: {wanted}; reason: {reason}");
         self.events.event(self.autoscaler, EventType::Normal, "SuccessfulRescale", message);
+        self.record_zero(wanted, &bounds, draft);
         self.remember(|known| known.memory.scaled(wanted, &bounds));
         draft.sized(current, Some(wanted));
         draft.rescaled();
         Ok(format!("want {wanted}, see {current}: {reason}"))
     }
 
+    /// Records whether this scaling went to zero.
+    fn record_zero(&self, wanted: i32, bounds: &Bounds<'_>, draft: &mut Draft) {
+        if self.all.release.enabled("HPAScaleToZero") {
+            let (status, reason, message) = Zero::of(self.autoscaler).after(wanted, bounds);
+            draft.set(SCALED_TO_ZERO, status, reason, message);
+        } else {
+            draft.unset(SCALED_TO_ZERO);
+        }
+    }
+
     /// The size that the target should have, and why.
     async fn wanted(&self, scale: &Scale, bounds: &Bounds<'_>, draft: &mut Draft) -> Result<(i32, String), String> {
         let current = bounds.current;
-        if current == 0 && bounds.min != 0 {
+        let zero = self.all.release.enabled("HPAScaleToZero").then(|| Zero::of(self.autoscaler));
+        let is_measured = current != 0 || zero.is_some_and(|zero| zero.is_measured(bounds.min));
+        if !is_measured {
             let message = "scaling is disabled since the replica count of the target is zero";
             draft.set(ACTIVE, "False", "ScalingDisabled", message);
             Ok((current, String::new()))
-        } else if current > bounds.max {
+        } else if current != 0 && current > bounds.max {
             Ok((bounds.max, "Current number of replicas above Spec.MaxReplicas".to_owned()))
-        } else if current < bounds.min {
-            Ok((bounds.min, "Current number of replicas below Spec.MinReplicas".to_owned()))
+        } else if current != 0 && current < bounds.min {
+            Ok((bounds.min, BELOW_MIN.to_owned()))
         } else {
             let asked = self.asked(scale, draft).await;
             let (asked, name) = asked.inspect_err(|why| {
@@ -185,7 +223,11 @@ impl Round<'_> {
                 std::cmp::Ordering::Less => "All metrics below target".to_owned(),
                 std::cmp::Ordering::Equal => String::new(),
             };
-            Ok((bounded.replicas, reason))
+            match zero.and_then(|zero| zero.raised(bounded.replicas, bounds)) {
+                Some(least) if reason.is_empty() => Ok((least, BELOW_MIN.to_owned())),
+                Some(least) => Ok((least, reason)),
+                None => Ok((bounded.replicas, reason)),
+            }
         }
     }
 
@@ -239,6 +281,7 @@ impl Round<'_> {
             kinds: &self.all.kinds,
             namespace: &self.key.namespace,
             selector: &scale.status.selector,
+            release: &self.all.release,
         };
         let metrics = &self.autoscaler.spec.metrics;
         let (mut most, mut name, mut statuses, mut failures) = (0, String::new(), Vec::new(), Vec::new());
@@ -321,8 +364,12 @@ impl Round<'_> {
             known.iter().filter(selecting).map(|(key, _)| format!("{{{} {}}}", key.name, key.namespace)).collect();
         drop(known);
         if selecting.len() > 1 {
-            let all = selecting.join(" ");
-            let why = format!("pods by selector {text} are controlled by multiple HPAs: [{all}]");
+            let why = if self.all.release.has("AmbiguousSelectorNamesTwo") {
+                let two = selecting[..2].join(" ");
+                format!("pods by selector {text} are controlled by more than one HPA (e.g. [{two}])")
+            } else {
+                format!("pods by selector {text} are controlled by multiple HPAs: [{}]", selecting.join(" "))
+            };
             return Err(refuse("AmbiguousSelector", "AmbiguousSelector", &why.clone(), why));
         }
         Ok(selector)

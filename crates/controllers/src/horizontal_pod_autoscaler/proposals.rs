@@ -2,6 +2,7 @@
 //!
 //! In Kubernetes: `computeReplicasForMetric`.
 
+use crate::release::Release;
 use coracle_api::autoscaling_v2::{
     ContainerResourceMetricStatus, ExternalMetricStatus, MetricIdentifier, MetricSpec, MetricStatus, MetricTarget,
     MetricValueStatus, ObjectMetricStatus, PodsMetricStatus, ResourceMetricStatus,
@@ -41,6 +42,7 @@ pub(super) struct MetricsReader<'a> {
     pub(super) namespace: &'a str,
     /// The selector of the target's pods.
     pub(super) selector: &'a str,
+    pub(super) release: &'a Release,
 }
 
 impl MetricsReader<'_> {
@@ -158,8 +160,13 @@ impl MetricsReader<'_> {
         let read =
             metrics::of_object(self.client, self.kinds, self.namespace, &metric.name, described, &selector).await;
         let (kind, namespace, of) = (&described.kind, self.namespace, &described.name);
-        let read =
-            read.map_err(|why| format!("unable to get metric {}: {kind} on {namespace} {of}/{why}", metric.name));
+        let read = read.map_err(|why| {
+            if self.release.has("HPAMetricErrorNamesTheObjectFirst") {
+                format!("unable to get metric {} on {kind} {namespace}/{of}: {why}", metric.name)
+            } else {
+                format!("unable to get metric {}: {kind} on {namespace} {of}/{why}", metric.name)
+            }
+        });
         let (proposal, name, current) = match value {
             Some(value) => {
                 let proposal = target.by_value(read?, value.milli_value())?;

@@ -1,12 +1,13 @@
 //! The status of an autoscaler as a pass writes it.
 
+use crate::release::Release;
 use coracle_ambient::Timestamp;
 use coracle_api::autoscaling_v2::{
     HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerStatus,
 };
 use coracle_meta::format_time;
 
-use crate::conditions::put;
+use crate::conditions::{put, remove};
 
 /// Whether the scale of the target can be read and written.
 pub(super) const ABLE: &str = "AbleToScale";
@@ -19,12 +20,16 @@ pub(super) const LIMITED: &str = "ScalingLimited";
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) status: HorizontalPodAutoscalerStatus,
+    /// The generation that the pass saw, in a release that records it.
+    generation: Option<i64>,
     now: Timestamp,
 }
 
 impl Draft {
-    pub(super) fn new(autoscaler: &HorizontalPodAutoscaler, now: Timestamp) -> Self {
-        Self { status: autoscaler.status.clone(), now }
+    pub(super) fn new(autoscaler: &HorizontalPodAutoscaler, now: Timestamp, release: &Release) -> Self {
+        let generation = || autoscaler.metadata.generation.unwrap_or(0);
+        let generation = release.enabled("HPAGeneration").then(generation);
+        Self { status: autoscaler.status.clone(), generation, now }
     }
 
     /// Sets a condition in place.
@@ -46,8 +51,12 @@ impl Draft {
         if let Some(desired) = desired {
             self.status.desired_replicas = desired;
         }
-        // Kubernetes does not set it either.
-        self.status.observed_generation = None;
+        self.status.observed_generation = self.generation;
+    }
+
+    /// Removes a condition.
+    pub(super) fn unset(&mut self, type_: &str) {
+        remove(&mut self.status.conditions, type_);
     }
 
     /// Records that the target was scaled now.

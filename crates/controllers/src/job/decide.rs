@@ -33,7 +33,7 @@ pub(super) struct Plan {
 /// What to do about the pods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Pods {
-    /// Nothing, because the Job itself is being deleted.
+    /// Nothing, because the Job itself is being deleted, or because its own pods are expected.
     #[default]
     Leave,
     /// Nothing.
@@ -53,7 +53,7 @@ pub(super) fn plan(view: &JobView) -> Plan {
         return Plan { ending: Some(ending), pods: Pods::End(view.active.clone()), again: None };
     }
     let deadline = time_left(view);
-    if view.job.metadata.is_terminating() {
+    if view.job.metadata.is_terminating() || !view.shows_own_writes {
         return Plan { again: deadline, ..Plan::default() };
     }
     let (pods, wait) = manage(view);
@@ -201,6 +201,7 @@ impl Plan {
         let seen = format!("see {} active, {} succeeded, {} failed", view.active.len(), view.succeeded, view.failed);
         let deed = match (&self.ending, &self.pods) {
             (Some(Ending { reason, .. }), _) => format!("it ends, {reason}: delete {}", view.active.len()),
+            (None, Pods::Leave) if !view.shows_own_writes => "its own pods are expected: nothing".to_owned(),
             (None, Pods::Leave) => "it is being deleted: nothing".to_owned(),
             (None, Pods::Keep | Pods::End(_)) => "nothing to do".to_owned(),
             (None, Pods::Wait) => "wait for the back-off".to_owned(),

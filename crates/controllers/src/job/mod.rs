@@ -13,6 +13,7 @@ mod orphans;
 mod pod;
 mod policy;
 mod release;
+mod released_pods;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::release::Release;
 use coracle_ambient::Clock;
 use coracle_api::batch_v1::Job;
 use coracle_api::core_v1::Pod;
@@ -39,6 +41,7 @@ pub(crate) use self::conditions::is_finished;
 use self::decide::{Plan, Pods};
 use self::pod::{FINALIZER, has_finalizer, is_managed_elsewhere, uid};
 use self::release::release;
+use self::released_pods::ReleasedPods;
 use self::template::{job_pod, with_index};
 use self::tracking::{Done, JobEvent, Tracking};
 use self::view::JobView;
@@ -47,6 +50,7 @@ use crate::again::again;
 use crate::index::{candidates_of, index_by_controller};
 use crate::pod_control::PodControl;
 use crate::selecting::Selecting;
+use crate::stale_pods::wait_or_expect_pods;
 
 /// How long pod changes are batched. In Kubernetes: `SyncJobBatchPeriod`.
 const GATHERED: Duration = Duration::from_secs(1);
@@ -62,11 +66,14 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         events: EventRecorder::new(process, "job-controller"),
         clock: process.ambient.clock.clone(),
         failures: Mutex::default(),
+        released: Mutex::default(),
+        release: config.release.clone(),
     };
     let selecting =
         Selecting::of(&jobs, &process.actor("job"), |job| selector(job).unwrap_or_else(|_| LabelSelector::nothing()));
     let controller = Controller::on_queue(process, "job", process.queue("job", release::retries()), reconciler)
         .client(config.client(process))
+        .stale_caches(wait_or_expect_pods(&config.release, "StaleControllerConsistencyJob"))
         .watches(&jobs, asked)
         .watches_after(GATHERED, &jobs, changed)
         .watches_after(GATHERED, &pods, move |notification| selecting.concerned_by(notification, Job::KIND))
@@ -113,12 +120,15 @@ struct Jobs {
     clock: Clock,
     /// The failures of each running Job, and the Job's uid.
     failures: Mutex<BTreeMap<ObjectKey, (Option<String>, Failures)>>,
+    released: Mutex<ReleasedPods>,
+    release: Release,
 }
 
 impl Reconciler for Jobs {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(job) = self.jobs.get(key).filter(|job| !is_finished(job)) else {
             self.failures.lock().remove(key);
+            self.released.lock().forget(key);
             return pass.done(|| "it is finished, or not there: nothing to do");
         };
         if is_managed_elsewhere(&job) {
@@ -130,7 +140,8 @@ impl Reconciler for Jobs {
             return pass.done(|| "its completion mode is unknown: nothing to do");
         }
         let pods = self.claim(pass, &job).await?;
-        let view = JobView::of(job.clone(), pods, self.failures_of(&job), self.clock.now());
+        let view = JobView::of(job.clone(), pods, self.failures_of(&job), self.clock.now(), &self.release);
+        let view = JobView { shows_own_writes: pass.shows_own_writes(), ..view };
         let plan = decide::plan(&view);
         pass.decided(|| plan.sentence(&view));
         let (done, failure) = self.carry_out(pass, &view, &plan).await;
@@ -158,7 +169,8 @@ impl Jobs {
             }
             _ => pod,
         };
-        Ok(pods.into_iter().map(with_finalizer).collect())
+        let pods = pods.into_iter().map(with_finalizer).collect();
+        Ok(self.released.lock().applied_to(&job.key(), pods))
     }
 
     fn failures_of(&self, job: &Job) -> Failures {
@@ -175,7 +187,8 @@ impl Jobs {
         match &plan.pods {
             Pods::Leave | Pods::Keep => {}
             // During the back-off no pod counts as active.
-            Pods::Wait => done.active = 0,
+            Pods::Wait if !self.release.has("JobBackOffKeepsActive") => done.active = 0,
+            Pods::Wait => {}
             Pods::Create(indexes) => match pods_for(view, indexes) {
                 Ok(pods) => {
                     let (created, error) = control.create_many(pods.len(), |position| &pods[position]).await;
@@ -208,6 +221,7 @@ impl Jobs {
                 }
             }
         }
+        self.released.lock().add(&view.job.key(), done.released.iter().cloned());
         (done, failure)
     }
 
@@ -217,7 +231,9 @@ impl Jobs {
         self.failures.lock().insert(job.key(), (job.metadata.uid.clone(), view.failures));
         let released = join_all(tracking.release.iter().map(|pod| release(pass, pod))).await;
         let done = tracking.release.clone();
-        tracking.released(done.iter().zip(&released).filter(|(_, released)| released.is_ok()).map(|(pod, _)| pod));
+        let gone: Vec<_> = done.iter().zip(&released).filter(|(_, done)| done.is_ok()).map(|(pod, _)| pod).collect();
+        self.released.lock().add(&job.key(), gone.iter().map(|pod| uid(pod).to_owned()));
+        tracking.released(gone.into_iter());
         let failure = released.into_iter().find_map(Result::err);
         let events = if failure.is_none() { tracking.finish(view) } else { Vec::new() };
         write(pass, &job, &tracking).await?;

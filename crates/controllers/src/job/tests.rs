@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use crate::release::Release;
 use coracle_ambient::Timestamp;
 use coracle_api::batch_v1::{
     Job, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyOnPodConditionsPattern,
@@ -66,8 +67,12 @@ fn exits(mut pod: Pod, code: i32) -> Pod {
 }
 
 fn see(job: &Job, pods: &[Pod]) -> JobView {
+    see_in(&Release::default(), job, pods)
+}
+
+fn see_in(release: &Release, job: &Job, pods: &[Pod]) -> JobView {
     let pods = pods.iter().cloned().map(Arc::new).collect();
-    JobView::of(Arc::new(job.clone()), pods, Failures::default(), now())
+    JobView::of(Arc::new(job.clone()), pods, Failures::default(), now(), release)
 }
 
 fn ends(job: &Job, pods: &[Pod]) -> Option<(String, String)> {
@@ -136,6 +141,31 @@ fn a_suspended_job_has_no_pods_and_a_resumed_job_has_its_full_deadline() {
     let resumed = track(&view, &plan(&view)).0.status;
     assert_eq!(resumed.start_time.as_deref(), Some("2026-01-01T01:00:00Z"));
     assert_eq!(find(&resumed.conditions, "Suspended").unwrap().reason, "JobResumed");
+}
+
+#[test]
+fn a_job_that_is_suspended_loses_its_start_time_since_the_release_that_says_so() {
+    for (version, kept) in [("1.35", true), ("1.36", false), ("1.37", false)] {
+        let mut job = job(Some(1), 1);
+        job.spec.suspend = Some(true);
+        job.status.start_time = Some("2026-01-01T00:00:00Z".to_owned());
+        let view = see_in(&Release::named(version).unwrap(), &job, &[pod("a", "Running")]);
+        assert_eq!(track(&view, &plan(&view)).0.status.start_time.is_some(), kept, "{version}");
+    }
+}
+
+#[test]
+fn a_job_whose_own_pods_are_expected_makes_none_and_does_not_end() {
+    let stale = |job: &Job, pods: &[Pod]| JobView { shows_own_writes: false, ..see(job, pods) };
+    let view = stale(&job(Some(2), 2), &[]);
+    let waits = plan(&view);
+    assert_eq!(waits.pods, Pods::Leave);
+    assert_eq!(waits.sentence(&view), "see 0 active, 0 succeeded, 0 failed: its own pods are expected: nothing");
+    let mut failing = job(Some(2), 2);
+    failing.spec.backoff_limit = Some(0);
+    let view = stale(&failing, &[exits(pod("a", "Failed"), 1)]);
+    let (before, _, after) = track(&view, &plan(&view));
+    assert!(before.status.conditions.is_empty() && after.status.conditions.is_empty(), "{after:?}");
 }
 
 #[test]

@@ -43,7 +43,8 @@ impl Done {
             active: view.active.len() as i32,
             ready: view.ready,
             ending: view.ending,
-            all_removed: true,
+            // Pods that the cache lacks may still be active.
+            all_removed: view.shows_own_writes,
             released: BTreeSet::new(),
         }
     }
@@ -98,7 +99,7 @@ impl Tracking {
         (tracking, events)
     }
 
-    /// A resumed Job gets its full active deadline again.
+    /// A resumed Job gets its full active deadline again; in some releases a suspended one loses its start.
     fn suspend_or_resume(&mut self, view: &JobView) -> Option<JobEvent> {
         let (status, reason, event, message) = if view.is_suspended() {
             ("True", "JobSuspended", "Suspended", "Job suspended")
@@ -111,6 +112,8 @@ impl Tracking {
         }
         if !view.is_suspended() {
             self.status.start_time = Some(format_time(view.now));
+        } else if view.release.enabled("MutableSchedulingDirectivesForSuspendedJobs") {
+            self.status.start_time = None;
         }
         Some((EventType::Normal, event.to_owned(), message.to_owned()))
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::release::Release;
 use coracle_ambient::Timestamp;
 use coracle_api::batch_v1::{Job, UncountedTerminatedPods};
 use coracle_api::core_v1::Pod;
@@ -40,11 +41,20 @@ pub(super) struct JobView {
     pub(super) kept: BTreeMap<u64, Arc<Pod>>,
     pub(super) failures: Failures,
     pub(super) now: Timestamp,
+    /// Whether the cache shows the pods that the controller created and deleted.
+    pub(super) shows_own_writes: bool,
+    pub(super) release: Release,
 }
 
 impl JobView {
     /// `failures` are those before the pods whose termination is seen for the first time.
-    pub(super) fn of(job: Arc<Job>, mut pods: Vec<Arc<Pod>>, failures: Failures, now: Timestamp) -> Self {
+    pub(super) fn of(
+        job: Arc<Job>,
+        mut pods: Vec<Arc<Pod>>,
+        failures: Failures,
+        now: Timestamp,
+        release: &Release,
+    ) -> Self {
         if is_indexed(&job) {
             pods.sort_by_key(|pod| index(pod));
         }
@@ -78,6 +88,8 @@ impl JobView {
             job,
             pods,
             now,
+            shows_own_writes: true,
+            release: release.clone(),
         };
         if is_indexed(&view.job) {
             view.look_at_indexes();

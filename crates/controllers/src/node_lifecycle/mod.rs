@@ -9,6 +9,7 @@
 //! `taint_eviction`.
 
 mod decide;
+mod lease_check;
 mod monitor;
 mod signs;
 mod ticks;
@@ -31,6 +32,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use self::decide::Health;
+use self::lease_check::LeaseCheck;
 use self::monitor::Monitor;
 use self::signs::Signs;
 use crate::Config;
@@ -62,6 +64,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         .reads(&nodes)
         .workers(4);
     let signs = Signs::listen(taints.actor(), &nodes, &leases, clock.clone());
+    let checks_leases = config.release.enabled("NodeControllerLeaseCircuitBreaker");
     let monitor = Monitor {
         actor: taints.actor().to_owned(),
         client: config.client(process),
@@ -69,6 +72,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         nodes: nodes.lister(),
         pods: pods.lister(),
         leases: leases.lister(),
+        lease_check: checks_leases.then(|| LeaseCheck::new(leases.any().clone())),
         health,
         signs,
         events,

@@ -12,6 +12,7 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::decide::{Health, NO_EXECUTE, NOT_READY, UNREACHABLE, no_execute, swapped, unknown_conditions, zone_of};
+use super::lease_check::LeaseCheck;
 use super::signs::Signs;
 use super::ticks::Ticks;
 use super::zones::{Disruption, Zones};
@@ -37,6 +38,7 @@ pub(super) struct Monitor {
     pub(super) nodes: Lister<Node>,
     pub(super) pods: Lister<Pod>,
     pub(super) leases: Lister<Lease>,
+    pub(super) lease_check: Option<LeaseCheck>,
     pub(super) health: Arc<HealthMap>,
     pub(super) signs: Arc<Signs>,
     pub(super) events: EventRecorder,
@@ -54,6 +56,15 @@ struct Memory {
     zones: Zones,
     /// Nodes with pods that could not be marked.
     retry: BTreeSet<String>,
+}
+
+/// The result of a check of a node.
+#[derive(Debug)]
+enum Judged {
+    /// Its readiness.
+    Ready(Option<String>),
+    /// The cache of Leases is known to be late, so that nothing is known.
+    LeasesAreLate,
 }
 
 impl Memory {
@@ -111,7 +122,11 @@ impl Monitor {
         let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for node in &nodes {
             let ready = match self.judge(memory, node).await {
-                Ok(ready) => ready,
+                Ok(Judged::Ready(ready)) => ready,
+                Ok(Judged::LeasesAreLate) => {
+                    memory.is_unsettled = true;
+                    continue;
+                }
                 Err(error) => {
                     tracing::debug!(%error, node = %node.key(), "a node could not be judged");
                     memory.is_unsettled = true;
@@ -162,12 +177,12 @@ impl Monitor {
         self.events.event_on(reference(name, uid), EventType::Normal, reason, format!("Node {name} event: {event}"));
     }
 
-    /// Checks one node and acts on the result; returns its readiness.
-    async fn judge(&self, memory: &mut Memory, node: &Node) -> Result<Option<String>, Error> {
+    /// Checks one node and acts on the result.
+    async fn judge(&self, memory: &mut Memory, node: &Node) -> Result<Judged, Error> {
         let name = node.key().name;
         let said = node.condition("Ready").map_or_else(|| "Unknown".to_owned(), |condition| condition.status.clone());
-        let ready = self.check_silence(memory, node).await?;
-        let Some(ready) = ready else { return Ok(None) };
+        let judged = self.check_silence(memory, node).await?;
+        let Judged::Ready(Some(ready)) = judged else { return Ok(judged) };
         match no_execute(&ready) {
             None => self.reachable(memory, node).await,
             Some((taint, opposite)) if node.taint(opposite, NO_EXECUTE).is_some() => {
@@ -191,13 +206,17 @@ impl Monitor {
                 memory.retry.insert(name);
             }
         }
-        Ok(Some(ready))
+        Ok(Judged::Ready(Some(ready)))
     }
 
     /// Sets the conditions of an unreachable node to `Unknown`; returns its readiness then.
-    async fn check_silence(&self, memory: &Memory, node: &Node) -> Result<Option<String>, Error> {
+    async fn check_silence(&self, memory: &Memory, node: &Node) -> Result<Judged, Error> {
+        if self.lease_check.as_ref().is_some_and(LeaseCheck::is_late) {
+            return Ok(Judged::LeasesAreLate);
+        }
         let (name, now) = (node.key().name, self.clock.now());
-        let lease = self.leases.get(&ObjectKey::new(LEASES, name.as_str()));
+        let lease_key = ObjectKey::new(LEASES, name.as_str());
+        let lease = self.leases.get(&lease_key);
         let before = self.health.lock().get(&name).cloned();
         let renewed = self.signs.renewed(&name).map_or(now, |seen| memory.looked.time_at_or_after(seen).min(now));
         let mut health = Health::observe(before.as_ref(), node, lease.as_deref(), renewed, now);
@@ -206,13 +225,18 @@ impl Monitor {
         let silent = health.is_silent(grace, signed(self.config.node_startup_grace_period), now);
         self.health.lock().insert(name.clone(), health.clone());
         if let Some(conditions) = unknown_conditions(node, now).filter(|_| silent) {
+            if let Some(check) = &self.lease_check
+                && !check.is_current(self.api(&name).client(), &lease_key, lease.as_deref()).await?
+            {
+                return Ok(Judged::LeasesAreLate);
+            }
             let mut changed = node.clone();
             changed.status.conditions = conditions;
             let written = self.api(&name).update_status(&changed).await?;
             health.ready = written.condition("Ready").map(|condition| condition.status.clone());
             self.health.lock().insert(name, health.clone());
         }
-        Ok(health.ready)
+        Ok(Judged::Ready(health.ready))
     }
 
     /// Removes the `NoExecute` taints of a healthy node, or of one that must be treated as healthy.

@@ -30,6 +30,8 @@ pub(super) struct ObservedReplicaSet {
     pub(super) generation: i64,
     /// Whether the set is being deleted.
     pub(super) deleting: bool,
+    /// Whether the cache shows the pods that the controller created and deleted.
+    pub(super) shows_own_writes: bool,
     /// Its active pods.
     pub(super) pods: Vec<Arc<Pod>>,
     /// How many of its pods are being deleted and have not finished.
@@ -66,7 +68,7 @@ pub(super) struct SetStatus {
 /// What to do about the number of pods.
 pub(super) fn plan(observed: &ObservedReplicaSet, now: Timestamp) -> Plan {
     let (have, want) = (observed.pods.len(), usize::try_from(observed.replicas).unwrap_or(0));
-    if observed.deleting || have == want {
+    if observed.deleting || !observed.shows_own_writes || have == want {
         Plan::Keep
     } else if have < want {
         Plan::Create((want - have).min(BURST))
@@ -80,6 +82,7 @@ pub(super) fn sentence(observed: &ObservedReplicaSet, plan: &Plan) -> String {
     let ObservedReplicaSet { replicas, pods, .. } = observed;
     let deed = match plan {
         Plan::Keep if observed.deleting => "it is being deleted: nothing".to_owned(),
+        Plan::Keep if !observed.shows_own_writes => "its own pods are expected: nothing".to_owned(),
         Plan::Keep => "nothing to do".to_owned(),
         Plan::Create(count) => format!("create {count}"),
         Plan::Delete(pods) => format!("delete {}", pods.len()),
@@ -179,6 +182,7 @@ mod tests {
             template_labels: LabelSelector::of_labels(&[("app".to_owned(), "web".to_owned())].into()),
             generation: 2,
             deleting: false,
+            shows_own_writes: true,
             pods,
             terminating: 0,
             related: Vec::new(),
@@ -191,6 +195,14 @@ mod tests {
         assert_eq!(plan(&deleting, now()), Plan::Keep);
         let status = status(&deleting, &[], None, now());
         assert_eq!((status.replicas, status.terminating_replicas, status.observed_generation), (0, Some(2), 2));
+    }
+
+    #[test]
+    fn a_set_whose_own_pods_are_expected_makes_and_deletes_nothing_but_still_counts() {
+        let stale = ObservedReplicaSet { shows_own_writes: false, ..observed(3, vec![pod(0, None)]) };
+        assert_eq!(plan(&stale, now()), Plan::Keep);
+        assert_eq!(sentence(&stale, &Plan::Keep), "want 3, see 1: its own pods are expected: nothing");
+        assert_eq!(status(&stale, &[], None, now()).replicas, 1);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use coracle_ambient::Clock;
 use coracle_api::apps_v1::ReplicaSet;
 use coracle_api::core_v1::{Pod, ReplicationController};
 use coracle_controller_runtime::{
-    Action, Controller, EventRecorder, Pass, Process, ReconcileError, Reconciler, key_of, ownership,
+    Action, Controller, EventRecorder, Pass, Process, ReconcileError, Reconciler, StaleCaches, key_of, ownership,
 };
 use coracle_informer::Lister;
 use coracle_meta::{LabelSelector, ObjectKey};
@@ -31,18 +31,25 @@ use crate::index::{candidates_of, controlled_by, index_by_controller};
 use crate::pod_control::PodControl;
 use crate::pods::new_pod;
 use crate::selecting::Selecting;
+use crate::stale_pods::{expect_pods, wait_or_expect_pods};
 
 /// The ReplicaSet controller.
 pub(crate) fn replica_sets(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
-    controller::<ReplicaSet>(process, config, "replicaset")
+    let stale_caches = wait_or_expect_pods(&config.release, "StaleControllerConsistencyReplicaSet");
+    controller::<ReplicaSet>(process, config, "replicaset", stale_caches)
 }
 
 /// The ReplicationController controller.
 pub(crate) fn replication_controllers(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
-    controller::<ReplicationController>(process, config, "replicationcontroller")
+    controller::<ReplicationController>(process, config, "replicationcontroller", expect_pods())
 }
 
-fn controller<K: ReplicaOwner>(process: &Process, config: &Config, name: &str) -> BoxFuture<'static, ()> {
+fn controller<K: ReplicaOwner>(
+    process: &Process,
+    config: &Config,
+    name: &str,
+    stale_caches: StaleCaches,
+) -> BoxFuture<'static, ()> {
     let sets = process.informers.informer::<K>();
     let pods = process.informers.informer::<Pod>();
     index_by_controller(&sets);
@@ -57,6 +64,7 @@ fn controller<K: ReplicaOwner>(process: &Process, config: &Config, name: &str) -
     let sizes = sets.lister();
     let controller = Controller::new(process, name, replicas)
         .client(config.client(process))
+        .stale_caches(stale_caches)
         .watches(&sets, key_of)
         .watches_by(
             &pods,
@@ -126,6 +134,7 @@ impl<K: ReplicaOwner> Replicas<K> {
             template_labels: template_labels.map_or_else(LabelSelector::nothing, LabelSelector::of_labels),
             generation: set.meta().generation.unwrap_or(0),
             deleting: set.meta().is_terminating(),
+            shows_own_writes: pass.shows_own_writes(),
             pods,
             terminating,
             related: if too_many { self.related(set) } else { Vec::new() },

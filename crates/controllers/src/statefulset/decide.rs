@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::release::Release;
 use coracle_ambient::Timestamp;
 use coracle_api::apps_v1::{StatefulSet, StatefulSetStatus};
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
@@ -19,6 +20,7 @@ use jiff::SignedDuration;
 use super::claims::{Owners, belongs_to_earlier, has_other_controller, owners};
 use super::history::{Revision, Revisions};
 use super::members::{claims, identify, member, numbers, ordinal, revision_of};
+use super::update::{self, Member};
 use crate::pods::{Availability, availability};
 
 /// How many pods one sync creates or deletes at most.
@@ -35,6 +37,7 @@ pub(super) struct ObservedStatefulSet<'a> {
     pub(super) pods: Vec<Arc<Pod>>,
     pub(super) claim: &'a FindClaim<'a>,
     pub(super) revisions: Revisions,
+    pub(super) release: &'a Release,
 }
 
 /// One action.
@@ -235,39 +238,50 @@ impl Planning<'_> {
     }
 
     /// Deletes pods of another revision, from the highest ordinal down to the partition: as many as may be
-    /// unavailable, or, without `maxUnavailable`, one whenever those above it are healthy.
-    ///
-    /// In Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
+    /// unavailable, or, in a release without `maxUnavailable`, one whenever those above it are available.
     fn update(&mut self, members: &Members) {
         let set = self.observed.set;
-        let strategy = &set.spec.update_strategy;
-        if strategy.type_ == "OnDelete" {
+        if set.spec.update_strategy.type_ == "OnDelete" {
             return;
         }
-        let rolling = strategy.rolling_update.as_deref();
-        let partition = rolling.and_then(|rolling| rolling.partition).unwrap_or(0).max(0);
-        let all = numbers(set);
-        let from_the_top = (all.start.saturating_add(i64::from(partition))..all.end).rev();
-        let replaced = match rolling.and_then(|rolling| rolling.max_unavailable.as_ref()) {
-            Some(bound) => {
-                let is_unavailable = |pod: Option<&Arc<Pod>>| pod.is_none_or(|pod| self.is_unavailable(pod));
-                let unavailable = all.filter(|number| is_unavailable(members.get(number))).count();
-                let bound = bound.scaled(set.spec.replicas.unwrap_or(1), Rounding::Down).unwrap_or(1).max(1);
-                let may_go = usize::try_from(bound).unwrap_or(1).saturating_sub(unavailable);
-                let pods = from_the_top.filter_map(|number| members.get(&number));
-                pods.filter(|pod| self.is_replaced(pod)).take(may_go).cloned().collect()
-            }
-            None => {
-                let mut pods = from_the_top.map_while(|number| members.get(&number));
-                let highest = pods.find(|pod| self.is_replaced(pod) || self.is_unavailable(pod));
-                let waits_for = highest.filter(|pod| !self.is_replaced(pod)).map(|pod| pod.name().to_owned());
-                self.plan.waits_for = waits_for.or(self.plan.waits_for.take());
-                highest.filter(|pod| self.is_replaced(pod)).cloned().into_iter().collect::<Vec<_>>()
-            }
+        let updating = self.updating(members);
+        let replaced = if self.observed.release.enabled("MaxUnavailableStatefulSet") {
+            update::within(self.most_unavailable(), &updating, !self.in_order)
+        } else {
+            let (goes, waits_for) = update::one_by_one(&updating);
+            self.plan.waits_for = waits_for.map(|pod| pod.name().to_owned()).or(self.plan.waits_for.take());
+            goes.cloned().into_iter().collect()
         };
         let current = &self.observed.revisions.current.name;
         self.plan.replaced_current = replaced.iter().filter(|pod| revision_of(pod) == current).count();
         self.plan.phases.push(replaced.into_iter().map(StatefulSetStep::Delete).collect());
+    }
+
+    /// The members from the highest ordinal down.
+    fn updating(&self, members: &Members) -> Vec<Member> {
+        let all = numbers(self.observed.set);
+        let rolling = self.observed.set.spec.update_strategy.rolling_update.as_deref();
+        let partition = rolling.and_then(|rolling| rolling.partition).unwrap_or(0).max(0);
+        let kept_below = all.start.saturating_add(i64::from(partition));
+        let member = |number: i64| {
+            let pod = members.get(&number);
+            Member {
+                is_old: pod.is_some_and(|pod| self.is_replaced(pod)),
+                is_unavailable: pod.is_none_or(|pod| self.is_unavailable(pod)),
+                is_kept: number < kept_below,
+                pod: pod.cloned(),
+            }
+        };
+        all.rev().map(member).collect()
+    }
+
+    /// In Kubernetes: `getStatefulSetMaxUnavailable`.
+    fn most_unavailable(&self) -> usize {
+        let spec = &self.observed.set.spec;
+        let rolling = spec.update_strategy.rolling_update.as_deref();
+        let bound = rolling.and_then(|rolling| rolling.max_unavailable.as_ref());
+        let bound = bound.and_then(|bound| bound.scaled(spec.replicas.unwrap_or(1), Rounding::Down)).unwrap_or(1);
+        usize::try_from(bound).unwrap_or(1).max(1)
     }
 
     /// Whether the update replaces a pod.
@@ -314,7 +328,7 @@ fn is_available(set: &StatefulSet, pod: &Pod, now: Timestamp) -> bool {
 
 /// The status for the observed state, before the effects of this pass.
 ///
-/// In Kubernetes: `updateStatus` and `completeRollingUpdate`.
+/// In Kubernetes: `updateStatus` and `completeUpdate`.
 pub(super) fn status(observed: &ObservedStatefulSet<'_>, plan: &Plan, now: Timestamp) -> StatefulSetStatus {
     let ObservedStatefulSet { set, pods, revisions, .. } = observed;
     let members: Vec<_> = pods.iter().filter(|pod| ordinal(set, pod).is_some() && !pod.phase().is_empty()).collect();
@@ -335,7 +349,9 @@ pub(super) fn status(observed: &ObservedStatefulSet<'_>, plan: &Plan, now: Times
     };
     let want = set.spec.replicas.unwrap_or(1);
     let is_complete = [status.updated_replicas, status.ready_replicas, status.replicas].iter().all(|&has| has == want);
-    if set.spec.update_strategy.type_ == "RollingUpdate" && is_complete {
+    let completes = set.spec.update_strategy.type_ == "RollingUpdate"
+        || observed.release.has("StatefulSetUpdateCompletesInAllStrategies");
+    if completes && is_complete {
         status.current_replicas = status.updated_replicas;
         status.current_revision.clone_from(&status.update_revision);
     }

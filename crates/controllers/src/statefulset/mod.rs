@@ -9,9 +9,11 @@ mod history;
 mod members;
 #[cfg(test)]
 mod tests;
+mod update;
 
 use std::sync::Arc;
 
+use crate::release::Release;
 use coracle_ambient::Clock;
 use coracle_api::apps_v1::{ControllerRevision, StatefulSet};
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
@@ -32,6 +34,7 @@ use crate::again::again;
 use crate::index::{candidates_of, index_by_controller};
 use crate::revisions;
 use crate::selecting::Selecting;
+use crate::stale_pods::wait_or_ignore;
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let sets = process.informers.informer::<StatefulSet>();
@@ -48,9 +51,11 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         revisions: revisions.lister(),
         events: EventRecorder::new(process, "statefulset-controller"),
         clock: process.ambient.clock.clone(),
+        release: config.release.clone(),
     };
     let controller = Controller::new(process, "statefulset", reconciler)
         .client(config.client(process))
+        .stale_caches(wait_or_ignore(&config.release, "StaleControllerConsistencyStatefulSet"))
         .watches(&sets, key_of)
         .watches(&pods, move |notification| selecting.concerned_by(notification, StatefulSet::KIND))
         .reads(&claims)
@@ -70,6 +75,7 @@ struct StatefulSets {
     revisions: Lister<ControllerRevision>,
     events: EventRecorder,
     clock: Clock,
+    release: Release,
 }
 
 impl Reconciler for StatefulSets {
@@ -81,7 +87,8 @@ impl Reconciler for StatefulSets {
         let now = self.clock.now();
         let plan = decide::plan(&observed, now)?;
         pass.decided(|| plan.sentence(&observed));
-        let effects = Effects { pass, set: &set, claims: &self.claims, events: self.events.in_pass(pass) };
+        let events = self.events.in_pass(pass);
+        let effects = Effects { pass, set: &set, claims: &self.claims, events, release: &self.release };
         for claim in &plan.contested {
             effects.warn_contested(claim);
         }
@@ -106,7 +113,7 @@ impl StatefulSets {
     }
 
     async fn observe<'a>(
-        &self,
+        &'a self,
         pass: &Pass,
         set: &'a StatefulSet,
         history: &[Arc<ControllerRevision>],
@@ -116,7 +123,7 @@ impl StatefulSets {
         let terms = Terms { selector: &selector(set), accepts: &is_member, finalizer: None };
         let pods = ownership::claim_by(pass, set, &terms, candidates_of(&self.pods, set)).await?;
         let revisions = history::revisions_of(pass, set, history).await?;
-        Ok(ObservedStatefulSet { set, pods, claim, revisions })
+        Ok(ObservedStatefulSet { set, pods, claim, revisions, release: &self.release })
     }
 
     /// Deletes the oldest revisions that no pod uses.
@@ -140,6 +147,7 @@ struct Effects<'a> {
     set: &'a StatefulSet,
     claims: &'a Lister<PersistentVolumeClaim>,
     events: EventRecorder,
+    release: &'a Release,
 }
 
 impl Effects<'_> {
@@ -166,10 +174,11 @@ impl Effects<'_> {
             StatefulSetStep::Own { claims } => self.own(claims).await,
             StatefulSetStep::Repair { pod, claims, missing } => self.repair(pod, claims, missing).await,
             StatefulSetStep::Delete(pod) => {
-                match self.pass.delete_if_there::<Pod>(&pod.key(), &DeleteParams::default()).await {
-                    Ok(false) => Ok(()),
-                    done => self.record_result("Delete", pod, done.map(drop)),
-                }
+                let done = match self.pass.api::<Pod>().delete(&pod.key(), &DeleteParams::default()).await {
+                    Err(error) if error.is_not_found() && self.release.has("StatefulSetDeletesGonePods") => Ok(()),
+                    done => done.map(drop).map_err(ReconcileError::from),
+                };
+                self.record_result("Delete", pod, done)
             }
         }
     }

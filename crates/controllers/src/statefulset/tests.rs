@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::release::Release;
 use coracle_api::apps_v1::StatefulSet;
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod, PodCondition};
 use coracle_meta::{IntOrString, ObjectKey, Resource, parse_time};
@@ -19,6 +20,7 @@ struct World {
     claims: BTreeMap<String, PersistentVolumeClaim>,
     current: Revision,
     made: u32,
+    release: Release,
 }
 
 fn set(replicas: i32, policy: &str) -> StatefulSet {
@@ -35,8 +37,13 @@ fn set(replicas: i32, policy: &str) -> StatefulSet {
 
 impl World {
     fn new(set: StatefulSet) -> Self {
+        Self::in_release("1.37", set)
+    }
+
+    fn in_release(version: &str, set: StatefulSet) -> Self {
         let current = revision(&set);
-        Self { set, pods: BTreeMap::new(), claims: BTreeMap::new(), current, made: 0 }
+        let release = Release::named(version).unwrap();
+        Self { set, pods: BTreeMap::new(), claims: BTreeMap::new(), current, made: 0, release }
     }
 
     fn step(&mut self) -> Plan {
@@ -45,7 +52,7 @@ impl World {
         let claim = move |key: &ObjectKey| claims.get(&key.name).cloned().map(Arc::new);
         let revisions = Revisions { current: self.current.clone(), update: revision(&self.set), collision_count: 0 };
         let pods = self.pods.values().cloned().map(Arc::new).collect();
-        let observed = ObservedStatefulSet { set: &self.set, pods, claim: &claim, revisions };
+        let observed = ObservedStatefulSet { set: &self.set, pods, claim: &claim, revisions, release: &self.release };
         let plan = plan(&observed, now).unwrap();
         let status = status(&observed, &plan, now);
         if status.current_revision == status.update_revision {
@@ -195,6 +202,46 @@ fn an_update_makes_as_many_unavailable_at_once_as_the_set_allows() {
     assert_eq!(going(&world), ["db-3"]);
     world.settle();
     assert!(world.pods.values().all(|pod| revision_of(pod) == "db-2"));
+}
+
+#[test]
+fn a_release_without_the_field_replaces_one_pod_at_a_time() {
+    let mut world = World::in_release("1.36", set(5, "Parallel"));
+    world.settle();
+    let rolling = world.set.spec.update_strategy.rolling_update.as_mut().unwrap();
+    rolling.max_unavailable = Some(IntOrString::Int(3));
+    world.set.spec.template.spec.hostname = "2".to_owned();
+    world.step();
+    world.step();
+    let going: Vec<_> = world.pods.values().filter(|pod| pod.is_terminating()).map(|pod| pod.name()).collect();
+    assert_eq!(going, ["db-4"]);
+}
+
+#[test]
+fn an_update_of_a_parallel_set_first_replaces_old_pods_that_are_unavailable_anyway() {
+    let mut world = World::new(set(4, "Parallel"));
+    world.settle();
+    world.pods.get_mut("db-0").unwrap().status.conditions.clear();
+    world.set.spec.template.spec.hostname = "2".to_owned();
+    world.step();
+    let going: Vec<_> = world.pods.values().filter(|pod| pod.is_terminating()).map(|pod| pod.name()).collect();
+    assert_eq!(going, ["db-0"], "one may be unavailable, and is");
+    world.settle();
+    assert!(world.pods.values().all(|pod| revision_of(pod) == "db-2"));
+}
+
+#[test]
+fn an_update_on_delete_is_complete_when_all_pods_are_new_since_the_release_that_says_so() {
+    for (version, current) in [("1.36", "db-1"), ("1.37", "db-2")] {
+        let mut world = World::in_release(version, set(2, "OrderedReady"));
+        world.settle();
+        world.set.spec.update_strategy.type_ = "OnDelete".to_owned();
+        world.set.spec.update_strategy.rolling_update = None;
+        world.set.spec.template.spec.hostname = "2".to_owned();
+        world.pods.clear();
+        world.settle();
+        assert_eq!(world.set.status.current_revision, current, "{version}");
+    }
 }
 
 #[test]

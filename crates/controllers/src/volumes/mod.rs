@@ -5,11 +5,13 @@
 mod classes;
 mod in_tree;
 mod protection;
+mod unused;
 mod used_by;
 
 pub(crate) use classes::default_class;
 pub(crate) use in_tree::{IN_TREE_PREFIX, csi_name, in_tree_name};
 pub(crate) use protection::{is_concerned, is_shut_down, protect};
+pub(crate) use unused::{has_unused, is_terminated, unused};
 pub(crate) use used_by::{claims_of, ephemeral_claim, index_by_claim, pods_using};
 
 /// The binding of claim and volume is complete.

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use coracle_api::apps_v1::ReplicaSet;
+use coracle_api::apps_v1::{ReplicaSet, StatefulSet};
 use coracle_api::batch_v1::Job;
 use coracle_api::core_v1::{Pod, ServiceAccount};
 use coracle_api::resource_v1::{ResourceClaim, ResourceClaimTemplate};
 use coracle_client::{Api, Client, DeleteParams, ListParams, Patch, Propagation};
 use coracle_cluster::Cluster;
+use coracle_controllers::{Config, Release};
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_meta::ObjectKey;
 use coracle_sim::{Effect, Rule, Selector, Senders, Turns, Wire};
@@ -25,8 +26,13 @@ struct Slowed {
 
 impl Slowed {
     async fn start(nodes: usize, rules: impl IntoIterator<Item = Rule>) -> Self {
+        Self::in_release(Release::default(), nodes, rules).await
+    }
+
+    async fn in_release(release: Release, nodes: usize, rules: impl IntoIterator<Item = Rule>) -> Self {
         let recorder = Recorder::ring(1_000_000);
-        let builder = Cluster::builder().nodes(nodes).recorder(recorder.clone());
+        let controllers = Config { release, ..Config::default() };
+        let builder = Cluster::builder().nodes(nodes).recorder(recorder.clone()).controllers(controllers);
         let cluster = builder.transport_layer(Wire::with(rules).layer()).start().await.unwrap();
         let client = Client::new(cluster.service(), cluster.ambient());
         let accounts: Api<ServiceAccount> = Api::of(&client);
@@ -80,21 +86,69 @@ fn is_complete(job: &Job) -> bool {
     job.status.conditions.iter().any(|one| one.type_ == "Complete" && one.status == "True")
 }
 
-/// kubernetes/kubernetes#129795: an expectation of new pods expires after five minutes, and they are created again.
+/// kubernetes/kubernetes#129795: an expectation of new pods expires after five minutes, and they are created again. A
+/// controller that waits for its own writes creates them once.
 #[tokio::test(start_paused = true)]
-async fn a_replica_set_whose_pods_are_seen_after_ten_minutes_creates_them_once() {
+async fn pods_that_are_seen_after_ten_minutes_are_created_twice_unless_the_controller_waits_for_its_own_writes() {
     const LAG: Duration = Duration::from_secs(600);
-    let world = Slowed::start(0, [late_pods(LAG)]).await;
-    world.api::<ReplicaSet>().create(&web()).await.unwrap();
-    until("three pods are there", async || world.pods().await.len() == 3).await;
-    tokio::time::sleep(LAG / 2).await;
-    // A change of the set is a reason to sync it before its pods are seen.
-    let patch = Patch::Merge(json!({"spec": {"minReadySeconds": 1}}));
-    world.api::<ReplicaSet>().patch(&key("web"), &patch).await.unwrap();
-    tokio::time::sleep(LAG * 2).await;
-    assert_eq!((world.pods().await.len(), world.creations_by("controller-manager/replicaset")), (3, 3));
-    let set = world.api::<ReplicaSet>().get(&key("web")).await.unwrap();
-    assert_eq!(set.status.replicas, 3, "the pods were seen in the end");
+    let waits = Release::with(["StaleControllerConsistencyReplicaSet"]);
+    for (release, created) in [(waits, 3), (Release::with([]), 6)] {
+        let world = Slowed::in_release(release, 0, [late_pods(LAG)]).await;
+        world.api::<ReplicaSet>().create(&web()).await.unwrap();
+        until("three pods are there", async || world.pods().await.len() == 3).await;
+        tokio::time::sleep(LAG / 4).await;
+        // A change of the set is a reason to sync it before its pods are seen.
+        let change = async |seconds: i32| {
+            let patch = Patch::Merge(json!({"spec": {"minReadySeconds": seconds}}));
+            world.api::<ReplicaSet>().patch(&key("web"), &patch).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        };
+        change(1).await;
+        assert_eq!(world.creations_by("controller-manager/replicaset"), 3, "nothing has expired yet");
+        tokio::time::sleep(LAG / 2).await;
+        change(2).await;
+        assert_eq!(world.creations_by("controller-manager/replicaset"), created);
+        tokio::time::sleep(LAG * 2).await;
+        let set = world.api::<ReplicaSet>().get(&key("web")).await.unwrap();
+        let left = world.pods().await.into_iter().filter(Pod::is_active).count();
+        assert_eq!((set.status.replicas, left), (3, 3), "the pods were seen in the end");
+    }
+}
+
+/// The same for a Job, which starts its work a second time.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_pods_are_seen_after_ten_minutes_starts_them_twice_unless_it_waits_for_its_own_writes() {
+    const LAG: Duration = Duration::from_secs(600);
+    let waits = Release::with(["StaleControllerConsistencyJob"]);
+    for (release, created) in [(waits, 2), (Release::with([]), 4)] {
+        let world = Slowed::in_release(release, 0, [late_pods(LAG)]).await;
+        let jobs = world.api::<Job>();
+        jobs.create(&job(&json!({"completions": 2, "parallelism": 2}))).await.unwrap();
+        until("two pods are there", async || world.pods().await.len() == 2).await;
+        tokio::time::sleep(LAG * 3 / 4).await;
+        let patch = Patch::Merge(json!({"spec": {"backoffLimit": 5}}));
+        jobs.patch(&key("work"), &patch).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(world.creations_by("controller-manager/job"), created);
+    }
+}
+
+/// A StatefulSet names its pods, so that a late cache makes nothing twice; it tries to.
+#[tokio::test(start_paused = true)]
+async fn a_stateful_set_with_a_late_cache_tries_to_create_a_pod_again_unless_it_waits_for_its_own_writes() {
+    let waits = Release::with(["StaleControllerConsistencyStatefulSet"]);
+    for (release, tries_once) in [(waits, true), (Release::with([]), false)] {
+        let world = Slowed::in_release(release, 1, [late_pods(Duration::from_secs(20))]).await;
+        let set = json!({"metadata": {"name": "db"}, "spec": {
+            "replicas": 1, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+        }});
+        world.api::<StatefulSet>().create(&serde_json::from_value(set).unwrap()).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(120)).await;
+        assert_eq!(world.pods().await.len(), 1);
+        let tries = world.creations_by("controller-manager/statefulset");
+        assert!((tries == 1) == tries_once, "{tries}");
+    }
 }
 
 /// kubernetes/kubernetes#105200: the Job's own status is seen before the pod without its finalizer, which is counted
