@@ -6,6 +6,7 @@ use coracle_meta::ObjectKey;
 use crate::metrics::SchedulerMetrics;
 use crate::profile::Profile;
 use crate::queue::Backoff;
+use crate::release::Release;
 
 /// The configuration of the scheduler. In Kubernetes: `KubeSchedulerConfiguration`.
 #[derive(Clone, Debug)]
@@ -26,8 +27,15 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
+        Self::of(&Release::default())
+    }
+}
+
+impl Config {
+    /// The default configuration of a release.
+    pub fn of(release: &Release) -> Self {
         Self {
-            profiles: vec![Arc::default()],
+            profiles: vec![Arc::new(Profile::of("default-scheduler", release))],
             backoff: Backoff::default(),
             host: "coracle".to_owned(),
             leader_election: None,

@@ -40,6 +40,8 @@ pub struct NodeInfo {
     pub labels: Arc<BTreeMap<String, String>>,
     /// The images on it, with their sizes in bytes.
     pub images: Arc<BTreeMap<String, i64>>,
+    /// The features that it declares.
+    pub declared_features: Arc<[String]>,
     /// Its name.
     pub name: Arc<str>,
 }
@@ -62,6 +64,7 @@ impl Default for NodeInfo {
             allocatable: Resources::default(),
             allowed_pods: 0,
             images: Arc::default(),
+            declared_features: Arc::new([]),
             pods: Vec::new(),
             requested: Resources::default(),
             assumed: Resources::default(),
@@ -136,6 +139,7 @@ impl NodeInfo {
             && self.taints == other.taints
             && self.allocatable == other.allocatable
             && self.images == other.images
+            && self.declared_features == other.declared_features
     }
 
     #[cfg(test)]

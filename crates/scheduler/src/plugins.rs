@@ -3,6 +3,7 @@
 use crate::arguments::Arguments;
 use crate::filters as f;
 use crate::framework::{Filter, Score};
+use crate::release::Release;
 use crate::scores as s;
 
 /// The extension points. In Kubernetes: the fields of `Plugins`.
@@ -95,8 +96,7 @@ impl Plugin {
 
 use Point::{Bind, Filter as F, PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Score as S};
 
-/// All plug-ins that are enabled by default, in order; the first filter that rejects a node decides. In Kubernetes:
-/// `getDefaultPlugins`.
+/// All plug-ins. Which are enabled by default, and in which order, depends on the release.
 pub(crate) const PLUGINS: &[Plugin] = &[
     Plugin::new("SchedulingGates", &[PreEnqueue]),
     Plugin::new("PrioritySort", &[QueueSort]),
@@ -129,9 +129,16 @@ pub(crate) const PLUGINS: &[Plugin] = &[
     Plugin::new("NodeResourcesBalancedAllocation", &[PreScore, S]).score(1, s::balanced_allocation::make),
     Plugin::new("ImageLocality", &[S]).score(1, s::image_locality::make),
     Plugin::new("DefaultBinder", &[Bind]),
+    Plugin::new("NodeDeclaredFeatures", &[PreFilter, F]).filter(f::node_declared_features::make),
 ];
 
-/// Plug-ins that Kubernetes 1.35 disables by default, and that are not implemented here.
-pub(crate) const OFF: &[&str] = &["NodeDeclaredFeatures", "GangScheduling"];
+/// The plug-ins that a release enables by default, in order; the first filter that rejects a node decides. In
+/// Kubernetes: `getDefaultPlugins`.
+pub(crate) fn enabled(release: &Release) -> impl Iterator<Item = &'static Plugin> {
+    release.plugins().iter().filter_map(|name| Plugin::named(name))
+}
+
+/// Plug-ins that Kubernetes disables by default, and that are not implemented here.
+pub(crate) const OFF: &[&str] = &["GangScheduling"];
 /// Plug-ins that Kubernetes has removed. In Kubernetes: `invalidPluginsByVersion`.
 pub(crate) const REMOVED: &[&str] = &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"];

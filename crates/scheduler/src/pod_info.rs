@@ -56,6 +56,8 @@ pub struct PodInfo {
     pub names_spread: bool,
     /// The selector of the pods of its owner and services, for the default spread constraints.
     pub siblings: Option<LabelSelector>,
+    /// The features that its node must declare.
+    pub needed_features: Vec<&'static str>,
     /// The images of its containers.
     pub images: Vec<String>,
     /// The disks that it uses without a claim and that cannot be shared.

@@ -38,6 +38,14 @@ pub struct Victims {
     pub pods: Vec<Arc<PodInfo>>,
 }
 
+impl Victims {
+    /// What the message about the pod says of them.
+    pub(crate) fn sentence(&self) -> String {
+        let (node, count) = (&self.node, self.pods.len());
+        format!("preemption: found a potential placement for pod on node {node}, preempting {count} victims")
+    }
+}
+
 /// Finds victims whose deletion makes room for a pod. With many nodes only some are tried, starting at a random one.
 ///
 /// # Errors

@@ -1,7 +1,8 @@
 use crate::arguments::{Arguments, PreemptionArguments, VolumeBindingArguments};
 use crate::framework::{ClusterEvent, Filter, Hint, Score};
-use crate::plugins::PLUGINS;
+use crate::plugins::enabled;
 use crate::pod_info::PodInfo;
+use crate::release::Release;
 
 /// How the pods of one `spec.schedulerName` are scheduled: the plug-ins, their order and their arguments.
 ///
@@ -10,6 +11,7 @@ use crate::pod_info::PodInfo;
 pub struct Profile {
     /// The `spec.schedulerName` of its pods.
     pub name: String,
+    pub(crate) release: Release,
     pub(crate) filters: Vec<Box<dyn Filter>>,
     /// With their weights.
     pub(crate) scores: Vec<(Box<dyn Score>, i64)>,
@@ -37,13 +39,19 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// The default profile under a name.
+    /// The default profile of the default release under a name.
     pub fn named(name: &str) -> Self {
+        Self::of(name, &Release::default())
+    }
+
+    /// The default profile of a release under a name.
+    pub fn of(name: &str, release: &Release) -> Self {
         let arguments = Arguments::default();
         Self {
             name: name.to_owned(),
-            filters: PLUGINS.iter().filter_map(|plugin| Some(plugin.filter?(&arguments))).collect(),
-            scores: PLUGINS.iter().filter_map(|plugin| Some((plugin.score?(&arguments), plugin.weight))).collect(),
+            release: release.clone(),
+            filters: enabled(release).filter_map(|plugin| Some(plugin.filter?(&arguments))).collect(),
+            scores: enabled(release).filter_map(|plugin| Some((plugin.score?(&arguments), plugin.weight))).collect(),
             preemption: Some(arguments.preemption),
             volume_binding: arguments.volume_binding,
             percentage_of_nodes_to_score: 0,

@@ -7,6 +7,7 @@ use coracle_api::pod_resources::Amounts;
 use coracle_api::{NodeTerm, meta_v1};
 use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Resource};
 
+use crate::needed_features::needed_features;
 use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, Disk, HostPort, PodClaims, PodInfo, PodVolumes, SpreadConstraint};
 use crate::resources::{Resources, with_assumed};
@@ -61,6 +62,7 @@ pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
         spread: spec.topology_spread_constraints.iter().map(|one| spread(pod, one)).collect(),
         names_spread: !spec.topology_spread_constraints.is_empty(),
         siblings,
+        needed_features: needed_features(spec),
         images: spec.containers.iter().map(|container| container.image.clone()).collect(),
         disks: spec.volumes.iter().filter_map(disk).collect(),
         inline_drivers: spec.volumes.iter().filter_map(|one| Some(one.csi.as_ref()?.driver.clone())).collect(),
@@ -82,6 +84,7 @@ pub fn node_info(node: &Node) -> NodeInfo {
         allocatable: Resources::of(&node.status.allocatable),
         allowed_pods: node.status.allocatable.get("pods").map_or(0, |pods| pods.value()),
         images: Arc::new(images.collect()),
+        declared_features: node.status.declared_features.as_slice().into(),
         ..NodeInfo::default()
     }
 }

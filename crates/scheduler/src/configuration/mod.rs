@@ -20,6 +20,7 @@ use coracle_yaml::{At, KnownFields, StrictReader, YamlNode};
 
 use crate::config::Config;
 use crate::queue::Backoff;
+use crate::release::Release;
 
 /// The errors in a scheduler configuration, a line each: `FILE:LINE: PATH: MESSAGE`.
 pub use coracle_yaml::InvalidFile as ConfigurationError;
@@ -41,11 +42,19 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Reads the text of a file; `file` is its name in messages.
+    /// Reads the text of a file for the default release; `file` is its name in messages.
     ///
     /// # Errors
     /// All errors in the file.
     pub fn read(file: &str, text: &str) -> Result<Self, ConfigurationError> {
+        Self::read_for(&Release::default(), file, text)
+    }
+
+    /// Reads the text of a file for a release.
+    ///
+    /// # Errors
+    /// All errors in the file.
+    pub fn read_for(release: &Release, file: &str, text: &str) -> Result<Self, ConfigurationError> {
         let root = YamlNode::parse(text).map_err(|error| ConfigurationError::new(file, error))?;
         let mut reader = StrictReader::new(file);
         let known = [
@@ -71,7 +80,7 @@ impl Configuration {
         let (said, timings, lease) = leader_election(&mut reader, fields.get("leaderElection"));
         let kubeconfig = client_connection(&mut reader, fields.get("clientConnection"));
         let percentage = percentage_of_nodes(&mut reader, fields.get("percentageOfNodesToScore"));
-        let profiles = profiles::read(&mut reader, fields.get("profiles"), percentage.unwrap_or(0));
+        let profiles = profiles::read(&mut reader, fields.get("profiles"), percentage.unwrap_or(0), release);
         let notes = reader.finish()?;
         let leader_election = (said != Some(false)).then_some(timings);
         let config = Config {
@@ -79,7 +88,7 @@ impl Configuration {
             backoff,
             leader_election: leader_election.filter(|_| said == Some(true)),
             lease,
-            ..Config::default()
+            ..Config::of(release)
         };
         Ok(Self { config, leader_election, kubeconfig, notes })
     }

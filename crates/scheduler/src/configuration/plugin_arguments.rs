@@ -45,7 +45,7 @@ fn unknown(reader: &mut StrictReader, name: &str, at: &At<'_>) {
     let why = if REMOVED.contains(&name) {
         format!("Invalid value: {name:?}: was invalid in version {API_VERSION:?}")
     } else if OFF.contains(&name) {
-        format!("plugin {name:?} is off by default in Kubernetes 1.35, and is not built")
+        format!("plugin {name:?} is off by default in Kubernetes, and is not built")
     } else {
         format!("plugin {name:?} does not exist; plug-ins from elsewhere are not built")
     };
@@ -209,7 +209,7 @@ fn volume_binding(reader: &mut StrictReader, fields: &KnownFields<'_>) -> Volume
     let why = "invalid BindTimeoutSeconds, should not be a negative value";
     let timeout = reader.within(fields.get("bindTimeoutSeconds"), 0, i64::MAX, why);
     if let Some(at) = fields.get("shape") {
-        reader.refuse(at, "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring, which is off by default in Kubernetes 1.35 and not built");
+        reader.refuse(at, "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring, which is not built");
     }
     let default = VolumeBindingArguments::default();
     VolumeBindingArguments {

@@ -2,7 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_yaml::{At, KnownFields, StrictReader};
 
-use crate::plugins::{OFF, PLUGINS, Plugin, Point, REMOVED};
+use crate::plugins::{OFF, PLUGINS, Plugin, Point, REMOVED, enabled};
+use crate::release::Release;
 
 /// Which plug-ins run at which extension point, in order, and the weights of their scores.
 pub(super) struct PluginSets {
@@ -30,11 +31,11 @@ const MOST: i64 = i64::MAX / 100;
 
 impl PluginSets {
     /// In Kubernetes: `mergePlugins` and `expandMultiPointPlugins`.
-    pub(super) fn read(reader: &mut StrictReader, profile: &At<'_>, at: Option<&At<'_>>) -> Self {
+    pub(super) fn read(reader: &mut StrictReader, profile: &At<'_>, at: Option<&At<'_>>, release: &Release) -> Self {
         let known: Vec<_> = Point::ALL.map(Point::field).into_iter().chain(["multiPoint"]).collect();
         let fields = at.map(|at| reader.fields(at, &known)).unwrap_or_default();
         let at = at.unwrap_or(profile);
-        let everywhere = everywhere(&set(reader, &fields, "multiPoint", None));
+        let everywhere = everywhere(&set(reader, &fields, "multiPoint", None), release);
         let mut weights = BTreeMap::new();
         let mut by_point = BTreeMap::new();
         let mut queue_sort = (Vec::new(), Vec::new());
@@ -145,7 +146,7 @@ fn find(name: &str, point: Option<Point>) -> Result<&'static Plugin, String> {
         return Err(format!("Invalid value: {name:?}: was invalid in version \"kubescheduler.config.k8s.io/v1\""));
     }
     if OFF.contains(&name) {
-        return Err(format!("plugin {name:?} is off by default in Kubernetes 1.35, and is not built"));
+        return Err(format!("plugin {name:?} is off by default in Kubernetes, and is not built"));
     }
     let plugin = Plugin::named(name)
         .ok_or_else(|| format!("plugin {name:?} does not exist; plug-ins from elsewhere are not built"))?;
@@ -156,10 +157,10 @@ fn find(name: &str, point: Option<Point>) -> Result<&'static Plugin, String> {
 }
 
 /// The default plug-ins that are not disabled, with their new weights, followed by the other enabled ones.
-fn everywhere(set: &Set) -> Vec<(&'static Plugin, Option<i64>)> {
+fn everywhere(set: &Set, release: &Release) -> Vec<(&'static Plugin, Option<i64>)> {
     let mut plugins = Vec::new();
     if !set.disabled.contains("*") {
-        for plugin in PLUGINS.iter().filter(|plugin| !set.disabled.contains(plugin.name)) {
+        for plugin in enabled(release).filter(|plugin| !set.disabled.contains(plugin.name)) {
             let reconfigured = set.enabled.iter().find(|(one, _)| one.name == plugin.name);
             plugins.push(reconfigured.copied().unwrap_or((plugin, Some(plugin.weight))));
         }

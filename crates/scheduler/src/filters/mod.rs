@@ -3,6 +3,7 @@
 pub(crate) mod dynamic_resources;
 pub(crate) mod inter_pod_affinity;
 pub(crate) mod node_affinity;
+pub(crate) mod node_declared_features;
 pub(crate) mod node_name;
 pub(crate) mod node_ports;
 pub(crate) mod node_resources_fit;

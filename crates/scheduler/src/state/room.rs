@@ -40,12 +40,14 @@ impl SchedulerState {
         if profile.deallocates {
             room.deallocated = self.to_deallocate(info);
             let has_claims = unfit.error.pre_filter.is_none() && info.claims_devices();
+            let says_nothing = profile.release.has("NoRemarkAboutMissingClaims");
             let what = match (has_claims, &room.deallocated) {
-                (false, _) => "no new claims to deallocate",
-                (true, Some(_)) => "deallocation of ResourceClaim completed",
-                (true, None) => "still not schedulable",
+                (false, _) if says_nothing => None,
+                (false, _) => Some("no new claims to deallocate"),
+                (true, Some(_)) => Some("deallocation of ResourceClaim completed"),
+                (true, None) => Some("still not schedulable"),
             };
-            said.push(what.to_owned());
+            said.extend(what.map(str::to_owned));
         }
         if profile.preemption.is_some() {
             let snapshot = self.cache.snapshot();
@@ -53,6 +55,9 @@ impl SchedulerState {
             let offsets = self.offsets.keyed(&[&info.key.namespace, &info.key.name]);
             match preempt_with(&mut self.memo, profile, info, snapshot, unfit, &budgets, &offsets) {
                 Ok(victims) => {
+                    if profile.release.has("PreemptionNamesItsNode") {
+                        unfit.error.post_filter = Some(victims.sentence());
+                    }
                     room.victims = Some(victims);
                     return room;
                 }
