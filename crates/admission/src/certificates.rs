@@ -29,6 +29,45 @@ pub(crate) struct CertificateSigning;
 /// `CertificateSubjectRestriction`: a certificate for API clients must not contain the group `system:masters`.
 pub(crate) struct CertificateSubjectRestriction;
 
+/// `ClusterTrustBundleAttest`: a bundle of a signer needs the permission `attest` for the signer.
+pub(crate) struct ClusterTrustBundleAttest;
+
+#[async_trait]
+impl Admission for ClusterTrustBundleAttest {
+    fn name(&self) -> &'static str {
+        "ClusterTrustBundleAttest"
+    }
+
+    fn handles(&self, operation: Operation) -> bool {
+        matches!(operation, Operation::Create | Operation::Update)
+    }
+
+    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        let (true, Some(bundle)) = (review.is_about_any_part(GROUP, "clustertrustbundles"), review.object()) else {
+            return Ok(());
+        };
+        let signer = signer(Some(bundle));
+        let is_same = review.old.is_some_and(|old| changes_only_gc_fields(bundle, old));
+        if signer.is_empty() || is_same || may(review, "attest", signer).await? {
+            return Ok(());
+        }
+        Err(forbidden(review, format!("user not permitted to attest for signerName {signer:?}")))
+    }
+}
+
+/// Whether an update changes only what the garbage collector needs, as a storage migration does.
+/// In Kubernetes: `IsOnlyMutatingGCFields`.
+fn changes_only_gc_fields(new: &Object, old: &Object) -> bool {
+    let compared = |object: &Object| {
+        let mut object = object.clone();
+        for field in ["ownerReferences", "finalizers", "managedFields"] {
+            object.remove(&["metadata", field]);
+        }
+        object.to_value()
+    };
+    compared(new) == compared(old)
+}
+
 #[async_trait]
 impl Admission for CertificateApproval {
     fn name(&self) -> &'static str {
@@ -149,6 +188,17 @@ mod tests {
         params.distinguished_name.push(DnType::OrganizationName, organization);
         let request = params.serialize_request(&KeyPair::generate().unwrap()).unwrap();
         STANDARD.encode(request.pem().unwrap())
+    }
+
+    #[test]
+    fn owners_and_finalizers_are_no_change_of_a_bundle() {
+        let bundle = |metadata: serde_json::Value, text: &str| {
+            Object::from_value(serde_json::json!({"metadata": metadata, "spec": {"trustBundle": text}})).unwrap()
+        };
+        let old = bundle(serde_json::json!({"name": "b", "resourceVersion": "1"}), "a");
+        let owned = bundle(serde_json::json!({"name": "b", "resourceVersion": "1", "finalizers": ["x/y"]}), "a");
+        assert!(changes_only_gc_fields(&owned, &old));
+        assert!(!changes_only_gc_fields(&bundle(serde_json::json!({"name": "b", "resourceVersion": "1"}), "b"), &old));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use serde_json::Value;
 
 use crate::always::{AlwaysAdmit, AlwaysDeny};
 use crate::always_pull_images::AlwaysPullImages;
-use crate::certificates::{CertificateApproval, CertificateSigning, CertificateSubjectRestriction};
+use crate::certificates::{
+    CertificateApproval, CertificateSigning, CertificateSubjectRestriction, ClusterTrustBundleAttest,
+};
 use crate::configurations::Configurations;
 use crate::default_ingress_class::DefaultIngressClass;
 use crate::default_storage_class::DefaultStorageClass;
@@ -123,7 +125,7 @@ const ALL: &[Entry] = &[
     built("RuntimeClass", || Arc::new(RuntimeClass)),
     built("CertificateApproval", || Arc::new(CertificateApproval)),
     built("CertificateSigning", || Arc::new(CertificateSigning)),
-    default_but_not_built("ClusterTrustBundleAttest"),
+    built("ClusterTrustBundleAttest", || Arc::new(ClusterTrustBundleAttest)),
     built("CertificateSubjectRestriction", || Arc::new(CertificateSubjectRestriction)),
     built("DefaultIngressClass", || Arc::new(DefaultIngressClass)),
     off("DenyServiceExternalIPs", || Arc::new(DenyServiceExternalIPs)),

@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use coracle_registry::{KindSpec, Strategy};
+use coracle_schema::Table;
 
 use crate::built_in::built_in;
 use crate::config::Config;
 use crate::{
     admissionregistration, api_service, apps, autoscaling, batch, certificates, core, events, flowcontrol, lease,
-    networking, policy, priority_class, rbac, resource, runtime_class, storage,
+    networking, policy, priority_class, rbac, resource, runtime_class, storage, storagemigration,
 };
 
 /// All built-in kinds in all versions, one per line.
@@ -62,7 +63,22 @@ pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
         flowcontrol::flow_schema::kind(),
         flowcontrol::priority_level_configuration::kind(),
     ]);
-    kinds.map(|kind| Arc::new(kind) as Arc<dyn Strategy>).collect()
+    kinds.chain(later_kinds()).map(|kind| Arc::new(kind) as Arc<dyn Strategy>).collect()
+}
+
+/// The kinds that not every release has: those of which the table has a row.
+fn later_kinds() -> Vec<KindSpec> {
+    const LATER: [(&str, &str, fn() -> KindSpec); 4] = [
+        ("certificates.k8s.io", "clustertrustbundles", certificates::cluster_trust_bundle::kind),
+        ("certificates.k8s.io", "podcertificaterequests", certificates::pod_certificate_request::kind),
+        ("resource.k8s.io", "devicetaintrules", resource::device_taint_rule::kind),
+        ("storagemigration.k8s.io", "storageversionmigrations", storagemigration::storage_version_migration::kind),
+    ];
+    let rows = Table::v1_35().resources();
+    let is_listed = |group: &str, plural: &str| {
+        rows.iter().any(|row| row.kind.group == group && row.kind.version == "v1" && row.plural == plural)
+    };
+    LATER.into_iter().filter(|(group, plural, _)| is_listed(group, plural)).map(|(_, _, kind)| kind()).collect()
 }
 
 fn core_kinds(config: &Config) -> Vec<KindSpec> {
@@ -92,7 +108,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use coracle_registry::Subresource;
-    use coracle_schema::Table;
 
     use super::*;
 

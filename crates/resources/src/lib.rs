@@ -50,6 +50,7 @@ mod runtime_class;
 mod server_controllers;
 mod status_counts;
 mod storage;
+mod storagemigration;
 mod volume_claim_spec;
 
 pub use aggregation::LocalApiServices;

@@ -3,6 +3,7 @@
 //! In Kubernetes: `plugin/pkg/admission/noderestriction`.
 //! Unlike Kubernetes: for the audiences of a pod's volumes, in-tree volumes do not count as those of their CSI drivers.
 
+mod certificate_requests;
 mod nodes;
 mod pods;
 mod tokens;
@@ -52,11 +53,10 @@ impl Admission for NodeRestriction {
             ("storage.k8s.io", "csinodes", _) if name(review) != node => {
                 Err("can only access CSINode with the same name as the requesting node".to_owned())
             }
+            ("storage.k8s.io", "csinodes", "status") => Err("CSIVolumeHealth feature gate is disabled".to_owned()),
             ("resource.k8s.io", "resourceslices", _) => check_slice(review, node),
             ("certificates.k8s.io", "certificatesigningrequests", _) => check_certificate(review, node),
-            ("certificates.k8s.io", "podcertificaterequests", _) => {
-                Err("PodCertificateRequest feature gate is disabled".to_owned())
-            }
+            ("certificates.k8s.io", "podcertificaterequests", _) => certificate_requests::check(review, node).await?,
             _ => Ok(()),
         };
         checked.map_err(|why| forbidden(review, why))

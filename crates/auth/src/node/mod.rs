@@ -70,7 +70,7 @@ impl NodeAuthorizer {
         attributes: &Attributes,
         at: &ResourcePath,
     ) -> Result<Decision, Status> {
-        Ok(match answer(node, attributes, at) {
+        Ok(match answer(node, attributes, at, is_served(registry, at)) {
             Answer::Allow => Decision::Allow(String::new()),
             Answer::No(why) => Decision::NoOpinion(why),
             Answer::ByRules => {
@@ -89,8 +89,16 @@ impl NodeAuthorizer {
     }
 }
 
+/// Whether the server has a resource or a subresource.
+fn is_served(registry: &Registry, at: &ResourcePath) -> bool {
+    let kinds = registry.kinds();
+    let kind = kinds.iter().find(|kind| kind.row().resource() == at.resource);
+    kind.is_some_and(|kind| at.subresource.is_empty() || kind.row().subresource(&at.subresource).is_some())
+}
+
 /// How a request of a node for a resource is decided. In Kubernetes: `NodeAuthorizer.Authorize`.
-fn answer(node: &str, attributes: &Attributes, at: &ResourcePath) -> Answer {
+/// The resource is served or not: what a release lacks has no rules.
+fn answer(node: &str, attributes: &Attributes, at: &ResourcePath, is_served: bool) -> Answer {
     let verb = attributes.verb.as_str();
     let selects_itself = attributes.field_selector.exact("spec.nodeName") == Some(node);
     match (at.resource.group.as_str(), at.resource.resource.as_str()) {
@@ -106,10 +114,14 @@ fn answer(node: &str, attributes: &Attributes, at: &ResourcePath) -> Answer {
         ("storage.k8s.io", "volumeattachments") => get(verb, at, Related::Attachment),
         ("", "serviceaccounts") => service_account(verb, at),
         ("coordination.k8s.io", "leases") => lease(node, verb, at),
+        ("storage.k8s.io", "csinodes") if at.subresource == "status" && is_served => {
+            Answer::no("CSINode status access requires CSIVolumeHealth feature")
+        }
         ("storage.k8s.io", "csinodes") => csi_node(node, verb, at),
         ("resource.k8s.io", "resourceslices") => resource_slice(verb, at, selects_itself),
         ("", "nodes") => own_node(node, verb, at),
         ("", "pods") => pod(verb, at, selects_itself),
+        ("certificates.k8s.io", "podcertificaterequests") if is_served => certificate_request(verb, at, selects_itself),
         ("certificates.k8s.io", "podcertificaterequests") => Answer::no(""),
         _ => Answer::ByRules,
     }
@@ -167,6 +179,21 @@ fn csi_node(node: &str, verb: &str, at: &ResourcePath) -> Answer {
     }
     let own = verb == "create" || at.name == node;
     Answer::when(own, "can only access CSINode with the same name as the requesting node")
+}
+
+fn certificate_request(verb: &str, at: &ResourcePath, selects_itself: bool) -> Answer {
+    if !at.subresource.is_empty() {
+        return Answer::no("nodes may not access the status subresource of PodCertificateRequests");
+    }
+    match verb {
+        // The plug-in NodeRestriction ensures that the request is for a pod of the node.
+        "create" => Answer::Allow,
+        "get" => Answer::IfRelated(Related::CertificateRequest),
+        "list" | "watch" => {
+            Answer::when(selects_itself, "can only list/watch podcertificaterequests with nodeName field selector")
+        }
+        _ => Answer::No(format!("nodes may not {verb} podcertificaterequests")),
+    }
 }
 
 fn resource_slice(verb: &str, at: &ResourcePath, selects_itself: bool) -> Answer {
@@ -256,7 +283,7 @@ mod tests {
         let user = Arc::new(User::new("system:node:a", ["system:nodes"]));
         let field_selector = FieldSelector::parse(fields).unwrap();
         let attributes = Attributes { field_selector, ..Attributes::of_resource(&user, verb, at.clone()) };
-        answer("a", &attributes, &at)
+        answer("a", &attributes, &at, true)
     }
 
     fn why(answer: Answer) -> String {
@@ -333,6 +360,19 @@ mod tests {
         assert_eq!(listed("spec.nodeName=a"), "allowed");
         assert!(listed("").starts_with("can only list/watch/deletecollection resourceslices"));
         assert!(listed("spec.nodeName=b").starts_with("can only list/watch/deletecollection resourceslices"));
+    }
+
+    #[test]
+    fn a_node_asks_for_certificates_and_sees_its_own_requests() {
+        let certificates = |verb, fields| why(asked(verb, "certificates.k8s.io", "podcertificaterequests", "", fields));
+        assert_eq!(certificates("create", ""), "allowed");
+        assert_eq!(certificates("get", ""), "if related: CertificateRequest");
+        assert_eq!(certificates("watch", "spec.nodeName=a"), "allowed");
+        let selector = "can only list/watch podcertificaterequests with nodeName field selector";
+        assert_eq!(certificates("list", "spec.nodeName=b"), selector);
+        assert_eq!(certificates("delete", ""), "nodes may not delete podcertificaterequests");
+        let status = why(asked("update", "certificates.k8s.io", "podcertificaterequests/status", "r", ""));
+        assert_eq!(status, "nodes may not access the status subresource of PodCertificateRequests");
     }
 
     #[test]

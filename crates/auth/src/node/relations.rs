@@ -27,6 +27,8 @@ pub(super) enum Related {
     Attachment,
     /// The slice contains devices of the node.
     Slice,
+    /// The request is for a pod of the node.
+    CertificateRequest,
 }
 
 /// The objects that are related to a node: its pods, and the objects to which they refer.
@@ -45,7 +47,7 @@ impl<'a> Relations<'a> {
     /// Whether the node is related to the object.
     pub(super) async fn include(&self, related: Related, at: &ResourcePath) -> Result<bool, Status> {
         Ok(match related {
-            Related::Pod | Related::Attachment | Related::Slice => {
+            Related::Pod | Related::Attachment | Related::Slice | Related::CertificateRequest => {
                 let found = self.get(&at.resource, &at.namespace, &at.name).await?;
                 found.is_some_and(|found| found.text("spec.nodeName") == self.node)
             }

@@ -78,6 +78,8 @@ pub struct KindSpec {
     pub set_defaults: fn(&mut Object),
     /// Sets the defaults of its parts, after those of the whole object.
     pub set_part_defaults: fn(&KindSchema, &mut Object),
+    /// Sets the missing times whose default is the time of the request, after all other defaults.
+    pub set_times: fn(&mut Object, Timestamp),
     /// Prepares an object for creation: drops the fields that clients must not set. The caller has dropped `status` if
     /// the kind has the subresource, see [`KindSpec::takes_new_status`].
     pub prepare_create: fn(&mut Object, &Request),
@@ -180,6 +182,7 @@ impl KindSpec {
             review: |_, _, wrong| wrong,
             set_defaults: |_| {},
             set_part_defaults: |_, _| {},
+            set_times: |_, _| {},
             prepare_create: |_, _| {},
             takes_new_status: false,
             prepare_update: |_, _, _| {},

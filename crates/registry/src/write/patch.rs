@@ -134,6 +134,7 @@ impl UpdatedObject for Patching<'_> {
                     decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
                 kind.strategy().drop_nulls(&mut object);
                 kind.strategy().set_defaults(&mut object);
+                (kind.spec().set_times)(&mut object, request.now);
                 book_write(request, &kind.gvk().api_version(), live, object, &self.versions)?
             }
         };
@@ -170,6 +171,7 @@ impl Patching<'_> {
         let applied = self.versions.settled(applied)?;
         let mut object = decode::applied(kind, applied)?;
         kind.strategy().set_defaults(&mut object);
+        (kind.spec().set_times)(&mut object, request.now);
         Ok(object)
     }
 }

@@ -1,3 +1,5 @@
+use p521::ecdsa::signature::Verifier;
+use p521::ecdsa::{Signature, VerifyingKey};
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA384_ASN1, ECDSA_P384_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ED25519,
     RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY, RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY,
@@ -13,7 +15,7 @@ use crate::pem_block::PemBlock;
 /// Why text is not a certificate request in PEM that its own key has signed, in the words of Go.
 /// In Kubernetes: `certificates.ParseCSR` and `CertificateRequest.CheckSignature`.
 ///
-/// The signatures of curves that `ring` does not implement (P-224, P-521) are not verified.
+/// Not verified are the signatures of the curve P-224, and of hashes that are not those of their curve.
 pub(super) fn problem(text: &[u8]) -> Option<String> {
     let Some((block, _)) = PemBlock::first(text).filter(|(block, _)| block.label == "CERTIFICATE REQUEST") else {
         return Some("PEM block type must be CERTIFICATE REQUEST".to_owned());
@@ -64,7 +66,7 @@ fn whole_sequence(der: &[u8]) -> Result<(), String> {
 const RSA: &str = "crypto/rsa: verification error";
 const ECDSA: &str = "x509: ECDSA verification failure";
 
-fn signature_problem(request: &X509CertificationRequest<'_>) -> Option<String> {
+pub(super) fn signature_problem(request: &X509CertificationRequest<'_>) -> Option<String> {
     let subject_key = &request.certification_request_info.subject_pki;
     let curve = subject_key.algorithm.parameters.as_ref().and_then(|curve| curve.as_oid().ok());
     let curve = curve.map(|oid| oid.to_id_string()).unwrap_or_default();
@@ -79,6 +81,9 @@ fn signature_problem(request: &X509CertificationRequest<'_>) -> Option<String> {
         ));
     }
     let signature = request.signature_algorithm.algorithm.to_id_string();
+    if curve == "1.3.132.0.35" && signature == "1.2.840.10045.4.3.4" {
+        return (!is_signed_with_p521(request)).then(|| ECDSA.to_owned());
+    }
     let (algorithm, failure): (&dyn VerificationAlgorithm, &str) = match signature.as_str() {
         "1.2.840.113549.1.1.5" => (&RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY, RSA),
         "1.2.840.113549.1.1.11" => (&RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY, RSA),
@@ -98,6 +103,14 @@ fn signature_problem(request: &X509CertificationRequest<'_>) -> Option<String> {
     let key = UnparsedPublicKey::new(algorithm, &subject_key.subject_public_key.data);
     let signed = request.certification_request_info.raw;
     key.verify(signed, &request.signature_value.data).err().map(|_| failure.to_owned())
+}
+
+/// Whether a key of the curve P-521, which `ring` does not implement, has signed a request with SHA-512.
+fn is_signed_with_p521(request: &X509CertificationRequest<'_>) -> bool {
+    let info = &request.certification_request_info;
+    let key = VerifyingKey::from_sec1_bytes(&info.subject_pki.subject_public_key.data);
+    let signature = Signature::from_der(&request.signature_value.data);
+    key.ok().zip(signature.ok()).is_some_and(|(key, signature)| key.verify(info.raw, &signature).is_ok())
 }
 
 #[cfg(test)]

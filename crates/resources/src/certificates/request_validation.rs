@@ -1,12 +1,10 @@
 use std::collections::BTreeSet;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, JsonKey, Object};
 use serde_json::Value;
 
-use super::{encoded_certificate, encoded_request, signer_name};
+use super::{decoded, encoded_certificate, encoded_request, signer_name};
 use crate::field_checks::Wrong;
 
 /// The conditions that only `/approval` sets.
@@ -166,9 +164,4 @@ fn wrong_conditions(new: &Object, old: &Object) -> Wrong {
         }
     }
     wrong
-}
-
-/// The bytes of a field of type `[]byte`.
-fn decoded(value: &Value) -> Vec<u8> {
-    STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default()
 }

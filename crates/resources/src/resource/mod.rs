@@ -7,6 +7,8 @@ mod claim_status;
 mod configuration;
 mod device;
 pub(crate) mod device_class;
+mod device_taint;
+pub(crate) mod device_taint_rule;
 mod naming;
 mod network;
 pub(crate) mod resource_claim;

@@ -5,7 +5,7 @@ use coracle_meta::{FieldError, JsonKey, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 
 use super::csi_driver::wrong_driver_name;
-use crate::built_in::built_in;
+use crate::built_in::{SPEC_AND_METADATA, built_in, drop_fields};
 use crate::field_checks::{Wrong, each_invalid, not_negative};
 
 /// The maximum length of the node ID of a driver.
@@ -13,7 +13,14 @@ const LONGEST_NODE_ID: usize = 256;
 
 /// `csinodes`.
 pub(crate) fn kind() -> KindSpec {
-    KindSpec { validate: wrong, columns: columns(), ..built_in("storage.k8s.io", "v1", "csinodes") }
+    KindSpec {
+        validate: wrong,
+        reset_by_status: SPEC_AND_METADATA,
+        // In Kubernetes: the feature `CSIVolumeHealth`.
+        prepare_status: |new, _, _| drop_fields(new, &["status.storageHealth"]),
+        columns: columns(),
+        ..built_in("storage.k8s.io", "v1", "csinodes")
+    }
 }
 
 fn columns() -> Vec<TableColumn> {
