@@ -18,6 +18,7 @@ use crate::rbac::{ObservedPermissions, RbacReport, Roles};
 use crate::replay::replayed;
 use crate::rest::MOST_CHANGES;
 use crate::search::search;
+use crate::search_progress::SearchProgress;
 use crate::search_stop::SearchStop;
 use crate::subject::{ProgramHost, Start, Subject};
 use crate::trial::{Prepared, Setup, prepare};
@@ -59,6 +60,7 @@ pub struct ControllerCheck {
     faults: Option<Vec<String>>,
     roles: Roles,
     stop: SearchStop,
+    progress: SearchProgress,
 }
 
 /// The work of a user as the author gave it.
@@ -130,6 +132,7 @@ impl ControllerCheck {
             faults: None,
             roles: Roles::default(),
             stop: SearchStop::default(),
+            progress: SearchProgress::default(),
         }
     }
 
@@ -290,6 +293,12 @@ impl ControllerCheck {
         self
     }
 
+    /// The search counts its runs here.
+    pub fn counted_by(mut self, progress: &SearchProgress) -> Self {
+        self.progress = progress.clone();
+        self
+    }
+
     /// The folder for plans that break the controller, one file each. The plans in it are tried first.
     pub fn out(mut self, folder: impl Into<PathBuf>) -> Self {
         self.plans = Some(folder.into());
@@ -360,7 +369,7 @@ impl ControllerCheck {
         let controllers = controllers.transpose().map_err(|error| Error::Input(error.to_string()))?;
         let (workload, properties) = demanded(&self.name, self.workload.take(), &self.properties, &prepared)?;
         let keeps_logs = self.pages || !files.is_empty();
-        let Self { name, subject, pace, stop, roles, plans, pages, parts, .. } = self;
+        let Self { name, subject, pace, stop, progress, roles, plans, pages, parts, .. } = self;
         let (permissions, has_roles) = (ObservedPermissions::default(), !roles.is_empty());
         let setup = Setup {
             name,
@@ -374,6 +383,7 @@ impl ControllerCheck {
             has_roles,
             permissions,
             stop,
+            progress,
             keeps_logs,
             most_changes: MOST_CHANGES,
         };

@@ -23,6 +23,7 @@ use crate::properties::Properties;
 use crate::rbac::ObservedPermissions;
 use crate::rest::Stillness;
 use crate::running_program::RunningProgram;
+use crate::search_progress::SearchProgress;
 use crate::search_stop::SearchStop;
 use crate::subject::{ServedProgram, Start, Subject};
 use crate::user_work::{NAMESPACE, Sample, USER, UserWork};
@@ -57,6 +58,8 @@ pub(crate) struct Setup {
     pub(crate) permissions: ObservedPermissions,
     /// Ends the search.
     pub(crate) stop: SearchStop,
+    /// Counts the runs.
+    pub(crate) progress: SearchProgress,
     /// Whether the event logs of runs are kept.
     pub(crate) keeps_logs: bool,
     /// How many changes may follow one act of a user.
@@ -189,6 +192,7 @@ pub(crate) fn trial(setup: &Setup, seed: u64, plan: &Plan) -> Result<Outcome, Er
             Either::Right(_) => Err(Error::Stopped),
         }
     });
+    setup.progress.count();
     run.map_err(|error| coracle_cluster::Error::NotStarted(error.to_string()))?
 }
 

@@ -30,6 +30,11 @@ impl LiveView {
         Self { wanted: wanted && screen.can_redraw(), screen, ended: Arc::default(), thread: RefCell::default() }
     }
 
+    /// Whether there is something to see.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.wanted
+    }
+
     /// Starts to draw, in a separate thread, because the scenario's clock may pause or jump.
     pub(crate) fn follow(&self, name: &str, recorder: &Recorder) {
         if !self.wanted {
@@ -65,8 +70,9 @@ fn block(name: &str, entries: &[Entry], screen: Screen) -> Vec<String> {
     let step = step.and_then(|entry| entry.data.get("name")).and_then(|name| name.as_str()).unwrap_or("");
     let at = entries.last().map_or(0.0, |entry| entry.at.as_secs_f64());
     let revision = entries.iter().rev().find_map(|entry| entry.revision).unwrap_or_default();
-    let head = screen.one_line(&format!(" {name}   t {at:.3} s   rev {revision}   {step}"));
-    let lanes = lanes(entries, screen.width(), LANES).lanes;
+    let width = screen.width();
+    let head = screen.one_line(&format!(" {name}   t {at:.3} s   rev {revision}   {step}"), width);
+    let lanes = lanes(entries, width, LANES).lanes;
     std::iter::once(head).chain(lanes.iter().map(|lane| screen.lane(lane))).collect()
 }
 

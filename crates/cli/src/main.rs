@@ -37,6 +37,7 @@ mod open_files;
 mod output;
 mod page_socket;
 mod parent_death;
+mod progress;
 mod random;
 mod relay;
 mod reports;

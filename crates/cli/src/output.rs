@@ -4,6 +4,7 @@ use std::fmt::Arguments;
 use std::io::{self, Write};
 
 use crate::colours::Weight;
+use crate::progress::without_line;
 use crate::screen::Screen;
 use crate::terminal::plain;
 
@@ -56,7 +57,7 @@ pub(crate) fn line(text: Arguments<'_>) -> Result<(), Unwritten> {
 /// # Errors
 /// If the standard output cannot be written.
 pub(crate) fn exact_line(text: Arguments<'_>) -> Result<(), Unwritten> {
-    writeln!(io::stdout().lock(), "{text}").map_err(Unwritten)
+    without_line(|| writeln!(io::stdout().lock(), "{text}")).map_err(Unwritten)
 }
 
 /// Prints a text as it is.
@@ -64,7 +65,7 @@ pub(crate) fn exact_line(text: Arguments<'_>) -> Result<(), Unwritten> {
 /// # Errors
 /// If the standard output cannot be written.
 pub(crate) fn text(text: &str) -> Result<(), Unwritten> {
-    io::stdout().lock().write_all(text.as_bytes()).map_err(Unwritten)
+    without_line(|| io::stdout().lock().write_all(text.as_bytes())).map_err(Unwritten)
 }
 
 /// Prints a text that may come from other users, as the terminal can show it: without control characters, in lines that
@@ -102,7 +103,7 @@ pub(crate) fn flush() -> Result<(), Unwritten> {
 
 /// Writes a line to the standard error. Errors are ignored, because unread warnings must not end a command.
 pub(crate) fn warn(text: Arguments<'_>) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = without_line(|| writeln!(io::stderr().lock(), "{text}"));
 }
 
 /// Prints an error of clap: help and versions are results, all else is an error.

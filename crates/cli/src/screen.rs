@@ -1,6 +1,7 @@
-//! The standard output as a screen: its width, and whether it shows colours and signs beyond ASCII.
+//! A standard stream as a screen: its width, and whether it shows colours and signs beyond ASCII.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, stderr, stdout};
+use std::os::fd::AsFd;
 
 use coracle_viewer::Lane;
 use rustix::termios::tcgetwinsize;
@@ -19,7 +20,7 @@ const MOST_WIDTH: usize = 200;
 /// The greatest width of prose, because the eye loses the next line of a wider one.
 const MOST_PROSE: usize = 100;
 
-/// What the standard output can show.
+/// What a stream can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Screen {
     /// The number of columns to which lines are fitted; `None` if lines are printed as they are.
@@ -30,10 +31,18 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// The screen of this process.
+    /// The standard output of this process.
     pub(crate) fn of_output() -> Self {
-        let terminal =
-            stdout().is_terminal().then(|| tcgetwinsize(stdout()).map_or(0, |size| usize::from(size.ws_col)));
+        Self::of_stream(stdout())
+    }
+
+    /// The standard error of this process.
+    pub(crate) fn of_errors() -> Self {
+        Self::of_stream(stderr())
+    }
+
+    fn of_stream(stream: impl IsTerminal + AsFd) -> Self {
+        let terminal = stream.is_terminal().then(|| tcgetwinsize(stream).map_or(0, |size| usize::from(size.ws_col)));
         Self::of(terminal, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
@@ -97,9 +106,9 @@ impl Screen {
         shown
     }
 
-    /// The beginning of a text, as one line.
-    pub(crate) fn one_line(self, text: &str) -> String {
-        layout::cut(&self.signs(&plain(text)), self.width()).to_owned()
+    /// The beginning of a text, as one line of at most so many columns.
+    pub(crate) fn one_line(self, text: &str, columns: usize) -> String {
+        layout::cut(&self.signs(&plain(text)), columns).to_owned()
     }
 
     /// A lane of a picture that is as wide as the screen.

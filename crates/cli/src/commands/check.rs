@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use coracle_check::{ControllerCheck, Roles, SearchStop, check_program};
+use coracle_check::{ControllerCheck, Roles, SearchProgress, SearchStop, check_program};
 use futures_util::FutureExt;
 
 use crate::commands::budget::Budget;
@@ -14,6 +14,7 @@ use crate::commands::check_files::{ROLES, SAMPLES, definitions, folder, or_else,
 use crate::commands::check_output::{CheckOutput, ReportFormat, SearchEnd};
 use crate::commands::checked_program::{CheckedProgram, Network};
 use crate::exit;
+use crate::progress::Progress;
 
 /// The name of a controller, if no other is given, and its first seed.
 pub(super) const NAME: &str = "controller";
@@ -95,16 +96,23 @@ impl CheckCommand {
         let roles = self.roles()?;
         let network = if self.host_network { Network::Host } else { Network::Own };
         let program = CheckedProgram::new(self.command.clone(), &self.name, roles.is_empty(), network)?;
-        let check = self.of(check_program(program.host()))?.roles(roles).stopped_by(&stop);
+        let done = SearchProgress::default();
+        let check = self.of(check_program(program.host()))?.roles(roles).stopped_by(&stop).counted_by(&done);
         crate::open_files::raise_limit();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         #[expect(clippy::disallowed_methods, reason = "the search blocks its thread, and this one waits for signals")]
         let searching = std::thread::spawn(move || check.search());
+        let progress = Progress::changing(move || match done.runs() {
+            0 => "checking".to_owned(),
+            1 => "checking: 1 run".to_owned(),
+            runs => format!("checking: {runs} runs"),
+        });
         let end = runtime.block_on(awaited(&searching, budget))?;
         // A search that has ended does not look at it.
         stop.ask();
         let searched = searching.join();
         program.kill();
+        drop(progress);
         let output = CheckOutput { format: self.format, shows_roles: self.rbac, end, program: &program };
         match searched {
             Ok(Ok(report)) => output.show(&report),

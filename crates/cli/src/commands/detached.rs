@@ -10,6 +10,7 @@ use tokio::runtime::Runtime;
 
 use crate::cluster_api::get;
 use crate::output::{note, out};
+use crate::progress::Progress;
 use crate::runtime::runtime;
 use crate::state::StateFolder;
 use crate::{exit, kubeconfig_file};
@@ -28,6 +29,7 @@ pub(super) fn detached(folder: &StateFolder) -> Result<u8> {
     folder.create()?;
     let log = folder.path().join("up.log");
     let mut cluster = start(&log)?;
+    let _starting = Progress::of("starting the cluster");
     let runtime = runtime()?;
     let step = Duration::from_millis(20);
     for _ in 0..PATIENCE.as_millis() / step.as_millis() {

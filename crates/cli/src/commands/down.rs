@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::commands::env::StateArgs;
 use crate::exit;
 use crate::output::out;
+use crate::progress::Progress;
 use crate::state::StateFolder;
 
 /// How long a cluster may take to stop.
@@ -28,6 +29,7 @@ impl Down {
         };
         let left = left(&folder);
         kill_process(process, Signal::TERM).context("the cluster's process cannot be signalled")?;
+        let _stopping = Progress::of("stopping the cluster");
         let step = Duration::from_millis(20);
         for _ in 0..PATIENCE.as_millis() / step.as_millis() {
             if folder.running().is_none() {

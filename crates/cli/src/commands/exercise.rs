@@ -24,6 +24,7 @@ use crate::faults_api;
 use crate::interrupt::interrupted;
 use crate::output::{note, out};
 use crate::page_socket::{LOOPBACK, address};
+use crate::progress::Progress;
 use crate::runtime::runtime;
 use crate::snapshot_api::SnapshotApi;
 use crate::state::StateFolder;
@@ -110,6 +111,7 @@ fn wanted(text: &str) -> Result<Option<Exercise>> {
 async fn serve(exercise: Exercise, state: StateArgs, view: Option<SocketAddr>) -> Result<u8> {
     let folder = state.folder();
     let up = Up::in_memory(state, exercise.nodes()).viewed_at(view);
+    let starting = Progress::of("starting the cluster, and breaking it");
     let running = up.start(&folder, server_ambient()).await?;
     let (workload, cluster) = (exercise.workload(), &running.cluster);
     let world = World::new(cluster.store(), workload.namespace(), Arc::new(cluster.plurals()), workload.throughout());
@@ -126,6 +128,7 @@ async fn serve(exercise: Exercise, state: StateArgs, view: Option<SocketAddr>) -
         }
     };
     let code = cluster.unless_ended(breaking).await?;
+    drop(starting);
     let front = SnapshotApi::in_front_of(cluster, &folder);
     let front = faults_api::in_front_of(front, &running.faults);
     let front = exercise_api::in_front_of(front, &Arc::new(RunningExercise::new(exercise.clone(), workload, world)));
@@ -139,6 +142,7 @@ async fn serve(exercise: Exercise, state: StateArgs, view: Option<SocketAddr>) -
         Err(why) => Err(why),
     };
     note!("stopping");
+    let _stopping = Progress::of("stopping the cluster");
     running.faults.remove(|_| true);
     running.cluster.shutdown().await;
     serving.abort();
@@ -168,6 +172,7 @@ fn greet(exercise: &Exercise, folder: &StateFolder, page: Option<&str>) -> Resul
 /// Asks the running cluster whether it is repaired.
 fn check(state: &StateArgs, name: Option<&str>) -> Result<u8> {
     let server = state.connect(None)?;
+    let _checking = Progress::of("checking the claims");
     let (code, body) = runtime()?.block_on(get(&server, PATH))?;
     if code == StatusCode::NOT_FOUND {
         let why = "the cluster that runs is no exercise; start one with `coracle exercise start NAME`";

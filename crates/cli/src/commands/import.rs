@@ -10,6 +10,7 @@ use crate::commands::env::StateArgs;
 use crate::exit;
 use crate::input::read_text;
 use crate::output::out;
+use crate::progress::Progress;
 use crate::runtime::runtime;
 
 /// Imports objects of another cluster, with their status, nodes and owners.
@@ -40,10 +41,12 @@ impl Import {
         }
         let service = self.state.connect(self.kubeconfig.as_deref())?;
         let options = ImportOptions { dry_run: self.dry_run, drop_unknown_owners: self.drop_unknown_owners };
+        let importing = Progress::of("importing objects");
         let imported = runtime()?.block_on(async {
             let client = Client::new(service, &Ambient::system()).with_user_agent("coracle-import");
             import(&client, &documents, options).await
         });
+        drop(importing);
         let report = match imported {
             Err(NotImported::Wrong(wrong)) => return Err(exit::Usage(wrong.join("\n")).into()),
             other => other.context("nothing was made")?,

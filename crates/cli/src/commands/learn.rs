@@ -12,6 +12,7 @@ use super::learn_in_browser::InBrowser;
 use crate::colours::Weight;
 use crate::exit;
 use crate::output::{self, note, out};
+use crate::progress::Progress;
 use crate::yaml_files::is_yaml;
 
 /// Shows how the control plane works, by runs.
@@ -73,7 +74,7 @@ impl Learn {
         let mut pace = if asks { Pace::ByLine } else { Pace::Straight };
         // The question comes first, because the runs take a moment.
         ask(&lesson.spec, &mut pace)?;
-        let taught = match teach(&lesson, &path) {
+        let taught = match taught(&lesson, &path) {
             Ok(taught) => taught,
             Err(Error::Cluster(error)) => return Err(error.into()),
             Err(untrue) => {
@@ -92,6 +93,12 @@ impl Learn {
         show_next(&lesson)?;
         Ok(exit::PASS)
     }
+}
+
+/// The lesson with its runs.
+fn taught(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
+    let _running = Progress::of(format!("running the lesson {}", lesson.metadata.name));
+    teach(lesson, path)
 }
 
 /// Names the lesson that follows, if there is one.

@@ -14,6 +14,7 @@ use crate::commands::env::ClusterArgs;
 use crate::exit;
 use crate::flags::values::duration;
 use crate::output::{note, out};
+use crate::progress::Progress;
 use crate::runtime::runtime;
 use crate::simulated::{SIMULATED, is_simulated, nodes};
 
@@ -212,6 +213,7 @@ async fn drain(client: &Client, arguments: &DrainArgs) -> Result<u8> {
         wait: true,
         timeout: Some(*timeout),
     };
+    let _draining = Progress::of(format!("draining {node}"));
     match coracle_scenario::drain(client, &asked, *timeout).await {
         Ok(()) => {
             out!("node/{node} drained")?;

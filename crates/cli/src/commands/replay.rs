@@ -8,6 +8,7 @@ use coracle_check::{CheckReport, Error, PlanFile, ScenarioCheck};
 use super::check::{NAME, SEED};
 use crate::exit;
 use crate::output::{self, note};
+use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::shell::quoted;
 
@@ -45,7 +46,9 @@ pub(super) fn check_plans(plans: &[(PathBuf, PlanFile)], seed: Option<u64>) -> R
 
 /// Replays a plan of a scenario, and returns the exit code.
 pub(super) fn replay(file: &Path, plan: &PlanFile, is_quiet: bool, screen: Screen) -> Result<u8> {
+    let replaying = Progress::of(format!("replaying {}", file.display()));
     let report = ScenarioCheck::of_plan(file, plan.clone()).and_then(ScenarioCheck::search);
+    drop(replaying);
     let report = match report {
         Ok(report) => report.check,
         Err(error @ Error::Cluster(_)) => return Err(error.into()),

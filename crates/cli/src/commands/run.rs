@@ -1,4 +1,4 @@
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -15,6 +15,7 @@ use crate::excerpt::with_excerpt;
 use crate::exit;
 use crate::live_view::LiveView;
 use crate::output::{self, note, out};
+use crate::progress::Progress;
 use crate::reports;
 use crate::screen::Screen;
 use crate::seeds::Seeds;
@@ -64,6 +65,16 @@ pub(crate) struct Run {
     /// Print line by line, without colours and redrawing
     #[arg(long)]
     plain: bool,
+}
+
+/// Shows how far a scenario is that has no picture.
+fn progress_of(name: &str, recorder: &Recorder) -> Progress {
+    let (name, recorder) = (name.to_owned(), recorder.clone());
+    Progress::changing(move || {
+        let last = recorder.entries(recorder.last()).pop();
+        let at = last.map_or(0.0, |entry| entry.at.as_secs_f64());
+        format!("running {name}  t {at:.1} s")
+    })
 }
 
 impl Run {
@@ -222,7 +233,7 @@ impl Run {
 
     /// Runs a scenario, shows it while it runs, and writes its event log.
     fn recorded(&self, file: &Path, scenario: &Scenario, options: &Options) -> Result<Report> {
-        let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
+        let (unwritable, recorder, progress) = (OnceCell::new(), OnceCell::new(), Cell::default());
         let live = LiveView::for_terminal(!self.quiet && !self.verbose, self.screen());
         let report = coracle_scenario::execute(scenario, file, options, |header| {
             let made = match &self.events {
@@ -234,9 +245,13 @@ impl Run {
                 Recorder::ring(KEPT_ENTRIES)
             });
             live.follow(&scenario.metadata.name, &made);
+            if !live.is_shown() {
+                progress.set(Some(progress_of(&scenario.metadata.name, &made)));
+            }
             recorder.get_or_init(|| made).clone()
         });
         live.end();
+        drop(progress);
         if let (Some(recorder), Some(path)) = (recorder.get(), &self.events) {
             recorder.close().with_context(|| format!("cannot write {}", path.display()))?;
         }

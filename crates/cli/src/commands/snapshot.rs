@@ -17,6 +17,7 @@ use tower::ServiceExt;
 
 use crate::commands::env::StateArgs;
 use crate::output::out;
+use crate::progress::Progress;
 use crate::runtime::runtime;
 use crate::snapshot_api::PATH;
 use crate::state::StateFolder;
@@ -64,6 +65,10 @@ impl Snapshot {
         };
         let (folder, file) = (flags.state.folder(), flags.file.display());
         let shown = folder.path().display().to_string();
+        let _working = Progress::of(match self.action {
+            Action::Restore(_) => "restoring the snapshot",
+            Action::Save(_) | Action::Check(_) => "saving a snapshot",
+        });
         let done = match self.action {
             Action::Save(_) => save(&folder, &flags.file).map(|report| (format!("{shown} is saved in {file}"), report)),
             Action::Restore(_) | Action::Check(_) => snapshot::restore(&flags.file, &folder)
@@ -77,6 +82,7 @@ impl Snapshot {
 
 /// Checks every value in a copy of the cluster's or the snapshot's data.
 fn check(flags: &CheckFlags) -> Result<u8> {
+    let _checking = Progress::of("checking the values");
     let copy = tempfile::tempdir()?;
     let saved = copy.path().join("snapshot");
     let file = match &flags.file {

@@ -9,6 +9,7 @@ use crate::commands::env::StateArgs;
 use crate::exit;
 use crate::kind_names::with_plural_kind;
 use crate::output::{self, note};
+use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::terminal::plain;
 
@@ -77,6 +78,7 @@ pub(super) fn print_of(
 
 /// Reads the run in a file, up to its last valid entry.
 pub(super) fn run_of(file: &Path) -> anyhow::Result<Read> {
+    let _reading = Progress::of(format!("reading {}", file.display()));
     Ok(coracle_viewer::read(file).map_err(|error| exit::Usage(chain(&error)))?)
 }
 

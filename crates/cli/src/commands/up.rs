@@ -33,6 +33,7 @@ use crate::handed_on::Signals;
 use crate::interrupt::interrupted;
 use crate::output::{Unwritten, note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
+use crate::progress::Progress;
 use crate::random::random_letters;
 use crate::runtime::runtime;
 use crate::simulated::simulated_nodes;
@@ -219,7 +220,9 @@ impl Up {
         let started = tokio::time::Instant::now();
         let folder = self.state.folder();
         let known = folder.data().exists();
+        let starting = Progress::of("starting the cluster");
         let running = self.start(&folder, server_ambient()).await?;
+        drop(starting);
         let greeted = self.greet(&running, &folder, started.elapsed(), known);
         let front = SnapshotApi::in_front_of(&running.cluster, &folder);
         let front = faults_api::in_front_of(front, &running.faults);
@@ -233,6 +236,7 @@ impl Up {
             Err(unwritten) => Err(unwritten),
         };
         note!("stopping");
+        let _stopping = Progress::of("stopping the cluster");
         stop.notify_one();
         // A cluster stops without faults.
         running.faults.remove(|_| true);
@@ -539,14 +543,17 @@ where
     let up = Up { empty: true, metrics_server: None, ..Up::in_memory(StateArgs::at(folder.path().to_owned()), 2) };
     runtime.block_on(async {
         let state = up.state.folder();
+        let starting = Progress::of("starting the cluster");
         // A panic must end the tested command.
         let running = match signals.unless_one(up.start(&state, Ambient::system())).await {
             Ok(started) => started?,
             Err(code) => return Ok(code),
         };
+        drop(starting);
         let front = faults_api::in_front_of(running.cluster.front_door(), &running.faults);
         let serving = tokio::spawn(running.serving.listener.serve(front, std::future::pending()));
         let code = running.cluster.unless_ended(run(&running.kubeconfig, signals)).await?;
+        let _stopping = Progress::of("stopping the cluster");
         running.cluster.shutdown().await;
         serving.abort();
         code

@@ -14,6 +14,7 @@ use coracle_viewer::{Divergence, Format, RunPair, Summary, how_they_differ, wher
 use super::story::whole_run_of;
 use crate::exit;
 use crate::output::{self, note, out};
+use crate::progress::Progress;
 
 /// The names of the runs.
 const CALLED: [&str; 2] = ["as it was", "as it is"];
@@ -85,6 +86,7 @@ impl Put {
         };
         let against = self.against.as_deref().map(whole_run_of).transpose()?;
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
+        let running = Progress::of(format!("running {} with the step and without it", scenario.metadata.name));
         let both = rerun(scenario, file, options, &change, against, |header| {
             let Some(path) = events.filter(|_| header.change.is_some()) else { return Recorder::ring(kept) };
             let made = Recorder::file(path, kept, header).unwrap_or_else(|error| {
@@ -93,6 +95,7 @@ impl Put {
             });
             recorder.get_or_init(|| made).clone()
         });
+        drop(running);
         if let (Some(recorder), Some(path)) = (recorder.get(), events) {
             recorder.close().with_context(|| format!("cannot write {}", path.display()))?;
         }

@@ -1,6 +1,7 @@
 //! What commands print goes to readers that go away, and to full disks.
 
 use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::program::{Folder, coracle, repository, text};
@@ -46,11 +47,21 @@ fn commands(folder: &Folder) -> Vec<Command> {
         with(&["--version"]),
         with(&["up", "--help"]),
         with(&["learn"]),
+        with(&["learn", "--list"]),
+        with(&["learn", "conflict-is-fine"]),
+        with(&["exercise", "list"]),
+        with(&["version"]),
         with(&["completion", "bash"]),
         with(&["env", "--envtest"]),
         with(&["down"]),
     ];
-    for arguments in [&["run"][..], &["run", "-v"]] {
+    let sample = folder.join("sample.yaml");
+    std::fs::write(&sample, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n").unwrap();
+    let mut check = with(&["check", "--host-network", "--faults", "none", "--sample"]);
+    let controller = format!("exec '{}' scheduler --kubeconfig \"$KUBECONFIG\"", env!("CARGO_BIN_EXE_coracle"));
+    check.arg(&sample).args(["--", "sh", "-c", &controller]);
+    all.push(check);
+    for arguments in [&["run"][..], &["run", "-v"], &["validate"]] {
         let mut command = with(arguments);
         command.arg(scenario);
         all.push(command);
@@ -99,6 +110,24 @@ fn a_closed_pipe_ends_a_command_silently_and_a_full_disk_with_an_error() {
         assert_eq!(full.status.code(), Some(FAILED), "{command:?}: {}", text(&full));
         let said = "coracle: cannot write to the standard output: No space left on device (os error 28)\n";
         assert_eq!(text(&full), said, "{command:?}");
+    }
+}
+
+#[test]
+fn a_reader_of_the_first_line_alone_ends_a_command_silently() {
+    let folder = Folder::new("first-line");
+    for mut command in commands(&folder) {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut reader = BufReader::new(child.stdout.take().unwrap());
+        reader.read_line(&mut line).unwrap();
+        drop(reader);
+        let ended = child.wait_with_output().unwrap();
+        assert!(line.ends_with('\n'), "{command:?}");
+        assert_eq!(text(&ended), "", "{command:?}");
+        // A short output is complete before the reader goes.
+        let code = ended.status.code().unwrap();
+        assert!([0, 1, 3, READER_GONE].contains(&code), "{command:?}: {code}");
     }
 }
 

@@ -24,6 +24,7 @@ mod nodes;
 mod private_files;
 mod program;
 mod program_networks;
+mod progress;
 mod pty;
 mod refusals;
 mod replay;

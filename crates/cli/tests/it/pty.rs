@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -34,19 +34,36 @@ pub(crate) struct Shown {
 impl Terminal {
     /// Runs a program on the terminal to its end. Whenever it waits after a text of `prompts`, it gets an empty line.
     pub(crate) fn run(self, mut command: Command, prompts: &[&str]) -> Shown {
+        let (master, slave) = self.open();
+        let again = || slave.try_clone().unwrap();
+        command.stdin(again()).stdout(again()).stderr(again());
+        self.end_of(command, master, slave, prompts)
+    }
+
+    /// Runs a program to its end whose standard error alone is the terminal.
+    pub(crate) fn run_errors(self, mut command: Command) -> Shown {
+        let (master, slave) = self.open();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(slave.try_clone().unwrap());
+        self.end_of(command, master, slave, &[])
+    }
+
+    /// Both ends of a new pseudo terminal: the one of the person, and the one of the program.
+    fn open(self) -> (OwnedFd, OwnedFd) {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
-        let open = || rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
-        let slave: OwnedFd = open();
+        let slave = rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
         let size = Winsize { ws_row: 50, ws_col: self.columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&slave, size).unwrap();
+        (master, slave)
+    }
+
+    fn end_of(self, mut command: Command, master: OwnedFd, slave: OwnedFd, prompts: &[&str]) -> Shown {
         self.set_environment(&mut command);
-        command.stdin(open()).stdout(open()).stderr(slave);
         let mut child = command.spawn().unwrap();
         // The terminal ends when no process has it open.
-        drop(command);
+        drop((command, slave));
         let written = read(File::from(master), prompts);
         let mut screen = Screen::default();
         screen.write(&written);
