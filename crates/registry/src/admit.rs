@@ -31,6 +31,7 @@ impl Registry {
         loop {
             self.mutate_once(&mut review).await?;
             if !review.reinvocation.begin_second_round() {
+                review.restore_invalid_owners();
                 return Ok(review.into_object());
             }
         }

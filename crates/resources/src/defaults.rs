@@ -81,6 +81,7 @@ static RULES: LazyLock<Vec<Option<Rule>>> = LazyLock::new(|| {
 /// The rules, sorted by the name of the type.
 const BY_TYPE: &[(&str, Rule)] = &[
     ("admissionregistration.v1.MatchResources", match_resources),
+    ("admissionregistration.v1.MutatingAdmissionPolicySpec", |tree| tree.fill("failurePolicy", "Fail")),
     ("admissionregistration.v1.MutatingWebhook", mutating_webhook),
     ("admissionregistration.v1.NamedRuleWithOperations", rule_scope),
     ("admissionregistration.v1.RuleWithOperations", rule_scope),

@@ -68,7 +68,10 @@ pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
 
 /// The kinds that not every release has: those of which the table has a row.
 fn later_kinds() -> Vec<KindSpec> {
-    const LATER: [(&str, &str, fn() -> KindSpec); 4] = [
+    const ADMISSION: &str = "admissionregistration.k8s.io";
+    const LATER: [(&str, &str, fn() -> KindSpec); 6] = [
+        (ADMISSION, "mutatingadmissionpolicies", admissionregistration::mutating_admission_policy::kind),
+        (ADMISSION, "mutatingadmissionpolicybindings", admissionregistration::mutating_admission_policy_binding::kind),
         ("certificates.k8s.io", "clustertrustbundles", certificates::cluster_trust_bundle::kind),
         ("certificates.k8s.io", "podcertificaterequests", certificates::pod_certificate_request::kind),
         ("resource.k8s.io", "devicetaintrules", resource::device_taint_rule::kind),

@@ -366,3 +366,24 @@ fn the_same_seed_gives_the_same_log_with_webhooks_in_it() {
     assert!(first == log_of(5), "the same seed gives another log");
     assert!(first != log_of(6), "another seed gives the same log");
 }
+
+#[tokio::test(start_paused = true)]
+async fn managed_fields_that_a_webhook_makes_invalid_are_restored_with_a_warning() {
+    let asked = Asked::default();
+    let empties =
+        |_: &str, _: &Value| patched(&json!([{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]));
+    let cluster = cluster(program(&asked, empties)).await;
+    let hooks = json!({"metadata": {"name": "w"}, "webhooks": [webhook("empties", json!({}))]});
+    let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+    assert_eq!(call(&cluster, Method::POST, path, &hooks).await.code, StatusCode::CREATED);
+    let object = json!({"metadata": {"name": "a"}, "data": {"k": "v"}});
+    let made = call(&cluster, Method::POST, "/api/v1/namespaces/default/configmaps", &object).await;
+    assert_eq!(made.code, StatusCode::CREATED, "{:?}", made.json());
+    let expected = ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated \
+        mutating admission controller; please fix your requests: operation must be `Apply` or `Update`";
+    let warning = made.headers["warning"].to_str().unwrap().to_owned();
+    assert!(warning.contains(expected), "{warning}");
+    let entry = made.json()["metadata"]["managedFields"][0].clone();
+    assert_eq!(entry["fieldsV1"], json!({"f:data": {".": {}, "f:k": {}}}));
+    assert_eq!(asked.lock().len(), 1);
+}

@@ -2,11 +2,16 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use coracle_meta::fields::Fields;
 use coracle_meta::{Object, Status};
+use coracle_schema::apply;
+use serde_json::Value;
 
 use super::Reinvocation;
 use super::changed_paths::changed_paths;
 use crate::{DeleteOptions, Kind, Registry, Request, Strategy};
+
+const OWNERS: &str = "metadata.managedFields";
 
 /// The operation on an object. In Kubernetes: `admission.Operation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +59,8 @@ pub struct Review<'a> {
     has_changed: bool,
     /// The object before the change of a plug-in, for the event log.
     before: Option<Object>,
+    /// `metadata.managedFields` before the first change of a plug-in.
+    owners_before: Option<Value>,
     /// Computed on first use.
     equivalents: OnceLock<Vec<Arc<Kind>>>,
 }
@@ -72,6 +79,7 @@ impl<'a> Review<'a> {
             object: None,
             has_changed: false,
             before: None,
+            owners_before: None,
             equivalents: OnceLock::new(),
         }
     }
@@ -106,6 +114,9 @@ impl<'a> Review<'a> {
     /// The same, mutable. Call it only for a change, because values that are computed from the object are then computed
     /// again.
     pub fn object_mut(&mut self) -> Option<&mut Object> {
+        if !self.has_changed {
+            self.owners_before = self.object().map(|object| object.at(OWNERS).clone());
+        }
         self.has_changed = true;
         if self.before.is_none() && self.registry.recorder().is_on() {
             self.before = self.object.as_deref().cloned();
@@ -143,6 +154,22 @@ impl<'a> Review<'a> {
             let others = versions.iter().map(|(_, kind)| kind).filter(|other| other.gvr() != self.kind.gvr());
             others.map(|other| Arc::clone(other).beside(self.kind)).collect()
         })
+    }
+
+    /// Restores the managed fields if plug-ins have made them invalid, with a warning.
+    /// In Kubernetes: `managedFieldsValidatingAdmissionController`.
+    pub(crate) fn restore_invalid_owners(&mut self) {
+        let (Some(before), Some(object)) = (self.owners_before.take(), &mut self.object) else { return };
+        let after = object.at(OWNERS);
+        if *after == before {
+            return;
+        }
+        if let Err(why) = apply::decode(Some(after)) {
+            let what = ".metadata.managedFields was in an invalid state after admission; this could be caused by an \
+                outdated mutating admission controller; please fix your requests";
+            self.request.warnings.add(format!("{what}: {why}"));
+            object.to_mut().set(OWNERS, before);
+        }
     }
 
     /// The object, and whether it was changed.

@@ -39,6 +39,15 @@ pub(super) fn wrong_match(constraints: &Value, path: &str) -> Wrong {
     wrong
 }
 
+/// The errors of the operations of a mutating policy or of its binding: the removal of an object cannot be changed.
+pub(super) fn wrong_mutating_operations(constraints: &Value, path: &str) -> Wrong {
+    let known = ["*", "CONNECT", "CREATE", "UPDATE"];
+    let operations = constraints.list("resourceRules").iter().flat_map(|rule| rule.list("operations"));
+    let unknown = operations.filter(|operation| !known.iter().any(|known| known == *operation));
+    let path = format!("{path}.resourceRules.operations");
+    unknown.map(|operation| FieldError::not_supported(&path, operation.clone(), &known)).collect()
+}
+
 /// The errors of a rule: operations on resources of groups and versions.
 pub(super) fn wrong_rule(rule: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();

@@ -3,6 +3,8 @@
 mod binding_parts;
 mod expressions;
 mod match_rules;
+pub(crate) mod mutating_admission_policy;
+pub(crate) mod mutating_admission_policy_binding;
 pub(crate) mod mutating_webhook_configuration;
 mod policy_parts;
 pub(crate) mod validating_admission_policy;
