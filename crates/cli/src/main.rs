@@ -39,6 +39,8 @@ mod page_socket;
 mod parent_death;
 mod progress;
 mod random;
+mod readiness;
+mod readiness_api;
 mod relay;
 mod reports;
 mod runtime;

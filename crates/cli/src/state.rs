@@ -160,7 +160,10 @@ impl StateFolder {
         name.map(PathBuf::from).map_err(|_| {
             let flag = self.flag();
             let shown = self.path.display();
-            Usage(format!("the cluster in {shown} writes no event log; start it with `coracle up{flag} --events FILE`"))
+            Usage(format!(
+                "the cluster in {shown} writes no event log; stop it with `coracle down{flag}`, and start it with \
+                 `coracle up{flag} --events FILE`"
+            ))
         })
     }
 

@@ -47,7 +47,7 @@ pub use latency::Latency;
 pub use merge_patch::patch_map;
 pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
-pub use settle::{NotSettled, Settle, Settled, settle};
+pub use settle::{NotSettled, Settle, Settled, settle, settle_work};
 pub use starting_objects::StartingObjects;
 pub use until::{NotMet, until};
 pub use wire::{

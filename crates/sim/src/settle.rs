@@ -1,11 +1,12 @@
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_ambient::{Horizon, Pending};
+use coracle_ambient::{Horizon, Pending, PendingWork};
 use coracle_cluster::{Cluster, Error};
 use coracle_meta::Object;
 use coracle_storage::Stored;
-use coracle_store::{Event, EventKind, KeyValue, Revision};
+use coracle_store::{Event, EventKind, KeyValue, Revision, Store};
 use tokio::time::{Instant, timeout_at};
 
 use crate::heartbeat::{is_heartbeat, is_record};
@@ -94,34 +95,20 @@ impl std::error::Error for NotSettled {}
 /// # Errors
 /// If the cluster does not settle in time, or ends.
 pub async fn settle(cluster: &Cluster, options: Settle) -> Result<Settled, NotSettled> {
-    let start = Instant::now();
-    let mut settling = Settling::new(start, options);
-    let settled = cluster.unless_ended(async {
-        let mut changes = StoreChanges::from_now(cluster.store()).await;
-        settling.last.revision = changes.revision();
-        loop {
-            let now = Instant::now();
-            let pending = |horizon: &Horizon| {
-                let of_store = (!changes.is_connected()).then(|| Pending { what: NO_STORE.to_owned(), due: None });
-                cluster.ambient().work.pending(horizon).into_iter().chain(of_store).collect()
-            };
-            let wake = match settling.next(now, pending) {
-                Next::Settled => return true,
-                Next::TooLate => return false,
-                Next::Wait(until) => until,
-            };
-            if let Ok(change) = timeout_at(wake, changes.next()).await {
-                settling.follow(&change, Instant::now());
-            }
-        }
-    });
-    let ended = match settled.await {
-        Ok(true) => return Ok(settling.last.settled()),
-        Ok(false) => None,
-        Err(ended) => Some(ended),
-    };
-    let Settling { last, pending, .. } = settling;
-    Err(NotSettled { after: start.elapsed(), last_change: last.what, pending, ended })
+    let mut settling = Settling::new(Instant::now(), options);
+    let work = &cluster.ambient().work;
+    let ended = cluster.unless_ended(settling.run(cluster.store(), work)).await;
+    settling.outcome(ended)
+}
+
+/// Like [`settle`], for a caller that has only the store of a cluster and the work of its components.
+///
+/// # Errors
+/// If the cluster does not settle in time.
+pub async fn settle_work(store: Arc<dyn Store>, work: &PendingWork, options: Settle) -> Result<Settled, NotSettled> {
+    let mut settling = Settling::new(Instant::now(), options);
+    let is_settled = settling.run(store, work).await;
+    settling.outcome(Ok(is_settled))
 }
 
 /// What to do next.
@@ -151,6 +138,7 @@ impl LastChange {
 #[derive(Debug)]
 struct Settling {
     options: Settle,
+    start: Instant,
     deadline: Instant,
     last: LastChange,
     /// When nothing was pending, since the last change.
@@ -161,7 +149,38 @@ struct Settling {
 impl Settling {
     fn new(now: Instant, options: Settle) -> Self {
         let last = LastChange { revision: 0, at: now, what: None };
-        Self { options, deadline: now + options.within, last, idle_since: None, pending: Vec::new() }
+        Self { options, start: now, deadline: now + options.within, last, idle_since: None, pending: Vec::new() }
+    }
+
+    /// Waits until the cluster has settled; false if it has not in time.
+    async fn run(&mut self, store: Arc<dyn Store>, work: &PendingWork) -> bool {
+        let mut changes = StoreChanges::from_now(store).await;
+        self.last.revision = changes.revision();
+        loop {
+            let now = Instant::now();
+            let pending = |horizon: &Horizon| {
+                let of_store = (!changes.is_connected()).then(|| Pending { what: NO_STORE.to_owned(), due: None });
+                work.pending(horizon).into_iter().chain(of_store).collect()
+            };
+            let wake = match self.next(now, pending) {
+                Next::Settled => return true,
+                Next::TooLate => return false,
+                Next::Wait(until) => until,
+            };
+            if let Ok(change) = timeout_at(wake, changes.next()).await {
+                self.follow(&change, Instant::now());
+            }
+        }
+    }
+
+    /// The result of a wait that has ended.
+    fn outcome(self, is_settled: Result<bool, Error>) -> Result<Settled, NotSettled> {
+        let ended = match is_settled {
+            Ok(true) => return Ok(self.last.settled()),
+            Ok(false) => None,
+            Err(ended) => Some(ended),
+        };
+        Err(NotSettled { after: self.start.elapsed(), last_change: self.last.what, pending: self.pending, ended })
     }
 
     /// Decides what to do at the time `now`.

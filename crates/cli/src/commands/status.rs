@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::cluster_api::get;
 use crate::commands::env::StateArgs;
-use crate::faults_api;
 use crate::output::out;
+use crate::readiness::Readiness;
 use crate::runtime::runtime;
-use crate::{exit, kubeconfig_file};
+use crate::{exit, faults_api, kubeconfig_file, readiness_api};
 
-/// Shows the cluster that runs: its address, nodes, pods and faults.
+/// Shows the cluster that runs: its address, nodes, pods, faults, and the work that its controllers have left.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     #[command(flatten)]
@@ -29,9 +29,9 @@ impl Status {
         let kubeconfig = kubeconfig_file::read(&self.state.kubeconfig()?)?;
         let address = kubeconfig.server.clone();
         let server = kubeconfig.connect().map_err(kubeconfig_file::refused)?;
-        let [version, nodes, pods, faults] = runtime()?.block_on(async {
+        let [version, pods, faults, readiness] = runtime()?.block_on(async {
             let mut found = [Value::Null, Value::Null, Value::Null, Value::Null];
-            let paths = ["/version", "/api/v1/nodes", "/api/v1/pods", faults_api::PATH];
+            let paths = ["/version", "/api/v1/pods", faults_api::PATH, readiness_api::PATH];
             for (path, found) in paths.into_iter().zip(&mut found) {
                 *found = object(&server, path).await?;
             }
@@ -39,11 +39,14 @@ impl Status {
         })?;
         let kept =
             if folder.is_ephemeral() { "in memory".to_owned() } else { format!("in {}", folder.data().display()) };
+        let readiness: Readiness =
+            serde_json::from_value(readiness).context("the cluster's answer is not its readiness")?;
         let version = version["gitVersion"].as_str().unwrap_or("of an unknown version");
         out!(" ✓ Kubernetes {version} at {address}")?;
         out!("   process  {process}; objects are {kept}")?;
-        out!("   nodes    {}", nodes_in_words(&nodes))?;
+        out!("   nodes    {}", readiness.nodes_in_words())?;
         out!("   pods     {}", pods_in_words(&pods))?;
+        out!("   work     {}", readiness.work_in_words())?;
         out!("   faults   {}", faults_in_words(&faults))?;
         Ok(exit::PASS)
     }
@@ -57,20 +60,6 @@ async fn object(server: &Https, path: &str) -> Result<Value> {
 
 fn items<'l>(list: &'l Value, field: &str) -> &'l [Value] {
     list[field].as_array().map_or(&[], Vec::as_slice)
-}
-
-/// `2 of 3 ready`.
-fn nodes_in_words(nodes: &Value) -> String {
-    let nodes = items(nodes, "items");
-    let is_ready = |node: &&Value| {
-        items(&node["status"], "conditions")
-            .iter()
-            .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
-    };
-    match nodes.len() {
-        0 => "none".to_owned(),
-        count => format!("{} of {count} ready", nodes.iter().filter(is_ready).count()),
-    }
 }
 
 /// `3: 2 Running, 1 terminating`. A pod that is being deleted counts as terminating only.
@@ -107,10 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_and_pods_are_counted_by_their_state() {
-        let ready = |status: &str| json!({"status": {"conditions": [{"type": "Ready", "status": status}]}});
-        assert_eq!(nodes_in_words(&json!({"items": [ready("True"), ready("Unknown"), {}]})), "1 of 3 ready");
-        assert_eq!(nodes_in_words(&json!({"items": []})), "none");
+    fn pods_are_counted_by_their_state() {
         let pods = json!({"items": [
             {"status": {"phase": "Running"}},
             {"status": {"phase": "Pending"}},

@@ -1,5 +1,6 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,23 +19,28 @@ use coracle_secure_serving::MetricsListener;
 use coracle_sim::{Wire, record_objects};
 use coracle_store::Store;
 use coracle_viewer::serve::ServedPage;
+use futures_util::future::{Either, select};
+use tokio::time::Instant;
 
 use crate::commands::audit_flags::close;
 use crate::commands::detached::detached;
 use crate::commands::env::StateArgs;
+use crate::commands::greeting::Greeting;
 use crate::commands::node_flags::NodeFlags;
 use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{SecureServing, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
+use crate::commands::wait_for_ready::{WaitFlags, announce, complain, until_ready};
 use crate::exec_folder::ExecFolder;
 use crate::faults_api::{cause, read_faults};
 use crate::flags::controller_manager::ControllerFlags;
 use crate::handed_on::Signals;
 use crate::interrupt::interrupted;
-use crate::output::{Unwritten, note, out};
+use crate::output::note;
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::progress::Progress;
 use crate::random::random_letters;
+use crate::readiness_api::{ReadinessApi, WAITS};
 use crate::runtime::runtime;
 use crate::simulated::simulated_nodes;
 use crate::snapshot_api::SnapshotApi;
@@ -70,6 +76,8 @@ pub(crate) struct Up {
     /// Run in the background: return when the API server is ready; `coracle down` stops it
     #[arg(short, long)]
     detach: bool,
+    #[command(flatten)]
+    wait: WaitFlags,
     /// Write nothing to disk except the kubeconfig
     #[arg(long)]
     ephemeral: bool,
@@ -100,7 +108,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "FILE")]
     scheduler_config: Option<PathBuf>,
     /// Serve /healthz and /metrics of the scheduler on this address, without authentication
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Metrics")]
     scheduler_metrics: Option<SocketAddr>,
     /// Cause the faults of this file, in the format of `faults:` in a scenario, from the moment at which the cluster is
     /// ready; `coracle fault` lists, adds and removes faults
@@ -115,7 +123,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "ADDRESS[:PORT]", num_args = 0..=1, require_equals = true, default_missing_value = LOOPBACK, value_parser = address)]
     view: Option<SocketAddr>,
     /// Serve /healthz and /metrics of the controllers on this address, without authentication
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Metrics")]
     controller_metrics: Option<SocketAddr>,
     #[command(flatten)]
     server: ServerFlags,
@@ -187,6 +195,7 @@ impl Up {
             state,
             server: ServerFlags::default(),
             detach: false,
+            wait: WaitFlags::default(),
             ephemeral: true,
             empty: false,
             metrics_server: None,
@@ -211,30 +220,29 @@ impl Up {
 
     pub(crate) fn run(self) -> Result<u8> {
         if self.detach {
-            return detached(&self.state.folder());
+            return detached(&self.state.folder(), self.wait.timeout());
         }
         run_on_worker(self.serve())
     }
 
     async fn serve(self) -> Result<u8> {
-        let started = tokio::time::Instant::now();
+        let started = Instant::now();
         let folder = self.state.folder();
         let known = folder.data().exists();
         let starting = Progress::of("starting the cluster");
         let running = self.start(&folder, server_ambient()).await?;
         drop(starting);
-        let greeted = self.greet(&running, &folder, started.elapsed(), known);
+        let greeting = self.greeting(&running, &folder, known);
+        let readiness = ReadinessApi::of(&running.cluster);
         let front = SnapshotApi::in_front_of(&running.cluster, &folder);
+        let front = readiness.clone().in_front_of(front);
         let front = faults_api::in_front_of(front, &running.faults);
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
         let serving = tokio::spawn(running.serving.listener.serve(front, {
             let stop = std::sync::Arc::clone(&stop);
             async move { stop.notified().await }
         }));
-        let code = match greeted {
-            Ok(()) => Ok(running.cluster.unless_ended(interrupted()).await?),
-            Err(unwritten) => Err(unwritten),
-        };
+        let code = running.cluster.unless_ended(self.stay(&greeting, &readiness, started)).await?;
         note!("stopping");
         let _stopping = Progress::of("stopping the cluster");
         stop.notify_one();
@@ -250,7 +258,57 @@ impl Up {
         let _ = serving.await;
         close(running.audit.as_ref());
         drop(running.claim);
-        Ok(code?)
+        code
+    }
+
+    /// Waits for a ready cluster if that was asked for, greets, and waits for a signal. Returns the exit code.
+    async fn stay(&self, greeting: &Greeting, api: &ReadinessApi, started: Instant) -> Result<u8> {
+        let Some(within) = self.wait.timeout() else {
+            greeting.print(started.elapsed())?;
+            return Ok(interrupted().await);
+        };
+        let mut interrupted = pin!(interrupted());
+        let ready = pin!(until_ready(within, || {
+            let api = api.clone();
+            async move { Ok(api.wait(WAITS).await) }
+        }));
+        let readiness = match select(interrupted.as_mut(), ready).await {
+            Either::Left((code, _)) => return Ok(code),
+            Either::Right((readiness, _)) => readiness?,
+        };
+        if !readiness.is_ready() {
+            complain(&readiness, within);
+            return Ok(exit::NOT_IN_TIME);
+        }
+        greeting.print(started.elapsed())?;
+        announce(&readiness)?;
+        Ok(interrupted.await)
+    }
+
+    /// What the command says when the cluster is ready.
+    fn greeting(&self, running: &RunningCluster, folder: &StateFolder, known: bool) -> Greeting {
+        let kept = match (self.ephemeral, known) {
+            (true, _) => "gone when it stops".to_owned(),
+            (false, true) => format!("found again in {}", folder.data().display()),
+            (false, false) => format!("kept in {}", folder.data().display()),
+        };
+        let more = (!running.more.is_empty()).then(|| {
+            let (asked, flag, names) = (self.nodes, folder.flag(), running.more.join(", "));
+            format!(
+                "--nodes {asked}, and {names}, which the state has from before; remove one with  coracle kubectl{flag} \
+                 delete node NAME"
+            )
+        });
+        let kubeconfig = running.kubeconfig.display();
+        let files = format!("kubeconfig {kubeconfig} (yours is untouched); objects are {kept}");
+        let page = running.page.as_ref().map(|link| format!("page {link}"));
+        Greeting {
+            notes: folder.new_notes(running.cluster.limits()).into_iter().map(str::to_owned).collect(),
+            url: running.serving.url(),
+            nodes: self.nodes + running.more.len(),
+            facts: more.into_iter().chain([files]).chain(page).collect(),
+            flag: folder.flag(),
+        }
     }
 
     pub(crate) async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
@@ -384,48 +442,6 @@ impl Up {
         };
         recorder.limit_bytes(KEPT_BYTES);
         Ok(recorder)
-    }
-
-    fn greet(
-        &self,
-        running: &RunningCluster,
-        folder: &StateFolder,
-        took: Duration,
-        known: bool,
-    ) -> Result<(), Unwritten> {
-        for limit in folder.new_notes(running.cluster.limits()) {
-            note!("note: {limit}");
-        }
-        let (kubeconfig, flag) = (running.kubeconfig.display(), folder.flag());
-        let kept = match (self.ephemeral, known) {
-            (true, _) => "gone when it stops".to_owned(),
-            (false, true) => format!("found again in {}", folder.data().display()),
-            (false, false) => format!("kept in {}", folder.data().display()),
-        };
-        let (major, minor) = coracle_meta::kubernetes_major_minor();
-        out!(
-            " ✓ Kubernetes {major}.{minor} ready in {} ms at {}, {} simulated nodes",
-            took.as_millis(),
-            running.serving.url(),
-            self.nodes + running.more.len()
-        )?;
-        if !running.more.is_empty() {
-            let names = running.more.join(", ");
-            out!(
-                " ✓ --nodes {}, and {names}, which the state has from before; remove one with  coracle kubectl{flag} delete node NAME",
-                self.nodes
-            )?;
-        }
-        out!(" ✓ kubeconfig {kubeconfig} (yours is untouched); objects are {kept}")?;
-        if let Some(link) = &running.page {
-            out!(" ✓ page {link}")?;
-        }
-        out!(" Use    coracle kubectl{flag} get nodes        or  eval \"$(coracle env{flag})\"")?;
-        out!(" Try    coracle kubectl{flag} create deployment web --image=nginx --replicas=3")?;
-        out!(
-            "        coracle kubectl{flag} delete pod -l app=web --wait=false    and watch:  coracle kubectl{flag} get pods -w"
-        )?;
-        Ok(())
     }
 }
 

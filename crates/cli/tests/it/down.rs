@@ -60,6 +60,57 @@ fn a_detached_cluster_that_does_not_start_shows_its_output_and_its_exit_code() {
 }
 
 #[test]
+fn up_wait_returns_when_the_nodes_are_ready_and_no_work_is_left() {
+    let folder = Folder::new("waited");
+    let state = folder.join("state");
+    let of_state = |name: &str| {
+        let mut command = coracle();
+        command.args([name, "--state-dir"]).arg(&state);
+        command
+    };
+    let _down = Down(&state);
+    let said = succeed(of_state("up").args(["-d", "--wait", "--ephemeral", "--nodes", "3"]));
+    assert!(said.contains(" ✓ nodes 3 of 3 ready; the controllers have no work left"), "{said}");
+    let status = succeed(&mut of_state("status"));
+    assert!(status.contains("nodes    3 of 3 ready\n") && status.contains("work     none left\n"), "{status}");
+}
+
+#[test]
+fn up_wait_ends_at_its_timeout_and_names_the_node_that_is_not_ready() {
+    let folder = Folder::new("waited-in-vain");
+    let state = folder.join("state");
+    let of_state = |arguments: &[&str]| {
+        let mut command = coracle();
+        command.args(arguments).arg("--state-dir").arg(&state);
+        command
+    };
+    let _down = Down(&state);
+    succeed(&mut of_state(&["up", "-d", "--wait"]));
+    succeed(&mut of_state(&["node", "stop", "node-2"]));
+    // A cluster that stops in order starts its nodes again first.
+    let kill = || {
+        let process = std::fs::read_to_string(state.join("pid")).unwrap();
+        succeed(std::process::Command::new("kill").args(["-9", process.trim()]))
+    };
+    kill();
+    let problem = "node node-2: its kubelet does not run, or cannot reach the API server\n";
+    let late = "the cluster is not ready after 1s:\n";
+
+    let background = of_state(&["up", "-d", "--wait", "--timeout=1s"]).output().unwrap();
+    let said = text(&background);
+    assert_eq!(background.status.code(), Some(3), "{said}");
+    assert!(said.contains(late) && said.contains(problem) && said.contains("it keeps running"), "{said}");
+    let status = succeed(&mut of_state(&["status"]));
+    assert!(status.contains("nodes    1 of 2 ready; node-2: its kubelet does not run"), "{status}");
+
+    kill();
+    let foreground = of_state(&["up", "--wait", "--timeout", "1s"]).output().unwrap();
+    let said = text(&foreground);
+    assert_eq!(foreground.status.code(), Some(3), "{said}");
+    assert!(said.contains(late) && said.contains(problem) && !said.contains(" ✓ "), "{said}");
+}
+
+#[test]
 fn why_and_story_without_a_file_read_the_event_log_of_the_running_cluster() {
     let folder = Folder::new("asked");
     let below = folder.join("a/b");
@@ -88,7 +139,8 @@ fn why_and_story_without_a_file_read_the_event_log_of_the_running_cluster() {
     started(&[]);
     let without = asked(&["why", "nodes/node-1"]);
     assert!(
-        text(&without).contains("writes no event log; start it with `coracle up --events FILE`"),
+        text(&without)
+            .contains("writes no event log; stop it with `coracle down`, and start it with `coracle up --events FILE`"),
         "{}",
         text(&without)
     );
