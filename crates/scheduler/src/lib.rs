@@ -64,7 +64,8 @@ pub use message::FitError;
 pub use metrics::SchedulerMetrics;
 pub use node_info::NodeInfo;
 pub use pod_info::{
-    AffinityTerm, Bound, Disk, HostPort, PodClaims, PodInfo, PodVolumes, SpreadConstraint, Unbound, VolumeInfo,
+    AffinityTerm, Bound, Disk, HostPort, PodClaims, PodInfo, PodVolumes, SpreadConstraint, StorageRoom, Unbound,
+    VolumeInfo,
 };
 pub use preemption::{Budget, Victims, preempt};
 pub use profile::Profile;

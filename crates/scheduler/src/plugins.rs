@@ -70,12 +70,14 @@ pub(crate) struct Plugin {
     /// The default weight of its scores.
     pub(crate) weight: i64,
     pub(crate) filter: Option<MakeFilter>,
-    pub(crate) score: Option<MakeScore>,
+    score: Option<MakeScore>,
+    /// The behaviour of a release without which it does not score.
+    scores_with: Option<&'static str>,
 }
 
 impl Plugin {
     const fn new(name: &'static str, points: &'static [Point]) -> Self {
-        Self { name, points, weight: 1, filter: None, score: None }
+        Self { name, points, weight: 1, filter: None, score: None, scores_with: None }
     }
 
     const fn filter(mut self, make: MakeFilter) -> Self {
@@ -87,6 +89,16 @@ impl Plugin {
         self.weight = weight;
         self.score = Some(make);
         self
+    }
+
+    const fn scores_with(mut self, behaviour: &'static str) -> Self {
+        self.scores_with = Some(behaviour);
+        self
+    }
+
+    /// How its scores are made in a release.
+    pub(crate) fn score_in(&self, release: &Release) -> Option<MakeScore> {
+        self.score.filter(|_| self.scores_with.is_none_or(|behaviour| release.has(behaviour)))
     }
 
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
@@ -114,7 +126,10 @@ pub(crate) const PLUGINS: &[Plugin] = &[
         .score(1, s::node_resources_fit::make),
     Plugin::new("VolumeRestrictions", &[PreFilter, F]).filter(f::volume_restrictions::make),
     Plugin::new("NodeVolumeLimits", &[PreFilter, F]).filter(f::node_volume_limits::make),
-    Plugin::new("VolumeBinding", &[PreFilter, F, Reserve, PreBind, PreScore, S]).filter(f::volume_binding::make),
+    Plugin::new("VolumeBinding", &[PreFilter, F, Reserve, PreBind, PreScore, S])
+        .filter(f::volume_binding::make)
+        .score(1, s::volume_binding::make)
+        .scores_with("StorageCapacityScoring"),
     Plugin::new("VolumeZone", &[PreFilter, F]).filter(f::volume_zone::make),
     Plugin::new("PodTopologySpread", &[PreFilter, F, PreScore, S])
         .filter(f::pod_topology_spread::make)

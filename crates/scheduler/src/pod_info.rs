@@ -134,6 +134,8 @@ pub struct VolumeInfo {
     pub nodes: Option<Vec<NodeTerm>>,
     /// The zones and regions in its labels, by label.
     pub zones: Vec<(String, BTreeSet<String>)>,
+    /// Its size in bytes.
+    pub capacity: i64,
 }
 
 /// A claim that waits for its first consumer.
@@ -147,9 +149,19 @@ pub struct Unbound {
     pub candidates: Vec<VolumeInfo>,
     /// The topologies where a volume can be provisioned; empty for everywhere, `None` without a provisioner.
     pub topologies: Option<Vec<LabelSelector>>,
-    /// The largest volume that can be provisioned, in bytes, by topology; `None` if the driver does not report
-    /// storage capacity.
-    pub room: Option<Vec<(i64, LabelSelector)>>,
+    /// The storage for volumes that are provisioned; `None` if the driver does not report storage capacity.
+    pub room: Option<Vec<StorageRoom>>,
+}
+
+/// The storage that a driver reports for a class in one topology.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StorageRoom {
+    /// The largest volume that can be provisioned, in bytes.
+    pub largest: i64,
+    /// How much is free, in bytes.
+    pub capacity: i64,
+    /// The nodes from which it is accessible.
+    pub nodes: LabelSelector,
 }
 
 /// A host port. In Kubernetes: `ContainerPort` with a `hostPort`.

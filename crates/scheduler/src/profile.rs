@@ -51,7 +51,9 @@ impl Profile {
             name: name.to_owned(),
             release: release.clone(),
             filters: enabled(release).filter_map(|plugin| Some(plugin.filter?(&arguments))).collect(),
-            scores: enabled(release).filter_map(|plugin| Some((plugin.score?(&arguments), plugin.weight))).collect(),
+            scores: enabled(release)
+                .filter_map(|plugin| Some((plugin.score_in(release)?(&arguments), plugin.weight)))
+                .collect(),
             preemption: Some(arguments.preemption),
             volume_binding: arguments.volume_binding,
             percentage_of_nodes_to_score: 0,

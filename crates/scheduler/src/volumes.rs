@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::assumed::Assumed;
 use crate::filters::{Placed, ZONE_LABELS};
-use crate::pod_info::{Bound, PodVolumes, Unbound, VolumeInfo};
+use crate::pod_info::{Bound, PodVolumes, StorageRoom, Unbound, VolumeInfo};
 use crate::read::claims_of;
 use crate::watch_volumes::largest;
 
@@ -154,7 +154,7 @@ impl Volumes {
     }
 
     /// The storage capacity for a class, if its driver reports it.
-    fn room(&self, class: &StorageClass) -> Option<Vec<(i64, LabelSelector)>> {
+    fn room(&self, class: &StorageClass) -> Option<Vec<StorageRoom>> {
         let driver = self.drivers.get(&ObjectKey::cluster(class.provisioner.as_str()))?;
         driver.spec.storage_capacity.filter(|counts| *counts)?;
         let name = class.key().name;
@@ -162,7 +162,8 @@ impl Volumes {
         let of_class = capacities.iter().filter(|capacity| capacity.storage_class_name == name);
         let room = of_class.filter_map(|capacity| {
             let nodes = capacity.node_topology.as_deref().and_then(|selector| selector.to_selector().ok())?;
-            Some((largest(capacity)?, nodes))
+            let free = capacity.capacity.map_or(0, |size| size.value());
+            Some(StorageRoom { largest: largest(capacity)?, capacity: free, nodes })
         });
         Some(room.collect())
     }
@@ -255,6 +256,7 @@ fn volume_info(volume: &PersistentVolume) -> VolumeInfo {
     VolumeInfo {
         name: volume.metadata.name.clone().unwrap_or_default(),
         nodes: required.map(|required| required.node_selector_terms.iter().map(NodeTerm::from).collect()),
+        capacity: volume.storage().value(),
         zones: ZONE_LABELS.into_iter().filter_map(|label| Some((label.to_owned(), zones(volume, label)?))).collect(),
     }
 }

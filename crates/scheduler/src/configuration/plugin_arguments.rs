@@ -209,7 +209,7 @@ fn volume_binding(reader: &mut StrictReader, fields: &KnownFields<'_>) -> Volume
     let why = "invalid BindTimeoutSeconds, should not be a negative value";
     let timeout = reader.within(fields.get("bindTimeoutSeconds"), 0, i64::MAX, why);
     if let Some(at) = fields.get("shape") {
-        reader.refuse(at, "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring, which is not built");
+        reader.refuse(at, "unexpected field `shape`: StorageCapacityScoring has its default shape here");
     }
     let default = VolumeBindingArguments::default();
     VolumeBindingArguments {

@@ -58,7 +58,10 @@ fn profile(reader: &mut StrictReader, at: &At<'_>, common: &Common<'_>) -> (Prof
     let sets = PluginSets::read(reader, at, fields.get("plugins"), common.release);
     let arguments = plugin_arguments::read(reader, fields.get("pluginConfig"));
     let filters = sets.at(Point::Filter).iter().filter_map(|plugin| Some(plugin.filter?(&arguments)));
-    let scores = sets.at(Point::Score).iter().filter_map(|one| Some((one.score?(&arguments), sets.weight(one))));
+    let scores = sets
+        .at(Point::Score)
+        .iter()
+        .filter_map(|one| Some((one.score_in(common.release)?(&arguments), sets.weight(one))));
     let profile = Profile {
         name: name.unwrap_or_default(),
         release: common.release.clone(),

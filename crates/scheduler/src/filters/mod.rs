@@ -18,6 +18,6 @@ pub(crate) mod volume_zone;
 pub(crate) use dynamic_resources::to_allocate;
 pub(crate) use inter_pod_affinity::meant;
 pub(crate) use pod_topology_spread::interest;
-pub(crate) use volume_binding::place;
 pub use volume_binding::{Lack, Placed};
+pub(crate) use volume_binding::{has_room, place};
 pub(crate) use volume_zone::ZONE_LABELS;

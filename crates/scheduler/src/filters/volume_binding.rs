@@ -5,7 +5,7 @@ use coracle_meta::LabelSelector;
 use crate::arguments::Arguments;
 use crate::framework::{ClusterEvent, Filter, FilterVerdict, Hint, LooksAt, PreparedFilter};
 use crate::node_info::NodeInfo;
-use crate::pod_info::{PodInfo, PodVolumes, Unbound, VolumeInfo};
+use crate::pod_info::{PodInfo, PodVolumes, StorageRoom, Unbound, VolumeInfo};
 use crate::snapshot::Snapshot;
 
 /// Rejects nodes from which the pod's volumes are not accessible, or for which no volume can be found or provisioned.
@@ -84,7 +84,7 @@ pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Result<Vec<(Unboun
             None if !unbound.topologies.as_ref().is_some_and(|topologies| is_in(topologies, node)) => {
                 return Err(Lack::Volume);
             }
-            None if !has_room(unbound, node) => return Err(Lack::Room),
+            None if !can_provision(unbound, node) => return Err(Lack::Room),
             None => Placed::Provisioned,
         };
         placed.push((unbound.clone(), how));
@@ -93,10 +93,15 @@ pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Result<Vec<(Unboun
 }
 
 /// In Kubernetes: `hasEnoughCapacity`.
-fn has_room(unbound: &Unbound, node: &NodeInfo) -> bool {
+fn can_provision(unbound: &Unbound, node: &NodeInfo) -> bool {
     let wanted = unbound.claim.spec.resources.requests.get("storage").map(|size| size.value());
     let (Some(wanted), Some(room)) = (wanted, &unbound.room) else { return true };
-    room.iter().any(|(most, nodes)| *most >= wanted && nodes.matches(&node.labels))
+    room.iter().any(|room| has_room(room, wanted, node))
+}
+
+/// Whether a volume of this size can be provisioned for a node.
+pub(crate) fn has_room(room: &StorageRoom, wanted: i64, node: &NodeInfo) -> bool {
+    room.largest >= wanted && room.nodes.matches(&node.labels)
 }
 
 /// Whether the node is in one of the topologies; true if the list is empty.
@@ -224,7 +229,11 @@ mod tests {
 
     #[test]
     fn a_volume_is_made_where_there_is_room() {
-        let with = |room| {
+        let with = |room: Option<Vec<(i64, LabelSelector)>>| {
+            let room = room.map(|all| {
+                let room = |(largest, nodes)| StorageRoom { largest, nodes, ..StorageRoom::default() };
+                all.into_iter().map(room).collect()
+            });
             let unbound = Unbound { topologies: Some(Vec::new()), room, ..unbound("2Gi", &[]) };
             verdict(&PodVolumes { unbound: vec![unbound], ..PodVolumes::default() }, &node("a"))
         };

@@ -8,6 +8,7 @@ pub(crate) mod node_affinity;
 pub(crate) mod node_resources_fit;
 pub(crate) mod pod_topology_spread;
 pub(crate) mod taint_toleration;
+pub(crate) mod volume_binding;
 
 use crate::framework::MAX_SCORE;
 
