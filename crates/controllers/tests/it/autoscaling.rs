@@ -4,6 +4,7 @@ use coracle_api::apps_v1::Deployment;
 use coracle_api::autoscaling_v2::HorizontalPodAutoscaler;
 use coracle_api::core_v1::Event;
 use coracle_client::{Api, ListParams, Patch};
+use coracle_controllers::{Config, Release};
 use coracle_meta::{GroupVersionResource, Object, ObjectKey};
 use serde_json::{Value, json};
 
@@ -130,4 +131,16 @@ async fn a_missing_target_is_reported_and_a_target_of_zero_is_not_scaled() {
     let reason = async || condition(&world, "ScalingActive").await.0;
     until("it is off", async || reason().await == "ScalingDisabled").await;
     assert_eq!(replicas(&world).await, Some(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_autoscaler_acts_at_once_or_with_the_next_period_as_the_release_has_it() {
+    for (behaviours, at_once) in [(vec!["HPAActsOnCreation"], true), (Vec::new(), false)] {
+        let config = Config { release: Release::with(behaviours), ..Config::default() };
+        let world = World::start_with(config).await;
+        web(&world, 4).await;
+        let created = tokio::time::Instant::now();
+        until("the least is there", async || replicas(&world).await == Some(4)).await;
+        assert_eq!(created.elapsed() < std::time::Duration::from_secs(10), at_once, "{:?}", created.elapsed());
+    }
 }

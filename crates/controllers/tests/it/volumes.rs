@@ -3,11 +3,12 @@
 use coracle_api::core_v1::{Event, Node, PersistentVolume, PersistentVolumeClaim, Pod, ServiceAccount};
 use coracle_api::storage_v1::{StorageClass, VolumeAttachment, VolumeAttributesClass};
 use coracle_client::{DeleteParams, ListParams, Patch};
+use coracle_controllers::{Config, Release};
 use coracle_meta::{ObjectKey, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::world::{World, until};
+use crate::world::{World, allow, until};
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new("default", name)
@@ -123,6 +124,32 @@ async fn a_claim_waits_for_its_pod() {
     assert_eq!(phase_of_claim(&world, "data").await, "Bound");
     world.api::<Pod>().delete(&key("user"), &DeleteParams::now()).await.unwrap();
     until("the claim is gone", async || phase_of_claim(&world, "data").await == "gone").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bound_claim_says_since_when_no_pod_uses_it_in_a_release_that_has_the_condition() {
+    let release = Release::with(["PersistentVolumeClaimUnusedSinceTime"]);
+    let world = World::start_with(Config { release, ..Config::default() }).await;
+    let may = json!([{"apiGroups": [""], "resources": ["persistentvolumeclaims/status"], "verbs": ["update"]}]);
+    allow(&world.client, "pvc-protection-controller", may).await;
+    let accounts = world.api::<ServiceAccount>();
+    until("pods have an account", async || accounts.find(&key("default")).await.unwrap().is_some()).await;
+    bound(&world, "Retain").await;
+    let unused = async || {
+        let claim = world.api::<PersistentVolumeClaim>().get(&key("data")).await.unwrap();
+        let condition = claim.status.conditions.into_iter().find(|condition| condition.type_ == "Unused");
+        condition.map(|condition| (condition.status, condition.reason)).unwrap_or_default()
+    };
+    let free = ("True".to_owned(), "NoPodsUsingPVC".to_owned());
+    until("no pod uses it", async || unused().await == free).await;
+    let pod = json!({"metadata": {"namespace": "default", "name": "user"}, "spec": {
+        "containers": [{"name": "c", "image": "i"}],
+        "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}});
+    world.api::<Pod>().create(&object(pod)).await.unwrap();
+    let used = ("False".to_owned(), "PodUsingPVC".to_owned());
+    until("a pod refers to it, though it has no node", async || unused().await == used).await;
+    world.api::<Pod>().delete(&key("user"), &DeleteParams::now()).await.unwrap();
+    until("the pod has gone", async || unused().await == free).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use coracle_meta::{GroupVersionResource, Object, Resource};
 /// A whole control plane in this process, in virtual time.
 pub(crate) struct World {
     _cluster: Cluster,
-    client: Client,
+    pub(crate) client: Client,
 }
 
 impl World {
@@ -48,6 +48,24 @@ impl World {
 
     pub(crate) fn api<K: Resource>(&self) -> Api<K> {
         Api::of(&self.client)
+    }
+}
+
+/// Grants rights to the service account of a controller, as the bootstrap roles of a later release do.
+pub(crate) async fn allow(client: &Client, account: &str, rules: serde_json::Value) {
+    let name = format!("test:{account}");
+    let role = serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules,
+    });
+    let binding = serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "kube-system", "name": account}],
+    });
+    for (resource, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        let resource = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", resource);
+        let kinds = Api::<Object>::dynamic(client, resource);
+        kinds.create(&serde_json::from_value(object).unwrap()).await.unwrap();
     }
 }
 
