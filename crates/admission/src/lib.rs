@@ -32,10 +32,12 @@ mod mutating_admission_policy;
 mod namespace_auto_provision;
 mod namespace_exists;
 mod namespace_lifecycle;
+mod node_declared_features;
 mod node_restriction;
 mod owner_references_permission_enforcement;
 mod persistent_volume_claim_resize;
 mod pod_node_selector;
+mod pod_resize;
 mod pod_security;
 mod pod_toleration_restriction;
 mod pod_topology_labels;
@@ -51,4 +53,4 @@ mod webhooks;
 
 pub use configurations::Configurations;
 pub use default_toleration_seconds::DefaultTolerationSeconds;
-pub use plugins::{PluginError, not_built, plugins};
+pub use plugins::{PluginError, plugins};

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_registry::Admission;
+use coracle_registry::{Admission, Operation, Release};
 use serde_json::Value;
 
 use crate::always::{AlwaysAdmit, AlwaysDeny};
@@ -20,10 +20,12 @@ use crate::mutating_admission_policy::MutatingAdmissionPolicy;
 use crate::namespace_auto_provision::NamespaceAutoProvision;
 use crate::namespace_exists::NamespaceExists;
 use crate::namespace_lifecycle::NamespaceLifecycle;
+use crate::node_declared_features::NodeDeclaredFeatureValidator;
 use crate::node_restriction::NodeRestriction;
 use crate::owner_references_permission_enforcement::OwnerReferencesPermissionEnforcement;
 use crate::persistent_volume_claim_resize::PersistentVolumeClaimResize;
 use crate::pod_node_selector::PodNodeSelector;
+use crate::pod_resize::PodResizeValidator;
 use crate::pod_security::PodSecurity;
 use crate::pod_toleration_restriction::PodTolerationRestriction;
 use crate::pod_topology_labels::PodTopologyLabels;
@@ -63,6 +65,8 @@ struct Entry {
     name: &'static str,
     /// Whether kube-apiserver runs it by default.
     is_default: bool,
+    /// The behaviour of the releases that have the plug-in, if not all have it.
+    needs: Option<&'static str>,
     make: Option<Make>,
 }
 
@@ -75,11 +79,11 @@ enum Make {
 }
 
 const fn built(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
-    Entry { name, is_default: true, make: Some(Make::Plain(make)) }
+    Entry { name, is_default: true, needs: None, make: Some(Make::Plain(make)) }
 }
 
 const fn off(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
-    Entry { name, is_default: false, make: Some(Make::Plain(make)) }
+    Entry { name, is_default: false, needs: None, make: Some(Make::Plain(make)) }
 }
 
 const fn configured(
@@ -87,18 +91,19 @@ const fn configured(
     is_default: bool,
     make: fn(&Value) -> Result<Arc<dyn Admission>, String>,
 ) -> Entry {
-    Entry { name, is_default, make: Some(Make::Configured(make)) }
+    Entry { name, is_default, needs: None, make: Some(Make::Configured(make)) }
 }
 
-const fn default_but_not_built(name: &'static str) -> Entry {
-    Entry { name, is_default: true, make: None }
+/// A plug-in that only the releases with a behaviour of its name have.
+const fn later(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
+    Entry { name, is_default: true, needs: Some(name), make: Some(Make::Plain(make)) }
 }
 
 const fn not_to_be_had(name: &'static str) -> Entry {
-    Entry { name, is_default: false, make: None }
+    Entry { name, is_default: false, needs: None, make: None }
 }
 
-/// All plug-ins of kube-apiserver 1.35, in its order. In Kubernetes: `AllOrderedPlugins`.
+/// The plug-ins of kube-apiserver of all releases, in its order. In Kubernetes: `AllOrderedPlugins`.
 const ALL: &[Entry] = &[
     off("AlwaysAdmit", || Arc::new(AlwaysAdmit)),
     off("NamespaceAutoProvision", || Arc::new(NamespaceAutoProvision)),
@@ -120,6 +125,7 @@ const ALL: &[Entry] = &[
     off("ExtendedResourceToleration", || Arc::new(ExtendedResourceToleration)),
     built("DefaultStorageClass", || Arc::new(DefaultStorageClass)),
     built("StorageObjectInUseProtection", || Arc::new(StorageObjectInUseProtection)),
+    later("PodGroupProtection", || Arc::new(Idle("PodGroupProtection"))),
     off("OwnerReferencesPermissionEnforcement", || Arc::new(OwnerReferencesPermissionEnforcement)),
     built("PersistentVolumeClaimResize", || Arc::new(PersistentVolumeClaimResize)),
     built("RuntimeClass", || Arc::new(RuntimeClass)),
@@ -130,7 +136,10 @@ const ALL: &[Entry] = &[
     built("DefaultIngressClass", || Arc::new(DefaultIngressClass)),
     off("DenyServiceExternalIPs", || Arc::new(DenyServiceExternalIPs)),
     built("PodTopologyLabels", || Arc::new(PodTopologyLabels)),
-    default_but_not_built("NodeDeclaredFeatureValidator"),
+    later("PodGroupWorkloadExists", || Arc::new(Idle("PodGroupWorkloadExists"))),
+    built("NodeDeclaredFeatureValidator", || Arc::new(NodeDeclaredFeatureValidator)),
+    later("JobValidation", || Arc::new(Idle("JobValidation"))),
+    later("PodResizeValidator", || Arc::new(PodResizeValidator)),
     built("MutatingAdmissionPolicy", || Arc::new(MutatingAdmissionPolicy::default())),
     built("MutatingAdmissionWebhook", || Arc::new(MutatingAdmissionWebhook::default())),
     built("ValidatingAdmissionPolicy", || Arc::new(ValidatingAdmissionPolicy::default())),
@@ -139,16 +148,36 @@ const ALL: &[Entry] = &[
     off("AlwaysDeny", || Arc::new(AlwaysDeny)),
 ];
 
+/// A plug-in that does nothing, because it is for kinds that are off by default.
+struct Idle(&'static str);
+
+impl Admission for Idle {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn handles(&self, _operation: Operation) -> bool {
+        false
+    }
+}
+
+/// The plug-ins of a release.
+fn of_release(release: &Release) -> Vec<&'static Entry> {
+    ALL.iter().filter(|entry| entry.needs.is_none_or(|behaviour| release.has(behaviour))).collect()
+}
+
 /// The plug-ins that kube-apiserver runs by default and those of `enabled`, in its order, without those of `disabled`.
 /// In Kubernetes: `--enable-admission-plugins`, `--disable-admission-plugins`, `--admission-control-config-file`.
 pub fn plugins<S: AsRef<str>>(
     enabled: &[S],
     disabled: &[S],
     configurations: &Configurations,
+    release: &Release,
 ) -> Result<Vec<Arc<dyn Admission>>, PluginError> {
+    let all = of_release(release);
     let named = enabled.iter().chain(disabled).map(AsRef::as_ref).chain(configurations.names());
     for name in named {
-        if !ALL.iter().any(|entry| entry.name == name) {
+        if !all.iter().any(|entry| entry.name == name) {
             return Err(PluginError::Unknown(name.to_owned()));
         }
     }
@@ -161,11 +190,11 @@ pub fn plugins<S: AsRef<str>>(
         return Err(PluginError::Both(both.into_iter().map(str::to_owned).collect()));
     }
     let is_enabled = |entry: &Entry| enabled.iter().any(|name| name.as_ref() == entry.name);
-    if let Some(entry) = ALL.iter().find(|entry| is_enabled(entry) && entry.make.is_none()) {
+    if let Some(entry) = all.iter().find(|entry| is_enabled(entry) && entry.make.is_none()) {
         return Err(PluginError::NotBuilt(entry.name.to_owned()));
     }
     let is_disabled = |entry: &Entry| disabled.iter().any(|name| name.as_ref() == entry.name);
-    let wanted = ALL.iter().filter(|entry| (entry.is_default || is_enabled(entry)) && !is_disabled(entry));
+    let wanted = all.iter().filter(|entry| (entry.is_default || is_enabled(entry)) && !is_disabled(entry));
     let made = wanted.filter_map(|entry| Some((entry.name, entry.make?)));
     made.map(|(name, make)| match make {
         Make::Plain(make) => Ok(make()),
@@ -175,11 +204,6 @@ pub fn plugins<S: AsRef<str>>(
         }
     })
     .collect()
-}
-
-/// The default plug-ins of kube-apiserver that Coracle does not have, which are reported at start.
-pub fn not_built() -> Vec<&'static str> {
-    ALL.iter().filter(|entry| entry.is_default && entry.make.is_none()).map(|entry| entry.name).collect()
 }
 
 #[cfg(test)]
@@ -201,8 +225,9 @@ mod tests {
 
     #[test]
     fn a_disabled_plugin_is_left_out_and_an_unknown_one_is_refused() {
-        let plugins =
-            |enabled: &[&str], disabled: &[&str]| super::plugins(enabled, disabled, &Configurations::default());
+        let plugins = |enabled: &[&str], disabled: &[&str]| {
+            super::plugins(enabled, disabled, &Configurations::default(), &Release::default())
+        };
         let all = plugins(NONE, NONE).unwrap().len();
         assert_eq!(plugins(NONE, &["ServiceAccount"]).unwrap().len(), all - 1);
         let refused = plugins(NONE, &["ServiceAcount"]).err();
@@ -214,8 +239,21 @@ mod tests {
     #[test]
     fn a_plugin_that_is_both_asked_for_and_left_out_is_refused_and_not_left_out() {
         let both = ["NodeRestriction"];
-        let refused = plugins(&both, &both, &Configurations::default()).err().unwrap();
+        let refused = plugins(&both, &both, &Configurations::default(), &Release::default()).err().unwrap();
         let expected = "[NodeRestriction] in enable-admission-plugins and disable-admission-plugins overlapped";
         assert_eq!(refused.to_string(), expected);
+    }
+
+    #[test]
+    fn a_plugin_of_a_later_release_is_unknown_before() {
+        let with =
+            |release: &Release| super::plugins(&["PodResizeValidator"], NONE, &Configurations::default(), release);
+        let refused = with(&Release::default()).err();
+        assert_eq!(refused, Some(PluginError::Unknown("PodResizeValidator".to_owned())));
+        let names: Vec<&str> =
+            with(&Release::with(["PodResizeValidator"])).unwrap().iter().map(|plugin| plugin.name()).collect();
+        let at = |name: &str| names.iter().position(|known| *known == name);
+        assert!(at("NodeDeclaredFeatureValidator") < at("PodResizeValidator"));
+        assert!(at("PodResizeValidator") < at("MutatingAdmissionPolicy"));
     }
 }

@@ -34,6 +34,11 @@ pub(crate) fn is_review(resource: &GroupVersionResource) -> bool {
     of_reviews.contains(&resource.group.as_str()) && resource.resource.ends_with("reviews")
 }
 
+/// Whether this is a review kind that the release does not send to webhooks.
+pub(crate) fn is_unsent_review(review: &Review<'_>) -> bool {
+    review.registry.release().has("ExcludeAdmissionWebhookVirtualResources") && is_review(&review.request.at.resource)
+}
+
 /// The namespace of the request; for a Namespace object, itself.
 pub(crate) async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
     if review.is_about_any_part("", "namespaces") {

@@ -10,6 +10,7 @@ use crate::answer::respond;
 use crate::answer::respond::{json as json_answer, text};
 use crate::documents::health;
 use crate::documents::openapi::Served;
+use crate::documents::zpages::{Zpage, ZpageFacts};
 use crate::front::endpoint;
 use crate::front::received::Received;
 use crate::server::ApiServer;
@@ -41,6 +42,12 @@ pub(crate) async fn serve(server: &ApiServer, received: &Received) -> Result<Res
         response.headers_mut().insert(http::header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
         return Ok(response);
     }
+    if let Some(page) = zpage(server, trimmed) {
+        let now = server.registry.ambient().clock.now();
+        let (major, minor) = kubernetes_major_minor();
+        let (started, version, paths) = (server.started, format!("{major}.{minor}"), paths(server));
+        return page.answer(&ZpageFacts { started, now, version, paths }, headers);
+    }
     match trimmed {
         "/" => Ok(json_answer(json!({"paths": paths(server)}).to_string())),
         "/version" => {
@@ -57,6 +64,12 @@ pub(crate) async fn serve(server: &ApiServer, received: &Received) -> Result<Res
         }
         path => Err(nothing_at(server, path)),
     }
+}
+
+/// The page for people at a path, if the release has it.
+fn zpage(server: &ApiServer, path: &str) -> Option<Zpage> {
+    let page = Zpage::at(path)?;
+    server.registry.release().has(page.feature()).then_some(page)
 }
 
 /// 404 for an unknown path, which may be below a served path.
@@ -92,6 +105,8 @@ fn paths(server: &ApiServer) -> Vec<String> {
     for fixed in ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"] {
         paths.push(fixed.to_owned());
     }
+    let pages = ["/flagz", "/statusz"].into_iter().filter(|path| zpage(server, path).is_some());
+    paths.extend(pages.map(str::to_owned));
     paths.extend(server.documents.iter().map(|document| document.path.clone()));
     paths.sort();
     paths.dedup();

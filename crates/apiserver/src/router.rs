@@ -132,7 +132,10 @@ async fn admit(
         Ok(user) => user,
         Err(status) => return Admitted { audit_event: begin(&Arc::default(), None), allowed: Err(status), flow: None },
     };
-    let asker = match impersonate::impersonate(&server.registry, Arc::clone(&user), &parts.headers).await {
+    let asked = access::attributes(&user, info, query);
+    let constrained = &server.constrained_impersonation;
+    let asker = impersonate::impersonate(&server.registry, constrained, &asked, &parts.headers).await;
+    let asker = match asker {
         Ok(asker) => asker,
         Err(status) => return Admitted { audit_event: begin(&user, None), allowed: Err(status), flow: None },
     };

@@ -12,6 +12,7 @@ use crate::documents::metrics::RequestMetrics;
 use crate::documents::openapi::OpenApi;
 use crate::extension_transport::ExtensionTransport;
 use crate::front::anonymous::Anonymous;
+use crate::front::constrained_impersonation::ConstrainedImpersonation;
 use crate::front::identification::Identification;
 use crate::front::request_headers::RequestHeaders;
 use crate::limits::Limits;
@@ -19,6 +20,7 @@ use crate::limits::budget::Budget;
 use crate::limits::in_flight::InFlight;
 use crate::node_transport::NodeTransport;
 use crate::shutdown::Shutdown;
+use coracle_ambient::Timestamp;
 
 /// The parts of an API server. In Kubernetes: the `Config` of the generic API server.
 pub struct ApiServerConfig {
@@ -83,6 +85,9 @@ pub(crate) struct ApiServer {
     pub(crate) audit: Option<Audit>,
     /// A stream of its own, so that a request without an audit id does not change other random numbers.
     pub(crate) audit_ids: Random,
+    pub(crate) constrained_impersonation: ConstrainedImpersonation,
+    /// When the server started.
+    pub(crate) started: Timestamp,
     pub(crate) shutdown: Shutdown,
     pub(crate) in_flight: InFlight,
     /// The bytes of incomplete request bodies.
@@ -110,6 +115,7 @@ impl ApiServer {
             shutdown,
             ..
         } = config;
+        let started = registry.ambient().clock.now();
         let audit_ids = registry.ambient().random.split("audit");
         Self {
             registry,
@@ -121,6 +127,8 @@ impl ApiServer {
             flows,
             audit,
             audit_ids,
+            constrained_impersonation: ConstrainedImpersonation::default(),
+            started,
             shutdown,
             in_flight: InFlight::new(limits),
             bodies: Budget::new(limits.unread_body_bytes),

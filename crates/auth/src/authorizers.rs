@@ -16,8 +16,15 @@ const MASTERS: &str = "system:masters";
 /// In Kubernetes: `--authorization-mode`.
 #[derive(Clone)]
 pub struct Authorizers {
-    all: Vec<Arc<dyn Authorizer>>,
+    all: Vec<Named>,
     allows_everything: bool,
+}
+
+/// An authorizer with its name. In Kubernetes: `NamedAuthorizer`.
+#[derive(Clone)]
+struct Named {
+    name: String,
+    authorizer: Arc<dyn Authorizer>,
 }
 
 /// Why a list of authorization modes is invalid.
@@ -50,16 +57,18 @@ impl Authorizers {
         if webhook.is_some() && !named.contains(&"Webhook") {
             return Err(ModeError::WebhookUnused);
         }
-        let (mut all, mut webhook): (Vec<Arc<dyn Authorizer>>, _) = (Vec::new(), webhook);
+        let (mut all, mut webhook) = (Vec::new(), webhook);
         for mode in &named {
-            all.push(match *mode {
+            let authorizer: Arc<dyn Authorizer> = match *mode {
                 "Node" => Arc::new(NodeAuthorizer::new()),
                 "RBAC" => Arc::new(Rbac::default()),
                 "Webhook" => Arc::new(webhook.take().ok_or(ModeError::NoWebhook)?),
                 "AlwaysAllow" => Arc::new(AlwaysAllow),
                 "AlwaysDeny" => Arc::new(AlwaysDeny),
                 other => return Err(ModeError::Unknown(other.to_owned())),
-            });
+            };
+            let name = if *mode == "Webhook" { "default".to_owned() } else { mode.to_lowercase() };
+            all.push(Named { name, authorizer });
         }
         Ok(Self { all, allows_everything: named.contains(&"AlwaysAllow") })
     }
@@ -77,9 +86,13 @@ impl Authorizer for Authorizers {
             return Ok(Decision::Allow(String::new()));
         }
         let (mut reasons, mut errors) = (Vec::new(), Vec::new());
-        for authorizer in &self.all {
+        for Named { name, authorizer } in &self.all {
             match authorizer.authorize(registry, attributes).await {
-                Ok(Decision::NoOpinion(why)) => reasons.extend((!why.is_empty()).then_some(why)),
+                Ok(Decision::NoOpinion(why)) if why.is_empty() => {}
+                Ok(Decision::NoOpinion(why)) if registry.release().has("NamedAuthorizers") => {
+                    reasons.push(format!("{name}: {why}"))
+                }
+                Ok(Decision::NoOpinion(why)) => reasons.push(why),
                 Ok(decided) => return Ok(decided),
                 Err(status) => errors.push(status),
             }
@@ -97,7 +110,7 @@ impl Authorizer for Authorizers {
     /// The rules of all authorizers. The list is incomplete if one of them fails.
     async fn rules(&self, registry: &Registry, user: &User, namespace: &str) -> Result<Rules, Status> {
         let (mut rules, mut errors) = (Rules::default(), Vec::new());
-        for authorizer in &self.all {
+        for Named { authorizer, .. } in &self.all {
             match authorizer.rules(registry, user, namespace).await {
                 Ok(own) => {
                     rules.resources.extend(own.resources);

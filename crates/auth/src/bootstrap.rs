@@ -1,36 +1,48 @@
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, Object};
+use coracle_registry::Release;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-/// The roles and bindings; the head of the file describes its format.
-const POLICY: &str = include_str!("bootstrap_policy.txt");
+use crate::policy_blocks::policy_blocks;
+
+/// The roles and bindings that all releases have; the head of the file describes its format.
+const BASE: &str = include_str!("bootstrap_policy/base.txt");
+
+/// What later releases change, in their order, with the behaviour that such a release has.
+const CHANGES: [(&str, &str); 2] = [
+    ("TaintEvictionRoles", include_str!("bootstrap_policy/taints.txt")),
+    ("PodCertificateRoles", include_str!("bootstrap_policy/certificates.txt")),
+];
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The default roles and bindings of a cluster. Missing ones are created, existing ones are
+/// The default roles and bindings of a cluster of this release. Missing ones are created, existing ones are
 /// [reconciled](crate::reconciled).
 ///
 /// They include those of the controller-manager, the scheduler, and each controller. Nodes have no binding, because the
 /// node authorizer decides about them.
 /// In Kubernetes: `bootstrappolicy`.
-pub fn bootstrap_policy() -> &'static [Object] {
-    static OBJECTS: LazyLock<Vec<Object>> = LazyLock::new(objects_of_the_table);
-    &OBJECTS
+pub fn bootstrap_policy(release: &Release) -> Arc<[Object]> {
+    static KNOWN: Mutex<BTreeMap<usize, Arc<[Object]>>> = Mutex::new(BTreeMap::new());
+    let changes = CHANGES.iter().take_while(|(behaviour, _)| release.has(behaviour)).map(|(_, file)| *file);
+    let files: Vec<&str> = std::iter::once(BASE).chain(changes).collect();
+    let mut known = KNOWN.lock();
+    let objects = known.entry(files.len()).or_insert_with(|| {
+        let blocks = policy_blocks(&files);
+        blocks.into_iter().map(|(first, details)| object(first, &details)).collect()
+    });
+    Arc::clone(objects)
 }
 
-fn objects_of_the_table() -> Vec<Object> {
-    let mut objects: Vec<Object> = Vec::new();
-    for line in POLICY.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        match line.strip_prefix("  ") {
-            None => objects.push(head(line)),
-            Some(detail) => {
-                let object = objects.last_mut().expect("the table begins with a head");
-                add_detail(object, detail);
-            }
-        }
+fn object(first: &str, details: &[&str]) -> Object {
+    let mut object = head(first);
+    for detail in details {
+        add_detail(&mut object, detail);
     }
-    objects
+    object
 }
 
 /// `role NAME [in NAMESPACE]` or `bind ROLE [as NAME] [in NAMESPACE]`.
@@ -123,7 +135,7 @@ mod tests {
 
     fn policy() -> Policy {
         let mut policy = Policy::default();
-        for object in bootstrap_policy() {
+        for object in bootstrap_policy(&newest()).iter() {
             policy.put(object);
         }
         policy
@@ -136,9 +148,9 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_is_understood() {
-        let objects = bootstrap_policy();
+        let objects = bootstrap_policy(&newest());
         assert!(objects.len() > 100, "{}", objects.len());
-        for object in objects {
+        for object in objects.iter() {
             let rules = object.field("rules").and_then(Value::as_array);
             for rule in rules.into_iter().flatten() {
                 assert!(rule.is_object(), "{}", object.name());
@@ -180,5 +192,30 @@ mod tests {
         assert!(policy().allows(&anonymous, "get", &Target::Path("/healthz".into())).is_ok());
         assert!(policy().allows(&anonymous, "get", &Target::Path("/apis".into())).is_err());
         assert!(policy().allows(&known, "get", &Target::Path("/apis".into())).is_ok());
+    }
+
+    fn newest() -> Release {
+        Release::with(CHANGES.map(|(behaviour, _)| behaviour))
+    }
+
+    #[test]
+    fn a_release_adds_and_takes_away_permissions() {
+        let releases = [Release::default(), Release::with(["TaintEvictionRoles"]), newest()];
+        let rules = |release: usize, name: &str| -> Vec<Value> {
+            let objects = bootstrap_policy(&releases[release]);
+            let role = objects.iter().find(|object| object.kind() == "ClusterRole" && object.name() == name);
+            role.and_then(|role| role.field("rules")).and_then(Value::as_array).cloned().unwrap_or_default()
+        };
+        let taints = "system:controller:device-taint-eviction-controller";
+        assert_eq!([0, 1, 2].map(|release| rules(release, taints).len()), [0, 6, 8]);
+        let expand = "system:controller:expand-controller";
+        assert_eq!([0, 1].map(|release| rules(release, expand).len()), [5, 4]);
+        let paths = |release| rules(release, "system:monitoring")[0]["nonResourceURLs"].to_string();
+        assert!(!paths(0).contains("/statusz") && paths(1).contains("/statusz"));
+        let node = rules(2, "system:node");
+        let at = |resource: &str| node.iter().position(|rule| rule["resources"][0] == resource);
+        assert!(
+            at("clustertrustbundles") < at("serviceaccounts") && at("serviceaccounts") < at("podcertificaterequests")
+        );
     }
 }

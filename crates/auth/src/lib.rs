@@ -25,6 +25,7 @@ mod webhook;
 mod authorizers;
 mod node;
 mod policy;
+mod policy_blocks;
 mod rbac;
 mod rule;
 

@@ -88,6 +88,7 @@ fn missing_rules(existing: &Object, expected: &Object) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::bootstrap_policy;
+    use coracle_registry::Release;
     use serde_json::json;
 
     fn role(rules: &Value) -> Object {
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_default_policy_needs_no_reconciliation() {
-        for object in bootstrap_policy() {
+        for object in bootstrap_policy(&Release::default()).iter() {
             assert_eq!(reconciled(object, object), Reconciled::AsItIs, "{}", object.name());
         }
     }

@@ -278,13 +278,11 @@ fn anonymous(options: &ApiServerOptions, authorizer: &Authorizers) -> Anonymous 
 
 /// The enabled admission plug-ins.
 fn plugins(options: &ApiServerOptions) -> Result<Vec<Arc<dyn Admission>>, Error> {
-    // An explicitly enabled default plug-in changes nothing; if it is not implemented, it is a limit.
-    let not_built = coracle_admission::not_built();
-    let named = options.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
-    let named: Vec<&str> = named.map(String::as_str).collect();
+    let named: Vec<&str> = options.enable_admission_plugins.iter().map(String::as_str).collect();
     let disabled: Vec<&str> = options.disable_admission_plugins.iter().map(String::as_str).collect();
     let mut plugins =
-        coracle_admission::plugins(&named, &disabled, &options.admission_configurations).map_err(Error::options)?;
+        coracle_admission::plugins(&named, &disabled, &options.admission_configurations, &options.release)
+            .map_err(Error::options)?;
     let tolerations = Arc::new(options.default_tolerations);
     let own = plugins.iter_mut().filter(|plugin| plugin.name() == tolerations.name());
     own.for_each(|plugin| *plugin = Arc::clone(&tolerations) as Arc<dyn Admission>);
@@ -303,7 +301,6 @@ fn limits(options: &ApiServerOptions, issuer: &Issuer) -> Vec<String> {
             issuer.name()
         ));
     }
-    limits.push(format!("admission plug-ins that are not built: {}", coracle_admission::not_built().join(", ")));
     limits
 }
 
@@ -330,6 +327,7 @@ fn registry(
     let builder = options.etcd_prefix.iter().fold(builder, |builder, root| builder.store_root(root));
     let mut builder = builder
         .kinds(kinds)
+        .release(options.release.clone())
         .admission(plugins(options)?)
         .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>, Arc::new(LocalApiServices)])
         .subresource(service_accounts, token);

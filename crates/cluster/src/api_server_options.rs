@@ -5,7 +5,7 @@ use coracle_admission::{Configurations, DefaultTolerationSeconds};
 use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
-use coracle_registry::{ExpressionPool, RunningComponents};
+use coracle_registry::{ExpressionPool, Release, RunningComponents};
 
 use crate::runtime_config::RuntimeConfig;
 use crate::{AccessWebhookSpec, KubeletClient, ProxyClient, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec};
@@ -65,6 +65,8 @@ pub struct ApiServerOptions {
     /// The threads that run costly work. Without them, an API server in real time starts threads of its own, and one in
     /// virtual time runs the work in the tasks of the requests.
     pub expression_pool: Option<Arc<dyn ExpressionPool>>,
+    /// The release of Kubernetes whose behaviour the API server has.
+    pub release: Release,
     /// The components that run in the process of the API server, for ComponentStatuses. Without this, the API server asks
     /// the components over the network.
     pub running_components: Option<Arc<dyn RunningComponents>>,
@@ -112,6 +114,7 @@ impl Default for ApiServerOptions {
             request_headers: None,
             audit: None,
             expression_pool: None,
+            release: Release::default(),
             running_components: None,
             root_ca: None,
             advertised: None,

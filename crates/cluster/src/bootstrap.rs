@@ -20,7 +20,7 @@ const DEFAULT_PORT: u16 = 6443;
 pub(crate) struct DefaultObjects {
     origin: Origin,
     namespaces: Vec<Object>,
-    roles: Vec<&'static Object>,
+    roles: Vec<Object>,
     others: Vec<Object>,
 }
 
@@ -59,7 +59,8 @@ impl DefaultObjects {
         others.extend(coracle_resources::bootstrap(&origin.kinds));
         others.push(coracle_resources::kubernetes_service(&origin.kinds, origin.port));
         others.retain(is_served);
-        let roles = coracle_auth::bootstrap_policy().iter().filter(|role| is_served(role)).collect();
+        let policy = coracle_auth::bootstrap_policy(registry.release());
+        let roles = policy.iter().filter(|role| is_served(role)).cloned().collect();
         Self { origin, namespaces: NAMESPACES.map(namespace).to_vec(), roles, others }
     }
 }

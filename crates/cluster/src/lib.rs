@@ -71,7 +71,7 @@ pub use coracle_kubelet::{
 };
 #[cfg(feature = "serve")]
 pub use coracle_pki::{KeyFiles, SigningFiles, read_keys};
-pub use coracle_registry::{AsOf, Callee, Caller, Trust, UnreadableValue, User};
+pub use coracle_registry::{AsOf, Callee, Caller, Release, Trust, UnreadableValue, User};
 pub use coracle_schema::openapi::Descriptions;
 pub use coracle_stages as stages;
 pub use coracle_storage_backend::{EtcdServers, OpenStore, StoreOptions, StoreSpec};

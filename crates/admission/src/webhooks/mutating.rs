@@ -9,7 +9,7 @@ use super::review::JSON_PATCH;
 use super::verdict::WebhookFailure;
 use super::webhook::{Webhook, webhooks};
 use super::webhook_call::WebhookCall;
-use crate::request_view::{is_exempt, namespace_of};
+use crate::request_view::{is_exempt, is_unsent_review, namespace_of};
 use crate::unreadable::Configured;
 
 /// The name of the plug-in.
@@ -41,7 +41,7 @@ impl Admission for MutatingAdmissionWebhook {
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
-        if is_exempt(&review.request.at.resource) {
+        if is_exempt(&review.request.at.resource) || is_unsent_review(review) {
             return Ok(());
         }
         let webhooks = self.webhooks.current(review.registry).await?;

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::webhook::{Webhook, webhooks};
 use super::webhook_call::WebhookCall;
-use crate::request_view::{is_exempt, namespace_of};
+use crate::request_view::{is_exempt, is_unsent_review, namespace_of};
 use crate::unreadable::Configured;
 
 /// Calls the webhooks of `ValidatingWebhookConfiguration`s concurrently.
@@ -36,7 +36,7 @@ impl Admission for ValidatingAdmissionWebhook {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        if is_exempt(&review.request.at.resource) {
+        if is_exempt(&review.request.at.resource) || is_unsent_review(review) {
             return Ok(());
         }
         let webhooks = self.webhooks.current(review.registry).await?;

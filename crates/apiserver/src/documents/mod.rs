@@ -7,3 +7,4 @@ pub(crate) mod merged_openapi;
 pub(crate) mod metrics;
 pub(crate) mod openapi;
 pub(crate) mod openapi_protobuf;
+pub(crate) mod zpages;

@@ -4,12 +4,14 @@ pub(crate) mod access;
 pub(crate) mod anonymous;
 pub(crate) mod authenticate;
 pub(crate) mod body;
+pub(crate) mod constrained_impersonation;
 pub(crate) mod deadline;
 pub(crate) mod endpoint;
 #[cfg(test)]
 mod header_pairs;
 pub(crate) mod identification;
 pub(crate) mod impersonate;
+pub(crate) mod impersonation_headers;
 pub(crate) mod options;
 pub(crate) mod passed_on;
 pub(crate) mod path_service;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, ResourcePath, Status};
-use coracle_registry::{Attributes, Computed, Decision, Registry, Request, Target, User};
+use coracle_registry::{Attributes, Computed, Decision, Registry, Release, Request, Target, User};
 use serde_json::{Value, json};
 
 use self::selectors::Keys;
@@ -22,7 +22,7 @@ pub(crate) enum AccessReview {
 #[async_trait]
 impl Computed for AccessReview {
     async fn create(&self, registry: &Registry, request: &Request, mut body: Object) -> Result<Object, Status> {
-        self.check(&body, &request.at.namespace)?;
+        self.check(&body, &request.at.namespace, registry.release())?;
         let user = match self {
             Self::OfOneself => Arc::clone(&request.user),
             Self::OfSomebody | Self::Local => Arc::new(subject(&body)),
@@ -45,20 +45,24 @@ impl Computed for AccessReview {
     }
 }
 
+const ONE: &str = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+
 impl AccessReview {
     /// In Kubernetes: `ValidateSubjectAccessReview` and its siblings.
-    fn check(self, body: &Object, namespace: &str) -> Result<(), Status> {
+    fn check(self, body: &Object, namespace: &str, release: &Release) -> Result<(), Status> {
         let mut errors = Vec::new();
+        let is_of_spec = release.has("AccessReviewUnion");
         let given = |name: &str| body.field(&["spec", name]).is_some_and(Value::is_object);
         let path = || body.field("spec.nonResourceAttributes").cloned().unwrap_or_default();
         match (given("resourceAttributes"), given("nonResourceAttributes")) {
+            (true, true) if is_of_spec => errors.push(FieldError::invalid("spec", path(), ONE)),
             (true, true) => {
                 let detail = "cannot be specified in combination with resourceAttributes";
                 errors.push(FieldError::invalid("spec.nonResourceAttributes", path(), detail));
             }
             (false, false) => {
-                let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-                errors.push(FieldError::invalid("spec.resourceAttributes", Value::Null, detail));
+                let at = if is_of_spec { "spec" } else { "spec.resourceAttributes" };
+                errors.push(FieldError::invalid(at, Value::Null, ONE));
             }
             _ => {}
         }
@@ -139,19 +143,28 @@ mod tests {
 
     #[test]
     fn a_review_names_a_resource_or_a_path() {
-        let neither = AccessReview::OfOneself.check(&body(json!({})), "").unwrap_err();
+        let neither = AccessReview::OfOneself.check(&body(json!({})), "", &Release::default()).unwrap_err();
         assert_eq!(
             neither.message,
             ".authorization.k8s.io \"\" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
         );
         let path = body(json!({"nonResourceAttributes": {"path": "/x", "verb": "get"}}));
-        assert!(AccessReview::OfOneself.check(&path, "").is_ok());
-        assert!(AccessReview::OfSomebody.check(&path, "").is_err());
+        assert!(AccessReview::OfOneself.check(&path, "", &Release::default()).is_ok());
+        assert!(AccessReview::OfSomebody.check(&path, "", &Release::default()).is_err());
+        let later = Release::with(["AccessReviewUnion"]);
+        let neither = AccessReview::OfOneself.check(&body(json!({})), "", &later).unwrap_err();
+        assert!(
+            neither.message.contains("is invalid: spec: Invalid value: null: exactly one of"),
+            "{}",
+            neither.message
+        );
     }
 
     #[test]
     fn a_local_review_asks_about_its_own_namespace() {
-        let asked = |spec: Value| AccessReview::Local.check(&body(spec), "shop").map_err(|status| status.message);
+        let asked = |spec: Value| {
+            AccessReview::Local.check(&body(spec), "shop", &Release::default()).map_err(|status| status.message)
+        };
         assert!(asked(json!({"user": "ann", "resourceAttributes": {"namespace": "shop"}})).is_ok());
         let other = asked(json!({"user": "ann", "resourceAttributes": {"namespace": "other"}})).unwrap_err();
         assert!(

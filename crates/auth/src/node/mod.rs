@@ -8,11 +8,11 @@
 mod pod_references;
 mod relations;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use coracle_meta::{ResourcePath, Status};
-use coracle_registry::{Attributes, Authorizer, Decision, Registry, Rules, Target, User};
+use coracle_registry::{Attributes, Authorizer, Decision, Registry, Release, Rules, Target, User};
 
 use crate::policy::rules_in;
 use crate::{Rule, bootstrap_policy};
@@ -25,10 +25,10 @@ const NODE_LEASES: &str = "kube-node-lease";
 ///
 /// In Kubernetes: the authorization mode `Node` (`plugin/pkg/auth/authorizer/node`), where a graph follows the objects.
 /// Unlike Kubernetes: each request reads the objects, so that a new pod takes effect with the next request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NodeAuthorizer {
     /// What every node may do, independently of the object: the rules of the role `system:node`, which has no subjects.
-    rules: &'static [Rule],
+    rules: OnceLock<Arc<[Rule]>>,
 }
 
 /// How a request is decided.
@@ -55,12 +55,16 @@ impl Answer {
 impl NodeAuthorizer {
     /// An authorizer with Kubernetes' rules for nodes.
     pub fn new() -> Self {
-        static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-            let mut policy = bootstrap_policy().iter();
-            let role = policy.find(|object| object.kind() == "ClusterRole" && object.name() == "system:node");
-            role.map(rules_in).unwrap_or_default()
-        });
-        Self { rules: &RULES }
+        Self::default()
+    }
+
+    /// The rules of the release of a server.
+    fn rules_of(&self, release: &Release) -> &[Rule] {
+        self.rules.get_or_init(|| {
+            let policy = bootstrap_policy(release);
+            let role = policy.iter().find(|object| object.kind() == "ClusterRole" && object.name() == "system:node");
+            role.map(rules_in).unwrap_or_default().into()
+        })
     }
 
     async fn decide(
@@ -74,7 +78,10 @@ impl NodeAuthorizer {
             Answer::Allow => Decision::Allow(String::new()),
             Answer::No(why) => Decision::NoOpinion(why),
             Answer::ByRules => {
-                let allowed = self.rules.iter().any(|rule| rule.allows(&attributes.verb, &attributes.target));
+                let allowed = self
+                    .rules_of(registry.release())
+                    .iter()
+                    .any(|rule| rule.allows(&attributes.verb, &attributes.target));
                 if allowed { Decision::Allow(String::new()) } else { Decision::NoOpinion(String::new()) }
             }
             Answer::IfRelated(_) if at.name.is_empty() => Decision::NoOpinion("No Object name found".to_owned()),
@@ -238,12 +245,6 @@ fn pod(verb: &str, at: &ResourcePath, selects_itself: bool) -> Answer {
     }
 }
 
-impl Default for NodeAuthorizer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 #[async_trait]
 impl Authorizer for NodeAuthorizer {
     async fn authorize(&self, registry: &Registry, attributes: &Attributes) -> Result<Decision, Status> {
@@ -274,7 +275,6 @@ fn node_of(user: &User) -> Option<&str> {
 mod tests {
     use super::*;
     use coracle_meta::{FieldSelector, GroupVersionResource};
-    use std::sync::Arc;
 
     fn asked(verb: &str, group: &str, resource: &str, name: &str, fields: &str) -> Answer {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
@@ -377,6 +377,6 @@ mod tests {
 
     #[test]
     fn the_role_of_nodes_is_found() {
-        assert!(NodeAuthorizer::new().rules.len() > 10);
+        assert!(NodeAuthorizer::new().rules_of(&Release::default()).len() > 10);
     }
 }

@@ -18,6 +18,7 @@ mod offers;
 mod outgoing;
 mod questions;
 mod reinvocation;
+mod release;
 mod strategy;
 mod subresource;
 mod verdicts;
@@ -43,6 +44,7 @@ pub use outgoing::{
 };
 pub use questions::{Planned, Questions, Unplanned};
 pub use reinvocation::Reinvocation;
+pub use release::Release;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
 
@@ -73,6 +75,7 @@ pub(crate) struct Inner {
     outgoing: Option<Arc<dyn Outgoing>>,
     expression_pool: Option<Arc<dyn ExpressionPool>>,
     components: Option<Arc<dyn RunningComponents>>,
+    release: Release,
     is_store_shared: AtomicBool,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
@@ -94,6 +97,7 @@ pub struct RegistryBuilder {
     outgoing: Option<Arc<dyn Outgoing>>,
     expression_pool: Option<Arc<dyn ExpressionPool>>,
     components: Option<Arc<dyn RunningComponents>>,
+    release: Release,
 }
 
 impl RegistryBuilder {
@@ -115,6 +119,13 @@ impl RegistryBuilder {
     #[must_use]
     pub fn expression_pool(mut self, pool: Arc<dyn ExpressionPool>) -> Self {
         self.expression_pool = Some(pool);
+        self
+    }
+
+    /// Sets the release of Kubernetes whose behaviour the server has.
+    #[must_use]
+    pub fn release(mut self, release: Release) -> Self {
+        self.release = release;
         self
     }
 
@@ -172,6 +183,7 @@ impl RegistryBuilder {
             outgoing: self.outgoing,
             expression_pool: self.expression_pool,
             components: self.components,
+            release: self.release,
             is_store_shared: AtomicBool::default(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
@@ -232,6 +244,7 @@ impl Registry {
             outgoing: None,
             expression_pool: None,
             components: None,
+            release: Release::default(),
         }
     }
 
@@ -328,6 +341,11 @@ impl Registry {
             Some(authorizer) => authorizer.rules(self, user, namespace).await,
             None => Ok(Rules::default()),
         }
+    }
+
+    /// The release of Kubernetes whose behaviour the server has.
+    pub fn release(&self) -> &Release {
+        &self.inner.release
     }
 
     /// Clock and randomness.
