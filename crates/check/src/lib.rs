@@ -70,6 +70,7 @@ pub use error::Error;
 pub use fault_site::FaultSite;
 pub use fault_table::FaultTable;
 pub use plan::Plan;
+pub use plan_document::plan_schema;
 pub use plan_file::PlanFile;
 pub use rbac::{RbacReport, Roles};
 pub use replay::Replayed;

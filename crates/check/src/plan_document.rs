@@ -1,16 +1,17 @@
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use coracle_scenario::parse::{self, Problem, unknown_word, yaml};
-use coracle_scenario::{BuiltIn, UncheckedFaults};
+use coracle_scenario::file::Fault;
+use coracle_scenario::parse::{self, API_VERSION, DocumentKind, Problem, unknown_word, yaml};
+use coracle_scenario::{BuiltIn, UncheckedFaults, file_schema, schema_of_words};
 use coracle_sim::checks::CHECKS;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
 /// The component that is checked with a scenario if nothing else is said.
 pub(crate) const COMPONENT: &str = "controller-manager";
-/// The version of the format.
-pub(crate) const API_VERSION: &str = "coracle.dev/v1alpha1";
 
 /// The start of a plan. Other fields are ignored.
 #[derive(Deserialize)]
@@ -21,7 +22,7 @@ struct Head {
 }
 
 /// A plan as it is in a file.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PlanDocument {
     #[serde(rename = "apiVersion")]
@@ -33,22 +34,29 @@ pub(crate) struct PlanDocument {
     pub(crate) spec: PlanSpec,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlanSpec {
+    #[schemars(with = "PlanSubject")]
     pub(crate) of: Spanned<PlanSubject>,
     #[serde(default)]
     pub(crate) finds: PlanFinding,
+    #[schemars(with = "Vec<Fault>", length(min = 1))]
     pub(crate) faults: Spanned<Vec<Value>>,
     #[serde(default)]
     pub(crate) writes: Vec<String>,
 }
 
 /// The run in which the plan broke a controller.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{"required": ["component"]}, {"required": ["scenario"]}]))]
 pub(crate) struct PlanSubject {
+    #[serde(default)]
+    #[schemars(with = "String")]
     pub(crate) component: Option<Spanned<String>>,
+    #[serde(default)]
+    #[schemars(with = "String")]
     pub(crate) scenario: Option<Spanned<PathBuf>>,
     pub(crate) coracle: Option<String>,
     #[serde(default = "first_seed")]
@@ -61,11 +69,31 @@ fn first_seed() -> u64 {
     1
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlanFinding {
+    #[serde(default)]
+    #[schemars(with = "CheckWord")]
     pub(crate) check: Option<Spanned<String>>,
     pub(crate) what: Option<String>,
+}
+
+/// The word of a check.
+enum CheckWord {}
+
+impl JsonSchema for CheckWord {
+    fn schema_name() -> Cow<'static, str> {
+        "CheckWord".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schema_of_words("A check.", CHECKS.iter().map(|check| (check.word, check.about)))
+    }
+}
+
+/// The JSON Schema of plan files.
+pub fn plan_schema() -> Value {
+    file_schema::<PlanDocument>(DocumentKind::Plan)
 }
 
 /// The faults of a plan, with their places.
@@ -90,7 +118,7 @@ fn problem(path: &Path, place: Option<Location>, message: String) -> Problem {
 /// The first place that shows that it has another format.
 pub(crate) fn read_document(path: &Path, text: &str) -> Result<PlanDocument, Vec<Problem>> {
     let Head { api_version, kind } = yaml(path, text).map_err(|problem| vec![problem])?;
-    let is_kind = kind.as_ref().is_some_and(|kind| kind.value == "Plan");
+    let is_kind = kind.as_ref().is_some_and(|kind| kind.value == DocumentKind::Plan.name());
     let version = api_version.filter(|_| is_kind);
     if version.as_ref().is_none_or(|version| version.value != API_VERSION) {
         let found = version.as_ref().map(|version| format!(", but one of {}", version.value)).unwrap_or_default();

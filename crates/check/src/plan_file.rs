@@ -152,8 +152,9 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<PlanFile, Error> {
 
 #[cfg(test)]
 mod tests {
+    use coracle_scenario::parse::API_VERSION;
+
     use super::*;
-    use crate::plan_document::API_VERSION;
 
     const OF: &str = "  of: {component: operator, seed: 7}\n";
     const FAULT: &str = "  faults: [{when: {by: operator, verb: create, nth: 1}, do: {lose: answer}}]\n";

@@ -1,12 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use coracle_scenario::parse::DocumentKind;
+use coracle_scenario::parse::{API_VERSION, DocumentKind};
 use coracle_viewer::{RunPair, write_pair};
 use serde_json::{Value, json};
 
 use crate::Error;
 use crate::check_report::Found;
-use crate::plan_document::API_VERSION;
 use crate::plan_file::{PlanFile, log_hash, parse};
 use crate::plan_origin::PlanOrigin;
 

@@ -44,6 +44,7 @@ mod program_temp;
 mod replay;
 mod run;
 mod scheduler_configuration;
+mod schema;
 mod server_flags;
 mod service_account_flags;
 mod snapshot;
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     New(new::New),
     /// Check scenarios and lessons without running them: all problems, with their places
     Validate(validate::Validate),
+    /// Print the JSON Schema of scenarios, lessons, plans or exercises, for an editor
+    Schema(schema::SchemaCommand),
     /// Find the faults that break a controller in any language, with nothing configured
     Check(check::CheckCommand),
     /// Show how the control plane works, by lessons: a question, a run, and an explanation of the run
@@ -134,6 +137,7 @@ impl Command {
             Self::Run(command) => command.run(),
             Self::New(command) => command.run(),
             Self::Validate(command) => command.run(),
+            Self::Schema(command) => command.run(),
             Self::Check(command) => command.run(),
             Self::Learn(command) => command.run(),
             Self::Exercise(command) => command.run(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_meta::{Quantity, parse_duration};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 
@@ -39,8 +40,8 @@ const SIZE: u64 = 64 << 20;
 /// )?;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Images(Arc<Entries>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+pub struct Images(#[schemars(with = "BTreeMap<String, Image>")] Arc<Entries>);
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Entries {
@@ -50,25 +51,30 @@ struct Entries {
 }
 
 /// What is known about an image.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Image {
     /// Whether it can be pulled; if absent, its name decides.
     pub(crate) exists: Option<bool>,
     /// How long a pull of it takes; if no entry says it, the image is on every node.
     #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "String")]
     pub(crate) pull: Option<Duration>,
     /// Its size in bytes.
     #[serde(default, deserialize_with = "bytes")]
+    #[schemars(with = "String")]
     pub(crate) size: Option<u64>,
     /// Its program exits with code 0 after this time.
     #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "String")]
     pub(crate) exits: Option<Duration>,
     /// Its program exits with code 1 after this time.
     #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "String")]
     pub(crate) crashes: Option<Duration>,
     /// Its program needs this many bytes of memory.
     #[serde(default, deserialize_with = "bytes")]
+    #[schemars(with = "String")]
     pub(crate) needs: Option<u64>,
 }
 

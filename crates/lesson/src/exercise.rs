@@ -1,20 +1,24 @@
 use std::path::{Path, PathBuf};
 
 use coracle_scenario::file::{Metadata, Spec as ScenarioSpec};
-use coracle_scenario::parse::{self, DocumentKind, Problem, hash, read_text, yaml};
-use coracle_scenario::{BuiltIn, Scenario, Workload};
+use coracle_scenario::parse::{self, API_VERSION, DocumentKind, Problem, hash, read_text, yaml};
+use coracle_scenario::{BuiltIn, Scenario, Workload, file_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use crate::plan::{Wrong, known_word};
 
 /// An exercise file: a cluster that a scenario breaks, and claims that hold when it is repaired.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Exercise {
     /// `coracle.dev/v1alpha1`.
+    #[schemars(with = "String")]
     pub api_version: Spanned<String>,
     /// `Exercise`.
+    #[schemars(with = "String")]
     pub kind: Spanned<String>,
     /// The name.
     pub metadata: Metadata,
@@ -29,7 +33,7 @@ pub struct Exercise {
 }
 
 /// The contents of an exercise.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExerciseSpec {
     /// Its position in the list, from 1.
@@ -41,11 +45,13 @@ pub struct ExerciseSpec {
     /// What is wrong, as a user would report it.
     pub report: String,
     /// What helps, one after the other.
+    #[schemars(with = "Vec<String>", length(min = 1))]
     pub hints: Spanned<Vec<String>>,
     /// What was wrong, for learners who have repaired it.
     pub explanation: String,
     /// The steps that break the cluster. Its nodes are those of the cluster. `eventually` has to hold in the repaired
     /// cluster, and `always` and `never` from the first step on.
+    #[schemars(with = "ScenarioSpec", extend("required" = ["eventually"]))]
     pub scenario: Spanned<ScenarioSpec>,
 }
 
@@ -69,6 +75,11 @@ impl Exercise {
             hash: self.hash.clone(),
         }
     }
+}
+
+/// The JSON Schema of exercise files.
+pub fn exercise_schema() -> Value {
+    file_schema::<Exercise>(DocumentKind::Exercise)
 }
 
 /// Reads and checks an exercise file.
@@ -98,8 +109,8 @@ pub fn parse_exercise(path: &Path, text: &str) -> Result<Exercise, Problem> {
         column: place.column(),
         message,
     };
-    known_word(&exercise.api_version, &["coracle.dev/v1alpha1"], "apiVersion").map_err(problem)?;
-    known_word(&exercise.kind, &["Exercise"], "kind").map_err(problem)?;
+    known_word(&exercise.api_version, &[API_VERSION], "apiVersion").map_err(problem)?;
+    known_word(&exercise.kind, &[DocumentKind::Exercise.name()], "kind").map_err(problem)?;
     checked(&exercise.spec).map_err(problem)?;
     (exercise.path, exercise.hash) = (path.to_owned(), hash(text));
     parse::check(path, text, &exercise.scenario(), &BuiltIn::default())?;

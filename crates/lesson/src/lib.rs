@@ -29,8 +29,8 @@ mod record;
 mod taught;
 mod text;
 
-pub use exercise::{Exercise, ExerciseSpec, parse_exercise, read_exercise};
+pub use exercise::{Exercise, ExerciseSpec, exercise_schema, parse_exercise, read_exercise};
 pub use exercises::exercises;
-pub use file::Lesson;
+pub use file::{Lesson, lesson_schema};
 pub use lessons::lessons;
 pub use taught::{Error, Taught, teach};

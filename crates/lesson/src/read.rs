@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use coracle_scenario::file::Metadata;
-use coracle_scenario::parse::{self, DocumentKind, Problem, Vocabulary, hash, read_text, yaml};
+use coracle_scenario::parse::{self, API_VERSION, DocumentKind, Problem, Vocabulary, hash, read_text, yaml};
 use coracle_scenario::{BuiltIn, Scenario};
 use serde_saphyr::{Location, Spanned};
 
@@ -40,8 +40,8 @@ pub fn parse(path: &Path, text: &str, scenario: &dyn Fn(&Path) -> Result<String,
         column: place.column(),
         message,
     };
-    known_word(&lesson.api_version, &["coracle.dev/v1alpha1"], "apiVersion").map_err(problem)?;
-    known_word(&lesson.kind, &["Lesson"], "kind").map_err(problem)?;
+    known_word(&lesson.api_version, &[API_VERSION], "apiVersion").map_err(problem)?;
+    known_word(&lesson.kind, &[DocumentKind::Lesson.name()], "kind").map_err(problem)?;
     checked(&lesson.spec).map_err(problem)?;
     Plan::of(&lesson.spec).map_err(problem)?;
     let reader = Reader { path, text, hash: hash(text), scenario, vocabulary: &BuiltIn::default() };
@@ -97,7 +97,7 @@ impl Reader<'_> {
                     defined: source.defined,
                 };
                 let scenario = Scenario {
-                    api_version: here("coracle.dev/v1alpha1"),
+                    api_version: here(API_VERSION),
                     kind: here("Scenario"),
                     metadata: Metadata { name },
                     spec: spec.clone(),

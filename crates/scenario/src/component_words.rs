@@ -5,6 +5,29 @@ use crate::word::nearest;
 /// The components of a cluster, without their parts.
 pub(crate) const COMPONENTS: [&str; 4] = ["controller-manager", "scheduler", "csi-driver", "kubelet"];
 
+/// The parts of components that send requests, by their names in the event log, in addition to
+/// [components](COMPONENTS) and [controllers](controllers). The name of the node is added to `kubelet`.
+const PARTS: &[&str] = &[
+    "controller-manager/garbage-collector-orphans",
+    "controller-manager/job-orphans",
+    "controller-manager/node-lifecycle-pods",
+    "controller-manager/persistentvolume-binder-claims",
+    "controller-manager/persistentvolume-binder-volumes",
+    "controller-manager/stale-pod-disruption",
+    "csi-driver/attacher",
+    "csi-driver/attacher-volumes",
+    "csi-driver/deleter",
+    "csi-driver/provisioner",
+    "csi-driver/resizer",
+    "kubelet/nodes",
+    "kubelet/pods",
+];
+
+/// The parts of components that send requests, without nodes.
+pub(crate) fn senders() -> impl Iterator<Item = String> {
+    COMPONENTS.iter().chain(PARTS).map(|&sender| sender.to_owned()).chain(controllers())
+}
+
 /// The controllers, as parts of the controller-manager.
 pub(crate) fn controllers() -> impl Iterator<Item = String> {
     component_names().map(controller)

@@ -8,6 +8,7 @@ mod writing;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
@@ -18,6 +19,10 @@ pub use self::fault::{Fault, FaultEvent, FaultMoment, Heal};
 pub use self::maintenance::{Drain, Evict, OnNode, Rollout, RolloutAction, Taint};
 use self::positive::{optional_positive, positive};
 pub use self::writing::{Apply, Get, Update};
+use crate::schema_words::{
+    ComponentWord, DurationText, KindWord, NodeText, PartialObject, PluralWord, PropagationWord, SenderWord, ToyWord,
+    WholeObject, WriteVerbWord,
+};
 
 /// A scenario file: a cluster, steps that change it, and conditions that have to hold.
 ///
@@ -55,12 +60,14 @@ pub use self::writing::{Apply, Get, Update};
 /// let report = execute(&scenario, path, &Options::default(), |_| Recorder::ring(10_000)).unwrap();
 /// assert!(report.passed(), "{}", report.block());
 /// ```
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scenario {
     /// `coracle.dev/v1alpha1`.
+    #[schemars(with = "String")]
     pub api_version: Spanned<String>,
     /// `Scenario`.
+    #[schemars(with = "String")]
     pub kind: Spanned<String>,
     /// The name, for reports.
     pub metadata: Metadata,
@@ -72,7 +79,7 @@ pub struct Scenario {
 }
 
 /// The name of a scenario.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metadata {
     /// A short name, like a file name.
@@ -80,7 +87,7 @@ pub struct Metadata {
 }
 
 /// What happens in a scenario.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Spec {
     /// One or two sentences for readers.
@@ -94,18 +101,23 @@ pub struct Spec {
     pub namespace: String,
     /// How long `wait`, `assert`, `error` and `delete` wait, in the cluster's time.
     #[serde(default = "default_timeout", deserialize_with = "duration")]
+    #[schemars(with = "DurationText")]
     pub timeout: Duration,
     /// Conditions that have to hold at every revision.
     #[serde(default)]
+    #[schemars(with = "Vec<Invariant>")]
     pub always: Vec<Spanned<Invariant>>,
     /// Conditions that must not hold at any revision.
     #[serde(default)]
+    #[schemars(with = "Vec<Invariant>")]
     pub never: Vec<Spanned<Invariant>>,
     /// Conditions that have to hold after the last step, at the latest when the timeout is over.
     #[serde(default)]
+    #[schemars(with = "Vec<Invariant>")]
     pub eventually: Vec<Spanned<Invariant>>,
     /// Faults between the API server and those that use it.
     #[serde(default)]
+    #[schemars(with = "Vec<Fault>")]
     pub faults: Vec<Spanned<Fault>>,
     /// Which components may have sent which requests, counted after the last step.
     #[serde(default)]
@@ -115,7 +127,7 @@ pub struct Spec {
 }
 
 /// A named group of operations, executed in order.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
     /// What the step does; shown while it runs and in failures.
@@ -125,6 +137,7 @@ pub struct Step {
     pub user: Option<String>,
     /// The operations.
     #[serde(rename = "try")]
+    #[schemars(with = "Vec<Operation>")]
     pub operations: Vec<Spanned<Operation>>,
     /// How often all operations are repeated.
     #[serde(default = "once", deserialize_with = "positive")]
@@ -136,7 +149,7 @@ fn once() -> NonZeroUsize {
 }
 
 /// One operation of a scenario: an action or a wait.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Operation {
     /// Creates objects.
@@ -219,34 +232,42 @@ impl Operation {
 }
 
 /// Objects in the scenario, or in a file next to it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["resource"]}, {"required": ["file"]}]))]
 pub struct Create {
     /// The object.
     #[serde(default)]
+    #[schemars(with = "WholeObject")]
     pub resource: Option<Spanned<Value>>,
     /// A YAML file with one or more objects, relative to the scenario.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub file: Option<Spanned<String>>,
     /// The name of the object that owns the new objects, in any namespace.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub owned_by: Option<Spanned<String>>,
 }
 
 /// A partial object to merge into objects.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
     /// The changes, with `apiVersion` and `kind`, and `metadata.name` unless `selector` chooses the objects.
+    #[schemars(with = "PartialObject")]
     pub resource: Spanned<Value>,
     /// Chooses the objects by label instead of by name.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub selector: Option<Spanned<String>>,
     /// How many of the chosen objects to change, in the order of their names; absent for all.
     #[serde(default, deserialize_with = "optional_positive")]
+    #[schemars(with = "NonZeroUsize")]
     pub pick: Option<usize>,
     /// The name under which the first changed object is known to later expressions.
     #[serde(default, rename = "as")]
+    #[schemars(with = "String")]
     pub binding: Option<Spanned<String>>,
     /// `status` to patch the status subresource.
     #[serde(default)]
@@ -254,12 +275,15 @@ pub struct Patch {
 }
 
 /// Identifies one object, or several by label.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{"required": ["name"]}, {"required": ["labels"]}]))]
 pub struct Reference {
     /// `apiVersion`.
+    #[schemars(with = "String")]
     pub api_version: Spanned<String>,
     /// `kind`.
+    #[schemars(with = "KindWord")]
     pub kind: Spanned<String>,
     /// The name.
     #[serde(default)]
@@ -280,7 +304,7 @@ impl Reference {
 }
 
 /// Sets replicas.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
     /// What to scale.
@@ -291,7 +315,7 @@ pub struct Scale {
 }
 
 /// Deletes objects.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Delete {
     /// What to delete.
@@ -299,25 +323,31 @@ pub struct Delete {
     pub reference: Reference,
     /// How many of the objects chosen by labels to delete, in the order of their names; absent for all.
     #[serde(default, deserialize_with = "optional_positive")]
+    #[schemars(with = "NonZeroUsize")]
     pub pick: Option<usize>,
     /// The name under which the first deleted object is known to later expressions.
     #[serde(default, rename = "as")]
+    #[schemars(with = "String")]
     pub binding: Option<Spanned<String>>,
     /// The grace period in seconds; absent for the object's own.
     #[serde(default)]
     pub grace_period_seconds: Option<i64>,
     /// `Background`, `Foreground` or `Orphan`.
     #[serde(default)]
+    #[schemars(with = "PropagationWord")]
     pub deletion_propagation_policy: Option<Spanned<String>>,
 }
 
 /// Waits for an object, as `kubectl wait` does.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{"required": ["name"]}, {"required": ["selector"]}]))]
 pub struct Wait {
     /// `apiVersion`.
+    #[schemars(with = "String")]
     pub api_version: Spanned<String>,
     /// `kind`.
+    #[schemars(with = "KindWord")]
     pub kind: Spanned<String>,
     /// The name; absent for all objects that the selector matches.
     #[serde(default)]
@@ -327,17 +357,19 @@ pub struct Wait {
     pub namespace: Option<String>,
     /// A label selector.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub selector: Option<Spanned<String>>,
     /// What to wait for.
     #[serde(rename = "for")]
     pub condition: WaitFor,
     /// The timeout; absent for the scenario's.
     #[serde(default, deserialize_with = "optional_duration")]
+    #[schemars(with = "DurationText")]
     pub timeout: Option<Duration>,
 }
 
 /// The condition of a `wait`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WaitFor {
     /// The object exists.
@@ -351,12 +383,12 @@ pub enum WaitFor {
 }
 
 /// An empty object, `{}`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
 /// A condition in the status.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitCondition {
     /// Its type.
@@ -367,27 +399,32 @@ pub struct WaitCondition {
 }
 
 /// A field and its value.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitJsonPath {
     /// The path: `{.status.phase}`, with field names and list indices only.
+    #[schemars(with = "String")]
     pub path: Spanned<String>,
     /// The value, as text.
     pub value: String,
 }
 
 /// A condition on the cluster.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["resource"]}, {"required": ["cel"]}]))]
 pub struct Assert {
     /// A partial object. With a name, that object has to match; without a name, any object of its kind.
     #[serde(default)]
+    #[schemars(with = "PartialObject")]
     pub resource: Option<Spanned<Value>>,
     /// An expression over all objects.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub cel: Option<Spanned<String>>,
     /// The timeout; absent for the scenario's.
     #[serde(default, deserialize_with = "optional_duration")]
+    #[schemars(with = "DurationText")]
     pub timeout: Option<Duration>,
     /// Whether it has to hold at every revision since the step began; then there is no wait.
     #[serde(default)]
@@ -395,58 +432,71 @@ pub struct Assert {
 }
 
 /// Lets time pass.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sleep {
     /// How long, in the cluster's time.
     #[serde(deserialize_with = "duration")]
+    #[schemars(with = "DurationText")]
     pub duration: Duration,
 }
 
 /// A part of the cluster.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["component"]}, {"required": ["node"]}, {"required": ["toy"]}]))]
 pub struct Part {
     /// A component, a controller such as `controller-manager/replicaset`, or `store`, which is killed without a
     /// shutdown.
     #[serde(default)]
+    #[schemars(with = "ComponentWord")]
     pub component: Option<Spanned<String>>,
     /// A node, by name.
     #[serde(default)]
+    #[schemars(with = "NodeText")]
     pub node: Option<Spanned<String>>,
     /// A deliberately broken controller: `edge-triggered` or `counting`. It does not run before a step starts it.
     #[serde(default)]
+    #[schemars(with = "ToyWord")]
     pub toy: Option<Spanned<String>>,
 }
 
 /// A condition that has to hold, or must not hold, at every revision.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["resource"]}, {"required": ["cel"]}]))]
 pub struct Invariant {
     /// A sentence for reports.
     pub name: String,
     /// An expression over all objects.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub cel: Option<Spanned<String>>,
     /// A partial object that exists.
     #[serde(default)]
+    #[schemars(with = "PartialObject")]
     pub resource: Option<Spanned<Value>>,
     /// The step with which it begins to apply; absent for the beginning.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub since: Option<Spanned<String>>,
 }
 
 /// Which component sent requests of one kind, counted in the log from the named step on.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("not" = {"required": ["count", "atMost"]}))]
 pub struct RequestCount {
     /// A sentence for reports.
     pub name: String,
     /// `create`, `update`, `patch` or `delete`.
+    #[schemars(with = "WriteVerbWord")]
     pub verb: Spanned<String>,
     /// The plural of the resource.
+    #[schemars(with = "PluralWord")]
     pub resource: Spanned<String>,
     /// The only actor that may have sent them: `controller-manager/replicaset`, `kubelet/node-1`.
+    #[schemars(with = "SenderWord")]
     pub by: Spanned<String>,
     /// How many it has sent; absent for at least one.
     #[serde(default)]
@@ -456,6 +506,7 @@ pub struct RequestCount {
     pub at_most: Option<usize>,
     /// The step with which counting begins; absent for the beginning.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub since: Option<Spanned<String>>,
 }
 

@@ -2,12 +2,13 @@ mod check;
 mod document_kind;
 mod known;
 mod problem;
+mod strict;
 mod vocabulary;
 
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use serde_saphyr::Spanned;
+use serde_saphyr::{Spanned, with_deserializer_from_str_with_options};
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::check::Checker;
@@ -15,10 +16,12 @@ pub use self::document_kind::DocumentKind;
 pub(crate) use self::known::Known;
 use self::known::bound;
 pub use self::problem::Problem;
+use self::strict::Strict;
 pub use self::vocabulary::Vocabulary;
 use crate::file::{Operation, Scenario, Step};
 use crate::word::did_you_mean;
 pub use crate::word::{nearest, unknown_word};
+pub use crate::word_lists::API_VERSION;
 
 /// Reads and checks a scenario file. A scenario runs only after this has succeeded.
 pub fn read(path: &Path, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
@@ -70,12 +73,16 @@ pub fn parse_all(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result
     Ok(scenario)
 }
 
-/// Reads any YAML file, with the same errors as [`parse`].
+/// Reads any YAML file, with the same errors as [`parse`]. Texts and numbers are what they are in JSON: `5` is no text, and
+/// `'5'` is no number.
 ///
 /// # Errors
 /// If the text is not valid YAML, or does not have this format.
 pub fn yaml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Problem> {
-    serde_saphyr::from_str(text).map_err(|error| {
+    // The types are those of YAML 1.2 and JSON: `yes` and `n` are texts.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let read = with_deserializer_from_str_with_options(text, options, |yaml| T::deserialize(Strict(yaml)));
+    read.map_err(|error| {
         let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
         let message = error.without_snippet().to_string();
         let message = message.split(" at line ").next().unwrap_or(&message);

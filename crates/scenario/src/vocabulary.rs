@@ -6,29 +6,11 @@ use coracle_meta::{GroupVersion, GroupVersionKind};
 use coracle_schema::Table;
 use serde_json::Value;
 
-use crate::component_words::{COMPONENTS, controllers, nearest_component};
+use crate::component_words::{COMPONENTS, controllers, nearest_component, senders};
 use crate::misfit::{Misfit, misfit};
 use crate::parse::Vocabulary;
 use crate::typed;
 use crate::word::did_you_mean;
-
-/// The parts of components that send requests, by their names in the event log, in addition to
-/// [components](COMPONENTS) and [controllers](controllers). The name of the node is added to `kubelet`.
-const PARTS: &[&str] = &[
-    "controller-manager/garbage-collector-orphans",
-    "controller-manager/job-orphans",
-    "controller-manager/node-lifecycle-pods",
-    "controller-manager/persistentvolume-binder-claims",
-    "controller-manager/persistentvolume-binder-volumes",
-    "controller-manager/stale-pod-disruption",
-    "csi-driver/attacher",
-    "csi-driver/attacher-volumes",
-    "csi-driver/deleter",
-    "csi-driver/provisioner",
-    "csi-driver/resizer",
-    "kubelet/nodes",
-    "kubelet/pods",
-];
 
 /// The built-in kinds of the cluster with their fields, and expressions over lists of their objects by plural.
 #[derive(Debug)]
@@ -137,7 +119,7 @@ impl Vocabulary for BuiltIn {
     }
 
     fn senders(&self) -> Vec<String> {
-        COMPONENTS.iter().chain(PARTS).map(|&sender| sender.to_owned()).chain(controllers()).collect()
+        senders().collect()
     }
 
     fn stored_version(&self, api_version: &str, kind: &str) -> Option<String> {

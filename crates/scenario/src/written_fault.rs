@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use serde_saphyr::{Location, Spanned};
 use tokio::time::Instant;
 
+use crate::fault_words::words_with;
 use crate::file::{self, FaultMoment};
 use crate::path::Position;
 use crate::word::{did_you_mean, unknown_word};
@@ -183,11 +184,8 @@ fn kind_of(action: &Map<String, Value>) -> Result<(&'static FaultKind, &Value), 
 
 /// What a fault of requesters or watches acts on.
 fn target(kind: &FaultKind, action: &Map<String, Value>, custom: &Custom) -> Result<Selector, Wrong> {
-    let (is_of_watches, what): (bool, &[&str]) = match kind.target {
-        FaultTarget::Watches | FaultTarget::OpenWatches => (true, &["kind", "to"]),
-        FaultTarget::Requester => (false, &["start"]),
-        FaultTarget::Requests | FaultTarget::Cluster => (false, &[]),
-    };
+    let is_of_watches = matches!(kind.target, FaultTarget::Watches | FaultTarget::OpenWatches);
+    let what = words_with(kind.target);
     let mut selector = Selector { verb: is_of_watches.then(|| "watch".to_owned()), ..Selector::default() };
     if is_of_watches {
         selector.from = Senders::Components;
@@ -294,9 +292,6 @@ fn request(kind: &FaultKind, argument: &Value, when: &Spanned<FaultMoment>) -> R
     let nth = moment.nth.map_or(1, |nth| u64::try_from(nth).unwrap_or(u64::MAX));
     Ok(Some(FaultRequest { selector, nth, moment: moment_of(word) }))
 }
-
-/// The words for moments.
-pub(crate) const MOMENTS: [&str; 3] = ["sent", "landed", "answered"];
 
 fn moment_of(word: &str) -> Moment {
     match word {

@@ -29,6 +29,7 @@ mod pty;
 mod refusals;
 mod replay;
 mod scenarios;
+mod schema;
 mod screens;
 mod several;
 mod snapshot;

@@ -1,22 +1,27 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use coracle_cluster::Images;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
 use super::duration::duration;
+use crate::schema_words::{DurationText, ModeText, OwnInformersWord, WholeObject};
 
 /// The cluster that a scenario runs in.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ClusterSpec {
     /// How many simulated nodes, named `node-1` and so on; or the shape of each.
+    #[schemars(with = "Nodes")]
     pub nodes: Spanned<Nodes>,
     /// `virtual`, `real` or `scaled=N`; the command line takes precedence.
+    #[schemars(with = "ModeText")]
     pub mode: Option<Spanned<String>>,
     /// The seed of all randomness; the command line takes precedence.
     pub seed: Option<u64>,
@@ -29,6 +34,7 @@ pub struct ClusterSpec {
     /// The images that exist, how long a pull takes, and what their programs do.
     pub images: Images,
     /// The controllers and nodes that have informers of their own, in addition to those that a fault needs.
+    #[schemars(with = "Vec<OwnInformersWord>")]
     pub own_informers: Vec<Spanned<String>>,
 }
 
@@ -58,7 +64,7 @@ pub enum Nodes {
 }
 
 /// A simulated node.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeShape {
     /// Its name.
@@ -75,6 +81,7 @@ pub struct NodeShape {
     pub capacity: BTreeMap<String, String>,
     /// Manifests of its static pods.
     #[serde(default)]
+    #[schemars(with = "Vec<WholeObject>")]
     pub static_pods: Vec<Value>,
     /// When it joins the cluster.
     #[serde(default)]
@@ -82,7 +89,7 @@ pub struct NodeShape {
 }
 
 /// When a node joins the cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Joins {
     /// It exists from the start.
@@ -112,6 +119,17 @@ impl NodeShape {
             static_pods: Vec::new(),
             joins: Joins::AtStart,
         }
+    }
+}
+
+impl JsonSchema for Nodes {
+    fn schema_name() -> Cow<'static, str> {
+        "Nodes".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let shape = generator.subschema_for::<NodeShape>();
+        json_schema!({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": shape}]})
     }
 }
 
@@ -148,20 +166,24 @@ impl<'de> Deserialize<'de> for Nodes {
 }
 
 /// How long operations take in the cluster's time.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Latency {
     /// The round trip of a request from a component to the API server.
     #[serde(deserialize_with = "duration")]
+    #[schemars(with = "DurationText")]
     pub request: Duration,
     /// The delivery of a watch event to a component.
     #[serde(deserialize_with = "duration")]
+    #[schemars(with = "DurationText")]
     pub watch: Duration,
     /// The time from the binding of a pod until its containers run.
     #[serde(deserialize_with = "duration")]
+    #[schemars(with = "DurationText")]
     pub pod_start: Duration,
     /// The time from a pod's deletion until its containers have stopped, at most its grace period.
     #[serde(deserialize_with = "duration")]
+    #[schemars(with = "DurationText")]
     pub pod_stop: Duration,
 }
 

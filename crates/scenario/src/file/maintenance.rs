@@ -1,33 +1,38 @@
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::Reference;
 use super::duration::optional_duration;
 use super::positive::optional_positive;
+use crate::schema_words::{DurationText, NodeText};
 
 /// A node, by name.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnNode {
     /// The node.
+    #[schemars(with = "NodeText")]
     pub node: Spanned<String>,
 }
 
 /// A taint on a node.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Taint {
     /// The node.
+    #[schemars(with = "NodeText")]
     pub node: Spanned<String>,
     /// In the format of `kubectl taint`: `key=value:NoExecute`, `key:NoSchedule`. A `-` at the end removes the taint,
     /// by key and effect or by key only.
+    #[schemars(with = "String")]
     pub taint: Spanned<String>,
 }
 
 /// Evicts pods.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Evict {
     /// Which pods.
@@ -35,9 +40,11 @@ pub struct Evict {
     pub reference: Reference,
     /// How many of the pods chosen by labels to evict, in the order of their names; absent for all.
     #[serde(default, deserialize_with = "optional_positive")]
+    #[schemars(with = "std::num::NonZeroUsize")]
     pub pick: Option<usize>,
     /// The name under which the first evicted pod is known to later expressions.
     #[serde(default, rename = "as")]
+    #[schemars(with = "String")]
     pub binding: Option<Spanned<String>>,
     /// The grace period in seconds; absent for the pod's own.
     #[serde(default)]
@@ -48,7 +55,7 @@ pub struct Evict {
 }
 
 /// Drains a node.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Drain {
     /// The node.
@@ -64,11 +71,12 @@ pub struct Drain {
     pub wait: bool,
     /// The timeout; absent for the scenario's.
     #[serde(default, deserialize_with = "optional_duration")]
+    #[schemars(with = "DurationText")]
     pub timeout: Option<Duration>,
 }
 
 /// An action on a rollout.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rollout {
     /// A Deployment, StatefulSet or DaemonSet.
@@ -82,7 +90,7 @@ pub struct Rollout {
 }
 
 /// The actions on a rollout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RolloutAction {
     /// Rolls back to an earlier revision.

@@ -1,18 +1,23 @@
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
 use super::Reference;
+use crate::schema_words::{MergePatch, WholeObject};
 
 /// Creates objects, or merges them into existing ones, by server-side apply.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["resource"]}, {"required": ["file"]}]))]
 pub struct Apply {
     /// The object: the fields that the manager sets.
     #[serde(default)]
+    #[schemars(with = "WholeObject")]
     pub resource: Option<Spanned<Value>>,
     /// A YAML file with one or more objects, relative to the scenario.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub file: Option<Spanned<String>>,
     /// The owner of the fields; absent for the step's user, or else `scenario`.
     #[serde(default)]
@@ -26,7 +31,7 @@ pub struct Apply {
 }
 
 /// Reads the current object and gives it a name.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Get {
     /// What to read.
@@ -34,17 +39,20 @@ pub struct Get {
     pub reference: Reference,
     /// The name under which the object is known to later expressions, and to `update`.
     #[serde(rename = "as")]
+    #[schemars(with = "String")]
     pub binding: Spanned<String>,
 }
 
 /// Replaces an object at the resource version at which it was read (PUT).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
     /// The name that an earlier step gave to the object; its version then is the precondition of the write.
+    #[schemars(with = "String")]
     pub from: Spanned<String>,
     /// A JSON merge patch to apply to it first; absent to write it unchanged.
     #[serde(default)]
+    #[schemars(with = "MergePatch")]
     pub resource: Option<Spanned<Map<String, Value>>>,
     /// `status` to write the status subresource.
     #[serde(default)]

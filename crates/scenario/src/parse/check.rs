@@ -9,7 +9,7 @@ use serde_saphyr::{Location, Spanned};
 
 use self::faults::FaultPlace;
 use self::written::NeedsName;
-use super::{Known, Problem, Vocabulary};
+use super::{DocumentKind, Known, Problem, Vocabulary};
 use crate::broken_controller::BROKEN_CONTROLLERS;
 use crate::file::{
     Assert, Invariant, Nodes, Operation, Part, Patch, RequestCount, Rollout, RolloutAction, Scenario, Update,
@@ -18,6 +18,7 @@ use crate::manifests::manifests_of;
 use crate::mode::Mode;
 use crate::taint::TaintChange;
 use crate::word::{did_you_mean, unknown_word};
+use crate::word_lists::{API_VERSION, PROPAGATION_POLICIES, WRITE_VERBS};
 
 /// Checks operations that could be parsed.
 pub(crate) struct Checker<'a> {
@@ -37,8 +38,8 @@ impl Checker<'_> {
     pub(crate) fn problems(&self, scenario: &Scenario) -> Vec<Problem> {
         let spec = &scenario.spec;
         let head = [
-            self.word(&scenario.api_version, &["coracle.dev/v1alpha1"], "apiVersion"),
-            self.word(&scenario.kind, &["Scenario"], "kind"),
+            self.word(&scenario.api_version, &[API_VERSION], "apiVersion"),
+            self.word(&scenario.kind, &[DocumentKind::Scenario.name()], "kind"),
             self.mode(spec.cluster.mode.as_ref()),
             self.nodes(spec.cluster.nodes.referenced, &spec.cluster.nodes.value),
         ];
@@ -66,7 +67,7 @@ impl Checker<'_> {
     }
 
     fn requests(&self, requests: &RequestCount) -> Result<(), Problem> {
-        self.word(&requests.verb, &["create", "update", "patch", "delete"], "verb")?;
+        self.word(&requests.verb, WRITE_VERBS, "verb")?;
         let plurals = self.vocabulary.plurals();
         self.one_of(&requests.resource, plurals.iter().chain(self.known.custom.values()), "resource")?;
         if requests.count.is_some() && requests.at_most.is_some() {
@@ -141,7 +142,7 @@ impl Checker<'_> {
             Operation::Scale(scale) => self.reference(place, &scale.reference, NeedsName::Yes),
             Operation::Delete(delete) => {
                 if let Some(policy) = &delete.deletion_propagation_policy {
-                    self.word(policy, &["Background", "Foreground", "Orphan"], "deletionPropagationPolicy")?;
+                    self.word(policy, PROPAGATION_POLICIES, "deletionPropagationPolicy")?;
                 }
                 self.chosen(place, &delete.reference)
             }

@@ -1,9 +1,11 @@
+use super::argument_form::ArgumentForm;
 use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, nothing};
 use crate::wire::Effect;
 
 pub(super) const BOOKMARK_ONLY: FaultKind = FaultKind {
     word: "bookmark-only",
     argument: "`{}`",
+    forms: &[ArgumentForm::Empty],
     about: "The watches stay open and deliver bookmarks, and no events. While an event is held, each bookmark has the \
             revision of the last event that was delivered. When the fault ends, the watches deliver what they held. They \
             end as for `hang`. The components of the cluster ask for no bookmarks: for these it is `hang`.",

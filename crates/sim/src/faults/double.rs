@@ -1,9 +1,11 @@
+use super::argument_form::ArgumentForm;
 use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, component};
 use super::operation::ClusterOperation;
 
 pub(super) const DOUBLE: FaultKind = FaultKind {
     word: "double",
     argument: "a component, except `kubelet`",
+    forms: &[ArgumentForm::Component],
     about: "A second instance of the component runs at the same time, and both act.",
     contract: "A Lease does not stop a process that is late or cannot reach the API server, so for some time two \
                instances may act as leader. Each write must be safe if another instance writes, too.",

@@ -4,6 +4,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::argument_form::ArgumentForm;
 use super::operation::ClusterOperation;
 use crate::wire::Effect;
 
@@ -13,6 +14,8 @@ pub struct FaultKind {
     pub word: &'static str,
     /// The argument of the word, for documents.
     pub argument: &'static str,
+    /// The forms that the argument may have.
+    pub forms: &'static [ArgumentForm],
     /// What it does, in one or two sentences.
     pub about: &'static str,
     /// The sentence of the contract of Kubernetes that permits it.

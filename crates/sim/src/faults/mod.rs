@@ -15,6 +15,7 @@
 //! Not here: the format of files and the conditions on steps, times and objects (`scenario`); what an effect does
 //! (`wire`).
 
+mod argument_form;
 mod bookmark_only;
 mod close;
 mod cut;
@@ -40,6 +41,7 @@ mod stale;
 mod store;
 mod verdict;
 
+pub use argument_form::ArgumentForm;
 pub use fault::{Fault, FaultRequest, Lasts};
 pub use fault_kind::{FaultEffect, FaultKind, FaultTarget, Now};
 pub use injector::{FaultId, Injector};

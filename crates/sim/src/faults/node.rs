@@ -1,11 +1,13 @@
 use serde_json::Value;
 
+use super::argument_form::ArgumentForm;
 use super::fault_kind::{FaultEffect, FaultKind, FaultTarget};
 use super::operation::ClusterOperation;
 
 pub(super) const NODE: FaultKind = FaultKind {
     word: "node",
     argument: "`{stop: NODE}` or `{forget: NODE}`",
+    forms: &[ArgumentForm::Field("stop", &ArgumentForm::Node), ArgumentForm::Field("forget", &ArgumentForm::Node)],
     about: "With `stop`, the kubelet of the node is killed, and its containers keep running. With `forget`, the node \
             loses its power: it forgets its containers, and starts them again. The node starts when the fault ends.",
     contract: "A node may fail at any time and for any time. The control plane cannot distinguish a node without a \

@@ -1,9 +1,11 @@
+use super::argument_form::ArgumentForm;
 use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, component};
 use super::operation::ClusterOperation;
 
 pub(super) const PAUSE: FaultKind = FaultKind {
     word: "pause",
     argument: "a component",
+    forms: &[ArgumentForm::Component],
     about: "The process of the component is stopped, as by SIGSTOP: it sends nothing, receives nothing, and its timers do \
             not fire. Requests that it has sent are carried out. When the fault ends, it continues with what it knew: \
             it reads the answers and the events that have come, and timers that are due fire at once.",

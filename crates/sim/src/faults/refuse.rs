@@ -1,9 +1,17 @@
+use super::argument_form::ArgumentForm;
 use super::fault_kind::{FaultEffect, FaultKind, FaultTarget};
 use crate::wire::Effect;
 
 pub(super) const REFUSE: FaultKind = FaultKind {
     word: "refuse",
     argument: "`409`, `429`, `500`, `503` or `504`",
+    forms: &[
+        ArgumentForm::Number(409),
+        ArgumentForm::Number(429),
+        ArgumentForm::Number(500),
+        ArgumentForm::Number(503),
+        ArgumentForm::Number(504),
+    ],
     about: "The request is not carried out, and the answer is a Status with this code: too many requests, internal \
             error, service unavailable, or timeout. With `409`, the API server itself answers Conflict: just before an \
             update, patch or deletion with a resourceVersion is carried out, another writer sets the annotation \

@@ -1,6 +1,7 @@
 use coracle_ambient::SignedDuration;
 use serde_json::Value;
 
+use super::argument_form::ArgumentForm;
 use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, duration};
 use super::operation::ClusterOperation;
 
@@ -10,6 +11,7 @@ const LARGEST: SignedDuration = SignedDuration::from_hours(100 * 365 * 24);
 pub(super) const SKEW: FaultKind = FaultKind {
     word: "skew",
     argument: "`{COMPONENT: DURATION}`",
+    forms: &[ArgumentForm::OfComponent(&ArgumentForm::SignedDuration)],
     about: "The wall clock of the component is ahead by this duration, or behind if the duration begins with `-`. The \
             component writes wrong times, and decides by a wrong time. Timers are not affected: a pause takes as long as \
             before. `kubelet` is the clock of all simulated nodes, `kubelet/NODE` that of one node.",

@@ -1,9 +1,11 @@
+use super::argument_form::ArgumentForm;
 use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, requester};
 use crate::wire::Effect;
 
 pub(super) const STALE: FaultKind = FaultKind {
     word: "stale",
     argument: "a component or a user",
+    forms: &[ArgumentForm::Requester],
     about: "It talks to an API server whose watch cache has stopped at the moment at which the fault begins: reads that \
             permit it are answered from the past, watches deliver nothing newer, and consistent reads take three \
             seconds longer. Writes and permissions are not affected.",

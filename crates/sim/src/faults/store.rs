@@ -1,11 +1,18 @@
 use serde_json::Value;
 
+use super::argument_form::ArgumentForm;
 use super::fault_kind::{FaultEffect, FaultKind, FaultTarget, duration};
 use super::operation::ClusterOperation;
 
 pub(super) const STORE: FaultKind = FaultKind {
     word: "store",
     argument: "`kill`, `full`, `compact`, or `{slow: DURATION}`",
+    forms: &[
+        ArgumentForm::Word("kill"),
+        ArgumentForm::Word("full"),
+        ArgumentForm::Word("compact"),
+        ArgumentForm::Field("slow", &ArgumentForm::Duration),
+    ],
     about: "With `kill`, the store ends, and starts with all acknowledged writes when the fault ends. With `full`, it \
             refuses writes, except deletions. With `slow`, each of its requests takes this much longer. With `compact`, \
             it drops all revisions before the newest one, and the API server fills its watch caches again: watches end, \

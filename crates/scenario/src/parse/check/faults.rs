@@ -15,10 +15,8 @@ use crate::parse::Problem;
 use crate::path::Position;
 use crate::placed::place_in;
 use crate::word::did_you_mean;
-use crate::written_fault::{MOMENTS, Part, WrittenFault, plural_of, read_fault};
-
-/// The verbs of requests, as for authorization.
-const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+use crate::word_lists::{MOMENTS, REQUEST_VERBS};
+use crate::written_fault::{Part, WrittenFault, plural_of, read_fault};
 
 /// Why a fault of a running cluster takes no step.
 const NO_STEPS: &str = "a running cluster has no steps: use `after` or `cel`, or a duration in `for`";
@@ -195,7 +193,7 @@ impl Checker<'_> {
         when.cel.iter().try_for_each(|cel| self.expression(cel))?;
         when.event.iter().try_for_each(|event| self.fault_event(&event.value))?;
         when.by.iter().try_for_each(|by| self.requester(by, is_in))?;
-        when.verb.iter().try_for_each(|verb| self.word(verb, VERBS, "verb"))?;
+        when.verb.iter().try_for_each(|verb| self.word(verb, REQUEST_VERBS, "verb"))?;
         when.moment.iter().try_for_each(|moment| self.word(moment, &MOMENTS, "moment"))?;
         if let Some(resource) = &when.resource {
             let plural = resource.value.split('/').next().unwrap_or_default().to_owned();

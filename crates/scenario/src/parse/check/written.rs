@@ -63,6 +63,9 @@ impl Checker<'_> {
     /// A complete object, or a list of objects.
     pub(super) fn whole(&self, object: &Spanned<Value>) -> Result<(), Problem> {
         if object.value.get("kind").and_then(Value::as_str) == Some("List") {
+            if !object.value.get("apiVersion").is_some_and(Value::is_string) {
+                return Err(self.problem(object.referenced, "the object has no `apiVersion`"));
+            }
             for item in take_apart(object.value.clone()) {
                 let item = Spanned::new(item, object.referenced, object.defined);
                 let (api_version, kind) = self.kind_of(&item)?;
