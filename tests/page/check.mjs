@@ -9,6 +9,7 @@ import Axe from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 import { cursor } from "./cursor.mjs";
 import { checkLesson } from "./lesson.mjs";
+import { guess } from "./guess.mjs";
 import { layout } from "./layout.mjs";
 import { learn } from "./learn.mjs";
 import { live } from "./live.mjs";
@@ -197,6 +198,7 @@ for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { c
 await cursor({ html, events, opened, changed, claim });
 await twoRuns({ coracle, scenarios, folder, claim, opened });
 await checkLesson({ coracle, folder, opened, claim, Axe });
+await guess({ coracle, folder, opened, claim });
 await layout({ coracle, lessons: join(scenarios, "..", "lessons"), folder, html, opened, claim, bar, Axe });
 await live({ browser, coracle, folder, events, html, changed, claim });
 await learn({ browser, coracle, claim, Axe });

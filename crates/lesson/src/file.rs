@@ -87,6 +87,20 @@ pub struct Answer {
     pub right: bool,
     /// Why it is right or wrong.
     pub why: String,
+    /// Where the answer is drawn into the picture; without it, only the time of the guess is drawn.
+    #[serde(default)]
+    pub place: Option<AnswerPlace>,
+}
+
+/// The place of an answer in the picture.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerPlace {
+    /// The component that would have acted, as entries name it: `apiserver`, `kubelet`, `controller-manager/replicaset`.
+    pub component: Spanned<String>,
+    /// The caption at whose entry it would have acted; the first caption if absent.
+    #[serde(default)]
+    pub at: Option<Spanned<String>>,
 }
 
 /// A scenario, in a file or inline.

@@ -56,6 +56,10 @@ impl<'l> Plan<'l> {
         let contrast_values = names.values(&spec.contrast.values)?;
         let contrast = names.planned(&spec.contrast.captions.value, conditions)?;
         let known: Vec<&str> = spec.captions.value.iter().map(|caption| caption.name.value.as_str()).collect();
+        let places = spec.answers.value.iter().filter_map(|answer| answer.place.as_ref()?.at.as_ref());
+        for at in places {
+            known_word(at, &known, "caption")?;
+        }
         let refutation = |refutation: &'l Refutation| {
             known_word(&refutation.caption, &known, "caption")?;
             let instead = text(&refutation.instead, &names.environment)?;

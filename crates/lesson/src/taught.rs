@@ -9,7 +9,7 @@ use coracle_viewer as shown;
 use serde_saphyr::Spanned;
 
 use crate::environment::{ENTRIES, entries as entries_schema, entry as entry_schema};
-use crate::file::Lesson;
+use crate::file::{AnswerPlace, Lesson, Spec};
 use crate::finding::{FoundEntries, find};
 use crate::plan::{Plan, Planned, PlannedRefutation, PlannedValue};
 use crate::record::Record;
@@ -89,21 +89,26 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
         let text = captions.get(place).map(|caption| caption.text.clone()).unwrap_or_default();
         refuted.extend(problems.refuted(&plan.captions[place], one, &context, text));
     }
+    let spec = &lesson.spec;
+    let mut answers = Vec::new();
+    for answer in &spec.answers.value {
+        let place = answer.place.as_ref().and_then(|place| problems.place(place, spec, &captions, &events));
+        answers.push(shown::LessonAnswer {
+            text: answer.text.clone(),
+            right: answer.right,
+            why: answer.why.clone(),
+            place,
+        });
+    }
     if !problems.all.is_empty() {
         return Err(Error::Untrue(problems.all));
     }
-    let spec = &lesson.spec;
-    let answer = |answer: &crate::file::Answer| shown::LessonAnswer {
-        text: answer.text.clone(),
-        right: answer.right,
-        why: answer.why.clone(),
-    };
     let lesson = shown::Lesson {
         number: spec.number,
         name: lesson.metadata.name.clone(),
         title: spec.title.clone(),
         question: one_line(&spec.question),
-        answers: spec.answers.value.iter().map(answer).collect(),
+        answers,
         note: one_line(&spec.note),
         captions,
         contrast: shown::Contrast { title: spec.contrast.title.clone(), refuted, captions: beside },
@@ -234,6 +239,26 @@ impl Problems<'_> {
     }
 
     /// A claim that is false in the contrast, and what is true there instead.
+    fn place(
+        &mut self,
+        place: &AnswerPlace,
+        spec: &Spec,
+        captions: &[shown::Caption],
+        events: &Events,
+    ) -> Option<shown::AnswerPlace> {
+        let component = &place.component.value;
+        let is_of = |actor: &str| {
+            actor.strip_prefix(component.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if !events.entries.iter().any(|entry| is_of(&entry.actor)) {
+            return self.note(&place.component, format!("the run has no entry of the component `{component}`"));
+        }
+        let named =
+            |at: &Spanned<String>| spec.captions.value.iter().position(|caption| caption.name.value == at.value);
+        let caption = captions.get(place.at.as_ref().and_then(named).unwrap_or_default())?;
+        Some(shown::AnswerPlace { component: component.clone(), entry: caption.entry })
+    }
+
     fn refuted(
         &mut self,
         planned: &Planned<'_>,

@@ -178,9 +178,9 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     <p class="live" aria-live=${isFollowing || player.isPlaying ? "off" : "polite"}>#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
     <main>
       <section class=${`story${lesson?.isGuessing ? " asking" : ""}`} aria-label="Story">${lesson ? html`<${Lesson} lesson=${lesson} run=${run} cursor=${cursor} select=${select} />` : html`<${Story} run=${run} cursor=${cursor} links=${reasons} select=${select} />`}</section>
-      <${Stage} run=${run} map=${map} controllers=${controllers} controller=${controller} pipeline=${pipeline} writers=${writers} cursor=${cursor} chain=${links} select=${select} subject=${shownObject} choose=${setChosen} pace=${player.pace} />
+      <${Stage} run=${run} map=${map} controllers=${controllers} controller=${controller} pipeline=${pipeline} writers=${writers} cursor=${cursor} chain=${links} select=${select} subject=${shownObject} choose=${setChosen} pace=${player.pace} guessing=${lesson?.guessing} guess=${lesson?.flag?.component} />
       <${Timeline} run=${run} live=${live} isFollowing=${isFollowing} lanes=${lanes} ghost=${ghost} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
-        captioned=${lesson?.captioned} flag=${lesson?.flag} isBlind=${Boolean(run.ahead)} isFocused=${isFocused} setFocused=${setFocused}
+        captioned=${lesson?.captioned} flag=${lesson?.flag} guessing=${lesson?.guessing} isBlind=${Boolean(run.ahead)} isFocused=${isFocused} setFocused=${setFocused}
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
     </main>
     </div>

@@ -10,12 +10,12 @@ const OTHERS = new Set(["components", "notified only"]);
 export const mostPinned = (rows) => Math.max(LEAST_PINNED, Math.min(rows, innerWidth <= 900 ? MOST_ON_PHONE : MOST_PINNED));
 
 /** The lanes that entries lie on, in the order of the entries, the newest kept if there are too many. */
-export function pinnedOf(lanes, entries, most, more = []) {
-  const found = new Set();
+export function pinnedOf(lanes, entries, most, more = [], named = []) {
+  const found = new Set(named);
   for (const i of [...more, ...[...entries].reverse()]) if (i >= 0 && i < lanes.laneOf.length && lanes.laneOf[i] >= 0) found.add(lanes.laneOf[i]);
   if (found.size <= most) return found;
-  const kept = more.length ? [...found].slice(0, most) : [...found].slice(-most), own = lanes.laneOf[entries[0]];
-  if (own >= 0 && !kept.includes(own)) kept[kept.length - 1] = own;
+  const kept = more.length || named.length ? [...found].slice(0, most) : [...found].slice(-most), own = lanes.laneOf[entries[0]];
+  if (own >= 0 && !kept.includes(own)) kept[Math.max(kept.length - 1, named.length)] = own;
   return new Set(kept);
 }
 

@@ -67,7 +67,10 @@ export function draw(context, size, scene, view, colour) {
   context.fillRect(Math.round(at) - 0.5, 0, 1.5, height);
   const place = placeOf(scene, scene.cursor);
   if (place !== null) ring(context, at, place - top, colour);
-  if (scene.flag) flag(context, size, scene, x, colour);
+  if (scene.flag) {
+    flag(context, size, scene, x, colour);
+    guessMark(context, size, scene, x, colour);
+  }
   if (scene.isBlind) {
     context.fillStyle = colour("veil");
     context.fillRect(Math.round(at) + 1, 0, width - at, height);
@@ -89,6 +92,29 @@ function flag(context, { height }, scene, x, colour) {
   context.lineTo(x(scene.axis[scene.flag.at]), height);
   context.stroke();
   context.setLineDash([]);
+}
+
+/** On the lane of the component that was guessed, a dashed sign stands where it would have acted. */
+function guessMark(context, { width, left, top }, scene, x, colour) {
+  const y = scene.yOf.get(scene.flag.lane);
+  if (y === undefined) return;
+  const at = x(scene.axis[scene.flag.then]), text = "your guess", long = context.measureText(text).width + 8, middle = y - top;
+  if (at < left || at > width) return;
+  context.save();
+  context.strokeStyle = context.fillStyle = colour("guess");
+  context.lineWidth = 2;
+  context.setLineDash([3, 2]);
+  context.beginPath();
+  context.arc(at, middle, 7, 0, 7);
+  context.stroke();
+  const from = at + 12 + long > width ? at - 12 - long : at + 12;
+  context.fillStyle = colour("panel");
+  context.fillRect(from, middle - 8, long, 16);
+  context.lineWidth = 1;
+  context.strokeRect(from, middle - 8, long, 16);
+  context.fillStyle = colour("guess");
+  context.fillText(text, from + 4, middle);
+  context.restore();
 }
 
 function flagText(context, { width, left }, scene, x, colour) {

@@ -42,6 +42,11 @@ export function siteOf(run, i) {
   const node = /^kubelet\/([^/]+)/.exec(actor)?.[1] ?? run.word(i, "node");
   if (stage.startsWith("kubelet.") || (node && actor.startsWith("kubelet/"))) return `node:${node}`;
   if (stage === "api.request" && run.entries[i][5].length === 0) return "client";
+  return siteOfActor(actor);
+}
+
+/** Where on the map a component is that runs on no node. */
+export function siteOfActor(actor) {
   if (actor === "apiserver") return "api";
   if (actor === "store") return "store";
   if (actor === "scenario" || actor === "world") return "client";

@@ -1,6 +1,7 @@
 // A lesson: a question to guess at while the future is hidden, then captions, each of which moves the cursor to its event; and the run in which it is otherwise.
 
 import { html } from "./html.js";
+import { guessingOf } from "./guess.js";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clock, modelOf } from "./run.js";
 
@@ -25,7 +26,7 @@ export function Taught({ run, view }) {
   const contrast = useMemo(() => modelOf(run.data.contrast), [run]);
   const { lesson } = run.data, blind = useMemo(() => blindOf(run, lesson), [run]);
   const [isContrast, setContrast] = useState(isLinkedToContrast);
-  const [guess, setGuess] = useState(-1);
+  const [guess, setGuess] = useState(-1), [pointed, setPointed] = useState([]);
   const [steps, setSteps] = useState({ run: -1, contrast: -1 });
   useEffect(() => {
     const follow = () => setContrast(isLinkedToContrast());
@@ -36,8 +37,9 @@ export function Taught({ run, view }) {
   const isGuessing = guess < 0 && !isContrast, shown = isContrast ? contrast : isGuessing ? blind : run;
   const captioned = useMemo(() => (isGuessing ? [] : captions.map((caption) => shown.place(caption.entry)).filter((i) => i >= 0)), [captions, isGuessing]);
   const taught = {
-    ...lesson, captions, isContrast, isGuessing, guess, captioned, at: steps[which],
-    flag: guess < 0 || isContrast ? undefined : { at: blind.count - 1, isRight: lesson.answers[guess].right, text: `your guess: ${LETTERS[guess]} ${lesson.answers[guess].right ? "✓" : "✗"}` },
+    ...lesson, captions, isContrast, isGuessing, guess, pointed, captioned, at: steps[which],
+    flag: guess < 0 || isContrast ? undefined : { at: blind.count - 1, ...placeOf(run, lesson.answers[guess], blind.count - 1), isRight: lesson.answers[guess].right, text: `your guess: ${LETTERS[guess]} ${lesson.answers[guess].right ? "✓" : "✗"}` },
+    point: (places) => setPointed(places),
     guessed: (place) => guess < 0 && place < lesson.answers.length && setGuess(place),
     go: (to, select, of) => {
       if (to < -1 || to >= captions.length || isGuessing) return;
@@ -50,7 +52,14 @@ export function Taught({ run, view }) {
       setContrast(!isContrast);
     },
   };
+  taught.guessing = guessingOf(taught);
   return html`<${view} key=${which} run=${shown} mark=${isContrast ? CONTRAST : ""} lesson=${taught} />`;
+}
+
+/** Where an answer is drawn: at its component, then when it would have acted. */
+function placeOf(run, { place }, asked) {
+  if (!place) return {};
+  return { component: place.component, then: Math.max(asked, run.place(place.entry)) };
 }
 
 /** The keys in addition to those of the page: guess, next, back, to the contrast. */
@@ -79,12 +88,14 @@ export function Lesson({ lesson, run, cursor, select }) {
   const next = useRef();
   const { at, captions, guess, isContrast, isGuessing } = lesson, isOver = at === captions.length - 1;
   useLayoutEffect(() => { if (!isGuessing) next.current?.focus({ preventScroll: true }); }, [isGuessing, isContrast]);
+  useLayoutEffect(() => { document.querySelector(".answers .pointed")?.focus({ preventScroll: true }); }, [lesson.pointed]);
   // What the page lies in may wait for the end of the lesson, as the site of `coracle learn` does.
   useEffect(() => { if (isOver && !isContrast) dispatchEvent(new Event("coracle-lesson-end")); }, [isOver, isContrast]);
   if (isGuessing) {
     return html`<p class="lead">${marked(lesson.question)}</p>
-      <ol class="answers">${lesson.answers.map(({ text }, place) => html`<li><button onClick=${() => lesson.guessed(place)}><kbd>${LETTERS[place]}</kbd> ${marked(text)}</button></li>`)}</ol>
-      <p class="quiet">Guess with <kbd>a</kbd> to <kbd>${LETTERS[lesson.answers.length - 1]}</kbd>. Until then the picture ends at the question.</p>`;
+      <ol class="answers">${lesson.answers.map(({ text }, place) => html`<li><button class=${lesson.pointed.includes(place) ? "pointed" : ""} onClick=${() => lesson.guessed(place)}><kbd>${LETTERS[place]}</kbd> ${marked(text)}</button></li>`)}</ol>
+      <p class="quiet">Guess with <kbd>a</kbd> to <kbd>${LETTERS[lesson.answers.length - 1]}</kbd>${lesson.guessing ? ", or click on a component in the map or in the lanes that has a dashed frame" : ""}. Until then the picture ends at the question.</p>
+      <p class="live" role="status">${lesson.pointed.length ? `${lesson.pointed.length} answers name this component: choose one of them.` : ""}</p>`;
   }
   const caption = captions[at], i = caption ? run.place(caption.entry) : -1;
   return html`

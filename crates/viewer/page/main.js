@@ -7,11 +7,13 @@ import { App } from "./app.js";
 import { Runs } from "./both.js";
 import { Taught } from "./lesson.js";
 import { follow } from "./live.js";
+import { explainTitles } from "./explained.js";
 
 async function begin() {
   const place = document.getElementById("page");
   const say = (text) => render(html`<p class="said">${text}</p>`, place);
   place.textContent = "";
+  explainTitles();
   const { dataset, textContent } = document.getElementById("run"), text = textContent.trim();
   if (dataset.events) {
     document.title = "a running cluster · Coracle";

@@ -4,15 +4,21 @@ import { html } from "./html.js";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { clock, short } from "./run.js";
 import { SIGNS, controllerName, siteOf, stationOf } from "./cluster.js";
+import { isSiteOf } from "./guess.js";
 
-const MOST_CONTROLLERS = 7, MOST_PODS = 60;
+const MOST_CONTROLLERS = 7, MOST_PODS = 60, NONE = [];
 
-export function Stage({ run, map, controllers, controller, pipeline, writers, cursor, chain, select, subject, choose, pace }) {
+export function Stage({ run, map, controllers, controller, pipeline, writers, cursor, chain, select, subject, choose, pace, guessing, guess }) {
   const box = useRef();
   const at = useMemo(() => map(cursor), [map, cursor]);
   const site = siteOf(run, cursor), station = stationOf(run, cursor), text = short(run.subject(cursor).split("/").at(-1) || run.actor(cursor), 26);
-  const shown = useMemo(() => shownControllers(run, controllers, writers, chain), [run, controllers, writers, chain]);
-  const isAt = (name) => (site === name ? " here" : "");
+  const named = guess ? [guess] : guessing?.components ?? NONE;
+  const shown = useMemo(() => shownControllers(run, controllers, writers, chain, named), [run, controllers, writers, chain, named.join()]);
+  const isAt = (name) => `${site === name ? " here" : ""}${guessing?.site(name) ? " guessable" : ""}${guess && isSiteOf(name, guess) ? " guessed" : ""}`;
+  /** A box that is no button but while the question is open and an answer names it; the keyboard reaches what explains it. */
+  const place = (name, more, title, content) => (guessing?.site(name)
+    ? html`<button class=${`site${more}${isAt(name)}`} data-site=${name} title=${title} onClick=${guessing.site(name)}>${content}</button>`
+    : html`<span class=${`site${more}${isAt(name)}`} data-site=${name} title=${title} tabindex="0">${content}</span>`);
   useLayoutEffect(() => {
     const area = box.current;
     move(area, `[data-site="${CSS.escape(site)}"]`, ".map .dot");
@@ -23,13 +29,13 @@ export function Stage({ run, map, controllers, controller, pipeline, writers, cu
   return html`
     <section class="stage" aria-label="Stage" ref=${box} style=${{ "--pace": `${Math.min(450, pace * 0.6)}ms` }}>
       <div class="map">
-        <div class="row"><span class=${`site client${isAt("client")}`} data-site="client" title="Who asks: a person with kubectl, a scenario, another program">client</span>
-          ${shown.map((name) => html`<button key=${name} class=${`site controller${isAt(`controller:${controllerName(name)}`)}${controller?.name === name ? " chosen" : ""}`} data-site=${`controller:${controllerName(name)}`} title=${`${name}: a controller, which compares the desired state with the current state`} onClick=${() => choose(name)}><bdi>${controllerName(name)}</bdi></button>`)}</div>
-        <div class="row middle"><span class=${`site${isAt("api")}`} data-site="api" title="The API server: the only component that reads and writes the store">API server</span><span class="wire" aria-hidden="true"></span>
-          <span class=${`site${isAt("store")}`} data-site="store" title="The store (etcd): every write is a new revision">store <b>rev ${run.newest[cursor]}</b></span>
+        <div class="row">${place("client", " client", "Who asks: a person with kubectl, a scenario, another program", "client")}
+          ${shown.map((name) => html`<button key=${name} class=${`site controller${isAt(`controller:${controllerName(name)}`)}${controller?.name === name ? " chosen" : ""}`} data-site=${`controller:${controllerName(name)}`} title=${`${name}: a controller, which compares the desired state with the current state`} onClick=${guessing?.site(`controller:${controllerName(name)}`) ?? (() => choose(name))}><bdi>${controllerName(name)}</bdi></button>`)}</div>
+        <div class="row middle">${place("api", "", "The API server: the only component that reads and writes the store", "API server")}<span class="wire" aria-hidden="true"></span>
+          ${place("store", "", "The store (etcd): every write is a new revision", html`store <b>rev ${run.newest[cursor]}</b>`)}
           ${at.owners.slice(0, 5).map((one) => html`<button key=${one.subject} class=${`pod workload ${one.kind}${one.subject === subject ? " chosen" : ""}`} title=${`${one.subject}: ${one.text}`} onClick=${() => select(one.at)}><b aria-hidden="true">${SIGNS[one.kind] ?? "·"}</b> <bdi>${short(one.name, 22)}</bdi> ${one.text}</button>`)}</div>
         <div class="row nodes">
-          ${at.nodes.map((node) => html`<div key=${node.name} class=${`node ${node.kind}${isAt(`node:${node.name}`)}`} data-site=${`node:${node.name}`} title=${`${node.subject}: ${node.text}. Its kubelet starts and stops the pods that are bound to it.`}><span class="title"><bdi>${short(node.name, 20)}</bdi>${node.kind === "ready" ? "" : ` ${node.text}`}</span>${pods(node.pods)}</div>`)}
+          ${at.nodes.map((node) => html`<div key=${node.name} class=${`node ${node.kind}${isAt(`node:${node.name}`)}`} data-site=${`node:${node.name}`} title=${`${node.subject}: ${node.text}. Its kubelet starts and stops the pods that are bound to it.`} tabindex="0" role="group" aria-label=${node.name}><span class="title"><bdi>${short(node.name, 20)}</bdi>${node.kind === "ready" ? "" : ` ${node.text}`}${guessing?.site(`node:${node.name}`) ? html` <button class="guessable" onClick=${guessing.site(`node:${node.name}`)}>the kubelet</button>` : ""}</span>${pods(node.pods)}</div>`)}
           ${at.loose.length ? html`<div class="node loose" title="Pods that the scheduler has bound to no node yet"><span class="title">no node yet</span>${pods(at.loose)}</div>` : ""}
           ${at.nodes.length === 0 ? html`<p class="quiet">No node has registered yet.</p>` : ""}</div>
         <span class="dot" hidden></span>
@@ -42,8 +48,10 @@ export function Stage({ run, map, controllers, controller, pipeline, writers, cu
 const tail = (name) => (name.length > 14 ? `…${name.split("-").slice(-1)[0]}` : name);
 
 /** Controllers that the chain passes first, then those that wrote most. */
-function shownControllers(run, controllers, writers, chain) {
-  const found = new Set(chain.map((i) => controllers.at(i)?.name ?? (run.actor(i) === "scheduler" ? "scheduler" : "")).filter((name) => name && !name.startsWith("kubelet")));
+function shownControllers(run, controllers, writers, chain, named) {
+  const found = new Set(named.filter((name) => /^(scheduler$|controller-manager.)/.test(name)));
+  const passed = new Set(chain.map((i) => controllers.at(i)?.name ?? (run.actor(i) === "scheduler" ? "scheduler" : "")).filter((name) => name && !name.startsWith("kubelet")));
+  for (const name of passed) found.add(name);
   const wrote = [...writers].filter(([name]) => controllers.named(name) || controllers.of(name)).sort((a, b) => b[1].length - a[1].length).map(([name]) => controllers.of(name) ?? name);
   for (const name of wrote) if (!name.startsWith("kubelet")) found.add(name);
   return [...found].slice(0, MOST_CONTROLLERS).sort();

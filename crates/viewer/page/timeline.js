@@ -9,10 +9,11 @@ import { spell } from "./axis.js";
 import { sentence } from "./sentence.js";
 import { overlaid } from "./ghosts.js";
 import { RECENT, useRange } from "./range.js";
+import { isPartOf } from "./guess.js";
 
 const AXES = { revision: "revision", time: "time", order: "event" };
 
-export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, chain, select, isUnfolded, subject, pick, captioned = NONE, flag, isBlind, isFocused, setFocused }) {
+export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, chain, select, isUnfolded, subject, pick, captioned = NONE, flag, guessing, isBlind, isFocused, setFocused }) {
   const lanes = useMemo(() => overlaid(own, ghost), [own, ghost]);
   const [name, setAxis] = useState("revision");
   const [turned, setTurned] = useState(() => new Set());
@@ -27,18 +28,21 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
   }, [axis, first, ghostAxis]);
   const [range, setRange] = useState(whole);
   useRange({ live, isFollowing, name, whole }, setRange);
+  // The lanes of the components that the answers name, or of the one that was guessed.
+  const named = useMemo(() => (flag?.component ? [flag.component] : guessing?.components ?? NONE).map((one) => laneNamed(lanes, one)).filter((place) => place >= 0), [lanes, flag, guessing]);
   const [most, setMost] = useState(() => mostPinned(Infinity));
   const kept = useRef({ lanes: null, pinned: new Set() });
   const pinned = useMemo(() => {
-    const fresh = pinnedOf(lanes, chain, most, captioned), old = kept.current;
+    const fresh = pinnedOf(lanes, chain, most, captioned, named), old = kept.current;
     // Lanes that stay where they are can be followed: they change only when the chain needs others.
-    if (old.lanes === lanes && old.pinned.size <= most && [...pinnedOf(lanes, chain, most)].every((place) => old.pinned.has(place)) && (!captioned.length || old.captioned === captioned)) return old.pinned;
+    if (old.lanes === lanes && old.pinned.size <= most && named.every((place) => old.pinned.has(place)) && [...pinnedOf(lanes, chain, most)].every((place) => old.pinned.has(place)) && (!captioned.length || old.captioned === captioned)) return old.pinned;
     kept.current = { lanes, pinned: fresh, captioned };
     return fresh;
-  }, [lanes, chain, captioned, most]);
+  }, [lanes, chain, captioned, most, named]);
   const groups = useMemo(() => arranged(lanes, { pinned, cursor, isFocused, isHidden: (i) => axis[i] < range.from }), [lanes, pinned, cursor, isFocused, axis, range.from]);
   const folded = useMemo(() => new Set(groups.filter((group) => Boolean(group.isFolded) !== turned.has(group.name)).map((group) => group.name)), [groups, turned]);
   const rows = useMemo(() => rowsOf(groups, folded), [groups, folded]);
+  const guessed = flag?.component ? laneNamed(lanes, flag.component) : -1;
   const yOf = useMemo(() => {
     const found = new Map();
     for (const row of rows.rows) {
@@ -87,7 +91,7 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const faults = lanes.lanes.filter((lane) => lane.isFault).flatMap((lane) => lane.spans);
     const tickText = (value) => (name === "time" ? spell(value) : name === "order" ? `#${Math.round(value)}` : `rev ${Math.round(value)}`);
-    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, edges: run.edges, first, tickText, flag, isBlind, ghost: ghost && { axis: ghostAxis, same: ghost.same } };
+    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, edges: run.edges, first, tickText, flag: flag && { ...flag, lane: guessed }, isBlind, ghost: ghost && { axis: ghostAxis, same: ghost.same } };
     draw(context, { width, height, left: 0, top: area.scrollTop }, scene, view, coloursOf(area));
   };
   const later = useRef(paint);
@@ -118,6 +122,15 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
     const isGhost = i < 0 && ghost && row?.lane?.ghost;
     return { value, unit, row, i, ghostly: isGhost ? entryAt(row.lane.ghost, { ...view, axis: ghostAxis }, unit, value) : -1 };
   };
+  const point = (event) => {
+    const { i, ghostly } = at(event), bounds = box.current.getBoundingClientRect();
+    setTip(i < 0 && ghostly < 0 ? null : { i: i < 0 ? ghostly : i, of: i < 0 ? ghost.run : run, isOther: i < 0, x: event.clientX - bounds.left, y: event.clientY - bounds.top });
+  };
+  useEffect(() => {
+    const away = (event) => { if (event.target !== canvas.current) setTip(null); };
+    addEventListener("pointerdown", away);
+    return () => removeEventListener("pointerdown", away);
+  }, []);
   const handlers = {
     onWheel(event) {
       if (event.ctrlKey || event.metaKey) {
@@ -136,9 +149,7 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
     onPointerMove(event) {
       const held_ = drag.current;
       if (!held_) {
-        const { i, ghostly } = at(event);
-        const bounds = box.current.getBoundingClientRect();
-        setTip(i < 0 && ghostly < 0 ? null : { i: i < 0 ? ghostly : i, of: i < 0 ? ghost.run : run, isOther: i < 0, x: event.clientX - bounds.left, y: event.clientY - bounds.top });
+        if (event.pointerType !== "touch") point(event);
         return;
       }
       const by = ((held_.x - event.clientX) / canvas.current.clientWidth) * (held_.range.to - held_.range.from);
@@ -149,12 +160,15 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
       const was = drag.current;
       drag.current = null;
       if (!was || was.moved) return;
-      const found = at(event);
+      const found = at(event), guess = found.row?.lane && guessing?.at(found.row.lane.actor);
+      if (guess) return guess();
+      if (event.pointerType === "touch") point(event);
       if (found.i >= 0) select(found.i);
       else if (found.ghostly >= 0) ghost.choose(found.ghostly);
       else select(nearest(axis, found.value, run));
     },
-    onPointerLeave: () => setTip(null),
+    // A finger that is lifted leaves, too: what it tapped on stays explained until the next tap.
+    onPointerLeave: (event) => { if (event.pointerType !== "touch") setTip(null); },
   };
   const fold = (group) => setTurned((old) => {
     const next = new Set(old);
@@ -180,13 +194,19 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
           ${rows.rows.map((row) => row.group
     ? html`<button class="group" style=${{ top: `${row.y}px` }} aria-expanded=${!folded.has(row.group.name)} onClick=${() => fold(row.group.name)} title=${row.group.note || ""}>
               ${folded.has(row.group.name) ? "▸" : "▾"} ${row.group.label} ${row.group.isCounted ? "" : html`<i>${row.group.lanes.length}</i>`}</button>`
-    : html`<button class=${`name${row.lane.subject && row.lane.subject === subject ? " chosen" : ""}${row.lane.isGhost ? " ghost" : ""}`} style=${{ top: `${row.y}px` }} title=${row.lane.name} onClick=${() => (row.lane.isGhost ? ghost.choose(row.lane.ghost.first) : pick(row.lane))}><bdi>${short(row.lane.label, letters())}</bdi></button>`)}
+    : html`<button class=${`name${row.lane.subject && row.lane.subject === subject ? " chosen" : ""}${row.lane.isGhost ? " ghost" : ""}${guessing?.at(row.lane.actor) ? " guessable" : ""}`} style=${{ top: `${row.y}px` }} title=${row.lane.name} onClick=${guessing?.at(row.lane.actor) ?? (() => (row.lane.isGhost ? ghost.choose(row.lane.ghost.first) : pick(row.lane)))}><bdi>${short(row.lane.label, letters())}</bdi></button>`)}
         </div>
         <canvas ref=${canvas} role="img" aria-label="Lanes over ${AXES[name]}; the log tab has the same as a table" ...${handlers}></canvas>
         ${tip ? html`<div class="tip" style=${{ left: `${Math.min(tip.x + 12, (box.current?.clientWidth || 400) - 260)}px`, top: `${tip.y + 14 + (box.current?.scrollTop || 0)}px` }}>
             <b>#${tip.of.id(tip.i)}</b> ${clock(tip.of.time(tip.i))} · <bdi>${tip.of.actor(tip.i)}</bdi>${tip.isOther ? html` <i>the other run</i>` : ""}<br /><bdi>${sentence(tip.of, tip.i)}</bdi></div>` : ""}
       </div>
     </section>`;
+}
+
+/** The place of the lane of a component, or of its first part; -1 if it has no lane. */
+function laneNamed(lanes, component) {
+  const found = lanes.lanes.filter(({ actor }) => isPartOf(actor, component));
+  return (found.find(({ actor }) => actor === component) ?? found[0])?.place ?? -1;
 }
 
 const NONE = [], LETTER = 6.9;

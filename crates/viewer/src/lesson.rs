@@ -31,6 +31,18 @@ pub struct LessonAnswer {
     pub right: bool,
     /// Why it is right or wrong.
     pub why: String,
+    /// Where it is drawn into the picture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<AnswerPlace>,
+}
+
+/// The place of an answer in the picture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnswerPlace {
+    /// The component that would have acted.
+    pub component: String,
+    /// The entry at which it would have acted.
+    pub entry: EntryId,
 }
 
 impl LessonAnswer {

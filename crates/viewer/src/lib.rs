@@ -50,7 +50,7 @@ pub use html::{lesson_page, pair_page, refused_page};
 pub use junit::JunitReport;
 pub use junit::escaped as escaped_xml;
 pub use lanes::{Lane, Picture, lanes};
-pub use lesson::{Caption, Contrast, Lesson, LessonAnswer, Refuted};
+pub use lesson::{AnswerPlace, Caption, Contrast, Lesson, LessonAnswer, Refuted};
 pub use not_in_log::NotInLog;
 pub use page::{data, packed};
 pub use read::{OtherContent, Read, ReadError, read};

@@ -27,7 +27,7 @@ fn the_page_of_a_lesson_holds_what_it_says_and_both_of_its_runs() {
         name: "a".to_owned(),
         title: text.clone(),
         question: "Why?".to_owned(),
-        answers: vec![LessonAnswer { text: text.clone(), right: true, why: "so".to_owned() }],
+        answers: vec![LessonAnswer { text: text.clone(), right: true, why: "so".to_owned(), place: None }],
         note: String::new(),
         captions: vec![caption.clone()],
         contrast: Contrast {
