@@ -93,13 +93,15 @@ pub struct Answer {
 }
 
 /// The place of an answer in the picture.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerPlace {
     /// The component that would have acted, as entries name it: `apiserver`, `kubelet`, `controller-manager/replicaset`.
+    #[schemars(with = "String")]
     pub component: Spanned<String>,
     /// The caption at whose entry it would have acted; the first caption if absent.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub at: Option<Spanned<String>>,
 }
 
