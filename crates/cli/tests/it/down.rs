@@ -90,7 +90,11 @@ fn up_wait_ends_at_its_timeout_and_names_the_node_that_is_not_ready() {
     // A cluster that stops in order starts its nodes again first.
     let kill = || {
         let process = std::fs::read_to_string(state.join("pid")).unwrap();
-        succeed(std::process::Command::new("kill").args(["-9", process.trim()]))
+        let signal = |which: &str| std::process::Command::new("kill").args([which, process.trim()]).output().unwrap();
+        assert!(signal("-9").status.success());
+        // The kernel ends a process after the signal is sent.
+        let has_ended = (0..10_000).any(|_| !signal("-0").status.success());
+        assert!(has_ended, "process {process} does not end");
     };
     kill();
     let problem = "node node-2: its kubelet does not run, or cannot reach the API server\n";

@@ -466,10 +466,11 @@ async fn a_policy_that_cannot_be_read_lets_nothing_through_that_it_may_be_about(
         let (code, answer) = call(&cluster, "POST", maps, &map("m")).await;
         assert_eq!((code, answer["reason"].as_str()), (500, Some("StorageReadError")), "{key}: {answer}");
         assert!(answer["message"].as_str().unwrap().contains(key), "{answer}");
-        // Reads and what decides about admission itself are held up by none.
+        // Reads are held up by none. Policies are not about policies and bindings, webhooks not about webhooks either.
         get(&cluster, maps).await;
-        let other = format!("/apis/{admission}/v1/validatingwebhookconfigurations");
-        make(&cluster, &other, json!({"metadata": {"name": "other"}})).await;
+        let other = format!("/apis/{admission}/v1/validatingadmissionpolicybindings");
+        let binding = json!({"policyName": "none", "validationActions": ["Deny"]});
+        make(&cluster, &other, json!({"metadata": {"name": "other"}, "spec": binding})).await;
         assert_eq!(call(&cluster, "DELETE", &format!("{other}/other"), &Value::Null).await.0, 200);
         take_away(&cluster, key).await;
         make(&cluster, maps, map("m")).await;

@@ -133,9 +133,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_written_duration_is_read_as_the_same(nanos in 0..i64::MAX.unsigned_abs()) {
-            let duration = Duration::from_nanos(nanos);
-            prop_assume!(nanos % 1_000 == 0 || nanos < 1 << 40);
+        fn a_written_duration_is_read_as_the_same(nanos in 0..i64::MAX.unsigned_abs(), halved in 0..63_u32) {
+            let duration = Duration::from_nanos(nanos >> halved);
             assert_eq!(parse_duration(&format_duration(duration)), Some(duration));
         }
 

@@ -20,9 +20,9 @@ pub(super) const NODE: FaultKind = FaultKind {
     }),
 };
 
-/// The only field of an object, with its text.
+/// The only field of an object, with its text, which is not empty.
 fn named(argument: &Value) -> Option<(&str, &str)> {
     let fields = argument.as_object().filter(|fields| fields.len() == 1)?;
     let (word, node) = fields.iter().next()?;
-    Some((word, node.as_str()?))
+    Some((word, node.as_str().filter(|node| !node.is_empty())?))
 }
