@@ -54,23 +54,7 @@ pub(crate) fn template(stage: Stage) -> Template {
             &[("node", "picks {node} for {k}[; scores: {scores}]"), ("", "finds no node for {k}: {why}")]
         }
         Stage::KubeletTransition => &[("", "{k} goes from {from} to {to}")],
-        Stage::KubeletVolume => &[
-            (
-                "step=DesiredStateOfWorld",
-                "the volume manager adds {volume} for {k} to its DesiredStateOfWorld[: {error}]",
-            ),
-            (
-                "step=VerifyControllerAttachedVolume",
-                "the volume manager checks that {volume} for {k} is attached to the node[: {error}]",
-            ),
-            ("step=MountDevice", "the volume manager mounts the device of {volume} for {k} on the node[: {error}]"),
-            ("step=MountVolume", "the volume manager mounts {volume} for {k}[: {error}]"),
-            ("step=ExpandVolume", "the volume manager expands {volume} for {k}[: {error}]"),
-            ("step=UnmountVolume", "the volume manager unmounts {volume} of {k}[: {error}]"),
-            ("step=UnmountDevice", "the volume manager unmounts the device of {volume} from the node[: {error}]"),
-            ("step=MarkVolumeAsDetached", "the volume manager marks {volume} as detached from the node[: {error}]"),
-            ("", "the volume manager performs {step} for {volume} of {k}[: {error}]"),
-        ],
+        Stage::KubeletVolume => VOLUME,
         Stage::StepStart => &[("", "step: {name}")],
         Stage::StepEnd => &[("", "step is over: {name}")],
         Stage::StepSkip => &[("", "step is not reached: {name}")],
@@ -86,3 +70,19 @@ pub(crate) fn template(stage: Stage) -> Template {
         Stage::ComponentStop => &[("", "stops")],
     }
 }
+
+/// The templates of what the volume manager of a node does.
+const VOLUME: Template = &[
+    ("step=DesiredStateOfWorld", "the volume manager adds {volume} for {k} to its DesiredStateOfWorld[: {error}]"),
+    (
+        "step=VerifyControllerAttachedVolume",
+        "the volume manager checks that {volume} for {k} is attached to the node[: {error}]",
+    ),
+    ("step=MountDevice", "the volume manager mounts the device of {volume} for {k} on the node[: {error}]"),
+    ("step=MountVolume", "the volume manager mounts {volume} for {k}[: {error}]"),
+    ("step=ExpandVolume", "the volume manager expands {volume} for {k}[: {error}]"),
+    ("step=UnmountVolume", "the volume manager unmounts {volume} of {k}[: {error}]"),
+    ("step=UnmountDevice", "the volume manager unmounts the device of {volume} from the node[: {error}]"),
+    ("step=MarkVolumeAsDetached", "the volume manager marks {volume} as detached from the node[: {error}]"),
+    ("", "the volume manager performs {step} for {volume} of {k}[: {error}]"),
+];
