@@ -66,10 +66,13 @@ pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
     kinds.chain(later_kinds()).map(|kind| Arc::new(kind) as Arc<dyn Strategy>).collect()
 }
 
+/// A group, a plural, and the kind.
+type LaterKind = (&'static str, &'static str, fn() -> KindSpec);
+
 /// The kinds that not every release has: those of which the table has a row.
 fn later_kinds() -> Vec<KindSpec> {
     const ADMISSION: &str = "admissionregistration.k8s.io";
-    const LATER: [(&str, &str, fn() -> KindSpec); 6] = [
+    const LATER: [LaterKind; 6] = [
         (ADMISSION, "mutatingadmissionpolicies", admissionregistration::mutating_admission_policy::kind),
         (ADMISSION, "mutatingadmissionpolicybindings", admissionregistration::mutating_admission_policy_binding::kind),
         ("certificates.k8s.io", "clustertrustbundles", certificates::cluster_trust_bundle::kind),
