@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use coracle_registry::{Admission, Operation, Release};
+use coracle_meta::Release;
+
+use coracle_registry::{Admission, Operation};
 use serde_json::Value;
 
 use crate::always::{AlwaysAdmit, AlwaysDeny};

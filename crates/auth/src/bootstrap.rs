@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use coracle_meta::Release;
 use coracle_meta::{GroupVersionKind, Object};
-use coracle_registry::Release;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 

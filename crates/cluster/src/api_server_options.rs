@@ -5,7 +5,9 @@ use coracle_admission::{Configurations, DefaultTolerationSeconds};
 use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
-use coracle_registry::{ExpressionPool, Release, RunningComponents};
+use coracle_meta::Release;
+
+use coracle_registry::{ExpressionPool, RunningComponents};
 
 use crate::runtime_config::RuntimeConfig;
 use crate::{AccessWebhookSpec, KubeletClient, ProxyClient, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec};

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use crate::release::Release;
 use coracle_client::Client;
 use coracle_controller_runtime::{ControllerMetrics, LeaderTimings, Process};
 use coracle_meta::Cidr;
+use coracle_meta::Release;
 
 use crate::keys::{CertificateKeys, TokenKey};
 use crate::{ConfigError, Selection};

@@ -24,6 +24,7 @@ mod keys;
 mod names;
 mod pod_control;
 mod pods;
+#[cfg(test)]
 mod release;
 mod revisions;
 mod run;
@@ -83,6 +84,5 @@ pub use controller_set::ControllerSet;
 pub use identities::{Identities, Identity, Lifetime};
 pub use keys::{CertificateKey, CertificateKeys, CertificateOrder, SignsCertificates, TokenKey};
 pub use names::{component_called, component_names, names};
-pub use release::Release;
 pub use run::run;
 pub use selection::{Selection, SelectionError};

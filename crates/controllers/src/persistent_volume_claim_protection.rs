@@ -186,7 +186,7 @@ mod tests {
     fn a_pod_uses_the_claim_made_for_it_until_the_kubelet_is_done() {
         let mut pod = pod(Volume { name: "v".to_owned(), ephemeral: Some(Box::default()), ..Volume::default() });
         let mut claim = claim("p-v");
-        assert!(!uses(&pod, &claim), "it is somebody else's");
+        assert!(!uses(&pod, &claim), "the claim has another owner");
         let owner = OwnerReference { uid: "u".to_owned(), controller: Some(true), ..OwnerReference::default() };
         claim.metadata.owner_references = vec![owner];
         assert!(uses(&pod, &claim));

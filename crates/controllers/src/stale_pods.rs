@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::release::Release;
 use coracle_api::core_v1::Pod;
 use coracle_controller_runtime::StaleCaches;
+use coracle_meta::Release;
 use coracle_meta::Resource;
 
 /// How long created and deleted pods are expected to appear in the cache. In Kubernetes: `ExpectationsTimeout`.

@@ -50,9 +50,9 @@ pub use registry::{
     ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, ExpressionPool, Extension,
     ExtensionDocuments, ExtensionRequest, Extensions, Former, Generation, Hooks, Kind, KindSpec, Kinds, MemoryForm,
     Offers, Operation, Outgoing, OutgoingCall, OutgoingResponse, PathRule, Planned, Projection, Questions, Rank,
-    Refusals, Registry, RegistryBuilder, Reinvocation, Release, Reservation, ResourceRule, Review, Rules,
-    RunningComponents, ServiceAddress, Strategy, Subresource, Target, Trust, Unplanned, View, check_review_kind,
-    forbidden, unknown_finalizer,
+    Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review, Rules, RunningComponents,
+    ServiceAddress, Strategy, Subresource, Target, Trust, Unplanned, View, check_review_kind, forbidden,
+    unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Verb, Warnings, WriteParameters};
 pub use restore::{restore, restore_metadata};

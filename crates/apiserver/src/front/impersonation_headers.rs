@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
+use coracle_meta::Release;
 use coracle_meta::names::{dns1123_label, dns1123_subdomain};
 use coracle_meta::{GroupVersionResource, ResourcePath, Status, go_quote};
-use coracle_registry::{Release, User};
+use coracle_registry::User;
 use http::{HeaderMap, HeaderValue};
 
 use crate::front::authenticate::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, add_group};

@@ -11,8 +11,9 @@ mod relations;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use coracle_meta::Release;
 use coracle_meta::{ResourcePath, Status};
-use coracle_registry::{Attributes, Authorizer, Decision, Registry, Release, Rules, Target, User};
+use coracle_registry::{Attributes, Authorizer, Decision, Registry, Rules, Target, User};
 
 use crate::policy::rules_in;
 use crate::{Rule, bootstrap_policy};

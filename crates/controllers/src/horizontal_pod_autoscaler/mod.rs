@@ -17,7 +17,6 @@ mod zero;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::release::Release;
 use coracle_api::autoscaling_v1::Scale;
 use coracle_api::autoscaling_v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus};
 use coracle_api::core_v1::Pod;
@@ -26,6 +25,7 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of,
 };
 use coracle_informer::{Lister, Notification};
+use coracle_meta::Release;
 use coracle_meta::{GroupVersion, LabelSelector, Object, ObjectKey};
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;

@@ -2,7 +2,6 @@
 //!
 //! In Kubernetes: `computeReplicasForMetric`.
 
-use crate::release::Release;
 use coracle_api::autoscaling_v2::{
     ContainerResourceMetricStatus, ExternalMetricStatus, MetricIdentifier, MetricSpec, MetricStatus, MetricTarget,
     MetricValueStatus, ObjectMetricStatus, PodsMetricStatus, ResourceMetricStatus,
@@ -10,6 +9,7 @@ use coracle_api::autoscaling_v2::{
 use coracle_api::meta_v1::LabelSelector;
 use coracle_client::Client;
 use coracle_meta::Quantity;
+use coracle_meta::Release;
 
 use super::metrics;
 use super::replicas::{Proposal, Target};

@@ -1,10 +1,10 @@
 //! The status of an autoscaler as a pass writes it.
 
-use crate::release::Release;
 use coracle_ambient::Timestamp;
 use coracle_api::autoscaling_v2::{
     HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerStatus,
 };
+use coracle_meta::Release;
 use coracle_meta::format_time;
 
 use crate::conditions::{put, remove};

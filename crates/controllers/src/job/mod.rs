@@ -24,7 +24,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::release::Release;
 use coracle_ambient::Clock;
 use coracle_api::batch_v1::Job;
 use coracle_api::core_v1::Pod;
@@ -32,6 +31,7 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of, ownership,
 };
 use coracle_informer::{Lister, Notification};
+use coracle_meta::Release;
 use coracle_meta::{LabelSelector, ObjectKey, Resource};
 use futures_util::future::{BoxFuture, join, join_all};
 use parking_lot::Mutex;

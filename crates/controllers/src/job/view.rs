@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::release::Release;
 use coracle_ambient::Timestamp;
 use coracle_api::batch_v1::{Job, UncountedTerminatedPods};
 use coracle_api::core_v1::Pod;
+use coracle_meta::Release;
 
 use super::backoff::Failures;
 use super::indexes::Indexes;

@@ -9,11 +9,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::release::Release;
 use coracle_ambient::Timestamp;
 use coracle_api::apps_v1::{StatefulSet, StatefulSetStatus};
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
 use coracle_controller_runtime::ReconcileError;
+use coracle_meta::Release;
 use coracle_meta::{ObjectKey, OwnerReference, Resource, Rounding};
 use jiff::SignedDuration;
 

@@ -13,7 +13,6 @@ mod update;
 
 use std::sync::Arc;
 
-use crate::release::Release;
 use coracle_ambient::Clock;
 use coracle_api::apps_v1::{ControllerRevision, StatefulSet};
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
@@ -24,6 +23,7 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of, slow_start,
 };
 use coracle_informer::Lister;
+use coracle_meta::Release;
 use coracle_meta::{LabelSelector, ObjectKey, OwnerReference, Resource};
 use futures_util::future::BoxFuture;
 

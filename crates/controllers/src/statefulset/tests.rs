@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::release::Release;
+use crate::release::named;
 use coracle_api::apps_v1::StatefulSet;
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod, PodCondition};
+use coracle_meta::Release;
 use coracle_meta::{IntOrString, ObjectKey, Resource, parse_time};
 use proptest::prelude::*;
 use serde_json::json;
@@ -42,7 +43,7 @@ impl World {
 
     fn in_release(version: &str, set: StatefulSet) -> Self {
         let current = revision(&set);
-        let release = Release::named(version).unwrap();
+        let release = named(version);
         Self { set, pods: BTreeMap::new(), claims: BTreeMap::new(), current, made: 0, release }
     }
 

@@ -4,7 +4,8 @@ use coracle_api::apps_v1::Deployment;
 use coracle_api::autoscaling_v2::HorizontalPodAutoscaler;
 use coracle_api::core_v1::Event;
 use coracle_client::{Api, ListParams, Patch};
-use coracle_controllers::{Config, Release};
+use coracle_controllers::Config;
+use coracle_meta::Release;
 use coracle_meta::{GroupVersionResource, Object, ObjectKey};
 use serde_json::{Value, json};
 

@@ -8,9 +8,10 @@ use coracle_api::core_v1::{Pod, ServiceAccount};
 use coracle_api::resource_v1::{ResourceClaim, ResourceClaimTemplate};
 use coracle_client::{Api, Client, DeleteParams, ListParams, Patch, Propagation};
 use coracle_cluster::Cluster;
-use coracle_controllers::{Config, Release};
+use coracle_controllers::Config;
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_meta::ObjectKey;
+use coracle_meta::Release;
 use coracle_sim::{Effect, Rule, Selector, Senders, Turns, Wire};
 use serde_json::{Value, json};
 

@@ -18,7 +18,6 @@ mod offers;
 mod outgoing;
 mod questions;
 mod reinvocation;
-mod release;
 mod strategy;
 mod subresource;
 mod verdicts;
@@ -44,7 +43,6 @@ pub use outgoing::{
 };
 pub use questions::{Planned, Questions, Unplanned};
 pub use reinvocation::Reinvocation;
-pub use release::Release;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
 
@@ -54,7 +52,7 @@ use std::sync::atomic::AtomicBool;
 use arc_swap::ArcSwap;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_meta::{GroupVersionResource, Status};
+use coracle_meta::{GroupVersionResource, Release, Status};
 use coracle_storage::{Resource, Storage};
 use tokio::sync::Notify;
 

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use coracle_ambient::Timestamp;
 use coracle_expression::Allowance;
 use coracle_meta::{FieldError, Object, Status};
 
@@ -68,6 +69,12 @@ pub trait Strategy: Send + Sync + 'static {
         let spec = self.spec();
         (spec.set_defaults)(object);
         (spec.set_part_defaults)(&spec.schema, object);
+    }
+
+    /// Sets the defaults of this version and, in a write at this time, the missing times.
+    fn set_defaults_at(&self, object: &mut Object, now: Timestamp) {
+        self.set_defaults(object);
+        (self.spec().set_times)(object, now);
     }
 
     /// The errors of a new object, except those of its metadata and rules.

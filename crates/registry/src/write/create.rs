@@ -76,8 +76,7 @@ impl Registry {
         }
         object_meta::deduplicate_owners(&mut object, request, false);
         kind.strategy().drop_nulls(&mut object);
-        kind.strategy().set_defaults(&mut object);
-        (kind.spec().set_times)(&mut object, request.now);
+        kind.strategy().set_defaults_at(&mut object, request.now);
         let object = self.book_create(request, &kind, object, &kind.spec().all_reset_fields()).await?;
         // Plug-ins change the object once, however many names are tried.
         let mut mutated = self.mutated(request, &kind, object, None).await?;

@@ -133,8 +133,7 @@ impl UpdatedObject for Patching<'_> {
                 let mut object =
                     decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
                 kind.strategy().drop_nulls(&mut object);
-                kind.strategy().set_defaults(&mut object);
-                (kind.spec().set_times)(&mut object, request.now);
+                kind.strategy().set_defaults_at(&mut object, request.now);
                 book_write(request, &kind.gvk().api_version(), live, object, &self.versions)?
             }
         };
@@ -170,8 +169,7 @@ impl Patching<'_> {
         let applied = managed_fields::apply(&booking, live.as_value(), config, force).map_err(Status::from);
         let applied = self.versions.settled(applied)?;
         let mut object = decode::applied(kind, applied)?;
-        kind.strategy().set_defaults(&mut object);
-        (kind.spec().set_times)(&mut object, request.now);
+        kind.strategy().set_defaults_at(&mut object, request.now);
         Ok(object)
     }
 }

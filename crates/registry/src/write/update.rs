@@ -162,8 +162,7 @@ impl Registry {
         object_meta::check_name(&body, &request.at.name)?;
         object_meta::deduplicate_owners(&mut body, request, false);
         kind.strategy().drop_nulls(&mut body);
-        kind.strategy().set_defaults(&mut body);
-        (kind.spec().set_times)(&mut body, request.now);
+        kind.strategy().set_defaults_at(&mut body, request.now);
         let versions = part.versions(self, &kind);
         self.write(request, &kind, &part, &Replace { request, kind: &kind, versions, body }).await
     }

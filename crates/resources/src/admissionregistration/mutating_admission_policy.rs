@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::GROUP;
 use super::expressions::wrong_expression;
 use super::match_rules::{wrong_conditions, wrong_match, wrong_mutating_operations};
-use super::policy_parts::{Environments, checked_variables, parameter_kind_column, wrong_parameter_kind};
+use super::policy_parts::{Environments, checked_variables, columns, wrong_parameter_kind};
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, one_of, required_one_of};
 
@@ -15,23 +15,16 @@ use crate::field_checks::{Wrong, one_of, required_one_of};
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         validate: wrong,
-        columns: columns(),
+        columns: columns(rule_count()),
         takes_any_finalizer: true,
         ..built_in(GROUP, "v1", "mutatingadmissionpolicies")
     }
 }
 
-fn columns() -> Vec<TableColumn> {
-    vec![
-        TableColumn::name(),
-        TableColumn::integer(
-            "Mutations",
-            "Mutation indicates the number of mutations rules defined in this configuration",
-            |object| object.list("spec.mutations").len().into(),
-        ),
-        parameter_kind_column(),
-        TableColumn::age(),
-    ]
+/// The column that counts the rules.
+fn rule_count() -> TableColumn {
+    let what = "Mutation indicates the number of mutations rules defined in this configuration";
+    TableColumn::integer("Mutations", what, |object| object.list("spec.mutations").len().into())
 }
 
 /// In Kubernetes: `validateMutatingAdmissionPolicySpec`.

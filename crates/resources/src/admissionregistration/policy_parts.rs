@@ -9,13 +9,14 @@ use serde_json::Value;
 use super::expressions::wrong_expression;
 use crate::field_checks::Wrong;
 
-/// The column of `spec.paramKind`.
-pub(super) fn parameter_kind_column() -> TableColumn {
-    TableColumn::text(
+/// The columns of a kind of policies, of which one counts its rules.
+pub(super) fn columns(count: TableColumn) -> Vec<TableColumn> {
+    let parameter_kind = TableColumn::text(
         "ParamKind",
         "ParamKind specifies the kind of resources used to parameterize this policy",
         |object| parameter_kind(object).into(),
-    )
+    );
+    vec![TableColumn::name(), count, parameter_kind, TableColumn::age()]
 }
 
 fn parameter_kind(object: &Object) -> String {

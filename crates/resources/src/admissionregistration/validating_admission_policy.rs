@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::GROUP;
 use super::expressions::wrong_expression;
 use super::match_rules::{wrong_conditions, wrong_match};
-use super::policy_parts::{Environments, checked_variables, parameter_kind_column, wrong_parameter_kind, wrong_text};
+use super::policy_parts::{Environments, checked_variables, columns, wrong_parameter_kind, wrong_text};
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::conditions;
 use crate::field_checks::{Wrong, one_of};
@@ -19,7 +19,7 @@ pub(crate) fn kind() -> KindSpec {
         validate: wrong,
         validate_status: |new, _| wrong_status(new.at("status")),
         reset_by_status: SPEC_AND_METADATA,
-        columns: columns(),
+        columns: columns(rule_count()),
         takes_any_finalizer: true,
         ..built_in(GROUP, "v1", "validatingadmissionpolicies")
     }
@@ -41,17 +41,10 @@ fn wrong_status(status: &Value) -> Wrong {
     wrong
 }
 
-fn columns() -> Vec<TableColumn> {
-    vec![
-        TableColumn::name(),
-        TableColumn::integer(
-            "Validations",
-            "Validations indicates the number of validation rules defined in this configuration",
-            |object| object.list("spec.validations").len().into(),
-        ),
-        parameter_kind_column(),
-        TableColumn::age(),
-    ]
+/// The column that counts the rules.
+fn rule_count() -> TableColumn {
+    let what = "Validations indicates the number of validation rules defined in this configuration";
+    TableColumn::integer("Validations", what, |object| object.list("spec.validations").len().into())
 }
 
 /// In Kubernetes: `validateValidatingAdmissionPolicySpec`.
