@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_meta::Release;
-use coracle_meta::{GroupVersionKind, Object};
+use coracle_meta::{GroupVersionKind, Object, Release};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 

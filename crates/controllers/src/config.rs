@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use coracle_client::Client;
 use coracle_controller_runtime::{ControllerMetrics, LeaderTimings, Process};
-use coracle_meta::Cidr;
-use coracle_meta::Release;
+use coracle_meta::{Cidr, Release};
 
 use crate::keys::{CertificateKeys, TokenKey};
 use crate::{ConfigError, Selection};

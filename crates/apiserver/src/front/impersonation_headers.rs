@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
-use coracle_meta::Release;
 use coracle_meta::names::{dns1123_label, dns1123_subdomain};
-use coracle_meta::{GroupVersionResource, ResourcePath, Status, go_quote};
+use coracle_meta::{GroupVersionResource, Release, ResourcePath, Status, go_quote};
 use coracle_registry::User;
 use http::{HeaderMap, HeaderValue};
 

@@ -5,8 +5,7 @@ mod selectors;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::Release;
-use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, ResourcePath, Status};
+use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, Release, ResourcePath, Status};
 use coracle_registry::{Attributes, Computed, Decision, Registry, Request, Target, User};
 use serde_json::{Value, json};
 

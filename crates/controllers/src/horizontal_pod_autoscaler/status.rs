@@ -4,8 +4,7 @@ use coracle_ambient::Timestamp;
 use coracle_api::autoscaling_v2::{
     HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerStatus,
 };
-use coracle_meta::Release;
-use coracle_meta::format_time;
+use coracle_meta::{Release, format_time};
 
 use crate::conditions::{put, remove};
 

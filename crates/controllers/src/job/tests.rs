@@ -7,8 +7,7 @@ use coracle_api::batch_v1::{
     PodFailurePolicyRule, SuccessPolicy, SuccessPolicyRule, UncountedTerminatedPods,
 };
 use coracle_api::core_v1::{ContainerStateTerminated, ContainerStatus, Pod, PodCondition};
-use coracle_meta::Release;
-use coracle_meta::parse_time;
+use coracle_meta::{Release, parse_time};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 

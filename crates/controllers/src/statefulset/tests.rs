@@ -6,8 +6,7 @@ use std::sync::Arc;
 use crate::release::named;
 use coracle_api::apps_v1::StatefulSet;
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod, PodCondition};
-use coracle_meta::Release;
-use coracle_meta::{IntOrString, ObjectKey, Resource, parse_time};
+use coracle_meta::{IntOrString, ObjectKey, Release, Resource, parse_time};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -5,8 +5,7 @@ use coracle_api::autoscaling_v2::HorizontalPodAutoscaler;
 use coracle_api::core_v1::Event;
 use coracle_client::{Api, ListParams, Patch};
 use coracle_controllers::Config;
-use coracle_meta::Release;
-use coracle_meta::{GroupVersionResource, Object, ObjectKey};
+use coracle_meta::{GroupVersionResource, Object, ObjectKey, Release};
 use serde_json::{Value, json};
 
 use crate::world::{World, until};

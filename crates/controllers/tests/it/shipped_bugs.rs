@@ -10,8 +10,7 @@ use coracle_client::{Api, Client, DeleteParams, ListParams, Patch, Propagation};
 use coracle_cluster::Cluster;
 use coracle_controllers::Config;
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
-use coracle_meta::ObjectKey;
-use coracle_meta::Release;
+use coracle_meta::{ObjectKey, Release};
 use coracle_sim::{Effect, Rule, Selector, Senders, Turns, Wire};
 use serde_json::{Value, json};
 

@@ -4,8 +4,7 @@ use coracle_api::core_v1::{Event, Node, PersistentVolume, PersistentVolumeClaim,
 use coracle_api::storage_v1::{StorageClass, VolumeAttachment, VolumeAttributesClass};
 use coracle_client::{DeleteParams, ListParams, Patch};
 use coracle_controllers::Config;
-use coracle_meta::Release;
-use coracle_meta::{ObjectKey, Resource};
+use coracle_meta::{ObjectKey, Release, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
