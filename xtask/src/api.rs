@@ -8,15 +8,14 @@ use std::process::Command;
 use coracle_meta::Scope;
 use coracle_schema::{Field, Presence, ResourceRow, Shape, Special, Struct, Table, Type, TypeBody, TypeNode};
 
-use crate::facts::short;
-use crate::schema::Failure;
+use crate::failure::Failure;
 
 /// Types that the crate `meta` has by hand.
 const OF_META: [&str; 3] = ["meta.v1.ObjectMeta", "meta.v1.OwnerReference", "meta.v1.ManagedFieldsEntry"];
 
 /// Writes the modules.
 pub(crate) fn write() -> Result<(), Failure> {
-    let table = Table::v1_35();
+    let table = Table::newest();
     let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in reachable(table) {
         let ty = table.by_name(&name).ok_or("a reachable type is known")?;
@@ -206,4 +205,16 @@ fn snake(name: &str) -> String {
         out.push('_');
     }
     out.replace(['$', '-'], "")
+}
+
+/// `core.v1.Pod` of `io.k8s.api.core.v1.Pod`.
+fn short(ty: &str) -> &str {
+    const PREFIXES: [&str; 5] = [
+        "io.k8s.api.",
+        "io.k8s.apimachinery.pkg.apis.",
+        "io.k8s.apimachinery.pkg.",
+        "io.k8s.apiextensions-apiserver.pkg.apis.",
+        "io.k8s.kube-aggregator.pkg.apis.",
+    ];
+    PREFIXES.iter().find_map(|prefix| ty.strip_prefix(prefix)).unwrap_or(ty)
 }

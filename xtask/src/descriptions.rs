@@ -9,7 +9,7 @@ use coracle_schema::openapi::Described;
 use flate2::{Compression, GzBuilder};
 use serde_json::Value;
 
-use crate::schema::Failure;
+use crate::failure::Failure;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 

@@ -1,15 +1,13 @@
-//! Code that writes code: `cargo xtask schema` writes the schema table, `cargo xtask api` the typed kinds,
+//! Code that writes code: `cargo xtask release VERSION` writes the data of a release, `cargo xtask api` the typed kinds,
 //! `cargo xtask descriptions FILE` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run.
 
 mod api;
-mod definitions;
 #[cfg(feature = "descriptions")]
 mod descriptions;
-mod facts;
+mod failure;
 #[cfg(feature = "proto")]
 mod proto;
-mod protos;
-mod schema;
+mod release;
 mod viewer;
 
 use std::process::ExitCode;
@@ -17,7 +15,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
     let result = match task.as_str() {
-        "schema" => schema::write(),
+        "release" => release::write(),
         "api" => api::write(),
         "viewer" => viewer::write(),
         #[cfg(feature = "descriptions")]
@@ -27,7 +25,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!("usage: cargo xtask schema | api | descriptions FILE | viewer");
+            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer");
             return ExitCode::from(2);
         }
     };
@@ -42,7 +40,7 @@ fn main() -> ExitCode {
 
 /// Does the task with more compiled into this program, which most tasks do not need.
 #[cfg(not(feature = "descriptions"))]
-fn with_feature(task: &str) -> Result<(), schema::Failure> {
+fn with_feature(task: &str) -> Result<(), failure::Failure> {
     let run = ["run", "-q", "-p", "xtask", "--features", task, "--"];
     let status = std::process::Command::new(env!("CARGO")).args(run).args(std::env::args_os().skip(1)).status()?;
     if status.success() { Ok(()) } else { Err(format!("{task} failed").into()) }

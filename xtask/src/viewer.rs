@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use crate::schema::Failure;
+use crate::failure::Failure;
 
 /// What stands for the modules that others wrote.
 const VENDORED: [(&str, &str); 3] =

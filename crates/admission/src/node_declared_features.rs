@@ -20,7 +20,7 @@ impl Admission for NodeDeclaredFeatureValidator {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        if !review.registry.release().has("NodeDeclaredFeatures") {
+        if !review.registry.release().enabled("NodeDeclaredFeatures") {
             return Ok(());
         }
         let Some((new, old)) = bound_pod(review, &["", "resize"]) else { return Ok(()) };

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_meta::Release;
+use coracle_release::Release;
 
 use coracle_registry::{Admission, Operation};
 use serde_json::Value;
@@ -62,14 +62,10 @@ pub enum PluginError {
     },
 }
 
-/// A plug-in of Kubernetes, in the order of calls.
+/// A plug-in of Kubernetes. Whether a release has it, its place and whether it runs by default are data of the release.
 struct Entry {
     name: &'static str,
-    /// Whether kube-apiserver runs it by default.
-    is_default: bool,
-    /// The behaviour of the releases that have the plug-in, if not all have it.
-    needs: Option<&'static str>,
-    make: Option<Make>,
+    make: Make,
 }
 
 /// How a plug-in is created.
@@ -80,74 +76,55 @@ enum Make {
     Configured(fn(&Value) -> Result<Arc<dyn Admission>, String>),
 }
 
-const fn built(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
-    Entry { name, is_default: true, needs: None, make: Some(Make::Plain(make)) }
+const fn plain(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
+    Entry { name, make: Make::Plain(make) }
 }
 
-const fn off(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
-    Entry { name, is_default: false, needs: None, make: Some(Make::Plain(make)) }
+const fn configured(name: &'static str, make: fn(&Value) -> Result<Arc<dyn Admission>, String>) -> Entry {
+    Entry { name, make: Make::Configured(make) }
 }
 
-const fn configured(
-    name: &'static str,
-    is_default: bool,
-    make: fn(&Value) -> Result<Arc<dyn Admission>, String>,
-) -> Entry {
-    Entry { name, is_default, needs: None, make: Some(Make::Configured(make)) }
-}
-
-/// A plug-in that only the releases with a behaviour of its name have.
-const fn later(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
-    Entry { name, is_default: true, needs: Some(name), make: Some(Make::Plain(make)) }
-}
-
-const fn not_to_be_had(name: &'static str) -> Entry {
-    Entry { name, is_default: false, needs: None, make: None }
-}
-
-/// The plug-ins of kube-apiserver of all releases, in its order. In Kubernetes: `AllOrderedPlugins`.
+/// The plug-ins of all releases that are built here.
 const ALL: &[Entry] = &[
-    off("AlwaysAdmit", || Arc::new(AlwaysAdmit)),
-    off("NamespaceAutoProvision", || Arc::new(NamespaceAutoProvision)),
-    built("NamespaceLifecycle", || Arc::new(NamespaceLifecycle)),
-    off("NamespaceExists", || Arc::new(NamespaceExists)),
-    off("LimitPodHardAntiAffinityTopology", || Arc::new(LimitPodHardAntiAffinityTopology)),
-    built("LimitRanger", || Arc::new(LimitRanger)),
-    built("ServiceAccount", || Arc::new(ServiceAccount)),
-    off("NodeRestriction", || Arc::new(NodeRestriction)),
-    built("TaintNodesByCondition", || Arc::new(TaintNodesByCondition)),
-    off("AlwaysPullImages", || Arc::new(AlwaysPullImages)),
-    not_to_be_had("ImagePolicyWebhook"),
-    configured("PodSecurity", true, |value| Ok(Arc::new(PodSecurity::new(value)?))),
-    configured("PodNodeSelector", false, |value| Ok(Arc::new(PodNodeSelector::new(value)))),
-    built("Priority", || Arc::new(Priority)),
-    built("DefaultTolerationSeconds", || Arc::new(DefaultTolerationSeconds::default())),
-    configured("PodTolerationRestriction", false, |value| Ok(Arc::new(PodTolerationRestriction::new(value)))),
-    not_to_be_had("EventRateLimit"),
-    off("ExtendedResourceToleration", || Arc::new(ExtendedResourceToleration)),
-    built("DefaultStorageClass", || Arc::new(DefaultStorageClass)),
-    built("StorageObjectInUseProtection", || Arc::new(StorageObjectInUseProtection)),
-    later("PodGroupProtection", || Arc::new(Idle("PodGroupProtection"))),
-    off("OwnerReferencesPermissionEnforcement", || Arc::new(OwnerReferencesPermissionEnforcement)),
-    built("PersistentVolumeClaimResize", || Arc::new(PersistentVolumeClaimResize)),
-    built("RuntimeClass", || Arc::new(RuntimeClass)),
-    built("CertificateApproval", || Arc::new(CertificateApproval)),
-    built("CertificateSigning", || Arc::new(CertificateSigning)),
-    built("ClusterTrustBundleAttest", || Arc::new(ClusterTrustBundleAttest)),
-    built("CertificateSubjectRestriction", || Arc::new(CertificateSubjectRestriction)),
-    built("DefaultIngressClass", || Arc::new(DefaultIngressClass)),
-    off("DenyServiceExternalIPs", || Arc::new(DenyServiceExternalIPs)),
-    built("PodTopologyLabels", || Arc::new(PodTopologyLabels)),
-    later("PodGroupWorkloadExists", || Arc::new(Idle("PodGroupWorkloadExists"))),
-    built("NodeDeclaredFeatureValidator", || Arc::new(NodeDeclaredFeatureValidator)),
-    later("JobValidation", || Arc::new(Idle("JobValidation"))),
-    later("PodResizeValidator", || Arc::new(PodResizeValidator)),
-    built("MutatingAdmissionPolicy", || Arc::new(MutatingAdmissionPolicy::default())),
-    built("MutatingAdmissionWebhook", || Arc::new(MutatingAdmissionWebhook::default())),
-    built("ValidatingAdmissionPolicy", || Arc::new(ValidatingAdmissionPolicy::default())),
-    built("ValidatingAdmissionWebhook", || Arc::new(ValidatingAdmissionWebhook::default())),
-    built("ResourceQuota", || Arc::new(ResourceQuota)),
-    off("AlwaysDeny", || Arc::new(AlwaysDeny)),
+    plain("AlwaysAdmit", || Arc::new(AlwaysAdmit)),
+    plain("NamespaceAutoProvision", || Arc::new(NamespaceAutoProvision)),
+    plain("NamespaceLifecycle", || Arc::new(NamespaceLifecycle)),
+    plain("NamespaceExists", || Arc::new(NamespaceExists)),
+    plain("LimitPodHardAntiAffinityTopology", || Arc::new(LimitPodHardAntiAffinityTopology)),
+    plain("LimitRanger", || Arc::new(LimitRanger)),
+    plain("ServiceAccount", || Arc::new(ServiceAccount)),
+    plain("NodeRestriction", || Arc::new(NodeRestriction)),
+    plain("TaintNodesByCondition", || Arc::new(TaintNodesByCondition)),
+    plain("AlwaysPullImages", || Arc::new(AlwaysPullImages)),
+    configured("PodSecurity", |value| Ok(Arc::new(PodSecurity::new(value)?))),
+    configured("PodNodeSelector", |value| Ok(Arc::new(PodNodeSelector::new(value)))),
+    plain("Priority", || Arc::new(Priority)),
+    plain("DefaultTolerationSeconds", || Arc::new(DefaultTolerationSeconds::default())),
+    configured("PodTolerationRestriction", |value| Ok(Arc::new(PodTolerationRestriction::new(value)))),
+    plain("ExtendedResourceToleration", || Arc::new(ExtendedResourceToleration)),
+    plain("DefaultStorageClass", || Arc::new(DefaultStorageClass)),
+    plain("StorageObjectInUseProtection", || Arc::new(StorageObjectInUseProtection)),
+    plain("PodGroupProtection", || Arc::new(Idle("PodGroupProtection"))),
+    plain("OwnerReferencesPermissionEnforcement", || Arc::new(OwnerReferencesPermissionEnforcement)),
+    plain("PersistentVolumeClaimResize", || Arc::new(PersistentVolumeClaimResize)),
+    plain("RuntimeClass", || Arc::new(RuntimeClass)),
+    plain("CertificateApproval", || Arc::new(CertificateApproval)),
+    plain("CertificateSigning", || Arc::new(CertificateSigning)),
+    plain("ClusterTrustBundleAttest", || Arc::new(ClusterTrustBundleAttest)),
+    plain("CertificateSubjectRestriction", || Arc::new(CertificateSubjectRestriction)),
+    plain("DefaultIngressClass", || Arc::new(DefaultIngressClass)),
+    plain("DenyServiceExternalIPs", || Arc::new(DenyServiceExternalIPs)),
+    plain("PodTopologyLabels", || Arc::new(PodTopologyLabels)),
+    plain("PodGroupWorkloadExists", || Arc::new(Idle("PodGroupWorkloadExists"))),
+    plain("NodeDeclaredFeatureValidator", || Arc::new(NodeDeclaredFeatureValidator)),
+    plain("JobValidation", || Arc::new(Idle("JobValidation"))),
+    plain("PodResizeValidator", || Arc::new(PodResizeValidator)),
+    plain("MutatingAdmissionPolicy", || Arc::new(MutatingAdmissionPolicy::default())),
+    plain("MutatingAdmissionWebhook", || Arc::new(MutatingAdmissionWebhook::default())),
+    plain("ValidatingAdmissionPolicy", || Arc::new(ValidatingAdmissionPolicy::default())),
+    plain("ValidatingAdmissionWebhook", || Arc::new(ValidatingAdmissionWebhook::default())),
+    plain("ResourceQuota", || Arc::new(ResourceQuota)),
+    plain("AlwaysDeny", || Arc::new(AlwaysDeny)),
 ];
 
 /// A plug-in that does nothing, because it is for kinds that are off by default.
@@ -163,12 +140,8 @@ impl Admission for Idle {
     }
 }
 
-/// The plug-ins of a release.
-fn of_release(release: &Release) -> Vec<&'static Entry> {
-    ALL.iter().filter(|entry| entry.needs.is_none_or(|behaviour| release.has(behaviour))).collect()
-}
-
-/// The plug-ins that kube-apiserver runs by default and those of `enabled`, in its order, without those of `disabled`.
+/// The plug-ins that kube-apiserver runs by default and those of `enabled`, in the order of the release, without those of
+/// `disabled`.
 /// In Kubernetes: `--enable-admission-plugins`, `--disable-admission-plugins`, `--admission-control-config-file`.
 pub fn plugins<S: AsRef<str>>(
     enabled: &[S],
@@ -176,10 +149,10 @@ pub fn plugins<S: AsRef<str>>(
     configurations: &Configurations,
     release: &Release,
 ) -> Result<Vec<Arc<dyn Admission>>, PluginError> {
-    let all = of_release(release);
+    let all = release.list("admission-plugins");
     let named = enabled.iter().chain(disabled).map(AsRef::as_ref).chain(configurations.names());
     for name in named {
-        if !all.iter().any(|entry| entry.name == name) {
+        if !all.contains(&name) {
             return Err(PluginError::Unknown(name.to_owned()));
         }
     }
@@ -191,21 +164,22 @@ pub fn plugins<S: AsRef<str>>(
     if !both.is_empty() {
         return Err(PluginError::Both(both.into_iter().map(str::to_owned).collect()));
     }
-    let is_enabled = |entry: &Entry| enabled.iter().any(|name| name.as_ref() == entry.name);
-    if let Some(entry) = all.iter().find(|entry| is_enabled(entry) && entry.make.is_none()) {
-        return Err(PluginError::NotBuilt(entry.name.to_owned()));
-    }
-    let is_disabled = |entry: &Entry| disabled.iter().any(|name| name.as_ref() == entry.name);
-    let wanted = all.iter().filter(|entry| (entry.is_default || is_enabled(entry)) && !is_disabled(entry));
-    let made = wanted.filter_map(|entry| Some((entry.name, entry.make?)));
-    made.map(|(name, make)| match make {
+    let runs_by_default = release.list("default-admission-plugins");
+    let is_enabled = |name: &str| enabled.iter().any(|other| other.as_ref() == name);
+    let is_disabled = |name: &str| disabled.iter().any(|other| other.as_ref() == name);
+    let wanted = all.iter().filter(|name| (runs_by_default.contains(name) || is_enabled(name)) && !is_disabled(name));
+    wanted.map(|name| made(name, configurations)).collect()
+}
+
+fn made(name: &str, configurations: &Configurations) -> Result<Arc<dyn Admission>, PluginError> {
+    let entry = ALL.iter().find(|entry| entry.name == name);
+    match entry.ok_or_else(|| PluginError::NotBuilt(name.to_owned()))?.make {
         Make::Plain(make) => Ok(make()),
         Make::Configured(make) => {
             let unreadable = |why| PluginError::Unreadable { name: name.to_owned(), why };
             make(configurations.of(name)).map_err(unreadable)
         }
-    })
-    .collect()
+    }
 }
 
 #[cfg(test)]
@@ -218,10 +192,17 @@ mod tests {
     fn every_plugin_carries_its_own_name() {
         for entry in ALL {
             match entry.make {
-                Some(Make::Plain(make)) => assert_eq!(make().name(), entry.name),
-                Some(Make::Configured(make)) => assert_eq!(make(&Value::Null).unwrap().name(), entry.name),
-                None => {}
+                Make::Plain(make) => assert_eq!(make().name(), entry.name),
+                Make::Configured(make) => assert_eq!(make(&Value::Null).unwrap().name(), entry.name),
             }
+        }
+    }
+
+    #[test]
+    fn every_plugin_that_a_release_runs_by_default_is_built() {
+        for release in Release::all() {
+            let plugins = plugins(NONE, NONE, &Configurations::default(), &release).unwrap();
+            assert_eq!(plugins.len(), release.list("default-admission-plugins").len(), "{release}");
         }
     }
 
@@ -250,10 +231,10 @@ mod tests {
     fn a_plugin_of_a_later_release_is_unknown_before() {
         let with =
             |release: &Release| super::plugins(&["PodResizeValidator"], NONE, &Configurations::default(), release);
-        let refused = with(&Release::default()).err();
+        let refused = with(&Release::named("1.35").unwrap()).err();
         assert_eq!(refused, Some(PluginError::Unknown("PodResizeValidator".to_owned())));
         let names: Vec<&str> =
-            with(&Release::with(["PodResizeValidator"])).unwrap().iter().map(|plugin| plugin.name()).collect();
+            with(&Release::named("1.36").unwrap()).unwrap().iter().map(|plugin| plugin.name()).collect();
         let at = |name: &str| names.iter().position(|known| *known == name);
         assert!(at("NodeDeclaredFeatureValidator") < at("PodResizeValidator"));
         assert!(at("PodResizeValidator") < at("MutatingAdmissionPolicy"));

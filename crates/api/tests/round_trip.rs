@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// A normal object of a kind, with a field that nobody knows.
 fn object(kind: &coracle_meta::GroupVersionKind, seed: u64) -> (Value, coracle_schema::KindSchema) {
-    let schema = Table::v1_35().kind(kind).unwrap();
+    let schema = Table::newest().kind(kind).unwrap();
     let mut object = Object::from_value(value(schema.root(), &mut Choices::new(seed))).unwrap();
     object.set_kind(kind);
     (normalize(object, &schema).unwrap().object.into_value(), schema)

@@ -1,7 +1,8 @@
 //! Paths that are not resources: documents, health, metrics.
 
 use axum::body::Body;
-use coracle_meta::{KUBERNETES_VERSION, Status, kubernetes_major_minor};
+use coracle_meta::Status;
+use coracle_release::Release;
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::json;
 
@@ -30,7 +31,7 @@ pub(crate) async fn serve(server: &ApiServer, received: &Received) -> Result<Res
     if let Some(answer) = server.discovery.serve(&kinds, &extensions, headers, query, trimmed) {
         return if reads { answer } else { Err(endpoint::method_not_allowed()) };
     }
-    let served = Served { kinds: &kinds, extensions: &extensions };
+    let served = Served { release: server.registry.release(), kinds: &kinds, extensions: &extensions };
     if let Some(answer) = server.openapi.serve(served, headers, query, trimmed) {
         return if reads { answer } else { Err(endpoint::method_not_allowed()) };
     }
@@ -44,20 +45,22 @@ pub(crate) async fn serve(server: &ApiServer, received: &Received) -> Result<Res
     }
     if let Some(page) = zpage(server, trimmed) {
         let now = server.registry.ambient().clock.now();
-        let (major, minor) = kubernetes_major_minor();
-        let (started, version, paths) = (server.started, format!("{major}.{minor}"), paths(server));
+        let version = server.registry.release().version().to_owned();
+        let (started, paths) = (server.started, paths(server));
         return page.answer(&ZpageFacts { started, now, version, paths }, headers);
     }
     match trimmed {
         "/" => Ok(json_answer(json!({"paths": paths(server)}).to_string())),
         "/version" => {
             routed(headers, &[Format::Json])?;
-            Ok(json_answer(version()))
+            Ok(json_answer(version(server.registry.release())))
         }
         "/metrics" => {
             server.forget_unserved();
-            let mut response =
-                text(StatusCode::OK, server.metrics.exposition(&server.in_flight, server.audit.as_ref()));
+            let mut response = text(
+                StatusCode::OK,
+                server.metrics.exposition(server.registry.release(), &server.in_flight, server.audit.as_ref()),
+            );
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
             response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
             Ok(response)
@@ -69,7 +72,7 @@ pub(crate) async fn serve(server: &ApiServer, received: &Received) -> Result<Res
 /// The page for people at a path, if the release has it.
 fn zpage(server: &ApiServer, path: &str) -> Option<Zpage> {
     let page = Zpage::at(path)?;
-    server.registry.release().has(page.feature()).then_some(page)
+    server.registry.release().enabled(page.feature()).then_some(page)
 }
 
 /// 404 for an unknown path, which may be below a served path.
@@ -113,8 +116,9 @@ fn paths(server: &ApiServer) -> Vec<String> {
     paths
 }
 
-fn version() -> String {
-    let (major, minor) = kubernetes_major_minor();
+fn version(release: &Release) -> String {
+    let (major, minor) = release.major_minor();
+    let oldest_minor = release.oldest_compatible_minor();
     let platform = format!("{}/{}", std::env::consts::OS, go_architecture());
     // The order of the members is that of Go's `version.Info`.
     let members = [
@@ -123,8 +127,8 @@ fn version() -> String {
         ("emulationMajor", major),
         ("emulationMinor", minor),
         ("minCompatibilityMajor", major),
-        ("minCompatibilityMinor", "34"),
-        ("gitVersion", KUBERNETES_VERSION),
+        ("minCompatibilityMinor", &oldest_minor),
+        ("gitVersion", release.git_version()),
         ("gitCommit", ""),
         ("gitTreeState", "clean"),
         ("buildDate", "1970-01-01T00:00:00Z"),

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_meta::{GroupVersionKind, Object, Release};
+use coracle_meta::{GroupVersionKind, Object};
+use coracle_release::Release;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
@@ -134,7 +135,7 @@ mod tests {
 
     fn policy() -> Policy {
         let mut policy = Policy::default();
-        for object in bootstrap_policy(&newest()).iter() {
+        for object in bootstrap_policy(&Release::newest()).iter() {
             policy.put(object);
         }
         policy
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_is_understood() {
-        let objects = bootstrap_policy(&newest());
+        let objects = bootstrap_policy(&Release::newest());
         assert!(objects.len() > 100, "{}", objects.len());
         for object in objects.iter() {
             let rules = object.field("rules").and_then(Value::as_array);
@@ -193,13 +194,9 @@ mod tests {
         assert!(policy().allows(&known, "get", &Target::Path("/apis".into())).is_ok());
     }
 
-    fn newest() -> Release {
-        Release::with(CHANGES.map(|(behaviour, _)| behaviour))
-    }
-
     #[test]
     fn a_release_adds_and_takes_away_permissions() {
-        let releases = [Release::default(), Release::with(["TaintEvictionRoles"]), newest()];
+        let releases: Vec<Release> = Release::all().collect();
         let rules = |release: usize, name: &str| -> Vec<Value> {
             let objects = bootstrap_policy(&releases[release]);
             let role = objects.iter().find(|object| object.kind() == "ClusterRole" && object.name() == name);

@@ -88,7 +88,7 @@ fn missing_rules(existing: &Object, expected: &Object) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::bootstrap_policy;
-    use coracle_meta::Release;
+    use coracle_release::Release;
     use serde_json::json;
 
     fn role(rules: &Value) -> Object {

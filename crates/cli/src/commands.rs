@@ -41,6 +41,7 @@ mod node_flags;
 mod plan_files;
 mod program_networks;
 mod program_temp;
+mod release_flags;
 mod replay;
 mod run;
 mod scheduler_configuration;

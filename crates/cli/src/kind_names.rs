@@ -39,7 +39,7 @@ fn with_plural(entries: &[Entry], about: &str) -> String {
 }
 
 fn built_in() -> impl Iterator<Item = Names> {
-    Table::v1_35().resources().iter().map(|row| Names {
+    Table::newest().resources().iter().map(|row| Names {
         group: row.kind.group.to_string(),
         plural: row.plural.clone(),
         others: row.short_names.iter().chain([&row.singular]).cloned().chain([row.kind.kind.to_lowercase()]).collect(),

@@ -103,6 +103,7 @@ impl ApiServer {
         let config = config(options)?;
         let outgoing_calls = Arc::new(OutgoingCalls::new(options)?);
         let builder = Registry::builder(storage, ambient.clone(), recorder.clone())
+            .release(options.release.clone())
             .authorizer(Arc::new(authorizer))
             .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
         let registry = registry(builder, options, &config, &authenticator, &issuer)?;
@@ -306,6 +307,7 @@ fn limits(options: &ApiServerOptions, issuer: &Issuer) -> Vec<String> {
 
 fn config(options: &ApiServerOptions) -> Result<Config, Error> {
     Ok(Config {
+        release: options.release.clone(),
         service_cluster_ip_ranges: ranges(&options.service_cluster_ip_range)?,
         service_node_ports: options.service_node_port_range,
         event_seconds: options.event_seconds,

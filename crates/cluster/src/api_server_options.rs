@@ -5,7 +5,7 @@ use coracle_admission::{Configurations, DefaultTolerationSeconds};
 use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
-use coracle_meta::Release;
+use coracle_release::Release;
 
 use coracle_registry::{ExpressionPool, RunningComponents};
 
@@ -15,6 +15,8 @@ use crate::{AccessWebhookSpec, KubeletClient, ProxyClient, ServiceAccountSpec, S
 /// The configuration of an API server. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
 pub struct ApiServerOptions {
+    /// The release, with switched feature gates. In Kubernetes: the version of the binary, and `--feature-gates`.
+    pub release: Release,
     /// `--authorization-mode`
     pub authorization_mode: String,
     /// `--anonymous-auth`: whether requests without credentials are accepted, as `system:anonymous`. Not with
@@ -67,8 +69,6 @@ pub struct ApiServerOptions {
     /// The threads that run costly work. Without them, an API server in real time starts threads of its own, and one in
     /// virtual time runs the work in the tasks of the requests.
     pub expression_pool: Option<Arc<dyn ExpressionPool>>,
-    /// The release of Kubernetes whose behaviour the API server has.
-    pub release: Release,
     /// The components that run in the process of the API server, for ComponentStatuses. Without this, the API server asks
     /// the components over the network.
     pub running_components: Option<Arc<dyn RunningComponents>>,
@@ -92,6 +92,7 @@ impl std::fmt::Debug for ApiServerOptions {
 impl Default for ApiServerOptions {
     fn default() -> Self {
         Self {
+            release: Release::default(),
             authorization_mode: "Node,RBAC".to_owned(),
             anonymous_auth: true,
             enable_admission_plugins: Vec::new(),
@@ -116,7 +117,6 @@ impl Default for ApiServerOptions {
             request_headers: None,
             audit: None,
             expression_pool: None,
-            release: Release::default(),
             running_components: None,
             root_ca: None,
             advertised: None,

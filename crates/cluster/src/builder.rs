@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_kubelet::{NodeSpec, SavedNodes};
+use coracle_release::Release;
 use coracle_stages::{Stage, StageSet};
 use coracle_storage_backend::StoreContent;
 
@@ -30,7 +31,8 @@ pub struct Builder {
     pub(crate) images: coracle_kubelet::Images,
     pub(crate) stages: Option<Arc<StageSet>>,
     pub(crate) controllers: coracle_controllers::Config,
-    pub(crate) scheduler: coracle_scheduler::Config,
+    /// Unset: the default configuration of the release.
+    pub(crate) scheduler: Option<coracle_scheduler::Config>,
     pub(crate) layer: Option<TransportLayer>,
     pub(crate) components: Components,
     pub(crate) csi_driver: bool,
@@ -65,7 +67,7 @@ impl Default for Builder {
             images: coracle_kubelet::Images::default(),
             stages: None,
             controllers: coracle_controllers::Config::default(),
-            scheduler: coracle_scheduler::Config::default(),
+            scheduler: None,
             layer: None,
             components: Components::All,
             csi_driver: false,
@@ -149,6 +151,13 @@ impl Builder {
         self.recorder.is_on()
     }
 
+    /// The release that all components have, with switched feature gates.
+    #[must_use]
+    pub fn kubernetes(mut self, release: Release) -> Self {
+        self.api_server.release = release;
+        self
+    }
+
     /// Where the objects are stored.
     #[must_use]
     pub fn store(mut self, store: StoreSpec) -> Self {
@@ -200,20 +209,22 @@ impl Builder {
         self
     }
 
-    /// The options of the scheduler.
+    /// The options of the scheduler, made for the release of the cluster; without them
+    /// [`coracle_scheduler::Config::of`] that release.
     #[must_use]
     pub fn scheduler(mut self, config: coracle_scheduler::Config) -> Self {
-        self.scheduler = config;
+        self.scheduler = Some(config);
         self
     }
 
     /// The scheduler's configuration, as the text of a `KubeSchedulerConfiguration` of
-    /// kubescheduler.config.k8s.io/v1. The scheduler uses leader election only if the text enables it.
+    /// kubescheduler.config.k8s.io/v1, read for the release that [`Builder::kubernetes`] has set. The scheduler uses
+    /// leader election only if the text enables it.
     ///
     /// # Errors
     /// All errors in it, with lines and paths.
     pub fn scheduler_configuration(self, text: &str) -> Result<Self, coracle_scheduler::ConfigurationError> {
-        let read = coracle_scheduler::Configuration::read("configuration", text)?;
+        let read = coracle_scheduler::Configuration::read_for(&self.api_server.release, "configuration", text)?;
         Ok(self.scheduler(read.config))
     }
 

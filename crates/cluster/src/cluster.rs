@@ -115,7 +115,9 @@ impl Cluster {
             ambient,
             recorder,
             controllers: controllers_config(builder.controllers, &builder.api_server, &api_server),
-            scheduler: builder.scheduler,
+            scheduler: builder
+                .scheduler
+                .unwrap_or_else(|| coracle_scheduler::Config::of(&builder.api_server.release)),
             kubelet,
             stages: builder.stages,
             own_informers,
@@ -395,6 +397,7 @@ fn controllers_config(
     options: &ApiServerOptions,
     api_server: &ApiServer,
 ) -> coracle_controllers::Config {
+    config.release = options.release.clone();
     if let Some(root_ca) = options.root_ca.as_ref().filter(|_| config.root_ca.is_empty()) {
         config.root_ca.clone_from(root_ca);
     }
@@ -417,6 +420,7 @@ fn simulated_kubelet(
     let csi_drivers = DriversStore::default();
     let csi_drivers = if builder.csi_driver { csi_drivers.with(Arc::new(CsiNodeService)) } else { csi_drivers };
     let config = coracle_kubelet::Config {
+        release: builder.api_server.release.clone(),
         nodes: std::mem::take(&mut builder.nodes),
         delays: builder.delays.clone(),
         images: builder.images.clone(),

@@ -3,5 +3,5 @@ use coracle_schema::Table;
 
 /// Every kind that a fresh cluster serves, with its plural.
 pub fn built_in_kinds() -> impl Iterator<Item = (GroupVersionKind, String)> {
-    Table::v1_35().resources().iter().map(|row| (row.kind.clone(), row.plural.clone()))
+    Table::newest().resources().iter().map(|row| (row.kind.clone(), row.plural.clone()))
 }

@@ -69,7 +69,7 @@ pub use coracle_kubelet::{
     Delays, Images, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, NodeSwitch,
     SavedNodes, SavedNodesError, SwitchedNode,
 };
-pub use coracle_meta::Release;
+pub use coracle_release::Release;
 #[cfg(feature = "serve")]
 pub use coracle_pki::{KeyFiles, SigningFiles, read_keys};
 pub use coracle_registry::{AsOf, Callee, Caller, Trust, UnreadableValue, User};

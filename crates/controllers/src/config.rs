@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use coracle_client::Client;
 use coracle_controller_runtime::{ControllerMetrics, LeaderTimings, Process};
-use coracle_meta::{Cidr, Release};
+use coracle_meta::Cidr;
+use coracle_release::Release;
 
 use crate::keys::{CertificateKeys, TokenKey};
 use crate::{ConfigError, Selection};
@@ -10,7 +11,7 @@ use crate::{ConfigError, Selection};
 /// The configuration of the controller-manager. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The Kubernetes release whose behaviour the controllers have.
+    /// The release, with switched feature gates. `--feature-gates`
     pub release: Release,
     /// Which controllers run. `--controllers`
     pub controllers: Selection,

@@ -24,8 +24,6 @@ mod keys;
 mod names;
 mod pod_control;
 mod pods;
-#[cfg(test)]
-mod release;
 mod revisions;
 mod run;
 mod scaled_kinds;

@@ -5,7 +5,7 @@ use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_controller_runtime::{Ended, LeaderElection, Process, lead};
 use coracle_journal::Recorder;
-use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
+use coracle_meta::ObjectKey;
 
 use crate::controller_set::Starter;
 use crate::controllers::CONTROLLERS;
@@ -27,7 +27,7 @@ pub async fn run(
     recorder: Recorder,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Ended {
-    let user_agent = format!("kube-controller-manager/{KUBERNETES_VERSION}");
+    let user_agent = format!("kube-controller-manager/{}", config.release.git_version());
     let client = config.metrics.observing(client.with_user_agent(&user_agent));
     let process = Process::new("controller-manager", &client, &ambient, &recorder).counting(&config.metrics);
     let election = config.leader_election.map(|timings| {

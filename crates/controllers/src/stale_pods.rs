@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use coracle_api::core_v1::Pod;
 use coracle_controller_runtime::StaleCaches;
-use coracle_meta::{Release, Resource};
+use coracle_meta::Resource;
+use coracle_release::Release;
 
 /// How long created and deleted pods are expected to appear in the cache. In Kubernetes: `ExpectationsTimeout`.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -34,7 +34,6 @@ use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_controller_runtime::Process;
 use coracle_journal::Recorder;
-use coracle_meta::KUBERNETES_VERSION;
 use futures_util::future::{BoxFuture, join_all, select};
 
 pub use behaviour::{Behaviour, CsiCall, CsiOutcome, Unreadable};
@@ -51,7 +50,7 @@ const ROLES: &[fn(&Process) -> BoxFuture<'static, ()>] =
 /// Runs the driver's controllers until `shutdown`, or until the future is dropped. They need the permissions in
 /// [`manifests`].
 pub async fn run(client: Client, ambient: Ambient, recorder: Recorder, shutdown: impl Future<Output = ()> + Send) {
-    let client = client.with_user_agent(&format!("csi-sim/{KUBERNETES_VERSION}"));
+    let client = client.with_user_agent(&format!("csi-sim/v{}", env!("CARGO_PKG_VERSION")));
     let process = Process::new("csi-driver", &client, &ambient, &recorder);
     let roles: Vec<_> = ROLES.iter().map(|start| start(&process)).collect();
     let work = async { tokio::join!(biased; process.run(), join_all(roles)) };

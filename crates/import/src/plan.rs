@@ -78,7 +78,7 @@ fn item(document: &Document, kinds: &KnownKinds) -> Result<Item, String> {
     let key = object.key();
     let name = if kind.namespaced { format!("{}/{}", key.namespace, key.name) } else { key.name.clone() };
     let what = format!("{} {name}", gvk.kind);
-    if let Some(schema) = Table::v1_35().kind(&gvk) {
+    if let Some(schema) = Table::newest().kind(&gvk) {
         let decoded = decode_value(document.value.clone(), &schema).map_err(|why| format!("{what}: {why}"))?;
         if let Some(unknown) = decoded.strict.first() {
             return Err(format!("{what}: {unknown}"));

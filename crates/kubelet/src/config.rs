@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_kubelet_api::{DriversStore, StagedKinds};
+use coracle_release::Release;
 
 use crate::images::Images;
 use crate::static_pods::ManifestFolder;
@@ -113,6 +114,8 @@ impl NodeSpec {
 /// The configuration of the kubelets of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// The release, with switched feature gates.
+    pub release: Release,
     /// The nodes.
     pub nodes: Vec<NodeSpec>,
     /// The names of nodes that use informers of their own, in addition to those whose
@@ -138,6 +141,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// The user agent of the kubelets.
+    pub(crate) fn user_agent(&self) -> String {
+        format!("kubelet/{}", self.release.git_version())
+    }
+
     /// Whether Stages define the lifecycle of this kind of object.
     pub(crate) fn has_stages_for(&self, kind: &str) -> bool {
         self.stages.as_ref().is_some_and(|stages| stages.has_stages_for(kind))
@@ -147,6 +155,7 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            release: Release::default(),
             nodes: Vec::new(),
             own_informers: BTreeSet::new(),
             delays: Delays::default(),

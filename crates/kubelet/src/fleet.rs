@@ -147,7 +147,7 @@ impl Fleet {
             let mut changed = pin!(self.nodes.changed.notified());
             changed.as_mut().enable();
             for (spec, machine) in self.nodes.without_agent(|spec| self.is_own(spec)) {
-                let client = (self.client_of)(&spec.name);
+                let client = (self.client_of)(&spec.name).with_user_agent(&self.config.user_agent());
                 let view = |name: &Arc<str>| PodView::new(name, caches.pods.lister());
                 let agent = Arc::new(Agent::new(&spec, &machine, client, &self.process, view));
                 let name = agent.name.clone();

@@ -7,7 +7,7 @@ use coracle_ambient::{Ambient, Gate, SignedDuration, Skew, gated};
 use coracle_client::Client;
 use coracle_controller_runtime::Process;
 use coracle_journal::{EntryId, Recorder};
-use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
+use coracle_meta::ObjectKey;
 use futures_util::future::select;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -230,7 +230,7 @@ impl Kubelet {
     /// The fleet of all nodes that share informers, or of one node with its own.
     fn fleet(&self, only: Option<&str>) -> Fleet {
         let inner = &self.inner;
-        let user_agent = format!("kubelet/{KUBERNETES_VERSION}");
+        let user_agent = inner.config.user_agent();
         let client = only.map_or_else(|| (inner.reader)(), |name| (inner.client_of)(name)).with_user_agent(&user_agent);
         let (name, ambient) = match only {
             None => ("kubelet".to_owned(), inner.ambient.clone()),

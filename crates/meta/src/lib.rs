@@ -29,7 +29,6 @@ mod object_meta;
 pub mod percent;
 mod quantity;
 mod raw_json;
-mod release;
 mod resource;
 mod resource_path;
 mod resource_version;
@@ -37,7 +36,6 @@ mod selector;
 mod status;
 mod time;
 mod verbatim;
-mod version;
 mod watch;
 
 pub use any_object::{AnyObject, ObjectType};
@@ -55,7 +53,6 @@ pub use object::{NotAnObject, Object};
 pub use object_meta::{ManagedFieldsEntry, ObjectMeta, OwnerReference};
 pub use quantity::{Quantity, QuantityError};
 pub use raw_json::RawJson;
-pub use release::Release;
 pub use resource::{Resource, Scope};
 pub use resource_path::ResourcePath;
 pub use resource_version::parse_resource_version;
@@ -63,7 +60,6 @@ pub use selector::{FieldRequirement, FieldSelector, LabelOperator, LabelRequirem
 pub use status::{Status, StatusCause, StatusDetails, reason};
 pub use time::{format_micro_time, format_time, parse_time};
 pub use verbatim::Verbatim;
-pub use version::{KUBERNETES_VERSION, kubernetes_major_minor};
 pub use watch::{INITIAL_EVENTS_END, WatchEvent, WatchEventType};
 
 /// The part of a JSON object that a type does not know, kept so that a PUT loses nothing.

@@ -9,6 +9,7 @@ use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{
     DeleteOptions, Deleted, GetOptions, ListOptions, Patch, PatchKind, Registry, Request, Strategy, Verb, custom,
 };
+use coracle_release::Release;
 use coracle_schema::decode::{Format, decode};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
@@ -36,7 +37,9 @@ impl World {
         let storage = Storage::new(store);
         tokio::spawn(storage.run());
         let builder = Registry::builder(storage, ambient, Recorder::off());
-        Self { registry: builder.kinds([Arc::new(custom::definitions()) as Arc<dyn Strategy>]).build() }
+        Self {
+            registry: builder.kinds([Arc::new(custom::definitions(&Release::default())) as Arc<dyn Strategy>]).build(),
+        }
     }
 
     fn request(&self, verb: Verb, resource: GroupVersionResource, name: &str) -> Request {
@@ -299,7 +302,8 @@ async fn a_write_whose_definition_has_gone_since_serves_nothing() {
     world.delete(definitions(), "boats.o.example.com").await.unwrap();
     assert!(is_gone(&world, 10).await);
     // What follows each write comes late, after another request has removed the definition.
-    let (request, hooks) = (world.request(Verb::Update, definitions(), written.name()), custom::definitions().hooks);
+    let (request, hooks) =
+        (world.request(Verb::Update, definitions(), written.name()), custom::definitions(&Release::default()).hooks);
     for (new, old) in [(&written, None), (&terminating, Some(&written)), (&terminating, Some(&terminating))] {
         hooks.after(&world.registry, &request, Some(new), old).await.unwrap();
         assert!(world.registry.kind(&boats()).is_none());

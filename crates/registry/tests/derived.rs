@@ -8,6 +8,7 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{DeleteOptions, Derived, Lists, PerObject, Registry, Request, Strategy, Verb, custom};
+use coracle_release::Release;
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
 use parking_lot::Mutex;
@@ -37,7 +38,7 @@ fn registry() -> Registry {
     let storage = Storage::new(Arc::new(engine));
     tokio::spawn(storage.run());
     Registry::builder(storage, ambient, Recorder::off())
-        .kinds([Arc::new(custom::definitions()) as Arc<dyn Strategy>])
+        .kinds([Arc::new(custom::definitions(&Release::default())) as Arc<dyn Strategy>])
         .build()
 }
 

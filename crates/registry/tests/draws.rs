@@ -6,6 +6,7 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Scope};
 use coracle_registry::{KindSpec, ListOptions, MemoryForm, Offers, Registry, Request, User, Verb};
+use coracle_release::Release;
 use coracle_schema::{KindSchema, ResourceRow};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
@@ -32,8 +33,8 @@ fn boats() -> KindSpec {
         storage_version: resource().group_version(),
         traits: [].into_iter().collect(),
     };
-    let schema = KindSchema::built_in(&GroupVersionKind::new("apps", "v1", "ReplicaSet"));
-    KindSpec::new(row, schema, Offers { form: MemoryForm::Maps, ..Offers::built_in(0) })
+    let schema = KindSchema::built_in(&Release::default(), &GroupVersionKind::new("apps", "v1", "ReplicaSet"));
+    KindSpec::new(&Release::default(), row, schema, Offers { form: MemoryForm::Maps, ..Offers::built_in(0) })
 }
 
 fn registry(ambient: Ambient) -> Registry {

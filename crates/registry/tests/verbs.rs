@@ -14,6 +14,7 @@ use coracle_registry::{
     Admission, DeleteOptions, Deleted, GetOptions, KindSpec, ListOptions, MemoryForm, Offers, Operation, Patch,
     PatchKind, Preconditions, Propagation, Registry, Request, Review, Strategy, Verb,
 };
+use coracle_release::Release;
 use coracle_schema::{KindSchema, ResourceRow, SubresourceRow, Trait};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
@@ -47,22 +48,22 @@ fn boats(plural: &str, kind: &str, traits: &[Trait]) -> KindSpec {
         storage_version: gvr(plural).group_version(),
         traits: traits.iter().copied().collect(),
     };
-    let schema = KindSchema::built_in(&GroupVersionKind::new("apps", "v1", "ReplicaSet"));
+    let schema = KindSchema::built_in(&Release::default(), &GroupVersionKind::new("apps", "v1", "ReplicaSet"));
     KindSpec {
-        set_defaults: |boat| {
+        set_defaults: |boat, _| {
             if boat.number("spec.replicas").is_none() {
                 boat.set("spec.replicas", 1);
             }
         },
         takes_any_finalizer: true,
-        validate: |boat| {
+        validate: |boat, _| {
             let replicas = boat.number("spec.replicas").unwrap_or(0);
             let wrong = (replicas < 0).then(|| FieldError::invalid("spec.replicas", replicas, "must not be negative"));
             wrong.into_iter().collect()
         },
         grace_period: |_, requested| requested,
         reset_by_status: &["spec", "metadata.labels"],
-        ..KindSpec::new(row, schema, Offers { form: MemoryForm::Maps, ..Offers::built_in(0) })
+        ..KindSpec::new(&Release::default(), row, schema, Offers { form: MemoryForm::Maps, ..Offers::built_in(0) })
     }
 }
 

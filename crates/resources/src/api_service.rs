@@ -3,20 +3,21 @@
 use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::field_checks::Wrong;
 
 /// `apiservices.apiregistration.k8s.io`. Their effect is in [`crate::aggregation`].
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         store_directory: "apiregistration.k8s.io/apiservices".to_owned(),
-        set_defaults: |object| {
+        set_defaults: |object, _| {
             coracle_meta::fields::edit_at(object, "spec.service", |service| service.fill("port", 443));
         },
         name: names::path_segment,
-        validate: |object| {
+        validate: |object, _| {
             let spec = object.at("spec");
             let wanted = format!("{}.{}", spec.text("version"), spec.text("group"));
             let mut wrong = Wrong::new();
@@ -34,11 +35,11 @@ pub(crate) fn kind() -> KindSpec {
             wrong.extend(wrong_conditions(object));
             wrong
         },
-        validate_status: |new, _| wrong_conditions(new),
+        validate_status: |new, _, _| wrong_conditions(new),
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         takes_any_finalizer: true,
-        ..built_in("apiregistration.k8s.io", "v1", "apiservices")
+        ..built_in(release, "apiregistration.k8s.io", "v1", "apiservices")
     }
 }
 

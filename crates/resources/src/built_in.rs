@@ -1,16 +1,17 @@
 use coracle_meta::{GroupVersionKind, Object};
 use coracle_registry::KindSpec;
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::defaults::fill_parts;
 
 /// A plain built-in kind: its row and schema in the table, and the defaults of shared types.
-/// The file of a kind adds its own behaviour with `KindSpec { .., ..built_in("apps", "v1", "deployments") }`.
+/// The file of a kind adds its own behaviour with `KindSpec { .., ..built_in(release, "apps", "v1", "deployments") }`.
 ///
 /// # Panics
 /// If the table does not contain the resource; a test covers all of them.
-pub(crate) fn built_in(group: &str, version: &str, plural: &str) -> KindSpec {
-    KindSpec { set_part_defaults: fill_parts, ..KindSpec::built_in(group, version, plural) }
+pub(crate) fn built_in(release: &Release, group: &str, version: &str, plural: &str) -> KindSpec {
+    KindSpec { set_part_defaults: fill_parts, ..KindSpec::built_in(release, group, version, plural) }
 }
 
 /// The fields that `/status` resets for kinds whose metadata it does not change. In Kubernetes:

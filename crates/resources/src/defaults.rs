@@ -9,6 +9,7 @@
 use std::sync::LazyLock;
 
 use coracle_meta::{Object, Quantity};
+use coracle_release::Release;
 use coracle_schema::{KindSchema, Special, Table, TypeNode, TypeRef};
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ use crate::image::tag_of;
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 
 /// Sets the defaults of the parts of an object.
-pub(crate) fn fill_parts(schema: &KindSchema, object: &mut Object) {
+pub(crate) fn fill_parts(schema: &KindSchema, object: &mut Object, _: &Release) {
     object.edit(|tree| fill_struct(schema.root(), tree));
 }
 
@@ -65,18 +66,22 @@ fn round_up_to_milli(text: &mut String) {
 type Rule = fn(&mut Tree);
 
 fn rule_of(ty: TypeRef<'_>) -> Option<Rule> {
-    let is_built_in = std::ptr::eq(ty.table(), &**Table::v1_35());
-    *RULES.get(ty.id().filter(|_| is_built_in)?.index())?
+    static RULES: LazyLock<Vec<(&'static Table, Vec<Option<Rule>>)>> = LazyLock::new(|| {
+        let tables = Release::all().map(|release| &**Table::of(&release));
+        tables.map(|table| (table, rules_of(table))).collect()
+    });
+    let (_, rules) = RULES.iter().find(|(table, _)| std::ptr::eq(ty.table(), *table))?;
+    *rules.get(ty.id()?.index())?
 }
 
-/// The rule of each type of the table.
-static RULES: LazyLock<Vec<Option<Rule>>> = LazyLock::new(|| {
+/// The rule of each type of a table.
+fn rules_of(table: &Table) -> Vec<Option<Rule>> {
     let rule = |name: &str| {
         let name = name.strip_prefix("io.k8s.api.")?;
         BY_TYPE.binary_search_by(|(own, _)| own.cmp(&name)).ok().map(|at| BY_TYPE[at].1)
     };
-    Table::v1_35().types().map(|ty| rule(&ty.name)).collect()
-});
+    table.types().map(|ty| rule(&ty.name)).collect()
+}
 
 /// The rules, sorted by the name of the type.
 const BY_TYPE: &[(&str, Rule)] = &[

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use coracle_registry::{KindSpec, Strategy};
+use coracle_release::Release;
 use coracle_schema::Table;
 
 use crate::built_in::built_in;
@@ -12,65 +13,66 @@ use crate::{
 
 /// All built-in kinds in all versions, one per line.
 pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
+    let release = &config.release;
     let kinds = core_kinds(config).into_iter().chain([
-        api_service::kind(),
-        apps::controller_revision::kind(),
-        apps::daemon_set::kind(),
-        apps::deployment::kind(),
-        apps::replica_set::kind(),
-        apps::stateful_set::kind(),
+        api_service::kind(release),
+        apps::controller_revision::kind(release),
+        apps::daemon_set::kind(release),
+        apps::deployment::kind(release),
+        apps::replica_set::kind(release),
+        apps::stateful_set::kind(release),
         events::kind(config),
-        built_in("authentication.k8s.io", "v1", "selfsubjectreviews"),
-        built_in("authentication.k8s.io", "v1", "tokenreviews"),
-        built_in("authorization.k8s.io", "v1", "localsubjectaccessreviews"),
-        built_in("authorization.k8s.io", "v1", "selfsubjectaccessreviews"),
-        built_in("authorization.k8s.io", "v1", "selfsubjectrulesreviews"),
-        built_in("authorization.k8s.io", "v1", "subjectaccessreviews"),
-        autoscaling::horizontal_pod_autoscaler::v2(),
-        autoscaling::horizontal_pod_autoscaler::v1(),
-        batch::cron_job::kind(),
-        batch::job::kind(),
-        certificates::certificate_signing_request::kind(),
-        networking::endpoint_slice::kind(),
-        networking::ingress_class::kind(),
-        networking::ingress::kind(),
-        networking::ip_address::kind(),
-        networking::network_policy::kind(),
-        networking::service_cidr::kind(),
-        policy::pod_disruption_budget::kind(),
-        rbac::cluster_role_binding::kind(),
-        rbac::cluster_role::kind(),
-        rbac::role_binding::kind(),
-        rbac::role::kind(),
-        storage::csi_driver::kind(),
-        storage::csi_node::kind(),
-        storage::csi_storage_capacity::kind(),
-        storage::storage_class::kind(),
-        storage::volume_attachment::kind(),
-        storage::volume_attributes_class::kind(),
-        admissionregistration::mutating_webhook_configuration::kind(),
-        admissionregistration::validating_admission_policy::kind(),
-        admissionregistration::validating_admission_policy_binding::kind(),
-        admissionregistration::validating_webhook_configuration::kind(),
-        coracle_registry::custom::definitions(),
-        lease::kind(),
-        runtime_class::kind(),
-        priority_class::kind(),
-        resource::device_class::kind(),
-        resource::resource_claim::kind(),
-        resource::resource_claim_template::kind(),
-        resource::resource_slice::kind(),
-        flowcontrol::flow_schema::kind(),
-        flowcontrol::priority_level_configuration::kind(),
+        built_in(release, "authentication.k8s.io", "v1", "selfsubjectreviews"),
+        built_in(release, "authentication.k8s.io", "v1", "tokenreviews"),
+        built_in(release, "authorization.k8s.io", "v1", "localsubjectaccessreviews"),
+        built_in(release, "authorization.k8s.io", "v1", "selfsubjectaccessreviews"),
+        built_in(release, "authorization.k8s.io", "v1", "selfsubjectrulesreviews"),
+        built_in(release, "authorization.k8s.io", "v1", "subjectaccessreviews"),
+        autoscaling::horizontal_pod_autoscaler::v2(release),
+        autoscaling::horizontal_pod_autoscaler::v1(release),
+        batch::cron_job::kind(release),
+        batch::job::kind(release),
+        certificates::certificate_signing_request::kind(release),
+        networking::endpoint_slice::kind(release),
+        networking::ingress_class::kind(release),
+        networking::ingress::kind(release),
+        networking::ip_address::kind(release),
+        networking::network_policy::kind(release),
+        networking::service_cidr::kind(release),
+        policy::pod_disruption_budget::kind(release),
+        rbac::cluster_role_binding::kind(release),
+        rbac::cluster_role::kind(release),
+        rbac::role_binding::kind(release),
+        rbac::role::kind(release),
+        storage::csi_driver::kind(release),
+        storage::csi_node::kind(release),
+        storage::csi_storage_capacity::kind(release),
+        storage::storage_class::kind(release),
+        storage::volume_attachment::kind(release),
+        storage::volume_attributes_class::kind(release),
+        admissionregistration::mutating_webhook_configuration::kind(release),
+        admissionregistration::validating_admission_policy::kind(release),
+        admissionregistration::validating_admission_policy_binding::kind(release),
+        admissionregistration::validating_webhook_configuration::kind(release),
+        coracle_registry::custom::definitions(release),
+        lease::kind(release),
+        runtime_class::kind(release),
+        priority_class::kind(release),
+        resource::device_class::kind(release),
+        resource::resource_claim::kind(release),
+        resource::resource_claim_template::kind(release),
+        resource::resource_slice::kind(release),
+        flowcontrol::flow_schema::kind(release),
+        flowcontrol::priority_level_configuration::kind(release),
     ]);
-    kinds.chain(later_kinds()).map(|kind| Arc::new(kind) as Arc<dyn Strategy>).collect()
+    kinds.chain(later_kinds(release)).map(|kind| Arc::new(kind) as Arc<dyn Strategy>).collect()
 }
 
 /// A group, a plural, and the kind.
-type LaterKind = (&'static str, &'static str, fn() -> KindSpec);
+type LaterKind = (&'static str, &'static str, fn(&Release) -> KindSpec);
 
 /// The kinds that not every release has: those of which the table has a row.
-fn later_kinds() -> Vec<KindSpec> {
+fn later_kinds(release: &Release) -> Vec<KindSpec> {
     const ADMISSION: &str = "admissionregistration.k8s.io";
     const LATER: [LaterKind; 6] = [
         (ADMISSION, "mutatingadmissionpolicies", admissionregistration::mutating_admission_policy::kind),
@@ -80,31 +82,32 @@ fn later_kinds() -> Vec<KindSpec> {
         ("resource.k8s.io", "devicetaintrules", resource::device_taint_rule::kind),
         ("storagemigration.k8s.io", "storageversionmigrations", storagemigration::storage_version_migration::kind),
     ];
-    let rows = Table::v1_35().resources();
+    let rows = Table::of(release).resources();
     let is_listed = |group: &str, plural: &str| {
         rows.iter().any(|row| row.kind.group == group && row.kind.version == "v1" && row.plural == plural)
     };
-    LATER.into_iter().filter(|(group, plural, _)| is_listed(group, plural)).map(|(_, _, kind)| kind()).collect()
+    LATER.into_iter().filter(|(group, plural, _)| is_listed(group, plural)).map(|(_, _, kind)| kind(release)).collect()
 }
 
 fn core_kinds(config: &Config) -> Vec<KindSpec> {
+    let release = &config.release;
     vec![
-        core::binding::kind(),
-        core::component_status::kind(),
-        core::config_map::kind(),
-        core::endpoints::kind(),
+        core::binding::kind(release),
+        core::component_status::kind(release),
+        core::config_map::kind(release),
+        core::endpoints::kind(release),
         core::event::kind(config),
-        core::limit_range::kind(),
-        core::namespace::kind(),
-        core::node::kind(),
-        core::persistent_volume_claim::kind(),
-        core::persistent_volume::kind(),
-        core::pod::kind(),
-        core::pod_template::kind(),
-        core::replication_controller::kind(),
-        core::resource_quota::kind(),
-        core::secret::kind(),
-        core::service_account::kind(),
+        core::limit_range::kind(release),
+        core::namespace::kind(release),
+        core::node::kind(release),
+        core::persistent_volume_claim::kind(release),
+        core::persistent_volume::kind(release),
+        core::pod::kind(release),
+        core::pod_template::kind(release),
+        core::replication_controller::kind(release),
+        core::resource_quota::kind(release),
+        core::secret::kind(release),
+        core::service_account::kind(release),
         core::service::kind(config),
     ]
 }
@@ -114,6 +117,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use coracle_registry::Subresource;
+    use coracle_release::Release;
+    use coracle_schema::Table;
 
     use super::*;
 
@@ -123,7 +128,7 @@ mod tests {
         let listed: Vec<_> = kinds.iter().map(|kind| kind.spec().row.resource()).collect();
         let unique: BTreeSet<_> = listed.iter().cloned().collect();
         assert_eq!(unique.len(), listed.len());
-        let table: BTreeSet<_> = Table::v1_35().resources().iter().map(|row| row.resource()).collect();
+        let table: BTreeSet<_> = Table::of(&Release::default()).resources().iter().map(|row| row.resource()).collect();
         assert_eq!(unique, table);
     }
 

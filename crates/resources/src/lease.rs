@@ -1,16 +1,17 @@
 use coracle_meta::fields::Fields;
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use crate::built_in::{built_in, drop_fields};
 use crate::field_checks::{Wrong, not_negative, positive};
 
 /// `leases.coordination.k8s.io`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         // The feature gate of coordinated leader election is off by default.
-        prepare_create: |object, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
-        prepare_update: |object, _, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
-        validate: |object| {
+        prepare_create: |object, _, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
+        prepare_update: |object, _, _, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
+        validate: |object, _| {
             let spec = object.at("spec");
             let mut wrong = Wrong::new();
             if spec.has("leaseDurationSeconds") {
@@ -21,7 +22,7 @@ pub(crate) fn kind() -> KindSpec {
         },
         columns: columns(),
         takes_any_finalizer: true,
-        ..built_in("coordination.k8s.io", "v1", "leases")
+        ..built_in(release, "coordination.k8s.io", "v1", "leases")
     }
 }
 

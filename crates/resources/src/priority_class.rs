@@ -1,15 +1,16 @@
 use coracle_meta::FieldError;
 use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_registry::{Generation, KindSpec, TableColumn};
+use coracle_release::Release;
 
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, immutable, required_one_of};
 
 /// `priorityclasses.scheduling.k8s.io`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| object.edit(|tree| tree.fill("preemptionPolicy", "PreemptLowerPriority")),
-        validate: |object| {
+        set_defaults: |object, _| object.edit(|tree| tree.fill("preemptionPolicy", "PreemptLowerPriority")),
+        validate: |object, _| {
             const USERS_MOST: i64 = 1_000_000_000;
             let name = object.name();
             let mut wrong = Wrong::new();
@@ -27,7 +28,7 @@ pub(crate) fn kind() -> KindSpec {
             wrong.extend(required_one_of(object, "preemptionPolicy", "", &policies));
             wrong
         },
-        validate_change: |new, old| {
+        validate_change: |new, old, _| {
             let mut wrong = Wrong::new();
             if new.int("value") != old.int("value") {
                 wrong.push(FieldError::forbidden("value", "may not be changed in an update."));
@@ -38,7 +39,7 @@ pub(crate) fn kind() -> KindSpec {
         // Set at creation and never incremented, as in Kubernetes.
         generation: Generation::Fields(&[]),
         columns: columns(),
-        ..built_in("scheduling.k8s.io", "v1", "priorityclasses")
+        ..built_in(release, "scheduling.k8s.io", "v1", "priorityclasses")
     }
 }
 

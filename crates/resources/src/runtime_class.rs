@@ -1,19 +1,20 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, immutable, labels};
 use crate::pod_spec::{wrong_overhead, wrong_tolerations};
 
 /// `runtimeclasses.node.k8s.io`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: wrong,
-        validate_change: |new, old| immutable(new, old, "handler"),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| immutable(new, old, "handler"),
         columns: columns(),
         takes_any_finalizer: true,
-        ..built_in("node.k8s.io", "v1", "runtimeclasses")
+        ..built_in(release, "node.k8s.io", "v1", "runtimeclasses")
     }
 }
 

@@ -51,9 +51,9 @@ fn ask_everything(kind: &dyn Strategy, mut new: Object, mut old: Object) {
         kind.set_defaults(object);
     }
     let mut created = new.clone();
-    (spec.prepare_create)(&mut created, &request);
+    (spec.prepare_create)(&mut created, &request, &spec.release);
     kind.validate(&created);
-    (spec.warnings)(&created, None);
+    (spec.warnings)(&created, None, &spec.release);
     (spec.canonicalize)(&mut created);
     spec.cells(&created, now);
     (spec.row_conditions)(&created);
@@ -63,9 +63,9 @@ fn ask_everything(kind: &dyn Strategy, mut new: Object, mut old: Object) {
     }
     (spec.grace_period)(&created, Some(1));
     let mut updated = new.clone();
-    (spec.prepare_update)(&mut updated, &old, &request);
+    (spec.prepare_update)(&mut updated, &old, &request, &spec.release);
     kind.validate_update(&updated, &old);
-    (spec.warnings)(&updated, Some(&old));
+    (spec.warnings)(&updated, Some(&old), &spec.release);
     kind.prepare_status_update(&mut new, &old, &request);
     kind.validate_status_update(&new, &old);
 }

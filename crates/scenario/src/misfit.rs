@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn found(api_version: &str, kind: &str, object: &Value) -> Option<String> {
-        let table = Table::v1_35();
+        let table = Table::newest();
         let schema = table.kind(&GroupVersion::parse(api_version).unwrap().kind(kind)).unwrap();
         misfit(kind, schema.root(), object).map(|misfit| misfit.message)
     }

@@ -22,7 +22,7 @@ pub struct BuiltIn {
 
 impl Default for BuiltIn {
     fn default() -> Self {
-        let table = Arc::clone(Table::v1_35());
+        let table = Arc::clone(Table::newest());
         let schemas = table.resources().iter().map(|row| (row.kind.clone(), OnceLock::new())).collect();
         Self { table, schemas }
     }

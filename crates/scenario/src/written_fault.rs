@@ -228,7 +228,7 @@ fn target(kind: &FaultKind, action: &Map<String, Value>, custom: &Custom) -> Res
 
 /// The plural of a kind, of whatever group.
 pub(crate) fn plural_of(kind: &str, custom: &Custom) -> Result<String, String> {
-    let rows = Table::v1_35().resources();
+    let rows = Table::newest().resources();
     let own = custom.iter().find(|((_, custom), _)| custom == kind).map(|(_, plural)| plural);
     let built_in = || rows.iter().find(|row| row.kind.kind == kind).map(|row| &row.plural);
     own.or_else(built_in).cloned().ok_or_else(|| {

@@ -2,15 +2,17 @@ use std::sync::Arc;
 
 use coracle_controller_runtime::LeaderTimings;
 use coracle_meta::ObjectKey;
+use coracle_release::Release;
 
 use crate::metrics::SchedulerMetrics;
 use crate::profile::Profile;
 use crate::queue::Backoff;
-use crate::release::Release;
 
 /// The configuration of the scheduler. In Kubernetes: `KubeSchedulerConfiguration`.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// The release for which it was made.
+    pub release: Release,
     /// The profiles, by `spec.schedulerName`; this scheduler ignores other pods.
     pub profiles: Vec<Arc<Profile>>,
     /// The back-off of pods after failures.
@@ -35,6 +37,7 @@ impl Config {
     /// The default configuration of a release.
     pub fn of(release: &Release) -> Self {
         Self {
+            release: release.clone(),
             profiles: vec![Arc::new(Profile::of("default-scheduler", release))],
             backoff: Backoff::default(),
             host: "coracle".to_owned(),

@@ -1,9 +1,10 @@
 //! All plug-ins and their extension points. A new plug-in needs a file and a line here.
 
+use coracle_release::Release;
+
 use crate::arguments::Arguments;
 use crate::filters as f;
 use crate::framework::{Filter, Score};
-use crate::release::Release;
 use crate::scores as s;
 
 /// The extension points. In Kubernetes: the fields of `Plugins`.
@@ -71,7 +72,7 @@ pub(crate) struct Plugin {
     pub(crate) weight: i64,
     pub(crate) filter: Option<MakeFilter>,
     score: Option<MakeScore>,
-    /// The behaviour of a release without which it does not score.
+    /// The feature gate without which it does not score.
     scores_with: Option<&'static str>,
 }
 
@@ -91,14 +92,14 @@ impl Plugin {
         self
     }
 
-    const fn scores_with(mut self, behaviour: &'static str) -> Self {
-        self.scores_with = Some(behaviour);
+    const fn scores_with(mut self, gate: &'static str) -> Self {
+        self.scores_with = Some(gate);
         self
     }
 
     /// How its scores are made in a release.
     pub(crate) fn score_in(&self, release: &Release) -> Option<MakeScore> {
-        self.score.filter(|_| self.scores_with.is_none_or(|behaviour| release.has(behaviour)))
+        self.score.filter(|_| self.scores_with.is_none_or(|gate| release.enabled(gate)))
     }
 
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
@@ -150,7 +151,7 @@ pub(crate) const PLUGINS: &[Plugin] = &[
 /// The plug-ins that a release enables by default, in order; the first filter that rejects a node decides. In
 /// Kubernetes: `getDefaultPlugins`.
 pub(crate) fn enabled(release: &Release) -> impl Iterator<Item = &'static Plugin> {
-    release.plugins().iter().filter_map(|name| Plugin::named(name))
+    release.list("scheduler-plugins").iter().filter_map(|name| Plugin::named(name))
 }
 
 /// Plug-ins that Kubernetes disables by default, and that are not implemented here.

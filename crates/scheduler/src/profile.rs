@@ -1,8 +1,9 @@
+use coracle_release::Release;
+
 use crate::arguments::{Arguments, PreemptionArguments, VolumeBindingArguments};
 use crate::framework::{ClusterEvent, Filter, Hint, Score};
 use crate::plugins::enabled;
 use crate::pod_info::PodInfo;
-use crate::release::Release;
 
 /// How the pods of one `spec.schedulerName` are scheduled: the plug-ins, their order and their arguments.
 ///

@@ -9,7 +9,7 @@ use coracle_client::{Api, Client, Error, Origin, Patch};
 use coracle_controller_runtime::{Ended, EventType, LeaderElection, Note, Process, SeriesRecorder, lead, reference_to};
 use coracle_informer::InformerFactory;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::{KUBERNETES_VERSION, LabelSelector, Resource};
+use coracle_meta::{LabelSelector, Resource};
 use futures_util::future::select;
 use serde_json::{Map, json};
 use tokio::task::JoinSet;
@@ -49,7 +49,7 @@ pub async fn run(
     recorder: Recorder,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Ended {
-    let client = client.with_user_agent(&format!("kube-scheduler/{KUBERNETES_VERSION}"));
+    let client = client.with_user_agent(&format!("kube-scheduler/{}", config.release.git_version()));
     let process = Process::new(ACTOR, &client, &ambient, &recorder).on_host(&config.host);
     let election = config
         .leader_election

@@ -1,12 +1,12 @@
 //! The types of all kinds, decoding and encoding by them, and merging of two versions of an object.
 //!
 //! ```text
-//! table/*.txt (1.35) | structural (custom kinds) --kind_schema--> KindSchema --> TypeRef, a walk from field to element
+//! a release's table | structural (custom kinds) --kind_schema--> KindSchema --> TypeRef, a walk from field to element
 //!     body --text, protobuf, decode--> Object as Kubernetes prints it, and the strict errors --protobuf--> bytes
 //!     two versions --patch, apply--> one
 //!     everything --openapi--> documents
 //! ```
-//! Start at [`Table::v1_35`] and [`TypeRef`], then at [`decode`](mod@decode). `cargo xtask schema` generates the types;
+//! Start at [`Table::of`] and [`TypeRef`], then at [`decode`](mod@decode). `cargo xtask schema` generates the types;
 //! the resources in `table/resources.txt` are written by hand.
 //! Not here: the behaviour of single kinds (`resources`), the verbs (`registry`), I/O.
 

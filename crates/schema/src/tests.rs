@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::{ListKind, Presence, Table, Trait, TypeNode};
 
 fn pod() -> crate::KindSchema {
-    Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap()
+    Table::newest().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap()
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn a_walk_leads_from_a_pod_to_the_keys_of_its_ports() {
 #[test]
 fn a_field_overrides_what_its_type_says_of_merging() {
     let kind = GroupVersionKind::new("", "v1", "PersistentVolume");
-    let schema = Table::v1_35().kind(&kind).unwrap();
+    let schema = Table::newest().kind(&kind).unwrap();
     assert!(!schema.root().step("spec").unwrap().step("claimRef").unwrap().is_atomic());
     let pod = pod();
     assert!(pod.root().step("spec").unwrap().step("nodeSelector").unwrap().is_atomic());
@@ -33,7 +33,7 @@ fn a_field_overrides_what_its_type_says_of_merging() {
 
 #[test]
 fn embedded_structs_have_the_tags_of_the_way_to_them() {
-    let volume = Table::v1_35().by_name("io.k8s.api.core.v1.Volume").unwrap();
+    let volume = Table::newest().by_name("io.k8s.api.core.v1.Volume").unwrap();
     let crate::TypeBody::Struct(body) = &volume.body else { panic!("a volume is a struct") };
     assert_eq!(body.field("emptyDir").unwrap().tags, [2, 2]);
     assert_eq!(body.field("name").unwrap().presence, Presence::Always);
@@ -41,7 +41,7 @@ fn embedded_structs_have_the_tags_of_the_way_to_them() {
 
 #[test]
 fn every_resource_has_a_type() {
-    let table = Table::v1_35();
+    let table = Table::newest();
     for row in table.resources() {
         assert!(table.kind(&row.kind).is_some(), "{}", row.kind);
     }
@@ -52,7 +52,7 @@ fn every_resource_has_a_type() {
 
 #[test]
 fn fields_are_sorted_by_name() {
-    for ty in Table::v1_35().types() {
+    for ty in Table::newest().types() {
         if let crate::TypeBody::Struct(body) = &ty.body {
             assert!(body.fields.is_sorted_by(|a, b| a.name < b.name), "{}", ty.name);
         }

@@ -82,7 +82,7 @@ fn is_own_fault(answer: &Answer) -> bool {
 }
 
 fn kinds() -> Vec<&'static ResourceRow> {
-    Table::v1_35().resources().iter().filter(|row| row.verbs.iter().any(|verb| verb == "create")).collect()
+    Table::newest().resources().iter().filter(|row| row.verbs.iter().any(|verb| verb == "create")).collect()
 }
 
 fn collection(row: &ResourceRow) -> String {
@@ -94,7 +94,7 @@ fn collection(row: &ResourceRow) -> String {
 
 /// An object of a kind as somebody might write it, with a name.
 fn well_formed(row: &ResourceRow, seed: u64) -> Value {
-    let schema = Table::v1_35().kind(&row.kind).expect("the table has every kind");
+    let schema = Table::newest().kind(&row.kind).expect("the table has every kind");
     let mut object = sample::value(schema.root(), &mut Choices::new(seed));
     if let Value::Object(tree) = &mut object {
         tree.insert("apiVersion".into(), row.kind.api_version().into());
@@ -208,7 +208,7 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// A value as a body. Of something that protobuf cannot carry nothing is left.
 fn encoded(row: &ResourceRow, value: &Value, media_type: &str) -> Vec<u8> {
-    match (media_type, Table::v1_35().kind(&row.kind), value) {
+    match (media_type, Table::newest().kind(&row.kind), value) {
         (PROTOBUF, Some(schema), Value::Object(tree)) => protobuf::encode(tree, &schema),
         _ => value.to_string().into_bytes(),
     }
@@ -249,7 +249,7 @@ fn to_be_patched() -> Vec<(&'static ResourceRow, Value)> {
     let rows = PATCHED.iter().map(|(group, version, plural)| {
         let is_this =
             |row: &&ResourceRow| (&*row.kind.group, &*row.kind.version, &*row.plural) == (*group, *version, *plural);
-        Table::v1_35().resources().iter().find(is_this).expect("a built-in kind")
+        Table::newest().resources().iter().find(is_this).expect("a built-in kind")
     });
     rows.zip(specs).collect()
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use coracle::Cluster;
+use coracle::cluster::Release;
 use coracle_schema::sample::{Choices, graft};
 use coracle_schema::{KindSchema, ResourceRow, Table};
 use http::{Method, Request, StatusCode};
@@ -23,7 +24,7 @@ const REFUSED_LATER: [(&str, &str); 1] = [("nodes", "status.addresses")];
 
 /// The objects that transcripts create, with their resources.
 fn written() -> Vec<(&'static ResourceRow, Value)> {
-    let rows = Table::v1_35().resources().iter();
+    let rows = Table::newest().resources().iter();
     let rows: Vec<_> = rows.filter(|row| !DECIDING.contains(&row.kind.group.as_str())).collect();
     let texts = files().into_iter().map(|path| std::fs::read_to_string(path).unwrap());
     let exchanges = texts.flat_map(|text| Transcript::read(&text).unwrap().exchanges);
@@ -119,7 +120,7 @@ proptest! {
         let wrong = with_server(async |server| {
             let mut wrong = Vec::new();
             for (row, body) in written() {
-                let schema = KindSchema::built_in(&row.kind);
+                let schema = KindSchema::built_in(&Release::newest(), &row.kind);
                 for _ in 0..4 {
                     let mut body = body.clone();
                     graft(schema.root(), &mut body, &mut choices);

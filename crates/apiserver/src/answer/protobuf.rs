@@ -17,7 +17,7 @@ pub(crate) fn encode(value: &Value) -> Vec<u8> {
 pub(crate) fn schema(tree: &Map<String, Value>) -> Option<KindSchema> {
     let text = |name: &str| tree.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let version = GroupVersion::parse(text("apiVersion").unwrap_or("v1"))?;
-    Table::v1_35().kind(&version.kind(text("kind")?))
+    Table::newest().kind(&version.kind(text("kind")?))
 }
 
 /// Encodes an object of `kind`, or another representation of it, such as a subresource.

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use coracle_exposition::{Exposition, MetricKind, Observations};
-use coracle_meta::{GroupVersionResource, KUBERNETES_VERSION, kubernetes_major_minor};
+use coracle_meta::GroupVersionResource;
 use coracle_registry::Kind;
+use coracle_release::Release;
 use http::Method;
 use parking_lot::Mutex;
 
@@ -186,7 +187,7 @@ impl RequestMetrics {
     }
 
     /// All counts in the text format of Prometheus.
-    pub(crate) fn exposition(&self, in_flight: &InFlight, audit: Option<&Audit>) -> String {
+    pub(crate) fn exposition(&self, release: &Release, in_flight: &InFlight, audit: Option<&Audit>) -> String {
         let requests = self.requests.lock().clone();
         let mut out = Exposition::default();
         let name = "apiserver_request_total";
@@ -221,7 +222,7 @@ impl RequestMetrics {
         if let Some(audit) = audit {
             lost_events(&mut out, audit);
         }
-        build_info(&mut out);
+        build_info(&mut out, release);
         out.into_text()
     }
 }
@@ -241,11 +242,11 @@ fn lost_events(out: &mut Exposition, audit: &Audit) {
 }
 
 /// The version as a metric, with which dashboards identify servers.
-fn build_info(out: &mut Exposition) {
-    let (major, minor) = kubernetes_major_minor();
+fn build_info(out: &mut Exposition, release: &Release) {
+    let (major, minor) = release.major_minor();
     let name = "kubernetes_build_info";
     out.metric(name, MetricKind::Gauge, "[ALPHA] What this server speaks.");
-    let labels = [("compiler", "rustc"), ("git_version", KUBERNETES_VERSION), ("major", major), ("minor", minor)];
+    let labels = [("compiler", "rustc"), ("git_version", release.git_version()), ("major", major), ("minor", minor)];
     out.sample(name, &labels, 1);
 }
 
@@ -274,7 +275,7 @@ mod tests {
         let label = Label { verb: "GET", resource, scope: "resource", ..Label::default() };
         metrics.count(label.clone(), &Method::GET, 200, Duration::from_millis(30));
         metrics.count(label, &Method::GET, 200, Duration::from_secs(90));
-        let text = metrics.exposition(&InFlight::new(Limits::default()), None);
+        let text = metrics.exposition(&Release::default(), &InFlight::new(Limits::default()), None);
         assert!(text.contains("apiserver_request_total{code=\"200\","), "{text}");
         assert!(
             text.contains("le=\"0.05\"} 1\n") && text.contains("le=\"60\"} 1\n") && text.contains("le=\"+Inf\"} 2\n")
@@ -297,7 +298,7 @@ mod tests {
         let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n";
         let policy = Arc::new(crate::AuditPolicy::parse(policy).unwrap());
         let audit = Audit { policy, sink: Arc::new(Losing) };
-        let text = RequestMetrics::default().exposition(&InFlight::new(Limits::default()), Some(&audit));
+        let text = RequestMetrics::default().exposition(&Release::default(), &InFlight::new(Limits::default()), Some(&audit));
         assert!(text.contains("apiserver_audit_error_total{plugin=\"buffered\"} 7\n"), "{text}");
     }
 
@@ -306,7 +307,7 @@ mod tests {
         let metrics = RequestMetrics::default();
         let open = metrics.open_stream(Label { verb: "WATCH", ..Label::default() });
         let counted = |number: u8| {
-            let text = metrics.exposition(&InFlight::new(Limits::default()), None);
+            let text = metrics.exposition(&Release::default(), &InFlight::new(Limits::default()), None);
             text.lines().any(|line| {
                 line.starts_with("apiserver_longrunning_requests{") && line.ends_with(&format!(" {number}"))
             })
@@ -345,7 +346,7 @@ mod tests {
         }
         let labels: Vec<Label> = metrics.requests.lock().keys().cloned().collect();
         assert!(labels.len() <= 4, "{labels:?}");
-        let text = metrics.exposition(&InFlight::new(Limits::default()), None);
+        let text = metrics.exposition(&Release::default(), &InFlight::new(Limits::default()), None);
         assert!(text.contains("verb=\"other\"") && !text.contains("M99") && !text.contains("part"), "{text}");
     }
 

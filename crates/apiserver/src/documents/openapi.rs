@@ -9,6 +9,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use coracle_meta::Status;
 use coracle_registry::{Extensions, Kind, Kinds};
+use coracle_release::Release;
 use coracle_schema::openapi::{self, Descriptions, Published};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use parking_lot::Mutex;
@@ -36,6 +37,7 @@ pub(crate) struct OpenApi {
 /// The content of the documents.
 #[derive(Clone, Copy)]
 pub(crate) struct Served<'a> {
+    pub(crate) release: &'a Release,
     pub(crate) kinds: &'a Kinds,
     pub(crate) extensions: &'a Extensions,
 }
@@ -82,7 +84,7 @@ impl OpenApi {
         let protobuf = accept.split(',').next().is_some_and(|first| first.trim().starts_with(V2_PROTOBUF));
         let name = if protobuf { "v2 in protobuf" } else { "v2" };
         let make = |resources: &[Published<'_>]| {
-            let mut document = openapi::v2(resources, &*self.descriptions);
+            let mut document = openapi::v2(served.release, resources, &*self.descriptions);
             served.extensions.iter().for_each(|extension| merge(&mut document, &extension.documents.openapi_v2));
             Some(if protobuf { openapi_protobuf::document(&document) } else { document.to_string().into_bytes() })
         };
@@ -98,7 +100,7 @@ impl OpenApi {
 
     fn v3(&self, served: Served<'_>, headers: &HeaderMap, query: &Query, name: &str) -> Option<Response<Body>> {
         let make = |resources: &[Published<'_>]| {
-            Some(openapi::v3(name, resources, &*self.descriptions)?.to_string().into_bytes())
+            Some(openapi::v3(served.release, name, resources, &*self.descriptions)?.to_string().into_bytes())
         };
         let document = self.document(served, name, make)?;
         let asked = query.text("hash");
@@ -171,9 +173,10 @@ fn url(name: &str, hash: &str) -> String {
 
 /// A hash of the inputs of a document: the release for built-in kinds, and the definitions for custom kinds. The index
 /// therefore does not need the documents.
-fn hash(Served { kinds, extensions }: Served<'_>, name: &str) -> String {
+fn hash(Served { release, kinds, extensions }: Served<'_>, name: &str) -> String {
     let mut digest = Sha256::new();
     digest.update(env!("CARGO_PKG_VERSION"));
+    digest.update(release.version());
     digest.update(name);
     for kind in kinds.iter() {
         let version = kind.gvk().group_version().to_string();

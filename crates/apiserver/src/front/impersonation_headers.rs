@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use coracle_meta::names::{dns1123_label, dns1123_subdomain};
-use coracle_meta::{GroupVersionResource, Release, ResourcePath, Status, go_quote};
+use coracle_meta::{GroupVersionResource, ResourcePath, Status, go_quote};
+use coracle_release::Release;
 use coracle_registry::User;
 use http::{HeaderMap, HeaderValue};
 
@@ -57,7 +58,7 @@ impl Wanted {
     /// In Kubernetes: the error of `processImpersonationHeaders`, which prints the user as Go source; before, that of
     /// `buildImpersonationRequests`, which prints each request as an `ObjectReference`.
     fn without_user(&self, release: &Release) -> String {
-        if release.has("ConstrainedImpersonation") {
+        if release.enabled("ConstrainedImpersonation") {
             return format!("requested {} without impersonating a user name", self.go_source());
         }
         let group = self.groups.iter().map(|name| format!("{{Group  {name}    }}"));
@@ -204,7 +205,7 @@ mod tests {
         let refused = |release: &Release| Wanted::read(&group, release).unwrap_err().message;
         assert_eq!(refused(&Release::default()), "requested [{Group  devs    }] without impersonating a user");
         assert_eq!(
-            refused(&Release::with(["ConstrainedImpersonation"])),
+            refused(&Release::named("1.36").unwrap()),
             r#"requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"devs"}, Extra:map[string][]string(nil)} without impersonating a user name"#
         );
     }

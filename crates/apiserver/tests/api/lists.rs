@@ -43,7 +43,7 @@ async fn a_large_list_comes_in_pieces_and_is_the_same_in_both_formats() {
     let server = with_large_config_maps(30).await;
     let in_json: Value = serde_json::from_slice(&frames(&server, "application/json").await).unwrap();
     let kind = GroupVersionKind::new("", "v1", "ConfigMapList");
-    let schema = Table::v1_35().kind(&kind).unwrap();
+    let schema = Table::newest().kind(&kind).unwrap();
     for _ in 0..2 {
         let in_protobuf = frames(&server, PROTOBUF).await;
         let decoded = decode(&in_protobuf, Format::Protobuf, &kind, &schema).unwrap();
@@ -59,7 +59,7 @@ async fn a_large_list_in_yaml_or_indented_comes_in_pieces_too() {
     assert_eq!(String::from_utf8(pretty).unwrap(), serde_json::to_string_pretty(&in_json).unwrap() + "\n");
     let in_yaml = frames(&server, "application/yaml").await;
     let kind = GroupVersionKind::new("", "v1", "ConfigMapList");
-    let schema = Table::v1_35().kind(&kind).unwrap();
+    let schema = Table::newest().kind(&kind).unwrap();
     assert_eq!(decode(&in_yaml, Format::Yaml, &kind, &schema).unwrap().object.into_value(), in_json);
     let table = "application/yaml;as=Table;v=v1;g=meta.k8s.io";
     let text =
@@ -74,7 +74,7 @@ async fn a_small_list_in_protobuf_is_the_one_in_json() {
     server.create_config_map("b").await;
     let in_json: Value = serde_json::from_slice(&frames(&server, "application/json").await).unwrap();
     let kind = GroupVersionKind::new("", "v1", "ConfigMapList");
-    let schema = Table::v1_35().kind(&kind).unwrap();
+    let schema = Table::newest().kind(&kind).unwrap();
     for _ in 0..2 {
         let in_protobuf = frames(&server, PROTOBUF).await;
         let decoded = decode(&in_protobuf, Format::Protobuf, &kind, &schema).unwrap();

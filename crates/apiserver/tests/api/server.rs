@@ -11,6 +11,7 @@ use coracle_registry::{
     Attributes, Authenticated, Authenticator, Authorizer, Credentials, Decision, ExpressionPool, Flow, Flows, KindSpec,
     Registry, RegistryBuilder, Request, Rules, Strategy, User, Verb,
 };
+use coracle_release::Release;
 use coracle_schema::{ResourceRow, Table};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
@@ -121,11 +122,13 @@ impl Server {
         let engine = Engine::in_memory(Options::new(ambient.split("store"), recorder.clone()));
         let storage = Storage::new(Arc::new(engine));
         tokio::spawn(storage.run());
-        let rows = Table::v1_35()
+        let rows = Table::newest()
             .resources()
             .iter()
             .filter(|row| matches!(row.plural.as_str(), "configmaps" | "secrets" | "namespaces" | "deployments"));
-        let plain = |row: &ResourceRow| KindSpec::built_in(&row.kind.group, &row.kind.version, &row.plural);
+        let plain = |row: &ResourceRow| {
+            KindSpec::built_in(&Release::default(), &row.kind.group, &row.kind.version, &row.plural)
+        };
         let kinds: Vec<Arc<dyn Strategy>> = rows.map(|row| Arc::new(plain(row)) as Arc<dyn Strategy>).collect();
         let builder = Registry::builder(storage, ambient, recorder.clone()).kinds(kinds);
         let registry = complete(builder.authorizer(Arc::new(NoSecrets))).build();

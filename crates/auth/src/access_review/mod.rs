@@ -5,7 +5,8 @@ mod selectors;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, Release, ResourcePath, Status};
+use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, ResourcePath, Status};
+use coracle_release::Release;
 use coracle_registry::{Attributes, Computed, Decision, Registry, Request, Target, User};
 use serde_json::{Value, json};
 
@@ -143,15 +144,15 @@ mod tests {
 
     #[test]
     fn a_review_names_a_resource_or_a_path() {
-        let neither = AccessReview::OfOneself.check(&body(json!({})), "", &Release::default()).unwrap_err();
+        let neither = AccessReview::OfOneself.check(&body(json!({})), "", &Release::named("1.35").unwrap()).unwrap_err();
         assert_eq!(
             neither.message,
             ".authorization.k8s.io \"\" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
         );
         let path = body(json!({"nonResourceAttributes": {"path": "/x", "verb": "get"}}));
-        assert!(AccessReview::OfOneself.check(&path, "", &Release::default()).is_ok());
-        assert!(AccessReview::OfSomebody.check(&path, "", &Release::default()).is_err());
-        let later = Release::with(["AccessReviewUnion"]);
+        assert!(AccessReview::OfOneself.check(&path, "", &Release::named("1.35").unwrap()).is_ok());
+        assert!(AccessReview::OfSomebody.check(&path, "", &Release::named("1.35").unwrap()).is_err());
+        let later = Release::named("1.37").unwrap();
         let neither = AccessReview::OfOneself.check(&body(json!({})), "", &later).unwrap_err();
         assert!(
             neither.message.contains("is invalid: spec: Invalid value: null: exactly one of"),

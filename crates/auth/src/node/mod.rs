@@ -11,7 +11,8 @@ mod relations;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use coracle_meta::{Release, ResourcePath, Status};
+use coracle_meta::{ResourcePath, Status};
+use coracle_release::Release;
 use coracle_registry::{Attributes, Authorizer, Decision, Registry, Rules, Target, User};
 
 use crate::policy::rules_in;

@@ -4,10 +4,11 @@ use anyhow::Result;
 use clap::Args;
 use coracle_cluster::{ApiServerOptions, RuntimeConfig};
 use coracle_meta::parse_duration;
+use coracle_release::Release;
 use coracle_tls::OldestTls;
 
+use crate::commands::release_flags::ReleaseFlags;
 use crate::exit;
-use crate::output::note;
 
 /// kube-apiserver's flags that have the same meaning and the same default wherever an API server runs.
 #[derive(Clone, Debug, Default, Args)]
@@ -15,9 +16,8 @@ pub(crate) struct ApiFlags {
     /// Groups, versions and resources to enable or disable: apps/v1=false,api/all=true
     #[arg(long, value_name = "KEY=BOOL,...")]
     runtime_config: Vec<String>,
-    /// Features, as NAME=BOOL; no feature gate has an effect, and each one is ignored with a warning
-    #[arg(long, value_name = "NAME=BOOL,...", value_delimiter = ',', value_parser = gate)]
-    feature_gates: Vec<String>,
+    #[command(flatten)]
+    release: ReleaseFlags,
     /// The maximum number of non-mutating requests in flight; 0 for no limit
     #[arg(long, value_name = "COUNT")]
     max_requests_inflight: Option<usize>,
@@ -51,14 +51,19 @@ pub(crate) struct ApiFlags {
 }
 
 impl ApiFlags {
+    /// The release, with switched feature gates.
+    ///
+    /// # Errors
+    /// If there is no such release, or if it does not have a gate.
+    pub(crate) fn release(&self) -> Result<Release> {
+        self.release.release()
+    }
+
     /// Applies the flags to `options`.
     pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
         let config = RuntimeConfig::parse(&self.runtime_config.join(","));
         options.runtime_config = config.map_err(|error| exit::Usage(error.to_string()))?;
-        let gates: Vec<&str> = self.feature_gates.iter().map(String::as_str).filter(|gate| !gate.is_empty()).collect();
-        if !gates.is_empty() {
-            note!("note: --feature-gates {}: no effect, because Coracle has no feature gates", gates.join(","));
-        }
+        options.release = self.release()?;
         let any = |count: usize| if count == 0 { usize::MAX } else { count };
         let limits = &mut options.limits;
         limits.reads = self.max_requests_inflight.map_or(limits.reads, any);
@@ -92,15 +97,6 @@ fn tls_version(text: &str) -> Result<OldestTls, String> {
         "VersionTLS13" => Ok(OldestTls::Tls13),
         _ => Err("must be VersionTLS12 or VersionTLS13".to_owned()),
     }
-}
-
-/// Checks a feature gate, whose value is a boolean in Go's syntax.
-fn gate(text: &str) -> Result<String, String> {
-    const BOOLEANS: [&str; 12] = ["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"];
-    let text = text.trim();
-    let is_gate = text.split_once('=').is_some_and(|(name, on)| !name.is_empty() && BOOLEANS.contains(&on));
-    let is_accepted = is_gate || text.is_empty();
-    is_accepted.then(|| text.to_owned()).ok_or_else(|| "must be NAME=true or NAME=false".to_owned())
 }
 
 fn a_second_or_more(text: &str) -> Result<Duration, String> {
@@ -163,7 +159,6 @@ mod tests {
         );
         assert_eq!((options.default_tolerations.not_ready, options.default_tolerations.unreachable), (7, 300));
         assert!(a_second_or_more("soon").is_err() && a_second_or_more("900ms").is_err());
-        assert!(gate("A=maybe").is_err() && gate("A=t").is_ok() && gate("").is_ok());
         assert!(tls_version("VersionTLS14").is_err());
     }
 }

@@ -1,5 +1,5 @@
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -15,6 +15,7 @@ use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
 use coracle_secure_serving::MetricsListener;
 
+use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::scheduler_configuration;
 use crate::commands::up::{server_ambient, unreadable};
 use crate::exit;
@@ -39,6 +40,8 @@ pub(crate) struct ControllerManager {
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
     #[command(flatten)]
+    release: ReleaseFlags,
+    #[command(flatten)]
     flags: Box<ControllerFlags>,
 }
 
@@ -54,6 +57,8 @@ pub(crate) struct Scheduler {
     /// Serve /healthz and /metrics of the scheduler on this address, without authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    release: ReleaseFlags,
     #[command(flatten, next_help_heading = "Leader election")]
     election: Election,
     #[command(flatten)]
@@ -64,6 +69,7 @@ impl ControllerManager {
     pub(crate) fn run(mut self) -> Result<u8> {
         self.flags.update("--arg", &self.pairs)?;
         let (mut config, key_files) = (self.flags.config()?, self.flags.key_files()?);
+        config.release = self.release.release()?;
         let kubeconfig = read(&self.kubeconfig)?;
         // In Kubernetes, too, pods get the certificate authority that the program itself trusts.
         let authority = kubeconfig.certificate_authority.as_deref().unwrap_or_default();
@@ -109,11 +115,12 @@ impl Identities for ServiceAccounts {
 impl Scheduler {
     pub(crate) fn run(self) -> Result<u8> {
         self.unused.check()?;
-        let read_file =
-            self.config.as_deref().map(|file| scheduler_configuration::read("--config", file)).transpose()?;
+        let release = self.release.release()?;
+        let configuration = |file: &Path| scheduler_configuration::read(&release, "--config", file);
+        let read_file = self.config.as_deref().map(configuration).transpose()?;
         let (mut config, said, named) = match read_file {
             Some(Configuration { config, leader_election, kubeconfig, .. }) => (config, leader_election, kubeconfig),
-            None => Default::default(),
+            None => (coracle_cluster::scheduler::Config::of(&release), None, None),
         };
         config.leader_election = self.election.timings(said)?;
         let Some(kubeconfig) = self.kubeconfig.or(named.map(PathBuf::from)) else {

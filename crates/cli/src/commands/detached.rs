@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use coracle_client::Https;
 use coracle_pki::write_private;
+use coracle_release::Release;
 use tokio::runtime::Runtime;
 
 use crate::cluster_api::get;
@@ -25,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// until its API server is ready. What it prints goes to `up.log` in the state folder.
 ///
 /// With a time to wait, it waits until the cluster is ready, too. A cluster that is not ready in time keeps running.
-pub(super) fn detached(folder: &StateFolder, wait: Option<Duration>) -> Result<u8> {
+pub(super) fn detached(folder: &StateFolder, release: &Release, wait: Option<Duration>) -> Result<u8> {
     if let Some(process) = folder.running() {
         let shown = folder.path().display();
         let message = format!("a cluster runs in {shown} as process {process}; stop it with `coracle down`");
@@ -42,7 +43,7 @@ pub(super) fn detached(folder: &StateFolder, wait: Option<Duration>) -> Result<u
             return Ok(code);
         }
         if let Some((address, server)) = ready(folder, &cluster, &runtime) {
-            greet(folder, &address, &log)?;
+            greet(folder, release, &address, &log)?;
             return wait.map_or(Ok(exit::PASS), |within| {
                 let readiness = runtime.block_on(until_ready(within, || ask(&server)));
                 match (readiness, ended(&mut cluster, &log)?) {
@@ -110,10 +111,9 @@ fn ready(folder: &StateFolder, cluster: &Child, runtime: &Runtime) -> Option<(St
     code.is_success().then_some((address, server))
 }
 
-fn greet(folder: &StateFolder, address: &str, log: &Path) -> Result<(), Unwritten> {
-    let (major, minor) = coracle_meta::kubernetes_major_minor();
+fn greet(folder: &StateFolder, release: &Release, address: &str, log: &Path) -> Result<(), Unwritten> {
     let (kubeconfig, flag, log) = (folder.kubeconfig(), folder.flag(), log.display());
-    out!(" ✓ Kubernetes {major}.{minor} ready at {address}")?;
+    out!(" ✓ Kubernetes {release} ready at {address}")?;
     out!(" ✓ kubeconfig {} (yours is untouched); output goes to {log}", kubeconfig.display())?;
     out!(" Use    coracle kubectl{flag} get nodes        or  eval \"$(coracle env{flag})\"")?;
     out!(" Stop   coracle down{flag}")

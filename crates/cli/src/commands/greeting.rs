@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use coracle_release::Release;
+
 use crate::output::{Unwritten, note, out};
 
 /// What `coracle up` says when its cluster is ready.
 pub(super) struct Greeting {
+    /// The Kubernetes release of the cluster.
+    pub(super) release: Release,
     /// What the cluster does not support, if no earlier start has said it.
     pub(super) notes: Vec<String>,
     /// The address of the API server.
@@ -20,12 +24,11 @@ pub(super) struct Greeting {
 
 impl Greeting {
     pub(super) fn print(&self, took: Duration) -> Result<(), Unwritten> {
-        let Self { notes, url, nodes, facts, flag } = self;
+        let Self { release, notes, url, nodes, facts, flag } = self;
         for limit in notes {
             note!("note: {limit}");
         }
-        let (major, minor) = coracle_meta::kubernetes_major_minor();
-        out!(" ✓ Kubernetes {major}.{minor} ready in {} ms at {url}, {nodes} simulated nodes", took.as_millis())?;
+        out!(" ✓ Kubernetes {release} ready in {} ms at {url}, {nodes} simulated nodes", took.as_millis())?;
         for fact in facts {
             out!(" ✓ {fact}")?;
         }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{ArgAction, Parser};
 use coracle_cluster::{ApiServerOptions, CertificateFile, Cluster, StoreSpec, controllers};
-use coracle_meta::KUBERNETES_VERSION;
 use coracle_pki::Authority;
 use coracle_scenario::RunningFaults;
 use coracle_secure_serving::{Listener, ServingCertificates};
@@ -18,6 +17,7 @@ use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::kubelet_client_flags::KubeletClientFlags;
+use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::server_flags::service_routes;
 use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::up::{run_on_worker, server_ambient};
@@ -39,7 +39,7 @@ use crate::output::note;
 /// names starts those; a scheduler and simulated nodes run with them. `CORACLE_NODES` sets the number of nodes
 /// (default: 2). Unknown flags are ignored with a warning.
 #[derive(Debug, Parser)]
-#[command(name = "kube-apiserver", version = KUBERNETES_VERSION, display_name = "Kubernetes")]
+#[command(name = "kube-apiserver", version = git_version(), display_name = "Kubernetes")]
 pub(crate) struct KubeApiserver {
     /// The address to listen on
     #[arg(long, value_name = "IP", default_value = "0.0.0.0")]
@@ -109,6 +109,11 @@ pub(crate) struct KubeApiserver {
 const CONTROLLERS: &str = "CORACLE_CONTROLLERS";
 /// The number of simulated nodes in that case.
 const NODES: &str = "CORACLE_NODES";
+
+/// The version that `--version` prints.
+fn git_version() -> &'static str {
+    ReleaseFlags::default().release().unwrap_or_default().git_version()
+}
 
 impl KubeApiserver {
     pub(crate) fn run(arguments: Vec<String>) -> Result<u8> {

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_cluster::{ApiServerOptions, ServiceRoutes};
 use coracle_pki::{Authority, Credential, kubeconfig};
+use coracle_release::Release;
 use coracle_secure_serving::{Listener, ServingCertificates};
 use coracle_tls::Identity;
 
@@ -113,6 +114,14 @@ pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
 ];
 
 impl ServerFlags {
+    /// The release of the cluster.
+    ///
+    /// # Errors
+    /// If there is no such release, or if it does not have a feature gate.
+    pub(crate) fn release(&self) -> Result<Release> {
+        self.api.release()
+    }
+
     /// The configuration of the API server from the flags; the defaults are kept in `folder`.
     pub(crate) fn options(&self, folder: &Path) -> Result<ApiServerOptions> {
         self.unused.check()?;

@@ -220,7 +220,7 @@ impl Up {
 
     pub(crate) fn run(self) -> Result<u8> {
         if self.detach {
-            return detached(&self.state.folder(), self.wait.timeout());
+            return detached(&self.state.folder(), &self.server.release()?, self.wait.timeout());
         }
         run_on_worker(self.serve())
     }
@@ -303,6 +303,7 @@ impl Up {
         let files = format!("kubeconfig {kubeconfig} (yours is untouched); objects are {kept}");
         let page = running.page.as_ref().map(|link| format!("page {link}"));
         Greeting {
+            release: running.cluster.registry().release().clone(),
             notes: folder.new_notes(running.cluster.limits()).into_iter().map(str::to_owned).collect(),
             url: running.serving.url(),
             nodes: self.nodes + running.more.len(),
@@ -317,10 +318,11 @@ impl Up {
         let server = FaultyServer { has_components: true, has_store_in_memory: self.ephemeral };
         let faults = read_faults(self.faults.as_deref(), server)?;
         let (mut controllers, key_files) = self.controllers()?;
-        let scheduler_config = self.scheduler_config.as_deref();
-        let scheduler =
-            scheduler_config.map(|file| scheduler_configuration::read("--scheduler-config", file)).transpose()?;
-        let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
+        let release = self.server.release()?;
+        let read = |file: &Path| scheduler_configuration::read(&release, "--scheduler-config", file);
+        let scheduler = self.scheduler_config.as_deref().map(read).transpose()?;
+        let scheduler = scheduler
+            .map_or_else(|| coracle_cluster::scheduler::Config::of(&release), |configuration| configuration.config);
         let claim = self.claim(folder)?;
         let mut options = self.api_server_options(folder)?;
         let serving = self.server.open(&folder.pki(), 0, &mut options).await?;

@@ -1,6 +1,6 @@
 use anyhow::Result;
 use clap::Args;
-use coracle_meta::KUBERNETES_VERSION;
+use coracle_release::Release;
 
 use crate::exit;
 use crate::output::out;
@@ -12,7 +12,7 @@ pub(crate) struct VersionCommand {}
 impl VersionCommand {
     pub(crate) fn run(self) -> Result<u8> {
         let Self {} = self;
-        out!("coracle {}, Kubernetes {KUBERNETES_VERSION}", env!("CARGO_PKG_VERSION"))?;
+        out!("coracle {}, Kubernetes {}", env!("CARGO_PKG_VERSION"), Release::default().git_version())?;
         Ok(exit::PASS)
     }
 }

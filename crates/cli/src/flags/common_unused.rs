@@ -5,7 +5,7 @@ use super::unused::{UnusedFlag, changes_nothing, refused};
 const LOG: &str = "Coracle writes no log in the format of klog";
 const METRIC: &str = "the metrics of Coracle cannot be configured";
 const PROFILER: &str = "there is no profiler to switch on";
-const VERSION: &str = "Coracle has one version and no feature gates";
+const VERSION: &str = "--kubernetes chooses the release";
 const NO_HTTPS: &str = "this program serves no HTTPS; --metrics serves /healthz and /metrics";
 
 /// Logs, metrics and profiles.
@@ -59,7 +59,6 @@ pub(super) const COMPONENT: &[UnusedFlag] = &[
     changes_nothing("tls-min-version", "TEXT", NO_HTTPS),
     changes_nothing("tls-private-key-file", "FILE", NO_HTTPS),
     changes_nothing("tls-sni-cert-key", "FILES", NO_HTTPS),
-    changes_nothing("feature-gates", "LIST", VERSION),
     changes_nothing("log-json-info-buffer-size", "BYTES", LOG),
     changes_nothing("log-json-split-stream", "BOOL", LOG),
     changes_nothing("kube-api-content-type", "TEXT", "the program and the API server speak JSON"),

@@ -79,7 +79,7 @@ fn template(mut object: Value) -> Option<Template> {
     if kind.kind.ends_with("WebhookConfiguration") {
         return None;
     }
-    let table = Table::v1_35();
+    let table = Table::newest();
     let row = table.resources().iter().find(|row| row.kind == kind)?;
     let prefix =
         if kind.group.is_empty() { "/api/v1".to_owned() } else { format!("/apis/{}", object["apiVersion"].as_str()?) };
@@ -198,7 +198,7 @@ async fn create(cluster: &Cluster, draw: &mut Draw<'_>, templates: &[Template], 
 fn exaggerate(draw: &mut Draw<'_>, kind: &GroupVersionKind, object: &mut Value) {
     for _ in 0..=draw.below(3) {
         if draw.below(4) == 0
-            && let Some(schema) = Table::v1_35().kind(kind)
+            && let Some(schema) = Table::newest().kind(kind)
         {
             let mut choices = Choices::new(draw.below(1 << 16) as u64);
             graft(schema.root(), object, &mut choices);

@@ -25,7 +25,8 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of,
 };
 use coracle_informer::{Lister, Notification};
-use coracle_meta::{GroupVersion, LabelSelector, Object, ObjectKey, Release};
+use coracle_meta::{GroupVersion, LabelSelector, Object, ObjectKey};
+use coracle_release::Release;
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 use parking_lot::Mutex;

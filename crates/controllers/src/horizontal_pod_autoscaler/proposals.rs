@@ -8,7 +8,8 @@ use coracle_api::autoscaling_v2::{
 };
 use coracle_api::meta_v1::LabelSelector;
 use coracle_client::Client;
-use coracle_meta::{Quantity, Release};
+use coracle_meta::Quantity;
+use coracle_release::Release;
 
 use super::metrics;
 use super::replicas::{Proposal, Target};

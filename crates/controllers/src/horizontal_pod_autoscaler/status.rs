@@ -4,7 +4,8 @@ use coracle_ambient::Timestamp;
 use coracle_api::autoscaling_v2::{
     HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerStatus,
 };
-use coracle_meta::{Release, format_time};
+use coracle_meta::format_time;
+use coracle_release::Release;
 
 use crate::conditions::{put, remove};
 

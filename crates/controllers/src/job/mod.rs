@@ -31,7 +31,8 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of, ownership,
 };
 use coracle_informer::{Lister, Notification};
-use coracle_meta::{LabelSelector, ObjectKey, Release, Resource};
+use coracle_meta::{LabelSelector, ObjectKey, Resource};
+use coracle_release::Release;
 use futures_util::future::{BoxFuture, join, join_all};
 use parking_lot::Mutex;
 

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
-use crate::release::named;
 use coracle_ambient::Timestamp;
 use coracle_api::batch_v1::{
     Job, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyOnPodConditionsPattern,
     PodFailurePolicyRule, SuccessPolicy, SuccessPolicyRule, UncountedTerminatedPods,
 };
 use coracle_api::core_v1::{ContainerStateTerminated, ContainerStatus, Pod, PodCondition};
-use coracle_meta::{Release, parse_time};
+use coracle_meta::parse_time;
+use coracle_release::Release;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
@@ -149,7 +149,7 @@ fn a_job_that_is_suspended_loses_its_start_time_since_the_release_that_says_so()
         let mut job = job(Some(1), 1);
         job.spec.suspend = Some(true);
         job.status.start_time = Some("2026-01-01T00:00:00Z".to_owned());
-        let view = see_in(&named(version), &job, &[pod("a", "Running")]);
+        let view = see_in(&Release::named(version).unwrap(), &job, &[pod("a", "Running")]);
         assert_eq!(track(&view, &plan(&view)).0.status.start_time.is_some(), kept, "{version}");
     }
 }

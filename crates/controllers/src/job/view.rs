@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coracle_ambient::Timestamp;
 use coracle_api::batch_v1::{Job, UncountedTerminatedPods};
 use coracle_api::core_v1::Pod;
-use coracle_meta::Release;
+use coracle_release::Release;
 
 use super::backoff::Failures;
 use super::indexes::Indexes;

@@ -13,7 +13,8 @@ use coracle_ambient::Timestamp;
 use coracle_api::apps_v1::{StatefulSet, StatefulSetStatus};
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
 use coracle_controller_runtime::ReconcileError;
-use coracle_meta::{ObjectKey, OwnerReference, Release, Resource, Rounding};
+use coracle_meta::{ObjectKey, OwnerReference, Resource, Rounding};
+use coracle_release::Release;
 use jiff::SignedDuration;
 
 use super::claims::{Owners, belongs_to_earlier, has_other_controller, owners};

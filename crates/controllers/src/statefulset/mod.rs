@@ -23,7 +23,8 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of, slow_start,
 };
 use coracle_informer::Lister;
-use coracle_meta::{LabelSelector, ObjectKey, OwnerReference, Release, Resource};
+use coracle_meta::{LabelSelector, ObjectKey, OwnerReference, Resource};
+use coracle_release::Release;
 use futures_util::future::BoxFuture;
 
 use self::decide::{FindClaim, ObservedStatefulSet, StatefulSetStep};

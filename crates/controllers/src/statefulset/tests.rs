@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::release::named;
 use coracle_api::apps_v1::StatefulSet;
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod, PodCondition};
-use coracle_meta::{IntOrString, ObjectKey, Release, Resource, parse_time};
+use coracle_meta::{IntOrString, ObjectKey, Resource, parse_time};
+use coracle_release::Release;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -42,7 +42,7 @@ impl World {
 
     fn in_release(version: &str, set: StatefulSet) -> Self {
         let current = revision(&set);
-        let release = named(version);
+        let release = Release::named(version).unwrap();
         Self { set, pods: BTreeMap::new(), claims: BTreeMap::new(), current, made: 0, release }
     }
 

@@ -5,7 +5,8 @@ use coracle_api::autoscaling_v2::HorizontalPodAutoscaler;
 use coracle_api::core_v1::Event;
 use coracle_client::{Api, ListParams, Patch};
 use coracle_controllers::Config;
-use coracle_meta::{GroupVersionResource, Object, ObjectKey, Release};
+use coracle_meta::{GroupVersionResource, Object, ObjectKey};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::world::{World, until};
@@ -135,8 +136,8 @@ async fn a_missing_target_is_reported_and_a_target_of_zero_is_not_scaled() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_autoscaler_acts_at_once_or_with_the_next_period_as_the_release_has_it() {
-    for (behaviours, at_once) in [(vec!["HPAActsOnCreation"], true), (Vec::new(), false)] {
-        let config = Config { release: Release::with(behaviours), ..Config::default() };
+    for (version, at_once) in [("1.37", true), ("1.36", false)] {
+        let config = Config { release: Release::named(version).unwrap(), ..Config::default() };
         let world = World::start_with(config).await;
         web(&world, 4).await;
         let created = tokio::time::Instant::now();

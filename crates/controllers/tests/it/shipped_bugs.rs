@@ -10,7 +10,8 @@ use coracle_client::{Api, Client, DeleteParams, ListParams, Patch, Propagation};
 use coracle_cluster::Cluster;
 use coracle_controllers::Config;
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
-use coracle_meta::{ObjectKey, Release};
+use coracle_meta::ObjectKey;
+use coracle_release::Release;
 use coracle_sim::{Effect, Rule, Selector, Senders, Turns, Wire};
 use serde_json::{Value, json};
 
@@ -91,8 +92,8 @@ fn is_complete(job: &Job) -> bool {
 #[tokio::test(start_paused = true)]
 async fn pods_that_are_seen_after_ten_minutes_are_created_twice_unless_the_controller_waits_for_its_own_writes() {
     const LAG: Duration = Duration::from_secs(600);
-    let waits = Release::with(["StaleControllerConsistencyReplicaSet"]);
-    for (release, created) in [(waits, 3), (Release::with([]), 6)] {
+    let waits = Release::named("1.36").unwrap();
+    for (release, created) in [(waits, 3), (Release::named("1.35").unwrap(), 6)] {
         let world = Slowed::in_release(release, 0, [late_pods(LAG)]).await;
         world.api::<ReplicaSet>().create(&web()).await.unwrap();
         until("three pods are there", async || world.pods().await.len() == 3).await;
@@ -119,8 +120,8 @@ async fn pods_that_are_seen_after_ten_minutes_are_created_twice_unless_the_contr
 #[tokio::test(start_paused = true)]
 async fn a_job_whose_pods_are_seen_after_ten_minutes_starts_them_twice_unless_it_waits_for_its_own_writes() {
     const LAG: Duration = Duration::from_secs(600);
-    let waits = Release::with(["StaleControllerConsistencyJob"]);
-    for (release, created) in [(waits, 2), (Release::with([]), 4)] {
+    let waits = Release::named("1.36").unwrap();
+    for (release, created) in [(waits, 2), (Release::named("1.35").unwrap(), 4)] {
         let world = Slowed::in_release(release, 0, [late_pods(LAG)]).await;
         let jobs = world.api::<Job>();
         jobs.create(&job(&json!({"completions": 2, "parallelism": 2}))).await.unwrap();
@@ -136,8 +137,8 @@ async fn a_job_whose_pods_are_seen_after_ten_minutes_starts_them_twice_unless_it
 /// A StatefulSet names its pods, so that a late cache makes nothing twice; it tries to.
 #[tokio::test(start_paused = true)]
 async fn a_stateful_set_with_a_late_cache_tries_to_create_a_pod_again_unless_it_waits_for_its_own_writes() {
-    let waits = Release::with(["StaleControllerConsistencyStatefulSet"]);
-    for (release, tries_once) in [(waits, true), (Release::with([]), false)] {
+    let waits = Release::named("1.36").unwrap();
+    for (release, tries_once) in [(waits, true), (Release::named("1.35").unwrap(), false)] {
         let world = Slowed::in_release(release, 1, [late_pods(Duration::from_secs(20))]).await;
         let set = json!({"metadata": {"name": "db"}, "spec": {
             "replicas": 1, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}},

@@ -4,7 +4,8 @@ use coracle_api::core_v1::{Event, Node, PersistentVolume, PersistentVolumeClaim,
 use coracle_api::storage_v1::{StorageClass, VolumeAttachment, VolumeAttributesClass};
 use coracle_client::{DeleteParams, ListParams, Patch};
 use coracle_controllers::Config;
-use coracle_meta::{ObjectKey, Release, Resource};
+use coracle_meta::{ObjectKey, Resource};
+use coracle_release::Release;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -128,7 +129,7 @@ async fn a_claim_waits_for_its_pod() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bound_claim_says_since_when_no_pod_uses_it_in_a_release_that_has_the_condition() {
-    let release = Release::with(["PersistentVolumeClaimUnusedSinceTime"]);
+    let release = Release::named("1.37").unwrap();
     let world = World::start_with(Config { release, ..Config::default() }).await;
     let may = json!([{"apiGroups": [""], "resources": ["persistentvolumeclaims/status"], "verbs": ["update"]}]);
     allow(&world.client, "pvc-protection-controller", may).await;

@@ -5,7 +5,6 @@ use coracle_api::coordination_v1::Lease;
 use coracle_api::core_v1::{Node, ObjectReference};
 use coracle_client::Client;
 use coracle_controller_runtime::{EventRecorder, EventType, Process, Speaker};
-use coracle_meta::KUBERNETES_VERSION;
 use coracle_volume_manager::VolumeManager;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -61,10 +60,7 @@ impl Agent {
             let (has_ended, machine) = (has_ended.clone(), Arc::downgrade(machine));
             move || !has_ended.load(Ordering::Relaxed) && machine.upgrade().is_some_and(|machine| !machine.is_cut_off())
         };
-        let client = client
-            .with_user_agent(&format!("kubelet/{KUBERNETES_VERSION}"))
-            .with_recorder(process.recorder.clone())
-            .reaching_while(reaches);
+        let client = client.with_recorder(process.recorder.clone()).reaching_while(reaches);
         let speaker_as = |actor: String| Speaker { actor: actor.into(), client: client.clone() };
         let speaker = speaker_as(format!("kubelet/{name}"));
         let events = EventRecorder::new(process, "kubelet").on_host(&name).speaking_as(&speaker);

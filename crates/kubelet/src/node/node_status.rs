@@ -8,7 +8,7 @@ use coracle_api::core_v1::{
     Taint,
 };
 use coracle_kubelet_api::SIMULATED;
-use coracle_meta::{KUBERNETES_VERSION, Quantity, format_time, names};
+use coracle_meta::{Quantity, format_time, names};
 use serde_json::{Value, json};
 
 use crate::NodeSpec;
@@ -62,7 +62,7 @@ const MAX_IMAGES: usize = 50;
 const KUBELET_PORT: i32 = 10250;
 
 /// The Node object that a node registers.
-pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -> Node {
+pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, version: &str, now: Timestamp) -> Node {
     let mut node = Node::default();
     node.metadata.name = Some(spec.name.clone());
     let system = [
@@ -98,7 +98,7 @@ pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -
     node.status.conditions = conditions(None, &Pressed::default(), now);
     let kubelet_endpoint = DaemonEndpoint { port: KUBELET_PORT, unknown: None };
     node.status.daemon_endpoints = NodeDaemonEndpoints { kubelet_endpoint, unknown: None };
-    node.status.node_info = system_info(&spec.name, boots);
+    node.status.node_info = system_info(&spec.name, boots, version);
     node.status.images = vec![ContainerImage {
         names: vec!["registry.k8s.io/pause:3.10.1".to_owned()],
         size_bytes: 320_448,
@@ -198,7 +198,7 @@ fn allocatable_changes(node: &Node) -> serde_json::Map<String, Value> {
 }
 
 /// The ids of a machine are derived from its name, so that they survive a restart.
-fn system_info(name: &str, boots: u32) -> NodeSystemInfo {
+fn system_info(name: &str, boots: u32, version: &str) -> NodeSystemInfo {
     let random = Random::from_seed(0).split(name);
     let id = |what: &str| random.split(what).uuid();
     NodeSystemInfo {
@@ -207,7 +207,7 @@ fn system_info(name: &str, boots: u32) -> NodeSystemInfo {
         container_runtime_version: "containerd://2.1.4".to_owned(),
         kernel_version: "6.12.0".to_owned(),
         kube_proxy_version: String::new(),
-        kubelet_version: KUBERNETES_VERSION.to_owned(),
+        kubelet_version: version.to_owned(),
         machine_id: id("machine").replace('-', ""),
         operating_system: "linux".to_owned(),
         os_image: "Coracle".to_owned(),
@@ -219,12 +219,13 @@ fn system_info(name: &str, boots: u32) -> NodeSystemInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coracle_release::Release;
     use coracle_meta::parse_time;
 
     #[test]
     fn a_lost_node_reports_again_with_new_times() {
         let (then, now) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z").map_times();
-        let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", 0, then);
+        let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", 0, "v1", then);
         assert_eq!(registered.metadata.labels["kubernetes.io/hostname"], "node-1");
         assert!(is_reported(&registered, &Pressed::default(), now));
         registered.status.conditions[3].status = "Unknown".to_owned();
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn an_extended_resource_is_allocatable_as_the_node_has_it() {
         let now = parse_time("2026-01-01T00:00:00Z").unwrap();
-        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, now);
+        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, "v1", now);
         node.status.allocatable.insert("cpu".to_owned(), Quantity::parse("1").unwrap());
         assert!(is_reported(&node, &Pressed::default(), now), "what is not extended is as whoever wrote it wants it");
         node.status.capacity.insert("example.com/dongle".to_owned(), Quantity::parse("4").unwrap());
@@ -250,7 +251,7 @@ mod tests {
     #[test]
     fn a_node_shows_each_pulled_image_once_and_the_largest_first() {
         let now = parse_time("2026-01-01T00:00:00Z").unwrap();
-        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, now);
+        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, Release::default().git_version(), now);
         let image = |name: &str, size_bytes| ContainerImage { names: vec![name.to_owned()], size_bytes, unknown: None };
         let images = images_with(&node, vec![image("r.io/a:1", 500), image("r.io/b:1", 9_000_000)]).unwrap();
         let names: Vec<&str> = images.iter().map(|image| image.names[0].as_str()).collect();

@@ -24,7 +24,8 @@ pub(crate) enum Registered {
 pub(crate) async fn register(agent: &Agent, config: &Config, clock: &Clock) -> Result<Registered, Error> {
     let nodes: Api<Node> = Api::of(&agent.speaker.client);
     let key = ObjectKey::cluster(&*agent.name);
-    let mut object = node(&agent.spec, &agent.machine.address, agent.machine.power_cuts(), clock.now());
+    let version = config.release.git_version();
+    let mut object = node(&agent.spec, &agent.machine.address, agent.machine.power_cuts(), version, clock.now());
     if let Some(endpoint) = config.endpoint {
         serve_at(&mut object, endpoint);
     }

@@ -1,5 +1,4 @@
 use coracle_exposition::{Exposition, MetricKind};
-use coracle_meta::KUBERNETES_VERSION;
 
 use super::Statistics;
 
@@ -21,6 +20,6 @@ pub fn kubelet_metrics(of: &Statistics) -> String {
         MetricKind::Gauge,
         "[ALPHA] A metric with a constant '1' value labeled by the version of Kubernetes that is simulated.",
     );
-    text.sample("kubernetes_build_info", &[("git_version", KUBERNETES_VERSION)], 1);
+    text.sample("kubernetes_build_info", &[("git_version", &of.node.status.node_info.kubelet_version)], 1);
     text.into_text()
 }

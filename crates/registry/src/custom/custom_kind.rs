@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use coracle_expression::Allowance;
 use coracle_meta::{FieldError, GroupVersion, GroupVersionKind, Object};
+use coracle_release::Release;
 use coracle_schema::structural::Structural;
 use coracle_schema::{ResourceRow, SubresourceRow, Trait};
 
@@ -32,10 +33,10 @@ pub(super) struct CustomKind {
 
 impl CustomKind {
     /// All served versions of a definition.
-    pub(super) fn all(definition: &Definition) -> Vec<Arc<dyn Strategy>> {
+    pub(super) fn all(release: &Release, definition: &Definition) -> Vec<Arc<dyn Strategy>> {
         let schema = |version: &Version| (definition.kind(&version.name).api_version(), Arc::clone(&version.schema));
         let schemas: Arc<BTreeMap<_, _>> = Arc::new(definition.versions.iter().map(schema).collect());
-        let new = |version: &Version, hub| Arc::new(Self::new(definition, version, &schemas, hub));
+        let new = |version: &Version, hub| Arc::new(Self::new(release, definition, version, &schemas, hub));
         let stored = definition.storage_version().map(|version| new(version, None));
         let strategy = |version: &Version| -> Arc<dyn Strategy> {
             match &stored {
@@ -47,6 +48,7 @@ impl CustomKind {
     }
 
     fn new(
+        release: &Release,
         definition: &Definition,
         version: &Version,
         schemas: &Arc<BTreeMap<String, Arc<Structural>>>,
@@ -62,7 +64,7 @@ impl CustomKind {
             generation: if version.has_status { Generation::AllBut(&["status"]) } else { Generation::AllBut(&[]) },
             columns: columns(&version.columns),
             subresources: scale.into_iter().collect(),
-            ..KindSpec::new(row, version.schema.kind_schema(&kind), Offers::CUSTOM)
+            ..KindSpec::new(release, row, version.schema.kind_schema(&kind), Offers::CUSTOM)
         };
         Self {
             spec,

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::{Object, Status};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::check::{check, check_status, check_update, warnings};
@@ -15,22 +16,22 @@ use super::names_acceptance::NamesInUse;
 use crate::{Former, GetOptions, Hooks, KindSpec, ListOptions, Registry, Request, Verb};
 
 /// CustomResourceDefinitions: the kinds that they define are served as soon as they are stored.
-pub fn definitions() -> KindSpec {
+pub fn definitions(release: &Release) -> KindSpec {
     KindSpec {
         store_directory: "apiextensions.k8s.io/customresourcedefinitions".to_owned(),
         former_versions: &[("apiextensions.k8s.io/v1beta1", Former::Json(former_version::to_v1))],
-        set_defaults,
+        set_defaults: |object, _| set_defaults(object),
         takes_any_finalizer: true,
-        prepare_create: |object, _| {
+        prepare_create: |object, _, _| {
             let names = json!({"kind": "", "plural": ""});
             object.set("status", json!({"acceptedNames": names, "conditions": null, "storedVersions": null}));
             remember_stored_version(object);
         },
-        prepare_update: |new, _, _| remember_stored_version(new),
-        validate_create: check,
-        validate_change: check_update,
-        validate_status: check_status,
-        warnings,
+        prepare_update: |new, _, _, _| remember_stored_version(new),
+        validate_create: |object, _| check(object),
+        validate_change: |new, old, _| check_update(new, old),
+        validate_status: |new, old, _| check_status(new, old),
+        warnings: |new, old, _| warnings(new, old),
         disowned_by_status: &["metadata"],
         begin_delete: |object, request| {
             let mut finalizers = object.finalizers();
@@ -41,7 +42,7 @@ pub fn definitions() -> KindSpec {
         },
         is_held: |object| !object.is_terminating() || object.finalizers().iter().any(|finalizer| finalizer == CLEANUP),
         hooks: Arc::new(ServeDefined),
-        ..KindSpec::built_in("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        ..KindSpec::built_in(release, "apiextensions.k8s.io", "v1", "customresourcedefinitions")
     }
 }
 
@@ -231,7 +232,7 @@ impl Registry {
     /// Serves the kinds of a definition, and stops serving its unserved versions. Built-in kinds are never replaced.
     pub(super) fn serve(&self, definition: &Definition) {
         let kinds = self.kinds();
-        let mut versions = CustomKind::all(definition);
+        let mut versions = CustomKind::all(self.release(), definition);
         versions.retain(|strategy| !kinds.is_taken(&strategy.spec().row.resource()));
         versions.iter().for_each(|strategy| self.add_kind(strategy));
         let served: BTreeSet<&str> =

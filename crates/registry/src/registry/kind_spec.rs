@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersionKind, Object, names};
+use coracle_release::Release;
 use coracle_schema::{KindSchema, ResourceRow, Table, Trait};
 use serde_json::Value;
 
@@ -42,12 +43,14 @@ pub enum Former {
 /// and its rules apply. The others convert from and to the hub, and have their own defaults.
 ///
 /// ```text
-/// KindSpec { validate: wrong, columns: vec![..], ..KindSpec::built_in("apps", "v1", "deployments") }
+/// KindSpec { validate: wrong, columns: vec![..], ..KindSpec::built_in(release, "apps", "v1", "deployments") }
 /// ```
 /// In Kubernetes: `genericregistry.Store` with its `rest.RESTCreateStrategy` and siblings, the defaulting and conversion
 /// functions of a version, and the printers of a kind.
 pub struct KindSpec {
     // What it is.
+    /// The release of the API server.
+    pub release: Release,
     /// Names, version, scope, verbs in the order of discovery, subresources, the hub (`stored_as`) and traits.
     pub row: ResourceRow,
     /// What objects look like, for decoding, patches and apply.
@@ -75,19 +78,19 @@ pub struct KindSpec {
 
     // Writing.
     /// Sets the defaults of the whole object, after decoding and after a patch.
-    pub set_defaults: fn(&mut Object),
+    pub set_defaults: fn(&mut Object, &Release),
     /// Sets the defaults of its parts, after those of the whole object.
-    pub set_part_defaults: fn(&KindSchema, &mut Object),
+    pub set_part_defaults: fn(&KindSchema, &mut Object, &Release),
     /// Sets the missing times whose default is the time of the request, after all other defaults.
     pub set_times: fn(&mut Object, Timestamp),
     /// Prepares an object for creation: drops the fields that clients must not set. The caller has dropped `status` if
     /// the kind has the subresource, see [`KindSpec::takes_new_status`].
-    pub prepare_create: fn(&mut Object, &Request),
+    pub prepare_create: fn(&mut Object, &Request, &Release),
     /// Whether a creation can set the status. In Kubernetes: nodes, which register with their status.
     pub takes_new_status: bool,
     /// Prepares an update (new, old) of the object itself: restores the fields that clients must not change. The caller
     /// has restored `status` if the kind has the subresource, and counts `generation`.
-    pub prepare_update: fn(&mut Object, &Object, &Request),
+    pub prepare_update: fn(&mut Object, &Object, &Request, &Release),
     /// Whether a new object without a name and without `generateName` gets a UUID as its name.
     /// In Kubernetes: `limitrangeStrategy.PrepareForCreate`.
     pub is_named_by_uuid: bool,
@@ -97,13 +100,13 @@ pub struct KindSpec {
     /// In Kubernetes: kinds whose validation does not call `ValidateKubeFinalizerName`.
     pub takes_any_finalizer: bool,
     /// The errors of an object, except those of its metadata.
-    pub validate: fn(&Object) -> Vec<FieldError>,
+    pub validate: fn(&Object, &Release) -> Vec<FieldError>,
     /// Further errors of a new object.
-    pub validate_create: fn(&Object) -> Vec<FieldError>,
+    pub validate_create: fn(&Object, &Release) -> Vec<FieldError>,
     /// Further errors of a change (new, old), in addition to the errors of the new object.
-    pub validate_change: fn(&Object, &Object) -> Vec<FieldError>,
+    pub validate_change: fn(&Object, &Object, &Release) -> Vec<FieldError>,
     /// Warnings for the client about this object; the old object is passed for an update.
-    pub warnings: fn(&Object, Option<&Object>) -> Vec<String>,
+    pub warnings: fn(&Object, Option<&Object>, &Release) -> Vec<String>,
     /// The last changes after validation, before the object is stored.
     pub canonicalize: fn(&mut Object),
     /// Which writes increment the generation: writes of the object itself or of a part of its spec
@@ -120,9 +123,9 @@ pub struct KindSpec {
     /// Further fields that a write through `/status` can change but does not own.
     pub disowned_by_status: &'static [&'static str],
     /// The last changes of an update (new, old) through `/status`.
-    pub prepare_status: fn(&mut Object, &Object, &Request),
+    pub prepare_status: fn(&mut Object, &Object, &Request, &Release),
     /// The errors of an update (new, old) through `/status`.
-    pub validate_status: fn(&Object, &Object) -> Vec<FieldError>,
+    pub validate_status: fn(&Object, &Object, &Release) -> Vec<FieldError>,
     /// The other subresources.
     pub subresources: Vec<Subresource>,
 
@@ -167,9 +170,10 @@ pub struct KindSpec {
 
 impl KindSpec {
     /// A plain kind with this row and this schema.
-    pub fn new(row: ResourceRow, schema: KindSchema, offers: Offers) -> Self {
+    pub fn new(release: &Release, row: ResourceRow, schema: KindSchema, offers: Offers) -> Self {
         let generation = if row.has(Trait::Generation) { Generation::BY_SPEC } else { Generation::None };
         Self {
+            release: release.clone(),
             store_directory: row.plural.clone(),
             row,
             schema,
@@ -180,27 +184,27 @@ impl KindSpec {
             from_hub: |_| {},
             former_versions: &[],
             review: |_, _, wrong| wrong,
-            set_defaults: |_| {},
-            set_part_defaults: |_, _| {},
+            set_defaults: |_, _| {},
+            set_part_defaults: |_, _, _| {},
             set_times: |_, _| {},
-            prepare_create: |_, _| {},
+            prepare_create: |_, _, _| {},
             takes_new_status: false,
-            prepare_update: |_, _, _| {},
+            prepare_update: |_, _, _, _| {},
             name: names::dns1123_subdomain,
             is_named_by_uuid: false,
             takes_any_finalizer: false,
-            validate: |_| Vec::new(),
-            validate_create: |_| Vec::new(),
-            validate_change: |_, _| Vec::new(),
-            warnings: |_, _| Vec::new(),
+            validate: |_, _| Vec::new(),
+            validate_create: |_, _| Vec::new(),
+            validate_change: |_, _, _| Vec::new(),
+            warnings: |_, _, _| Vec::new(),
             canonicalize: |_| {},
             generation,
             reset_fields: &[],
             time_to_live: None,
             reset_by_status: &["spec"],
             disowned_by_status: &[],
-            prepare_status: |_, _, _| {},
-            validate_status: |_, _| Vec::new(),
+            prepare_status: |_, _, _, _| {},
+            validate_status: |_, _, _| Vec::new(),
             subresources: Vec::new(),
             grace_period: |_, _| None,
             begin_delete: |_, _| {},
@@ -219,23 +223,23 @@ impl KindSpec {
         }
     }
 
-    /// A plain kind of Kubernetes' own, with its row and schema of the table of 1.35.
+    /// A plain kind of Kubernetes' own, with its row and schema in the table of a release.
     ///
     /// # Panics
     /// If the table does not know the resource.
-    pub fn built_in(group: &str, version: &str, plural: &str) -> Self {
-        let table = Table::v1_35();
+    pub fn built_in(release: &Release, group: &str, version: &str, plural: &str) -> Self {
+        let table = Table::of(release);
         let is_it = |row: &ResourceRow| row.kind.group == group && row.kind.version == version && row.plural == plural;
         let known = table.resources().iter().enumerate().find(|(_, row)| is_it(row));
         let (place, row) = known.unwrap_or_else(|| panic!("the table has no {plural} in {group}/{version}"));
-        Self::new(row.clone(), KindSchema::built_in(&row.kind), Offers::built_in(place))
+        Self::new(release, row.clone(), KindSchema::built_in(release, &row.kind), Offers::built_in(place))
     }
 
     /// What another resource of the table, which shows the same objects, has in common with this: all but its names
     /// and what its objects look like.
     #[must_use]
     pub fn in_version(self, group: &str, version: &str) -> Self {
-        let Self { row, schema, offers, .. } = Self::built_in(group, version, &self.row.plural);
+        let Self { row, schema, offers, .. } = Self::built_in(&self.release, group, version, &self.row.plural);
         Self { row, schema, offers, ..self }
     }
 

@@ -52,7 +52,8 @@ use std::sync::atomic::AtomicBool;
 use arc_swap::ArcSwap;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_meta::{GroupVersionResource, Release, Status};
+use coracle_meta::{GroupVersionResource, Status};
+use coracle_release::Release;
 use coracle_storage::{Resource, Storage};
 use tokio::sync::Notify;
 
@@ -68,12 +69,12 @@ pub(crate) struct Inner {
     pub(crate) storage: Storage,
     pub(crate) ambient: Ambient,
     pub(crate) recorder: Recorder,
+    release: Release,
     pub(crate) admission: Vec<Arc<dyn Admission>>,
     authorizer: Option<Arc<dyn Authorizer>>,
     outgoing: Option<Arc<dyn Outgoing>>,
     expression_pool: Option<Arc<dyn ExpressionPool>>,
     components: Option<Arc<dyn RunningComponents>>,
-    release: Release,
     is_store_shared: AtomicBool,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
@@ -86,6 +87,7 @@ pub struct RegistryBuilder {
     storage: Storage,
     ambient: Ambient,
     recorder: Recorder,
+    release: Release,
     strategies: Vec<Arc<dyn Strategy>>,
     admission: Vec<Arc<dyn Admission>>,
     computed: Vec<(GroupVersionResource, Arc<dyn Computed>)>,
@@ -95,10 +97,16 @@ pub struct RegistryBuilder {
     outgoing: Option<Arc<dyn Outgoing>>,
     expression_pool: Option<Arc<dyn ExpressionPool>>,
     components: Option<Arc<dyn RunningComponents>>,
-    release: Release,
 }
 
 impl RegistryBuilder {
+    /// Sets the release of the API server.
+    #[must_use]
+    pub fn release(mut self, release: Release) -> Self {
+        self.release = release;
+        self
+    }
+
     /// Sets the component that decides what a user may do. Without one, everything is allowed.
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
@@ -117,13 +125,6 @@ impl RegistryBuilder {
     #[must_use]
     pub fn expression_pool(mut self, pool: Arc<dyn ExpressionPool>) -> Self {
         self.expression_pool = Some(pool);
-        self
-    }
-
-    /// Sets the release of Kubernetes whose behaviour the server has.
-    #[must_use]
-    pub fn release(mut self, release: Release) -> Self {
-        self.release = release;
         self
     }
 
@@ -176,12 +177,12 @@ impl RegistryBuilder {
             storage: self.storage,
             ambient: self.ambient,
             recorder: self.recorder,
+            release: self.release,
             admission: self.admission,
             authorizer: self.authorizer,
             outgoing: self.outgoing,
             expression_pool: self.expression_pool,
             components: self.components,
-            release: self.release,
             is_store_shared: AtomicBool::default(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
@@ -227,12 +228,18 @@ fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>], root: Option
 }
 
 impl Registry {
+    /// The release of the API server.
+    pub fn release(&self) -> &Release {
+        &self.inner.release
+    }
+
     /// A builder of a registry over `storage`.
     pub fn builder(storage: Storage, ambient: Ambient, recorder: Recorder) -> RegistryBuilder {
         RegistryBuilder {
             storage,
             ambient,
             recorder,
+            release: Release::default(),
             strategies: Vec::new(),
             admission: Vec::new(),
             computed: Vec::new(),
@@ -242,7 +249,6 @@ impl Registry {
             outgoing: None,
             expression_pool: None,
             components: None,
-            release: Release::default(),
         }
     }
 
@@ -339,11 +345,6 @@ impl Registry {
             Some(authorizer) => authorizer.rules(self, user, namespace).await,
             None => Ok(Rules::default()),
         }
-    }
-
-    /// The release of Kubernetes whose behaviour the server has.
-    pub fn release(&self) -> &Release {
-        &self.inner.release
     }
 
     /// Clock and randomness.

@@ -67,8 +67,8 @@ pub trait Strategy: Send + Sync + 'static {
     /// Sets the defaults of this version.
     fn set_defaults(&self, object: &mut Object) {
         let spec = self.spec();
-        (spec.set_defaults)(object);
-        (spec.set_part_defaults)(&spec.schema, object);
+        (spec.set_defaults)(object, &spec.release);
+        (spec.set_part_defaults)(&spec.schema, object, &spec.release);
     }
 
     /// Sets the defaults of this version and, in a write at this time, the missing times.
@@ -81,8 +81,8 @@ pub trait Strategy: Send + Sync + 'static {
     fn validate(&self, object: &Object) -> Vec<FieldError> {
         let spec = self.spec();
         let mut wrong = spec.wrong_finalizers(object);
-        wrong.extend((spec.validate)(object));
-        wrong.extend((spec.validate_create)(object));
+        wrong.extend((spec.validate)(object, &spec.release));
+        wrong.extend((spec.validate_create)(object, &spec.release));
         wrong
     }
 
@@ -90,8 +90,8 @@ pub trait Strategy: Send + Sync + 'static {
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         let spec = self.spec();
         let mut wrong = spec.wrong_finalizers(new);
-        wrong.extend((spec.validate)(new));
-        wrong.extend((spec.validate_change)(new, old));
+        wrong.extend((spec.validate)(new, &spec.release));
+        wrong.extend((spec.validate_change)(new, old, &spec.release));
         wrong
     }
 
@@ -104,12 +104,13 @@ pub trait Strategy: Send + Sync + 'static {
                 path => restore(new, old, path),
             }
         }
-        (spec.prepare_status)(new, old, request);
+        (spec.prepare_status)(new, old, request, &spec.release);
     }
 
     /// The errors of an update through `/status`, except those of rules.
     fn validate_status_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
-        (self.spec().validate_status)(new, old)
+        let spec = self.spec();
+        (spec.validate_status)(new, old, &spec.release)
     }
 
     /// Whether the kind has validation rules in CEL, in addition to the checks above.

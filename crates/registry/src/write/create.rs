@@ -121,7 +121,7 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Planned<Object
     if kind.has_status() && !spec.takes_new_status {
         object.remove("status");
     }
-    (spec.prepare_create)(&mut object, request);
+    (spec.prepare_create)(&mut object, request, &spec.release);
     // A kind without the trait in its row counts changes, but starts without a generation.
     if spec.generation != Generation::None && spec.row.has(Trait::Generation) {
         object.set("metadata.generation", 1);
@@ -134,7 +134,7 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Planned<Object
     if !errors.is_empty() {
         return Err(Status::invalid(spec.gvk(), object.name(), &errors).into());
     }
-    (spec.warnings)(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
+    (spec.warnings)(&object, None, &spec.release).into_iter().for_each(|warning| request.warnings.add(warning));
     (spec.canonicalize)(&mut object);
     kind.normalize(object)
 }

@@ -284,7 +284,7 @@ fn prepare(request: &Request, kind: &Kind, part: &WrittenPart, new: &mut Object,
             if kind.has_status() {
                 restore(new, old, "status");
             }
-            (spec.prepare_update)(new, old, request);
+            (spec.prepare_update)(new, old, request, &spec.release);
         }
         WrittenPart::Status => strategy.prepare_status_update(new, old, request),
         WrittenPart::View(view) => view.prepare_update(new, old, request),
@@ -317,7 +317,7 @@ fn prepare(request: &Request, kind: &Kind, part: &WrittenPart, new: &mut Object,
         return Err(Status::invalid(spec.gvk(), new.name(), &errors).into());
     }
     let warnings = match part {
-        WrittenPart::Object => (spec.warnings)(new, Some(old)),
+        WrittenPart::Object => (spec.warnings)(new, Some(old), &spec.release),
         WrittenPart::Status => Vec::new(),
         WrittenPart::View(view) => view.warnings(new, old),
     };

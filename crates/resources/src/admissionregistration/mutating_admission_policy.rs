@@ -2,6 +2,7 @@ use coracle_expression::{Environment, Type};
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::GROUP;
@@ -12,12 +13,12 @@ use crate::built_in::built_in;
 use crate::field_checks::{Wrong, one_of, required_one_of};
 
 /// `mutatingadmissionpolicies`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: wrong,
+        validate: |object, _| wrong(object),
         columns: columns(rule_count()),
         takes_any_finalizer: true,
-        ..built_in(GROUP, "v1", "mutatingadmissionpolicies")
+        ..built_in(release, GROUP, "v1", "mutatingadmissionpolicies")
     }
 }
 

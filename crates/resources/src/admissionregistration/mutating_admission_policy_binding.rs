@@ -1,6 +1,7 @@
 use coracle_meta::Object;
 use coracle_meta::fields::Fields;
 use coracle_registry::KindSpec;
+use coracle_release::Release;
 
 use super::GROUP;
 use super::binding_parts::{columns, wrong_references};
@@ -9,12 +10,12 @@ use crate::built_in::built_in;
 use crate::field_checks::Wrong;
 
 /// `mutatingadmissionpolicybindings`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: wrong,
+        validate: |object, _| wrong(object),
         columns: columns(),
         takes_any_finalizer: true,
-        ..built_in(GROUP, "v1", "mutatingadmissionpolicybindings")
+        ..built_in(release, GROUP, "v1", "mutatingadmissionpolicybindings")
     }
 }
 

@@ -2,6 +2,7 @@ use coracle_expression::Type;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::GROUP;
@@ -13,15 +14,15 @@ use crate::conditions;
 use crate::field_checks::{Wrong, one_of};
 
 /// `validatingadmissionpolicies`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
-        validate: wrong,
-        validate_status: |new, _| wrong_status(new.at("status")),
+        set_defaults: |object, _| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
+        validate: |object, _| wrong(object),
+        validate_status: |new, _, _| wrong_status(new.at("status")),
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(rule_count()),
         takes_any_finalizer: true,
-        ..built_in(GROUP, "v1", "validatingadmissionpolicies")
+        ..built_in(release, GROUP, "v1", "validatingadmissionpolicies")
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, JsonKey, Object};
 use coracle_registry::KindSpec;
+use coracle_release::Release;
 
 use super::GROUP;
 use super::binding_parts::{columns, wrong_references};
@@ -11,12 +12,12 @@ use crate::built_in::built_in;
 use crate::field_checks::Wrong;
 
 /// `validatingadmissionpolicybindings`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: wrong,
+        validate: |object, _| wrong(object),
         columns: columns(),
         takes_any_finalizer: true,
-        ..built_in(GROUP, "v1", "validatingadmissionpolicybindings")
+        ..built_in(release, GROUP, "v1", "validatingadmissionpolicybindings")
     }
 }
 

@@ -6,6 +6,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, JsonKey, Object, names};
 use coracle_registry::client_config::{wrong_service, wrong_url};
 use coracle_registry::{Generation, KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::GROUP;
@@ -17,13 +18,13 @@ const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 
 /// A kind of webhook configurations: the two kinds differ only in their names.
-pub(super) fn configuration(plural: &str) -> KindSpec {
+pub(super) fn configuration(release: &Release, plural: &str) -> KindSpec {
     KindSpec {
         generation: Generation::Fields(&["webhooks"]),
-        validate: wrong_webhooks,
+        validate: |object, _| wrong_webhooks(object),
         columns: columns(),
         takes_any_finalizer: true,
-        ..built_in(GROUP, "v1", plural)
+        ..built_in(release, GROUP, "v1", plural)
     }
 }
 

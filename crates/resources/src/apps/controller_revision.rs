@@ -1,23 +1,24 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, GroupVersion, Object};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, immutable_bytes, not_negative};
 
 /// `controllerrevisions.apps`. In Kubernetes: `pkg/registry/apps/controllerrevision`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: |object| not_negative(object, "revision", ""),
-        validate_create: |object| match object.at("data") {
+        validate: |object, _| not_negative(object, "revision", ""),
+        validate_create: |object, _| match object.at("data") {
             Value::Object(_) => Wrong::new(),
             Value::Null => vec![FieldError::required("data", "data is mandatory")],
             _ => vec![FieldError::required("data", "data must be a valid JSON object")],
         },
-        validate_change: |new, old| immutable_bytes(new, old, "data"),
+        validate_change: |new, old, _| immutable_bytes(new, old, "data"),
         columns: columns(),
-        ..built_in("apps", "v1", "controllerrevisions")
+        ..built_in(release, "apps", "v1", "controllerrevisions")
     }
 }
 

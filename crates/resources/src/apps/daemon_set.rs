@@ -1,6 +1,7 @@
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, LabelSelector, Object};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
@@ -13,25 +14,25 @@ use crate::pod_spec::{self, wrong_lasting_template};
 use crate::status_counts::{wrong_collisions, wrong_counts};
 
 /// `daemonsets.apps`. In Kubernetes: `pkg/registry/apps/daemonset`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| {
+        set_defaults: |object, _| {
             edit_spec(object, set_defaults);
             if object.annotation(TEMPLATE_GENERATION).is_none() {
                 count_templates(object, 0);
             }
         },
-        prepare_create: |object, _| {
+        prepare_create: |object, _, _| {
             pod_spec::drop_disabled(object, None, "spec.template.spec");
             count_templates(object, template_generation(object).max(1));
         },
-        prepare_update: |new, old, _| {
+        prepare_update: |new, old, _, _| {
             pod_spec::drop_disabled(new, Some(old), "spec.template.spec");
             let changed = new.at("spec.template") != old.at("spec.template");
             count_templates(new, template_generation(old) + i64::from(changed));
         },
-        validate_status: wrong_status,
-        validate: |object| {
+        validate_status: |new, old, _| wrong_status(new, old),
+        validate: |object, _| {
             let spec = object.at("spec");
             let selector = spec.at("selector");
             let mut wrong = label_selector(selector, "spec.selector");
@@ -48,11 +49,11 @@ pub(crate) fn kind() -> KindSpec {
             wrong.extend(not_negative(spec, "revisionHistoryLimit", "spec"));
             wrong
         },
-        validate_change: |new, old| immutable(new, old, "spec.selector"),
-        warnings: |new, old| pod_spec::warnings_of_kind(new, old, "spec.template"),
+        validate_change: |new, old, _| immutable(new, old, "spec.selector"),
+        warnings: |new, old, _| pod_spec::warnings_of_kind(new, old, "spec.template"),
         hidden_annotations: &[TEMPLATE_GENERATION],
         columns: columns(),
-        ..built_in("apps", "v1", "daemonsets")
+        ..built_in(release, "apps", "v1", "daemonsets")
     }
 }
 

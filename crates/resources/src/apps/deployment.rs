@@ -3,6 +3,7 @@ use std::sync::Arc;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{Generation, KindSpec, Scale, SelectorForm, Subresource, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
@@ -14,16 +15,16 @@ use crate::pod_spec::{self, wrong_lasting_template};
 use crate::status_counts::{wrong_collisions, wrong_counts, wrong_order};
 
 /// `deployments.apps`. In Kubernetes: `pkg/registry/apps/deployment`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults,
+        set_defaults: |object, _| set_defaults(object),
         // Rollbacks were requested by an annotation, so changes of annotations count, too.
         generation: Generation::Fields(&["spec", "metadata.annotations"]),
         reset_by_status: &["spec", "metadata.labels"],
-        validate_status: wrong_status,
-        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
-        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
-        validate: |object| {
+        validate_status: |new, old, _| wrong_status(new, old),
+        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
+        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
+        validate: |object, _| {
             let spec = object.at("spec");
             let mut wrong = not_negative(spec, "replicas", "spec");
             wrong.extend(selector_and_template(spec, "spec", "deployment"));
@@ -39,11 +40,11 @@ pub(crate) fn kind() -> KindSpec {
             }
             wrong
         },
-        validate_change: |new, old| immutable(new, old, "spec.selector"),
-        warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        validate_change: |new, old, _| immutable(new, old, "spec.selector"),
+        warnings: |new, old, _| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
-        ..built_in("apps", "v1", "deployments")
+        ..built_in(release, "apps", "v1", "deployments")
     }
 }
 

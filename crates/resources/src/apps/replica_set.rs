@@ -3,6 +3,7 @@ use std::sync::Arc;
 use coracle_meta::FieldError;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_registry::{KindSpec, Scale, SelectorForm, Subresource, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
@@ -11,12 +12,12 @@ use crate::field_checks::{Wrong, immutable, not_negative, selector_and_template}
 use crate::pod_spec::{self, wrong_lasting_template};
 
 /// `replicasets.apps`. In Kubernetes: `pkg/registry/apps/replicaset`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| edit_spec(object, |spec| spec.fill("replicas", 1)),
-        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
-        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
-        validate: |object| {
+        set_defaults: |object, _| edit_spec(object, |spec| spec.fill("replicas", 1)),
+        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
+        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
+        validate: |object, _| {
             let spec = object.at("spec");
             let mut wrong = not_negative(spec, "replicas", "spec");
             wrong.extend(not_negative(spec, "minReadySeconds", "spec"));
@@ -24,12 +25,12 @@ pub(crate) fn kind() -> KindSpec {
             wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet"));
             wrong
         },
-        validate_change: |new, old| immutable(new, old, "spec.selector"),
-        validate_status: |new, _| wrong_counts(new.at("status")),
-        warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        validate_change: |new, old, _| immutable(new, old, "spec.selector"),
+        validate_status: |new, _, _| wrong_counts(new.at("status")),
+        warnings: |new, old, _| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
-        ..built_in("apps", "v1", "replicasets")
+        ..built_in(release, "apps", "v1", "replicasets")
     }
 }
 

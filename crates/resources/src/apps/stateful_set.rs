@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, Scale, SelectorForm, Subresource, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
@@ -17,23 +18,23 @@ use crate::status_counts::{wrong_collisions, wrong_counts, wrong_order};
 use crate::volume_claim_spec::wrong_claim_spec;
 
 /// `statefulsets.apps`. In Kubernetes: `pkg/registry/apps/statefulset`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| edit_spec(object, set_defaults),
+        set_defaults: |object, _| edit_spec(object, set_defaults),
         name: names::dns1123_label,
-        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
-        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
-        validate: |object| wrong_spec(object.at("spec"), "spec"),
-        validate_create: |object| match object.at("spec.serviceName").as_str().unwrap_or_default() {
+        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
+        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
+        validate: |object, _| wrong_spec(object.at("spec"), "spec"),
+        validate_create: |object, _| match object.at("spec.serviceName").as_str().unwrap_or_default() {
             "" => Wrong::new(),
             service => each_invalid("spec.serviceName", service, names::dns1123_label(service)),
         },
-        validate_change,
-        validate_status: wrong_status,
-        warnings,
+        validate_change: |new, old, _| validate_change(new, old),
+        validate_status: |new, old, _| wrong_status(new, old),
+        warnings: |new, old, _| warnings(new, old),
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
-        ..built_in("apps", "v1", "statefulsets")
+        ..built_in(release, "apps", "v1", "statefulsets")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::conversion;
@@ -12,23 +13,23 @@ use crate::field_checks::Wrong;
 use crate::status_counts::wrong_counts;
 
 /// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
-pub(crate) fn v2() -> KindSpec {
+pub(crate) fn v2(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| edit_spec(object, set_defaults),
-        validate: wrong,
-        validate_status: |new, _| wrong_counts(new, &["currentReplicas", "desiredReplicas"]),
+        set_defaults: |object, _| edit_spec(object, set_defaults),
+        validate: |object, _| wrong(object),
+        validate_status: |new, _, _| wrong_counts(new, &["currentReplicas", "desiredReplicas"]),
         columns: columns(),
-        ..built_in("autoscaling", "v2", "horizontalpodautoscalers")
+        ..built_in(release, "autoscaling", "v2", "horizontalpodautoscalers")
     }
 }
 
 /// The same in v1. Its table is made from the v2 form.
-pub(crate) fn v1() -> KindSpec {
+pub(crate) fn v1(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| edit_spec(object, |spec| spec.fill("minReplicas", 1)),
+        set_defaults: |object, _| edit_spec(object, |spec| spec.fill("minReplicas", 1)),
         to_hub: conversion::to_v2,
         from_hub: conversion::to_v1,
-        ..v2().in_version("autoscaling", "v1")
+        ..v2(release).in_version("autoscaling", "v1")
     }
 }
 

@@ -3,6 +3,7 @@ use coracle_meta::cron::{Schedule, time_zone};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{Column, KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
@@ -11,13 +12,13 @@ use crate::field_checks::{Wrong, not_negative, required_one_of};
 use crate::pod_spec;
 
 /// `cronjobs.batch`. In Kubernetes: `pkg/registry/batch/cronjob`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults,
-        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.jobTemplate.spec.template.spec"),
-        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.jobTemplate.spec.template.spec"),
-        validate: wrong,
-        validate_create: |object| {
+        set_defaults: |object, _| set_defaults(object),
+        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.jobTemplate.spec.template.spec"),
+        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.jobTemplate.spec.template.spec"),
+        validate: |object, _| wrong(object),
+        validate_create: |object, _| {
             let mut wrong = wrong_time_zone(object.at("spec.timeZone"));
             if object.name().len() > 52 {
                 wrong.push(FieldError::invalid("metadata.name", object.name(), "must be no more than 52 characters"));
@@ -25,16 +26,16 @@ pub(crate) fn kind() -> KindSpec {
             wrong.extend(wrong_schedule(object, false));
             wrong
         },
-        validate_change: |new, old| {
+        validate_change: |new, old, _| {
             let mut wrong = wrong_schedule(new, old.text("spec.schedule").contains("TZ"));
             if new.at("spec.timeZone") != old.at("spec.timeZone") {
                 wrong.extend(wrong_time_zone(new.at("spec.timeZone")));
             }
             wrong
         },
-        warnings,
+        warnings: |new, old, _| warnings(new, old),
         columns: columns(),
-        ..built_in("batch", "v1", "cronjobs")
+        ..built_in(release, "batch", "v1", "cronjobs")
     }
 }
 

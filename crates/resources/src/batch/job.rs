@@ -2,6 +2,7 @@ use coracle_ambient::Timestamp;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, LabelSelector, Object, human_duration, names, parse_time};
 use coracle_registry::{Column, DeleteOptions, KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::failure_policy::wrong_failure_policy;
@@ -22,28 +23,28 @@ fn delete_warnings(options: &DeleteOptions) -> Vec<String> {
 }
 
 /// `jobs.batch`. In Kubernetes: `pkg/registry/batch/job`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| {
+        set_defaults: |object, _| {
             edit_spec(object, set_spec_defaults);
             take_template_labels(object);
         },
-        prepare_create: |object, _| {
+        prepare_create: |object, _, _| {
             pod_spec::drop_disabled(object, None, "spec.template.spec");
             select_own_pods(object);
         },
-        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
+        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
         canonicalize: take_template_labels,
-        validate: wrong_job,
-        validate_change,
-        validate_status: wrong_status,
+        validate: |object, _| wrong_job(object),
+        validate_change: |new, old, _| validate_change(new, old),
+        validate_status: |new, old, _| wrong_status(new, old),
         orphans_by_default: true,
         delete_warnings,
         selectable: Some(&["status.successful"]),
         field: |object, name| (name == "status.successful").then(|| object.int("status.succeeded").to_string()),
-        warnings: |new, old| warnings(new, old, "spec"),
+        warnings: |new, old, _| warnings(new, old, "spec"),
         columns: columns(),
-        ..built_in("batch", "v1", "jobs")
+        ..built_in(release, "batch", "v1", "jobs")
     }
 }
 

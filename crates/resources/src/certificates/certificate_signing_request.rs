@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_meta::fields::{Fields, FieldsMut, edit_at, edit_spec};
 use coracle_meta::{FieldError, Object, format_time, human_duration, names};
 use coracle_registry::{KindSpec, Request, Subresource, TableColumn, View, restore};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::request_validation::{self, OF_APPROVAL, conditions};
@@ -11,30 +12,30 @@ use crate::built_in::built_in;
 use crate::cells::text_or;
 
 /// `certificatesigningrequests.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/certificates`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| {
+        set_defaults: |object, _| {
             edit_spec(object, |spec| {
                 if spec.list("usages").is_empty() && !spec.has("usages") {
                     spec.remove("usages");
                 }
             });
         },
-        prepare_create: |object, request| {
+        prepare_create: |object, request, _| {
             name_requestor(object, request);
             object.set("status", json!({}));
         },
-        prepare_update: |new, old, _| restore(new, old, "spec"),
-        validate_create: request_validation::wrong_create,
+        prepare_update: |new, old, _, _| restore(new, old, "spec"),
+        validate_create: |object, _| request_validation::wrong_create(object),
         name: names::path_segment,
         reset_fields: &["spec"],
         disowned_by_status: &["status.conditions"],
-        prepare_status,
-        validate_status: request_validation::wrong_status,
+        prepare_status: |new, old, request, _| prepare_status(new, old, request),
+        validate_status: |new, old, _| request_validation::wrong_status(new, old),
         selectable: Some(&["spec.signerName"]),
         columns: columns(),
         subresources: vec![Subresource::View(Arc::new(Approval))],
-        ..built_in("certificates.k8s.io", "v1", "certificatesigningrequests")
+        ..built_in(release, "certificates.k8s.io", "v1", "certificatesigningrequests")
     }
 }
 

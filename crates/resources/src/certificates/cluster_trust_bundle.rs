@@ -1,5 +1,6 @@
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use super::{signer_name, trust_anchors};
 use crate::built_in::built_in;
@@ -10,16 +11,16 @@ const SIGNER: &str = "spec.signerName";
 const BUNDLE: &str = "spec.trustBundle";
 
 /// `clustertrustbundles.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/clustertrustbundle`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         // The valid names depend on the signer.
         name: |_| Vec::new(),
-        validate: wrong,
-        validate_create: |bundle| trust_anchors::wrong(bundle.text(BUNDLE), BUNDLE),
-        validate_change: wrong_change,
+        validate: |object, _| wrong(object),
+        validate_create: |bundle, _| trust_anchors::wrong(bundle.text(BUNDLE), BUNDLE),
+        validate_change: |new, old, _| wrong_change(new, old),
         selectable: Some(&[SIGNER]),
         columns: columns(),
-        ..built_in("certificates.k8s.io", "v1", "clustertrustbundles")
+        ..built_in(release, "certificates.k8s.io", "v1", "clustertrustbundles")
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use coracle_meta::fields::{Fields, edit_spec};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::issuance::Issuance;
@@ -18,22 +19,22 @@ const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
 /// `podcertificaterequests.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/podcertificaterequest`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |request| {
+        set_defaults: |request, _| {
             edit_spec(request, |spec| {
                 if !spec.has("maxExpirationSeconds") {
                     spec.insert("maxExpirationSeconds".to_owned(), DAY.into());
                 }
             });
         },
-        validate_create: wrong,
-        validate_change: wrong_change,
+        validate_create: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_change(new, old),
         reset_by_status: SPEC_AND_METADATA,
         selectable: Some(&["spec.signerName", "spec.podName", "spec.nodeName"]),
         columns: columns(),
         hooks: Arc::new(Issuance),
-        ..built_in("certificates.k8s.io", "v1", "podcertificaterequests")
+        ..built_in(release, "certificates.k8s.io", "v1", "podcertificaterequests")
     }
 }
 

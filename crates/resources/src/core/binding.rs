@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, GroupResource, GroupVersionResource, Object, Status, format_time};
 use coracle_registry::{Action, BodyKind, Computed, KindSpec, Plan, Preconditions, Registry, Request, Verb};
+use coracle_release::Release;
 use serde_json::json;
 
 use crate::built_in::built_in;
@@ -41,8 +42,8 @@ impl Action for Binding {
 
 /// `bindings`, the older path of the same: the name of the binding is that of the pod.
 /// In Kubernetes: `LegacyBindingREST`.
-pub(crate) fn kind() -> KindSpec {
-    KindSpec { computed: Some(Arc::new(LegacyBindings)), ..built_in("", "v1", "bindings") }
+pub(crate) fn kind(release: &Release) -> KindSpec {
+    KindSpec { computed: Some(Arc::new(LegacyBindings)), ..built_in(release, "", "v1", "bindings") }
 }
 
 struct LegacyBindings;

@@ -5,17 +5,18 @@ use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupResource, GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{Computed, KindSpec, Registry, Request, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 
 /// `componentstatuses`, computed and deprecated. In Kubernetes: `pkg/registry/core/componentstatus`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         deprecation: Some("v1 ComponentStatus is deprecated in v1.19+".to_owned()),
         columns: columns(),
         computed: Some(Arc::new(ComponentStatuses)),
-        ..built_in("", "v1", "componentstatuses")
+        ..built_in(release, "", "v1", "componentstatuses")
     }
 }
 

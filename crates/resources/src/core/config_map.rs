@@ -1,17 +1,18 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, same};
 
 /// `configmaps`. In Kubernetes: `pkg/registry/core/configmap`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: wrong,
-        validate_change: |new, old| wrong_immutable_data(new, old, &["data", "binaryData"]),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_immutable_data(new, old, &["data", "binaryData"]),
         columns: columns(),
-        ..built_in("", "v1", "configmaps")
+        ..built_in(release, "", "v1", "configmaps")
     }
 }
 

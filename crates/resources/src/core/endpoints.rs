@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::addresses::{ip_warning, wrong_reach};
@@ -9,14 +10,14 @@ use crate::cells::some_of_so_many;
 use crate::field_checks::{Wrong, each_invalid, ip, one_of};
 
 /// `endpoints`. In Kubernetes: `pkg/registry/core/endpoint`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         deprecation: Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned()),
         store_directory: "services/endpoints".to_owned(),
-        validate: wrong,
-        warnings: |new, _| warnings(new),
+        validate: |object, _| wrong(object),
+        warnings: |new, _, _| warnings(new),
         columns: columns(),
-        ..built_in("", "v1", "endpoints")
+        ..built_in(release, "", "v1", "endpoints")
     }
 }
 

@@ -11,10 +11,11 @@ use crate::field_checks::{Wrong, each_invalid};
 
 /// `events`. In Kubernetes: `pkg/registry/core/event`.
 pub(crate) fn kind(config: &Config) -> KindSpec {
+    let release = &config.release;
     KindSpec {
         // Names are not validated, as in Kubernetes.
         name: |_| Vec::new(),
-        validate: wrong,
+        validate: |object, _| wrong(object),
         time_to_live: Some(config.event_seconds),
         selectable: Some(&[
             "involvedObject.kind",
@@ -32,7 +33,7 @@ pub(crate) fn kind(config: &Config) -> KindSpec {
         field,
         columns: columns(),
         takes_any_finalizer: true,
-        ..built_in("", "v1", "events")
+        ..built_in(release, "", "v1", "events")
     }
 }
 

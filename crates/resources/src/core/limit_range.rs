@@ -4,6 +4,7 @@ use coracle_api::pod_resources::amounts;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, Quantity, names};
 use coracle_registry::KindSpec;
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
@@ -11,8 +12,12 @@ use crate::field_checks::{Wrong, each_invalid};
 use crate::pod_spec::{may_overcommit, name_of_container, name_of_resource};
 
 /// `limitranges`. In Kubernetes: `pkg/registry/core/limitrange`.
-pub(crate) fn kind() -> KindSpec {
-    KindSpec { validate: wrong, is_named_by_uuid: true, ..built_in("", "v1", "limitranges") }
+pub(crate) fn kind(release: &Release) -> KindSpec {
+    KindSpec {
+        validate: |object, _| wrong(object),
+        is_named_by_uuid: true,
+        ..built_in(release, "", "v1", "limitranges")
+    }
 }
 
 /// In Kubernetes: `ValidateLimitRange`.

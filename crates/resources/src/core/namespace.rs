@@ -3,23 +3,24 @@ use std::sync::Arc;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, Request, Subresource, TableColumn, Verb, View, restore, unknown_finalizer};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid};
 
 /// `namespaces`. In Kubernetes: `pkg/registry/core/namespace`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: label_with_name,
-        prepare_create: |object, _| {
+        set_defaults: |object, _| label_with_name(object),
+        prepare_create: |object, _, _| {
             object.set("status", json!({"phase": "Active"}));
             add_kubernetes_finalizer(object);
         },
-        prepare_update: |new, old, _| restore(new, old, "spec.finalizers"),
+        prepare_update: |new, old, _, _| restore(new, old, "spec.finalizers"),
         name: names::dns1123_label,
-        validate: wrong,
-        validate_status: wrong_status,
+        validate: |object, _| wrong(object),
+        validate_status: |new, old, _| wrong_status(new, old),
         canonicalize: label_with_name,
         selectable: Some(&["status.phase", "name"]),
         field: |object, name| (name == "name").then(|| object.name().to_owned()),
@@ -27,7 +28,7 @@ pub(crate) fn kind() -> KindSpec {
         subresources: vec![Subresource::View(Arc::new(Finalize))],
         begin_delete: |object, _| object.set("status.phase", "Terminating"),
         is_held: |object| !object.list("spec.finalizers").is_empty(),
-        ..built_in("", "v1", "namespaces")
+        ..built_in(release, "", "v1", "namespaces")
     }
 }
 

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use coracle_registry::{KindSpec, Subresource, TableColumn};
+use coracle_release::Release;
 use std::collections::BTreeSet;
 
 use coracle_meta::fields::Fields;
@@ -14,18 +15,18 @@ use crate::field_checks::{Wrong, cidr, each_invalid, quantity_not_negative, requ
 use crate::pod_spec::whole_if_counted;
 
 /// `nodes`. In Kubernetes: `pkg/registry/core/node`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         takes_new_status: true,
-        prepare_create: |object, _| drop_fields(object, &UNSERVED),
-        prepare_update: |new, old, _| drop_newly_used(new, old, &["spec.configSource", "status.declaredFeatures"]),
-        prepare_status: |new, old, _| drop_newly_used(new, old, &["status.config"]),
+        prepare_create: |object, _, _| drop_fields(object, &UNSERVED),
+        prepare_update: |new, old, _, _| drop_newly_used(new, old, &["spec.configSource", "status.declaredFeatures"]),
+        prepare_status: |new, old, _, _| drop_newly_used(new, old, &["status.config"]),
         store_directory: "minions".to_owned(),
-        set_defaults,
-        validate: wrong,
-        validate_change: wrong_change,
-        validate_status: wrong_status_change,
-        warnings: |new, _| {
+        set_defaults: |object, _| set_defaults(object),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_change(new, old),
+        validate_status: |new, old, _| wrong_status_change(new, old),
+        warnings: |new, _, _| {
             let what = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
             (!new.text("spec.externalID").is_empty()).then(|| what.to_owned()).into_iter().collect()
         },
@@ -33,7 +34,7 @@ pub(crate) fn kind() -> KindSpec {
         field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
         columns: columns(),
         subresources: vec![Subresource::Connect(Arc::new(NodeProxy))],
-        ..built_in("", "v1", "nodes")
+        ..built_in(release, "", "v1", "nodes")
     }
 }
 

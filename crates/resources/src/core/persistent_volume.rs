@@ -1,6 +1,7 @@
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object, format_time, names};
 use coracle_registry::{KindSpec, Request, TableColumn, restore};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
@@ -9,15 +10,15 @@ use crate::field_checks::{Wrong, each_invalid, immutable, one_of, quantity_not_n
 use crate::volume_claim_spec::{above_zero, wrong_access_modes};
 
 /// `persistentvolumes`. In Kubernetes: `pkg/registry/core/persistentvolume`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults,
-        prepare_create: |object, request| {
+        set_defaults: |object, _| set_defaults(object),
+        prepare_create: |object, request, _| {
             object.set("status", json!({"phase": "Pending", "lastPhaseTransitionTime": format_time(request.now)}));
         },
-        prepare_status,
-        validate: wrong,
-        validate_change: |new, old| {
+        prepare_status: |new, old, request, _| prepare_status(new, old, request),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| {
             let what = "spec.persistentvolumesource is immutable after creation";
             let source = |object: &Object| SOURCES.map(|source| object.at("spec").at(source).clone());
             let changed = source(new).iter().zip(&source(old)).any(|(new, old)| !same(new, old));
@@ -26,13 +27,13 @@ pub(crate) fn kind() -> KindSpec {
             wrong.extend(immutable(new, old, "spec.volumeMode"));
             wrong
         },
-        warnings: |new, _| {
+        warnings: |new, _, _| {
             let policy = new.text("spec.persistentVolumeReclaimPolicy");
             let what = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
             (policy == "Recycle").then(|| what.to_owned()).into_iter().collect()
         },
         columns: columns(),
-        ..built_in("", "v1", "persistentvolumes")
+        ..built_in(release, "", "v1", "persistentvolumes")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, Quantity, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::persistent_volume::{access_modes, phase, storage_class};
@@ -11,26 +12,26 @@ use crate::pod_spec::is_native;
 use crate::volume_claim_spec::{claim_warnings, wrong_claim_spec};
 
 /// `persistentvolumeclaims`. In Kubernetes: `pkg/registry/core/persistentvolumeclaim`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| {
+        set_defaults: |object, _| {
             object.edit(|tree| {
                 if let Some(status) = tree.object_made("status") {
                     status.fill_text("phase", "Pending");
                 }
             });
         },
-        prepare_create: |object, _| {
+        prepare_create: |object, _, _| {
             object.set("status", json!({"phase": "Pending"}));
             edit_spec(object, |spec| align_data_sources(spec, None));
         },
-        prepare_update: |new, old, _| edit_spec(new, |spec| align_data_sources(spec, Some(old.at("spec")))),
-        warnings: |new, _| warnings(new),
-        validate: wrong,
-        validate_change,
-        validate_status: wrong_status,
+        prepare_update: |new, old, _, _| edit_spec(new, |spec| align_data_sources(spec, Some(old.at("spec")))),
+        warnings: |new, _, _| warnings(new),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| validate_change(new, old),
+        validate_status: |new, old, _| wrong_status(new, old),
         columns: columns(),
-        ..built_in("", "v1", "persistentvolumeclaims")
+        ..built_in(release, "", "v1", "persistentvolumeclaims")
     }
 }
 

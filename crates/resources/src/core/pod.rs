@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{Object, format_time};
 use coracle_registry::{KindSpec, Request, Subresource, restore};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::binding::Binding;
@@ -15,18 +16,18 @@ use crate::pod_spec;
 use crate::policy::eviction::Eviction;
 
 /// `pods`. In Kubernetes: `pkg/registry/core/pod`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults,
-        prepare_create,
-        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec"),
-        validate: |object| pod_spec::wrong_pod(object.at("metadata"), object.at("spec")),
-        validate_create: |object| pod_spec::wrong_new_pod(object.at("metadata"), object.at("spec")),
-        validate_change: pod_validation::wrong_change,
-        warnings,
+        set_defaults: |object, _| set_defaults(object),
+        prepare_create: |object, request, _| prepare_create(object, request),
+        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec"),
+        validate: |object, _| pod_spec::wrong_pod(object.at("metadata"), object.at("spec")),
+        validate_create: |object, _| pod_spec::wrong_new_pod(object.at("metadata"), object.at("spec")),
+        validate_change: |new, old, _| pod_validation::wrong_change(new, old),
+        warnings: |new, old, _| warnings(new, old),
         reset_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
-        prepare_status,
-        validate_status: pod_status::wrong_status,
+        prepare_status: |new, old, request, _| prepare_status(new, old, request),
+        validate_status: |new, old, _| pod_status::wrong_status(new, old),
         selectable: Some(&[
             "spec.nodeName",
             "spec.restartPolicy",
@@ -54,7 +55,7 @@ pub(crate) fn kind() -> KindSpec {
             Subresource::Connect(Arc::new(NoProxy)),
         ],
         grace_period,
-        ..built_in("", "v1", "pods")
+        ..built_in(release, "", "v1", "pods")
     }
 }
 

@@ -1,20 +1,21 @@
 use coracle_meta::fields::Fields;
 use coracle_registry::{Generation, KindSpec, TableColumn};
+use coracle_release::Release;
 
 use crate::built_in::built_in;
 use crate::cells::{containers, images, labels};
 use crate::pod_spec;
 
 /// `podtemplates`. In Kubernetes: `pkg/registry/core/podtemplate`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         generation: Generation::Fields(&["template"]),
-        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "template.spec"),
-        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "template.spec"),
-        validate: |object| pod_spec::wrong_template(object.at("template"), "template"),
-        warnings: |new, old| pod_spec::warnings_of_kind(new, old, "template"),
+        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "template.spec"),
+        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "template.spec"),
+        validate: |object, _| pod_spec::wrong_template(object.at("template"), "template"),
+        warnings: |new, old, _| pod_spec::warnings_of_kind(new, old, "template"),
         columns: columns(),
-        ..built_in("", "v1", "podtemplates")
+        ..built_in(release, "", "v1", "podtemplates")
     }
 }
 

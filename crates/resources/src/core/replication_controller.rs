@@ -3,6 +3,7 @@ use std::sync::Arc;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, LabelSelector, Object};
 use coracle_registry::{KindSpec, Scale, SelectorForm, Subresource, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
@@ -11,21 +12,21 @@ use crate::field_checks::{Wrong, labels as wrong_labels, matches_template, not_n
 use crate::pod_spec::{self, wrong_lasting_template};
 
 /// `replicationcontrollers`. In Kubernetes: `pkg/registry/core/replicationcontroller`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults,
-        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
-        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
-        validate: wrong,
-        validate_status: |new, _| crate::apps::replica_set::wrong_counts(new.at("status")),
+        set_defaults: |object, _| set_defaults(object),
+        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
+        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
+        validate: |object, _| wrong(object),
+        validate_status: |new, _, _| crate::apps::replica_set::wrong_counts(new.at("status")),
         orphans_by_default: true,
         store_directory: "controllers".to_owned(),
         selectable: Some(&["status.replicas"]),
         field: |object, name| (name == "status.replicas").then(|| object.int("status.replicas").to_string()),
-        warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        warnings: |new, old, _| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::Labels)))],
-        ..built_in("", "v1", "replicationcontrollers")
+        ..built_in(release, "", "v1", "replicationcontrollers")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, Quantity};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::quota_scopes::{is_counted, scopes_changed, wrong_scopes};
@@ -9,22 +10,22 @@ use crate::field_checks::{Wrong, quantity_not_negative};
 use crate::pod_spec::{name_of_resource, whole_if_counted};
 
 /// `resourcequotas`. In Kubernetes: `pkg/registry/core/resourcequota`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: |object| {
+        validate: |object, _| {
             let mut wrong = wrong_amounts(object, "spec.hard");
             wrong.extend(wrong_scopes(object.at("spec")));
             wrong
         },
-        validate_change: scopes_changed,
-        validate_status: |new, _| {
+        validate_change: |new, old, _| scopes_changed(new, old),
+        validate_status: |new, _, _| {
             let mut wrong = wrong_amounts(new, "status.hard");
             wrong.extend(wrong_amounts(new, "status.used"));
             wrong
         },
-        warnings: |new, old| if old.is_none() { requests_above_limits(new) } else { Vec::new() },
+        warnings: |new, old, _| if old.is_none() { requests_above_limits(new) } else { Vec::new() },
         columns: columns(),
-        ..built_in("", "v1", "resourcequotas")
+        ..built_in(release, "", "v1", "resourcequotas")
     }
 }
 

@@ -3,6 +3,7 @@ use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn, restore};
+use coracle_release::Release;
 use coracle_schema::decode::{Format, parse};
 use serde_json::Value;
 
@@ -11,27 +12,27 @@ use crate::field_checks::{Wrong, each_invalid, immutable};
 use crate::pem_block::PemBlock;
 
 /// `secrets`. In Kubernetes: `pkg/registry/core/secret`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| {
+        set_defaults: |object, _| {
             object.edit(|tree| tree.fill_text("type", "Opaque"));
             merge_string_data(object);
         },
-        prepare_update: |new, old, _| {
+        prepare_update: |new, old, _, _| {
             if new.text("type").is_empty() {
                 restore(new, old, "type");
             }
         },
-        validate: wrong,
-        warnings: |secret, _| key_pair_warnings(secret),
-        validate_change: |new, old| {
+        validate: |object, _| wrong(object),
+        warnings: |secret, _, _| key_pair_warnings(secret),
+        validate_change: |new, old, _| {
             let mut wrong = immutable(new, old, "type");
             wrong.extend(super::config_map::wrong_immutable_data(new, old, &["data"]));
             wrong
         },
         selectable: Some(&["type"]),
         columns: columns(),
-        ..built_in("", "v1", "secrets")
+        ..built_in(release, "", "v1", "secrets")
     }
 }
 

@@ -21,21 +21,22 @@ use crate::status_counts::wrong_host;
 /// `services`. In Kubernetes: `pkg/registry/core/service`. [`super::service_allocation`] allocates addresses and node
 /// ports.
 pub(crate) fn kind(config: &Config) -> KindSpec {
+    let release = &config.release;
     let (first_port, last_port) = config.service_node_ports;
     KindSpec {
-        set_defaults,
-        prepare_update: |new, old, _| drop_fields_of_other_types(new, old),
-        validate: wrong_service,
-        warnings: |new, _| warnings(new),
-        validate_change: wrong_change,
-        validate_status: wrong_status,
+        set_defaults: |object, _| set_defaults(object),
+        prepare_update: |new, old, _, _| drop_fields_of_other_types(new, old),
+        validate: |object, _| wrong_service(object),
+        warnings: |new, _, _| warnings(new),
+        validate_change: |new, old, _| wrong_change(new, old),
+        validate_status: |new, old, _| wrong_status(new, old),
         name: names::dns1035_label,
         store_directory: "services/specs".to_owned(),
         selectable: Some(&["spec.clusterIP", "spec.type"]),
         columns: columns(),
         subresources: vec![Subresource::Connect(Arc::new(NoProxy))],
         hooks: Arc::new(ServiceHooks::new(config.service_cluster_ip_ranges.clone(), first_port..=last_port)),
-        ..built_in("", "v1", "services")
+        ..built_in(release, "", "v1", "services")
     }
 }
 

@@ -1,17 +1,18 @@
 use coracle_meta::Object;
 use coracle_meta::fields::FieldsMut;
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use crate::built_in::built_in;
 
 /// `serviceaccounts`. In Kubernetes: `pkg/registry/core/serviceaccount`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        prepare_create: |object, _| clean_secret_references(object),
-        prepare_update: |new, _, _| clean_secret_references(new),
-        warnings,
+        prepare_create: |object, _, _| clean_secret_references(object),
+        prepare_update: |new, _, _, _| clean_secret_references(new),
+        warnings: |new, old, _| warnings(new, old),
         columns: columns(),
-        ..built_in("", "v1", "serviceaccounts")
+        ..built_in(release, "", "v1", "serviceaccounts")
     }
 }
 

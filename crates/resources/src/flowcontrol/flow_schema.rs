@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::{GROUP, wrong_status};
@@ -11,13 +12,13 @@ use crate::field_checks::{Wrong, each_invalid, one_of, required};
 const VERBS: [&str; 9] = ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
 
 /// `flowschemas`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         reset_by_status: SPEC_AND_METADATA,
-        validate: wrong,
-        validate_status: |new, _| wrong_status(new),
+        validate: |object, _| wrong(object),
+        validate_status: |new, _, _| wrong_status(new),
         columns: columns(),
-        ..built_in(GROUP, "v1", "flowschemas")
+        ..built_in(release, GROUP, "v1", "flowschemas")
     }
 }
 

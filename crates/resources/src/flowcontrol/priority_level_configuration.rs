@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::{GROUP, wrong_status};
@@ -13,13 +14,13 @@ const MOST_QUEUES: i64 = 10_000_000;
 const HASH_BITS: u32 = 60;
 
 /// `prioritylevelconfigurations`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         reset_by_status: SPEC_AND_METADATA,
-        validate: wrong,
-        validate_status: |new, _| wrong_status(new),
+        validate: |object, _| wrong(object),
+        validate_status: |new, _, _| wrong_status(new),
         columns: columns(),
-        ..built_in(GROUP, "v1", "prioritylevelconfigurations")
+        ..built_in(release, GROUP, "v1", "prioritylevelconfigurations")
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Generation, KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::addresses::{ip_warning, parse_ip, wrong_canonical_ip, wrong_reach};
@@ -11,17 +12,17 @@ use crate::cells::some_of;
 use crate::field_checks::{Wrong, each_invalid, immutable, ip, one_of, required_one_of};
 
 /// `endpointslices.discovery.k8s.io`. In Kubernetes: `pkg/registry/discovery/endpointslice`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         generation: Generation::Fields(&["addressType", "endpoints", "ports", "metadata.labels"]),
         // Only objects of older versions have it.
-        prepare_create: |object, _| drop_old_topology(object),
-        prepare_update: |object, _, _| drop_old_topology(object),
-        validate: wrong,
-        validate_change: |new, old| immutable(new, old, "addressType"),
-        warnings,
+        prepare_create: |object, _, _| drop_old_topology(object),
+        prepare_update: |object, _, _, _| drop_old_topology(object),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| immutable(new, old, "addressType"),
+        warnings: |new, old, _| warnings(new, old),
         columns: columns(),
-        ..built_in("discovery.k8s.io", "v1", "endpointslices")
+        ..built_in(release, "discovery.k8s.io", "v1", "endpointslices")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
@@ -9,19 +10,19 @@ use crate::field_checks::{Wrong, each_invalid, required, required_one_of};
 use crate::status_counts::wrong_address;
 
 /// `ingresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingress`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         store_directory: "ingress".to_owned(),
-        validate: wrong,
-        validate_status: |new, old| {
+        validate: |object, _| wrong(object),
+        validate_status: |new, old, _| {
             let (entries, before) = (new.list(ADDRESSES), old.list(ADDRESSES));
             let before = before.iter().map(|entry| entry.text("ip")).collect();
             let check = |(at, entry)| wrong_address(entry, &before, &format!("{ADDRESSES}[{at}]"));
             entries.iter().enumerate().flat_map(check).collect()
         },
-        warnings: |new, old| if old.is_none() { class_by_annotation(new) } else { Vec::new() },
+        warnings: |new, old, _| if old.is_none() { class_by_annotation(new) } else { Vec::new() },
         columns: columns(),
-        ..built_in("networking.k8s.io", "v1", "ingresses")
+        ..built_in(release, "networking.k8s.io", "v1", "ingresses")
     }
 }
 

@@ -1,19 +1,20 @@
 use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, domain_prefixed_path, each_invalid, immutable, one_of, required};
 
 /// `ingressclasses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingressclass`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| edit_at(object, "spec.parameters", |parameters| parameters.fill("scope", "Cluster")),
-        validate: wrong,
-        validate_change: |new, old| immutable(new, old, "spec.controller"),
+        set_defaults: |object, _| edit_at(object, "spec.parameters", |parameters| parameters.fill("scope", "Cluster")),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| immutable(new, old, "spec.controller"),
         columns: columns(),
-        ..built_in("networking.k8s.io", "v1", "ingressclasses")
+        ..built_in(release, "networking.k8s.io", "v1", "ingressclasses")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::addresses::wrong_canonical_ip;
@@ -8,19 +9,19 @@ use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, immutable, required};
 
 /// `ipaddresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ipaddress`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         name: wrong_canonical_ip,
-        validate: |object| {
+        validate: |object, _| {
             let parent = object.at("spec.parentRef");
             if parent.is_null() {
                 return vec![FieldError::required("spec.parentRef", "")];
             }
             wrong_parent(parent, "spec.parentRef")
         },
-        validate_change: |new, old| immutable(new, old, "spec.parentRef"),
+        validate_change: |new, old, _| immutable(new, old, "spec.parentRef"),
         columns: columns(),
-        ..built_in("networking.k8s.io", "v1", "ipaddresses")
+        ..built_in(release, "networking.k8s.io", "v1", "ipaddresses")
     }
 }
 

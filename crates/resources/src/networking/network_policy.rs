@@ -1,6 +1,7 @@
 use coracle_meta::fields::{Fields, edit_spec};
 use coracle_meta::{Cidr, FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
@@ -8,12 +9,12 @@ use crate::cells::selector;
 use crate::field_checks::{Wrong, cidr, label_selector, one_of, port_or_name};
 
 /// `networkpolicies.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/networkpolicy`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults,
-        validate: wrong,
+        set_defaults: |object, _| set_defaults(object),
+        validate: |object, _| wrong(object),
         columns: columns(),
-        ..built_in("networking.k8s.io", "v1", "networkpolicies")
+        ..built_in(release, "networking.k8s.io", "v1", "networkpolicies")
     }
 }
 

@@ -3,6 +3,7 @@ use std::net::IpAddr;
 use coracle_meta::fields::Fields;
 use coracle_meta::{Cidr, FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::addresses::parse_cidr;
@@ -10,13 +11,13 @@ use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::field_checks::{Wrong, cidr};
 
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         reset_by_status: SPEC_AND_METADATA,
-        validate_create: wrong_cidrs,
-        validate_change: wrong_cidr_change,
+        validate_create: |object, _| wrong_cidrs(object),
+        validate_change: |new, old, _| wrong_cidr_change(new, old),
         columns: columns(),
-        ..built_in("networking.k8s.io", "v1", "servicecidrs")
+        ..built_in(release, "networking.k8s.io", "v1", "servicecidrs")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
@@ -9,12 +10,12 @@ use crate::field_checks::{Wrong, count_or_share, label_selector, not_more_than_a
 use crate::status_counts::wrong_counts;
 
 /// `poddisruptionbudgets.policy`. In Kubernetes: `pkg/registry/policy/poddisruptionbudget`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         // Names are not validated, as in Kubernetes.
         name: |_| Vec::new(),
-        validate: wrong,
-        validate_status: |new, _| {
+        validate: |object, _| wrong(object),
+        validate_status: |new, _, _| {
             let mut wrong = wrong_conditions(new.list("status.conditions"), "status.conditions");
             let counts = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
             wrong.extend(wrong_counts(new, &counts));
@@ -22,7 +23,7 @@ pub(crate) fn kind() -> KindSpec {
         },
         columns: columns(),
         takes_any_finalizer: true,
-        ..built_in("policy", "v1", "poddisruptionbudgets")
+        ..built_in(release, "policy", "v1", "poddisruptionbudgets")
     }
 }
 

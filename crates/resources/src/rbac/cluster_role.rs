@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use coracle_registry::KindSpec;
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::GROUP;
@@ -9,15 +10,15 @@ use crate::built_in::built_in;
 use crate::field_checks::{Wrong, label_selector};
 
 /// `clusterroles`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         name: names::path_segment,
-        validate: |object| {
+        validate: |object, _| {
             let mut wrong = wrong_rules(object, false);
             wrong.extend(wrong_aggregation(object.at("aggregationRule")));
             wrong
         },
-        ..built_in(GROUP, "v1", "clusterroles")
+        ..built_in(release, GROUP, "v1", "clusterroles")
     }
 }
 

@@ -1,19 +1,20 @@
 use coracle_meta::names;
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use super::GROUP;
 use super::bindings::{bound_role, set_defaults, subjects, wrong_binding, wrong_change};
 use crate::built_in::built_in;
 
 /// `rolebindings`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults,
+        set_defaults: |object, _| set_defaults(object),
         name: names::path_segment,
-        validate: |object| wrong_binding(object, &["Role", "ClusterRole"]),
-        validate_change: wrong_change,
+        validate: |object, _| wrong_binding(object, &["Role", "ClusterRole"]),
+        validate_change: |new, old, _| wrong_change(new, old),
         columns: columns(),
-        ..built_in(GROUP, "v1", "rolebindings")
+        ..built_in(release, GROUP, "v1", "rolebindings")
     }
 }
 

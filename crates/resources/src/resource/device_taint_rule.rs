@@ -1,6 +1,7 @@
 use coracle_meta::fields::{Fields, edit_at};
 use coracle_meta::{FieldError, Object, format_time};
 use coracle_registry::{Column, KindSpec, Request, TableColumn};
+use coracle_release::Release;
 
 use super::device_taint::{set_time, wrong_taint};
 use super::naming::{wrong_label, wrong_pool_name};
@@ -15,16 +16,16 @@ const CONDITIONS: &str = "status.conditions";
 const MOST_CONDITIONS: usize = 8;
 
 /// `devicetaintrules.resource.k8s.io`. In Kubernetes: `pkg/registry/resource/devicetaintrule`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         set_times: |rule, now| edit_at(rule, TAINT, |taint| set_time(taint, now)),
-        prepare_update: renew_time,
+        prepare_update: |new, old, request, _| renew_time(new, old, request),
         reset_by_status: SPEC_AND_METADATA,
-        validate_create: |rule| wrong(rule, None),
-        validate_change: |new, old| wrong(new, Some(old)),
-        validate_status: |new, _| wrong_status(new),
+        validate_create: |rule, _| wrong(rule, None),
+        validate_change: |new, old, _| wrong(new, Some(old)),
+        validate_status: |new, _, _| wrong_status(new),
         columns: columns(),
-        ..built_in("resource.k8s.io", "v1", "devicetaintrules")
+        ..built_in(release, "resource.k8s.io", "v1", "devicetaintrules")
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use coracle_meta::Object;
 use coracle_meta::fields::{Fields, edit_spec};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use super::GROUP;
 use super::admin_access::AdminAccess;
@@ -12,18 +13,18 @@ use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::field_checks::immutable;
 
 /// `resourceclaims`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        prepare_create: |object, _| edit_spec(object, drop_disabled),
-        prepare_update: |new, _, _| edit_spec(new, drop_disabled),
-        validate_create: |object| wrong_claim_spec(object.at("spec"), "spec"),
-        validate_change: |new, old| immutable(new, old, "spec"),
+        prepare_create: |object, _, _| edit_spec(object, drop_disabled),
+        prepare_update: |new, _, _, _| edit_spec(new, drop_disabled),
+        validate_create: |object, _| wrong_claim_spec(object.at("spec"), "spec"),
+        validate_change: |new, old, _| immutable(new, old, "spec"),
         reset_by_status: SPEC_AND_METADATA,
-        prepare_status: |new, old, _| claim_status::prepare(new, old),
-        validate_status: claim_status::wrong_status,
+        prepare_status: |new, old, _, _| claim_status::prepare(new, old),
+        validate_status: |new, old, _| claim_status::wrong_status(new, old),
         columns: columns(),
         hooks: Arc::new(AdminAccess { requests: "spec.devices.requests" }),
-        ..built_in(GROUP, "v1", "resourceclaims")
+        ..built_in(release, GROUP, "v1", "resourceclaims")
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use coracle_meta::Object;
 use coracle_meta::fields::{Fields, edit_at};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use super::GROUP;
 use super::admin_access::AdminAccess;
@@ -11,15 +12,15 @@ use crate::built_in::built_in;
 use crate::field_checks::{Wrong, annotations, immutable, labels};
 
 /// `resourceclaimtemplates`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        prepare_create: |object, _| edit_at(object, "spec.spec", drop_disabled),
-        prepare_update: |new, _, _| edit_at(new, "spec.spec", drop_disabled),
-        validate: wrong,
-        validate_change: |new, old| immutable(new, old, "spec"),
+        prepare_create: |object, _, _| edit_at(object, "spec.spec", drop_disabled),
+        prepare_update: |new, _, _, _| edit_at(new, "spec.spec", drop_disabled),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| immutable(new, old, "spec"),
         columns: columns(),
         hooks: Arc::new(AdminAccess { requests: "spec.spec.devices.requests" }),
-        ..built_in(GROUP, "v1", "resourceclaimtemplates")
+        ..built_in(release, GROUP, "v1", "resourceclaimtemplates")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object, go_quote, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::GROUP;
@@ -15,16 +16,16 @@ use crate::storage::csi_driver::wrong_driver_name;
 const MOST_DEVICES: usize = 128;
 
 /// `resourceslices`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        prepare_create: |object, _| drop_disabled(object),
-        prepare_update: |new, _, _| drop_disabled(new),
-        validate: wrong,
-        validate_change: wrong_change,
-        warnings,
+        prepare_create: |object, _, _| drop_disabled(object),
+        prepare_update: |new, _, _, _| drop_disabled(new),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_change(new, old),
+        warnings: |new, old, _| warnings(new, old),
         selectable: Some(&["spec.nodeName", "spec.driver"]),
         columns: columns(),
-        ..built_in(GROUP, "v1", "resourceslices")
+        ..built_in(release, GROUP, "v1", "resourceslices")
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Generation, KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
@@ -10,14 +11,14 @@ use crate::cells::text_or;
 use crate::field_checks::{Wrong, each_invalid, immutable, one_of};
 
 /// `csidrivers`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| edit_spec(object, set_defaults),
+        set_defaults: |object, _| edit_spec(object, set_defaults),
         generation: Generation::BY_SPEC,
-        validate: wrong,
-        validate_change: wrong_change,
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_change(new, old),
         columns: columns(),
-        ..built_in("storage.k8s.io", "v1", "csidrivers")
+        ..built_in(release, "storage.k8s.io", "v1", "csidrivers")
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, JsonKey, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 
 use super::csi_driver::wrong_driver_name;
 use crate::built_in::{SPEC_AND_METADATA, built_in, drop_fields};
@@ -12,14 +13,14 @@ use crate::field_checks::{Wrong, each_invalid, not_negative};
 const LONGEST_NODE_ID: usize = 256;
 
 /// `csinodes`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: wrong,
+        validate: |object, _| wrong(object),
         reset_by_status: SPEC_AND_METADATA,
         // In Kubernetes: the feature `CSIVolumeHealth`.
-        prepare_status: |new, _, _| drop_fields(new, &["status.storageHealth"]),
+        prepare_status: |new, _, _, _| drop_fields(new, &["status.storageHealth"]),
         columns: columns(),
-        ..built_in("storage.k8s.io", "v1", "csinodes")
+        ..built_in(release, "storage.k8s.io", "v1", "csinodes")
     }
 }
 

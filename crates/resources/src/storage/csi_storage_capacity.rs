@@ -1,16 +1,17 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{Object, names};
 use coracle_registry::KindSpec;
+use coracle_release::Release;
 
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, immutable, label_selector, quantity_not_negative};
 
 /// `csistoragecapacities`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: wrong,
-        validate_change: wrong_change,
-        ..built_in("storage.k8s.io", "v1", "csistoragecapacities")
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_change(new, old),
+        ..built_in(release, "storage.k8s.io", "v1", "csistoragecapacities")
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_meta::{FieldError, JsonKey, Object, names};
 use coracle_registry::{Column, KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::classes::{forbidden_changes, parameters, provisioner};
@@ -10,18 +11,18 @@ use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, immutable, one_of, without_nothing};
 
 /// `storageclasses`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object| {
+        set_defaults: |object, _| {
             object.edit(|tree| {
                 tree.fill("reclaimPolicy", "Delete");
                 tree.fill("volumeBindingMode", "Immediate");
             });
         },
-        validate: wrong,
-        validate_change: wrong_change,
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_change(new, old),
         columns: columns(),
-        ..built_in("storage.k8s.io", "v1", "storageclasses")
+        ..built_in(release, "storage.k8s.io", "v1", "storageclasses")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::csi_driver::wrong_driver_name;
@@ -8,14 +9,14 @@ use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::field_checks::{Wrong, each_invalid, immutable, join};
 
 /// `volumeattachments`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: wrong,
-        validate_change: |new, old| immutable(new, old, "spec"),
-        validate_status: |new, _| wrong_status(new.at("status")),
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| immutable(new, old, "spec"),
+        validate_status: |new, _, _| wrong_status(new.at("status")),
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
-        ..built_in("storage.k8s.io", "v1", "volumeattachments")
+        ..built_in(release, "storage.k8s.io", "v1", "volumeattachments")
     }
 }
 

@@ -1,19 +1,20 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{Former, KindSpec, TableColumn};
+use coracle_release::Release;
 
 use super::classes::{forbidden_changes, parameters, provisioner};
 use crate::built_in::built_in;
 use crate::field_checks::Wrong;
 
 /// `volumeattributesclasses`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         former_versions: &[("storage.k8s.io/v1beta1", Former::SameFields)],
-        validate: wrong,
-        validate_change: wrong_change,
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_change(new, old),
         columns: columns(),
-        ..built_in("storage.k8s.io", "v1", "volumeattributesclasses")
+        ..built_in(release, "storage.k8s.io", "v1", "volumeattributesclasses")
     }
 }
 

@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Column, KindSpec, TableColumn};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::{SPEC_AND_METADATA, built_in};
@@ -13,14 +14,14 @@ const VERSION: &str = "status.resourceVersion";
 const CONDITIONS: &str = "status.conditions";
 
 /// `storageversionmigrations.storagemigration.k8s.io`. In Kubernetes: `pkg/registry/storagemigration`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         reset_by_status: SPEC_AND_METADATA,
-        validate: wrong,
-        validate_change: wrong_change,
-        validate_status: wrong_status,
+        validate: |object, _| wrong(object),
+        validate_change: |new, old, _| wrong_change(new, old),
+        validate_status: |new, old, _| wrong_status(new, old),
         columns: columns(),
-        ..built_in("storagemigration.k8s.io", "v1", "storageversionmigrations")
+        ..built_in(release, "storagemigration.k8s.io", "v1", "storageversionmigrations")
     }
 }
 

@@ -12,6 +12,7 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::Object;
 use coracle_registry::{ListOptions, Registry, Request, Verb};
+use coracle_release::Release;
 use coracle_resources::{Config, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Operation, Options, Store, Txn};
@@ -44,7 +45,7 @@ async fn over(engine: &Engine) -> Registry {
     tokio::spawn(storage.run());
     let builder = Registry::builder(storage, Ambient::seeded(1), Recorder::off());
     let mut all = kinds(&Config::default());
-    all.push(Arc::new(coracle_registry::custom::definitions()));
+    all.push(Arc::new(coracle_registry::custom::definitions(&Release::default())));
     let registry = builder.kinds(all).build();
     registry.load_custom_kinds().await.unwrap();
     registry

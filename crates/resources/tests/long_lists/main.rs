@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_registry::{Strategy, custom};
+use coracle_release::Release;
 use coracle_resources::{Config, kinds};
 use serde_json::{Value, json};
 
@@ -56,7 +57,7 @@ fn scale() -> usize {
 /// Every built-in kind; first the one whose parts most others have.
 fn every_kind() -> Vec<Arc<dyn Strategy>> {
     let mut all = kinds(&Config::default());
-    all.push(Arc::new(custom::definitions()));
+    all.push(Arc::new(custom::definitions(&Release::default())));
     all.sort_by_key(|kind| kind.spec().row.kind.kind != "Pod");
     all
 }

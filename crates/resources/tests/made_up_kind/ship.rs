@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object};
 use coracle_registry::{KindSpec, Offers, Scale, SelectorForm, Subresource, TableColumn};
+use coracle_release::Release;
 use coracle_schema::{KindSchema, Table};
 
 /// The types of the kind, and below them its row, as `crates/schema/table` has those of Kubernetes.
@@ -22,17 +23,17 @@ const ROW: &str = "harbour.example/v1 ships Ship namespaced generation unconditi
 
 /// `ships.harbour.example`.
 pub(crate) fn kind() -> KindSpec {
-    let (types, rows) = (include_str!("../../../schema/table/types.txt"), ROW);
+    let (types, rows) = (Release::default().types(), ROW);
     let table = Arc::new(Table::from_text(&format!("{types}{TYPES}"), rows).expect("a table"));
     let row = table.resource(&GroupVersionResource::new("harbour.example", "v1", "ships")).expect("a row").clone();
     let schema: KindSchema = table.kind(&GroupVersionKind::new("harbour.example", "v1", "Ship")).expect("a type");
     KindSpec {
-        set_defaults: |ship| {
+        set_defaults: |ship, _| {
             if ship.number("spec.replicas").is_none() {
                 ship.set("spec.replicas", 2);
             }
         },
-        validate: wrong,
+        validate: |object, _| wrong(object),
         columns: vec![
             TableColumn::name(),
             TableColumn::integer("Masts", "How many masts the ship has.", |ship| {
@@ -41,7 +42,7 @@ pub(crate) fn kind() -> KindSpec {
             TableColumn::text("Sails", "What hangs on them.", |ship| ship.text("spec.sails").into()).wide(),
         ],
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
-        ..KindSpec::new(row, schema, Offers::built_in(usize::MAX))
+        ..KindSpec::new(&Release::default(), row, schema, Offers::built_in(usize::MAX))
     }
 }
 

@@ -84,11 +84,11 @@ schemas! {
 const DURATION: &str = "^\\+?(0|([0-9.]+(ns|us|µs|μs|ms|s|m|h))+)$";
 
 fn kinds() -> impl Iterator<Item = String> {
-    Table::v1_35().resources().iter().map(|row| row.kind.kind.clone())
+    Table::newest().resources().iter().map(|row| row.kind.kind.clone())
 }
 
 fn plurals() -> impl Iterator<Item = String> {
-    Table::v1_35().resources().iter().map(|row| row.plural.clone())
+    Table::newest().resources().iter().map(|row| row.plural.clone())
 }
 
 fn texts(words: &[&str]) -> impl Iterator<Item = String> {
@@ -133,7 +133,7 @@ fn requesters() -> impl Iterator<Item = String> {
 
 /// An object with a kind; its fields are left to the parser.
 fn object(generator: &mut SchemaGenerator) -> Schema {
-    let rows = Table::v1_35().resources();
+    let rows = Table::newest().resources();
     let versions: BTreeSet<String> = rows.iter().map(|row| row.kind.api_version()).collect();
     let known = |words: &BTreeSet<String>| -> Value { json!({"anyOf": [{"enum": words}, {"type": "string"}]}) };
     json_schema!({

@@ -17,10 +17,10 @@ use std::time::Duration;
 use coracle_controller_runtime::LeaderTimings;
 use coracle_meta::ObjectKey;
 use coracle_yaml::{At, KnownFields, StrictReader, YamlNode};
+use coracle_release::Release;
 
 use crate::config::Config;
 use crate::queue::Backoff;
-use crate::release::Release;
 
 /// The errors in a scheduler configuration, a line each: `FILE:LINE: PATH: MESSAGE`.
 pub use coracle_yaml::InvalidFile as ConfigurationError;

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_yaml::{At, KnownFields, StrictReader};
+use coracle_release::Release;
 
 use crate::plugins::{OFF, PLUGINS, Plugin, Point, REMOVED, enabled};
-use crate::release::Release;
 
 /// Which plug-ins run at which extension point, in order, and the weights of their scores.
 pub(super) struct PluginSets {

@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_yaml::{At, StrictReader};
+use coracle_release::Release;
 
 use super::plugin_sets::PluginSets;
 use super::{percentage_of_nodes, plugin_arguments};
 use crate::plugins::Point;
 use crate::profile::Profile;
-use crate::release::Release;
 
 /// The profiles of a configuration; the default one if there are none.
 pub(super) fn read(

@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use coracle_release::Release;
+
 use super::*;
-use crate::release::Release;
 
 struct Alone;
 
@@ -34,7 +35,7 @@ fn pod(name: &str, priority: i32, cpu: &str) -> Arc<Pod> {
 }
 
 fn state(now: Instant) -> SchedulerState {
-    state_in(&Release::default(), now)
+    state_in(&Release::named("1.35").unwrap(), now)
 }
 
 fn state_in(release: &Release, now: Instant) -> SchedulerState {
@@ -91,15 +92,14 @@ fn message(state: &mut SchedulerState, now: Instant) -> String {
 }
 
 fn latest() -> Release {
-    let plugins: Vec<_> = Release::default().plugins().to_vec();
-    Release::with(plugins, ["NoRemarkAboutMissingClaims", "PreemptionNamesItsNode"])
+    Release::named("1.37").unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_message_of_a_pod_that_fits_nowhere_has_the_remark_about_claims_in_some_releases() {
     let now = Instant::now();
     let rest = "0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
-    for (release, remark) in [(Release::default(), "no new claims to deallocate, "), (latest(), "")] {
+    for (release, remark) in [(Release::named("1.35").unwrap(), "no new claims to deallocate, "), (latest(), "")] {
         let mut state = state_in(&release, now);
         state.pod(None, &pod("large", 0, "2"), &[], now);
         let expected = format!("0/1 nodes are available: 1 Insufficient cpu. {remark}preemption: {rest}");
@@ -111,7 +111,7 @@ async fn the_message_of_a_pod_that_fits_nowhere_has_the_remark_about_claims_in_s
 async fn the_message_of_a_pod_that_preempts_others_names_the_node_in_some_releases() {
     let now = Instant::now();
     let sentence = " preemption: found a potential placement for pod on node a, preempting 1 victims";
-    for (release, sentence) in [(Release::default(), ""), (latest(), sentence)] {
+    for (release, sentence) in [(Release::named("1.35").unwrap(), ""), (latest(), sentence)] {
         let mut state = state_in(&release, now);
         let mut low = pod("low", 0, "600m").as_ref().clone();
         low.spec.node_name = "a".to_owned();
@@ -126,14 +126,13 @@ async fn the_message_of_a_pod_that_preempts_others_names_the_node_in_some_releas
 fn the_order_of_the_plug_ins_of_a_release_decides_which_reason_a_node_gets() {
     let cordoned = "node(s) were unschedulable";
     let named = "node(s) didn't match the requested node name";
-    for (plugins, reason) in [(["NodeUnschedulable", "NodeName"], cordoned), (["NodeName", "NodeUnschedulable"], named)]
-    {
+    for (version, reason) in [("1.36", cordoned), ("1.37", named)] {
         let mut cordoned = node("a");
         cordoned.spec.unschedulable = true;
         let snapshot: crate::Snapshot = [crate::node_info(&cordoned)].into_iter().collect();
         let mut info = crate::pod_info(&pod("p", 0, "1"), None);
         info.node_name = Some("b".to_owned());
-        let profile = Arc::new(Profile::of("s", &Release::with(plugins, [])));
+        let profile = Arc::new(Profile::of("s", &Release::named(version).unwrap()));
         let failure = crate::schedule(&profile, &info, &snapshot, 0, &Random::from_seed(1)).unwrap_err();
         assert_eq!(failure.to_string(), format!("0/1 nodes are available: 1 {reason}."));
     }
@@ -142,12 +141,11 @@ fn the_order_of_the_plug_ins_of_a_release_decides_which_reason_a_node_gets() {
 #[tokio::test(start_paused = true)]
 async fn a_node_that_lacks_a_feature_is_rejected_in_a_release_with_that_filter_until_it_declares_it() {
     let now = Instant::now();
-    let all: Vec<_> = Release::default().plugins().iter().copied().chain(["NodeDeclaredFeatures"]).collect();
     let mut needy = pod("needy", 0, "1").as_ref().clone();
     needy.spec.host_network = true;
     needy.spec.host_users = Some(false);
     let needy = Arc::new(needy);
-    let mut state = state_in(&Release::with(all, []), now);
+    let mut state = state_in(&Release::named("1.36").unwrap(), now);
     state.pod(None, &needy, &[], now);
     let said = message(&mut state, now);
     assert!(said.starts_with("0/1 nodes are available: 1 node(s) didn't match Pod's required features."), "{said}");
@@ -156,7 +154,7 @@ async fn a_node_that_lacks_a_feature_is_rejected_in_a_release_with_that_filter_u
     state.node(&able, now);
     let later = now + Duration::from_secs(20);
     assert!(matches!(state.next(later, &Alone).unwrap().decision, SchedulingDecision::Bind(..)));
-    let mut before = state_in(&Release::default(), now);
+    let mut before = state_in(&Release::named("1.35").unwrap(), now);
     before.pod(None, &needy, &[], now);
     assert!(matches!(before.next(now, &Alone).unwrap().decision, SchedulingDecision::Bind(..)));
 }

@@ -68,7 +68,7 @@ mod tests {
     use crate::apply::TablePlace;
 
     fn merged(kind: &GroupVersionKind, live: &Value, configuration: &Value) -> Result<Value, String> {
-        let schema = Table::v1_35().kind(kind).expect("the table has the kind");
+        let schema = Table::newest().kind(kind).expect("the table has the kind");
         merge_configuration(TablePlace::root(&schema), live, configuration)
     }
 

@@ -10,7 +10,7 @@ use super::*;
 use crate::{KindSchema, Table};
 
 fn schema(group: &str, version: &str, kind: &str) -> KindSchema {
-    Table::v1_35().kind(&GroupVersionKind::new(group, version, kind)).expect("the table has the kind")
+    Table::newest().kind(&GroupVersionKind::new(group, version, kind)).expect("the table has the kind")
 }
 
 /// An object and its endpoints, written to by one manager after the other.

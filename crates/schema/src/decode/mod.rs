@@ -23,6 +23,8 @@ mod unstructured;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use coracle_meta::{GroupVersion, GroupVersionKind, Object, Status};
 use serde_json::Value;
 
@@ -234,7 +236,7 @@ fn decode_raw(
         None => return Err(unrecognized(&format!("unexpected GroupVersion string: {api_version}"))),
     };
     let found = version.kind(if kind.is_empty() { expected.kind.clone() } else { kind });
-    check_kind(&found, expected)?;
+    check_kind(schema.table(), &found, expected)?;
     if raw == Raw::Null {
         raw = Raw::Object(Vec::new());
     }
@@ -254,7 +256,7 @@ fn decode_raw(
 const IN_EVERY_GROUP: [&str; 1] = ["DeleteOptions"];
 
 /// Whether the body's kind can be had as the expected one.
-fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(), Status> {
+fn check_kind(table: &Arc<Table>, found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(), Status> {
     if retired::is_accepted(found, expected) {
         return Ok(());
     }
@@ -264,18 +266,17 @@ fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(
     if retired::is_former_version(found, expected) {
         return Err(another_version(&found.group_version().to_string(), expected));
     }
-    match conversion_error(found, expected) {
+    match conversion_error(table, found, expected) {
         Some(error) => Err(cannot_be_handled(found, expected, &error)),
         None => Ok(()),
     }
 }
 
 /// Why one kind cannot be had as another.
-fn conversion_error(found: &GroupVersionKind, expected: &GroupVersionKind) -> Option<String> {
+fn conversion_error(table: &Arc<Table>, found: &GroupVersionKind, expected: &GroupVersionKind) -> Option<String> {
     if found == expected {
         return None;
     }
-    let table = Table::v1_35();
     let is_built_in = table.kind(expected).is_some();
     if found.kind == expected.kind && IN_EVERY_GROUP.contains(&found.kind.as_str()) {
         return None;
@@ -334,8 +335,8 @@ pub fn decode_patched(document: Value, expected: &GroupVersionKind, schema: &Kin
     let version = GroupVersion::parse(api_version);
     let version = version.ok_or_else(|| format!("unexpected GroupVersion string: {api_version}"))?;
     let found = version.kind(if kind.is_empty() { expected.kind.as_str() } else { kind });
-    if let Some(error) = conversion_error(&found, expected) {
-        if let Some(other) = Table::v1_35().kind(&found) {
+    if let Some(error) = conversion_error(schema.table(), &found, expected) {
+        if let Some(other) = schema.table().kind(&found) {
             typed(document, &other, DecodedForm::Received)?;
         }
         return Err(error);

@@ -108,14 +108,14 @@ mod tests {
     }
 
     fn stored(value: Value) -> Option<Value> {
-        let schema = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
+        let schema = Table::newest().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
         let mut pass = Pass::new(DecodedForm::Stored);
         let stored = pass.resource(value, &schema);
         stored.filter(|_| pass.error.is_none())
     }
 
     fn is_normal_pod(value: &Value) -> bool {
-        let schema = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
+        let schema = Table::newest().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
         is_normal(value, schema.root())
     }
 

@@ -4,7 +4,7 @@ use coracle_meta::GroupVersionKind;
 
 /// The retired versions of a group, and their kinds that exist in a served version.
 ///
-/// In Kubernetes: the versions in `legacyscheme.Scheme` that the API server of 1.35 does not serve.
+/// In Kubernetes: the versions in `legacyscheme.Scheme` that its API server does not serve.
 const RETIRED: [(&str, &[&str], &[&str]); 29] = [
     (
         "admissionregistration.k8s.io",

@@ -69,7 +69,7 @@ mod tests {
         let kind = GroupVersionKind::new(group, version, kind);
         let mut object = Object::of_kind(&kind);
         object.edit(|tree| tree.extend(rest.as_object().unwrap().clone()));
-        has_shape(&object, &Table::v1_35().kind(&kind).unwrap())
+        has_shape(&object, &Table::newest().kind(&kind).unwrap())
     }
 
     #[test]

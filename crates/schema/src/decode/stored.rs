@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn pods() -> KindSchema {
-        Table::v1_35().kind(&pod_kind()).unwrap()
+        Table::newest().kind(&pod_kind()).unwrap()
     }
 
     fn pod() -> Object {

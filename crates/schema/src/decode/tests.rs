@@ -9,7 +9,7 @@ fn kind(group: &str, kind: &str) -> GroupVersionKind {
 }
 
 fn read(expected: &GroupVersionKind, body: &str) -> Result<Decoded, String> {
-    let schema = Table::v1_35().kind(expected).unwrap();
+    let schema = Table::newest().kind(expected).unwrap();
     decode(body.as_bytes(), Format::Json, expected, &schema).map_err(|status| status.message)
 }
 
@@ -121,7 +121,7 @@ fn nulls_in_maps_are_zeros() {
 fn printed_objects_are_normal() {
     let role =
         json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": []});
-    let schema = Table::v1_35().kind(&kind("rbac.authorization.k8s.io", "Role")).unwrap();
+    let schema = Table::newest().kind(&kind("rbac.authorization.k8s.io", "Role")).unwrap();
     let once = normalize(Object::from_value(role).unwrap(), &schema).unwrap().object;
     assert_eq!(once.field("rules"), Some(&Value::Null));
     assert_eq!(normalize(once.clone(), &schema).unwrap().object, once);
@@ -185,7 +185,7 @@ fn an_eviction_is_taken_in_both_versions_that_it_has_had() {
 #[test]
 fn a_patch_may_take_a_document_to_a_retired_version_if_that_can_read_it() {
     let patched = |expected: GroupVersionKind, document: Value| {
-        let schema = Table::v1_35().kind(&expected).unwrap();
+        let schema = Table::newest().kind(&expected).unwrap();
         super::decode_patched(document, &expected, &schema).map(|decoded| decoded.object.api_version().to_owned())
     };
     let deployment = json!({"apiVersion": "extensions/v1beta1", "kind": "Deployment", "spec": {"replicas": 1}});

@@ -125,7 +125,7 @@ mod tests {
 
     fn deployment(document: Value) -> Result<Value, String> {
         let kind = GroupVersionKind::new("apps", "v1", "Deployment");
-        from_unstructured(document, &Table::v1_35().kind(&kind).unwrap())
+        from_unstructured(document, &Table::newest().kind(&kind).unwrap())
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn bytes_are_read_from_json_as_base64_as_numbers_and_as_nothing() {
-        let secret = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Secret")).unwrap();
+        let secret = Table::newest().kind(&GroupVersionKind::new("", "v1", "Secret")).unwrap();
         let read = |value: &str| {
             let text = format!(r#"{{"apiVersion":"v1","kind":"Secret","data":{{"k":{value}}}}}"#);
             let kind = GroupVersionKind::new("", "v1", "Secret");
@@ -194,7 +194,7 @@ mod tests {
     fn numbers_become_what_their_field_holds_and_lists_become_bytes() {
         let whole = deployment(json!({"spec": {"replicas": 2.0, "minReadySeconds": 99_999_999_999_i64}, "extra": 1}));
         assert_eq!(whole, Ok(json!({"spec": {"replicas": 2, "minReadySeconds": 1_215_752_191}, "extra": 1})));
-        let secret = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Secret")).unwrap();
+        let secret = Table::newest().kind(&GroupVersionKind::new("", "v1", "Secret")).unwrap();
         let read = |value: Value| from_unstructured(json!({"data": {"a": value}}), &secret);
         assert_eq!(read(json!([104, 105, 256])), Ok(json!({"data": {"a": "aGkA"}})));
         assert_eq!(read(json!(["x"])), Err("unrecognized type: uint8".to_owned()));

@@ -1,7 +1,7 @@
 //! The schema of one kind: of a built-in kind, or of a custom one.
 //!
 //! ```text
-//! Table (1.35) --Table::kind----------------+
+//! Table of a release --Table::kind----------------+
 //!                                           +--> KindSchema
 //! Structural ----Structural::kind_schema----+
 //! ```
@@ -12,6 +12,7 @@ mod of_structural;
 use std::sync::Arc;
 
 use coracle_meta::GroupVersionKind;
+use coracle_release::Release;
 
 use crate::structural::Structural;
 use crate::table::{Shape, Table, TypeRef};
@@ -37,12 +38,12 @@ impl KindSchema {
         Self { table, root, structural: None }
     }
 
-    /// The schema of a kind in the table of 1.35.
+    /// The schema of a built-in kind of a release.
     ///
     /// # Panics
     /// If the table does not contain the kind.
-    pub fn built_in(kind: &GroupVersionKind) -> Self {
-        Table::v1_35().kind(kind).unwrap_or_else(|| panic!("the table has no {kind}"))
+    pub fn built_in(release: &Release, kind: &GroupVersionKind) -> Self {
+        Table::of(release).kind(kind).unwrap_or_else(|| panic!("the table has no {kind}"))
     }
 
     /// The schema of another kind in the same table.

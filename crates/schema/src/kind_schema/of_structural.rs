@@ -163,7 +163,7 @@ impl Build {
         if let Some(id) = self.imported.get(name) {
             return Some(*id);
         }
-        let source = Table::v1_35();
+        let source = Table::newest();
         let mut ty = source.by_name(name)?.clone();
         ty.kinds.clear();
         if let TypeBody::Struct(body) = &mut ty.body {
@@ -179,7 +179,7 @@ impl Build {
     fn import_shape(&mut self, shape: &mut Shape) {
         match shape {
             Shape::Named(id) => {
-                let name = Table::v1_35().type_of(*id).name.clone();
+                let name = Table::newest().type_of(*id).name.clone();
                 if let Some(own) = self.import(&name) {
                     *id = own;
                 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::dialect::Dialect;
 use super::structural::structural;
 use super::{Descriptions, META, Published, type_name};
+use crate::table::Table;
 
 /// The types to which custom kinds refer.
 pub(super) const REFERRED: [&str; 2] =
@@ -27,6 +28,7 @@ const UNKNOWN_GROUPS: [&str; 4] =
 
 /// Adds the schema of a custom kind and of lists of it. In Kubernetes: `buildKubeNative`, `buildListSchema`.
 pub(super) fn add_kind(
+    table: &Table,
     published: &Published<'_>,
     dialect: Dialect,
     descriptions: &dyn Descriptions,
@@ -34,7 +36,7 @@ pub(super) fn add_kind(
 ) {
     let row = published.row;
     let words = Words { descriptions, dialect };
-    let (name, list_name) = (type_name(row, &row.kind.kind), type_name(row, &row.list_kind));
+    let (name, list_name) = (type_name(table, row, &row.kind.kind), type_name(table, row, &row.list_kind));
     let kind = |kind: &str| json!([{"group": row.kind.group, "version": row.kind.version, "kind": kind}]);
     let mut object = words.object(published.schema.unwrap_or(&Value::Null));
     object[GROUP_VERSION_KIND] = kind(&row.kind.kind);

@@ -20,8 +20,10 @@ mod v2;
 mod v3;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use coracle_meta::{GroupVersion, kubernetes_major_minor};
+use coracle_meta::GroupVersion;
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use self::route::{Model, Route};
@@ -79,6 +81,7 @@ pub fn v3_paths(resources: &[Published<'_>]) -> BTreeSet<String> {
 
 /// The routes and resources in the document of a name; `None` if there is no such document.
 fn routes_of<'a>(
+    table: &Arc<Table>,
     path: &str,
     resources: &[Published<'a>],
     descriptions: &dyn Descriptions,
@@ -109,7 +112,7 @@ fn routes_of<'a>(
                 single("getAPIResources", Some(&meta("APIResourceList")))
             };
             for published in &here {
-                routes.extend(routes::of_resource(published.row, custom(published), descriptions));
+                routes.extend(routes::of_resource(table, published.row, custom(published), descriptions));
             }
             routes
         }
@@ -118,8 +121,8 @@ fn routes_of<'a>(
 }
 
 /// The `info` of a document: the title and the version.
-fn info() -> Value {
-    let (major, minor) = kubernetes_major_minor();
+fn info(release: &Release) -> Value {
+    let (major, minor) = release.major_minor();
     json!({"title": "Kubernetes", "version": format!("{major}.{minor}")})
 }
 
@@ -139,9 +142,9 @@ fn prefix(version: &GroupVersion) -> String {
 }
 
 /// The published name of a kind: that of its type for a built-in kind, and the reversed group for a custom kind.
-fn type_name(row: &ResourceRow, kind: &str) -> String {
+fn type_name(table: &Table, row: &ResourceRow, kind: &str) -> String {
     let kind = row.kind.group_version().kind(kind);
-    match Table::v1_35().type_of_kind(&kind) {
+    match table.type_of_kind(&kind) {
         Some(ty) => ty.name.clone(),
         None => {
             let reversed: Vec<_> = kind.group.split('.').rev().collect();

@@ -1,6 +1,8 @@
 use coracle_meta::GroupVersionKind;
 
 use super::{Descriptions, META};
+use std::sync::Arc;
+
 use crate::table::{Table, TypeNode};
 
 /// A parameter in a path or a query. Parameters are ordered by name.
@@ -100,8 +102,11 @@ impl Parameter {
     }
 
     /// The parameters of a kind of options, without times.
-    pub(super) fn of_options(options: &GroupVersionKind, descriptions: &dyn Descriptions) -> Vec<Self> {
-        let table = Table::v1_35();
+    pub(super) fn of_options(
+        table: &Arc<Table>,
+        options: &GroupVersionKind,
+        descriptions: &dyn Descriptions,
+    ) -> Vec<Self> {
         let Some(schema) = table.kind(options) else { return Vec::new() };
         let parameters = schema.root().fields().filter_map(|field| {
             let ty = field.ty().element().unwrap_or(field.ty());
@@ -147,7 +152,7 @@ mod tests {
             (limit.ty, &*limit.description),
             ("integer", "io.k8s.apimachinery.pkg.apis.meta.v1.ListOptions/limit")
         );
-        let exec = Parameter::of_options(&GroupVersionKind::new("", "v1", "PodExecOptions"), &Named);
+        let exec = Parameter::of_options(Table::newest(), &GroupVersionKind::new("", "v1", "PodExecOptions"), &Named);
         assert!(exec.iter().any(|parameter| parameter.description == "io.k8s.api.core.v1.PodExecOptions/command"));
         assert_eq!(Parameter::in_query("watch", LIST_OPTIONS, &Undescribed).description, "");
     }

@@ -1,5 +1,7 @@
 //! The routes of one resource.
 
+use std::sync::Arc;
+
 use coracle_meta::{GroupVersionKind, Scope};
 
 use super::parameters::{DELETE, DELETE_COLLECTION, DELETE_OPTIONS, LIST, LIST_OPTIONS, PATCH, Parameter, WRITE};
@@ -10,8 +12,13 @@ use crate::table::{ResourceRow, SubresourceRow, Table, Trait};
 /// The routes of a resource. Built-in and custom kinds differ in formats, and in the documentation of deletions.
 ///
 /// In Kubernetes: `registerResourceHandlers`, and `generateBuilder` for custom kinds.
-pub(super) fn of_resource(row: &ResourceRow, is_custom: bool, descriptions: &dyn Descriptions) -> Vec<Route> {
-    Routes { row, is_custom, descriptions, out: Vec::new() }.all()
+pub(super) fn of_resource(
+    table: &Arc<Table>,
+    row: &ResourceRow,
+    is_custom: bool,
+    descriptions: &dyn Descriptions,
+) -> Vec<Route> {
+    Routes { table, row, is_custom, descriptions, out: Vec::new() }.all()
 }
 
 /// One method of a route.
@@ -25,6 +32,7 @@ struct Call<'a> {
 }
 
 struct Routes<'a> {
+    table: &'a Arc<Table>,
     row: &'a ResourceRow,
     is_custom: bool,
     descriptions: &'a dyn Descriptions,
@@ -251,7 +259,7 @@ impl Routes<'_> {
         let call = Call { method: "get", action: "get", word: "read", subresource: "log", suffix: "" };
         let mut route = self.route(path, &call, &self.row.kind, Model::Text);
         let options = GroupVersionKind::new("", "v1", "PodLogOptions");
-        let of_options = Parameter::of_options(&options, self.descriptions);
+        let of_options = Parameter::of_options(self.table, &options, self.descriptions);
         route.parameters.retain(|parameter| of_options.iter().all(|option| option.name != parameter.name));
         route.parameters.extend(of_options);
         route.produces = LOG;
@@ -273,7 +281,7 @@ impl Routes<'_> {
                 let call = Call { method, action: "connect", word: &word, subresource: &subresource.name, suffix };
                 let mut route = self.route(&path, &call, &subresource.kind, Model::Text);
                 route.parameters.retain(|parameter| parameter.location == "path");
-                route.parameters.extend(Parameter::of_options(&subresource.kind, self.descriptions));
+                route.parameters.extend(Parameter::of_options(self.table, &subresource.kind, self.descriptions));
                 route.produces = ANY;
                 self.out.push(route);
             }
@@ -282,9 +290,9 @@ impl Routes<'_> {
 
     fn object(&self, kind: &GroupVersionKind) -> Model {
         Model::Named(if kind.group_version() == self.row.kind.group_version() {
-            type_name(self.row, &kind.kind)
+            type_name(self.table, self.row, &kind.kind)
         } else {
-            Table::v1_35().type_of_kind(kind).map_or(String::new(), |ty| ty.name.clone())
+            self.table.type_of_kind(kind).map_or(String::new(), |ty| ty.name.clone())
         })
     }
 }

@@ -1,14 +1,16 @@
 use serde_json::{Value, json};
 
 use super::{Descriptions, Published, Undescribed, v2, v3, v3_paths};
+use coracle_release::Release;
+
 use crate::{ResourceRow, Table};
 
 fn built_in() -> Vec<Published<'static>> {
-    Table::v1_35().resources().iter().map(|row| Published { row, schema: None, selectable: Vec::new() }).collect()
+    Table::newest().resources().iter().map(|row| Published { row, schema: None, selectable: Vec::new() }).collect()
 }
 
 fn document(path: &str) -> Value {
-    v3(path, &built_in(), &Undescribed).unwrap()
+    v3(&Release::newest(), path, &built_in(), &Undescribed).unwrap()
 }
 
 #[test]
@@ -17,7 +19,7 @@ fn every_group_version_has_a_document_and_so_has_its_group() {
     for path in ["api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "apis/autoscaling/v2", "version"] {
         assert!(paths.contains(path), "{path}");
     }
-    assert_eq!(v3("apis/apps/v9", &built_in(), &Undescribed), None);
+    assert_eq!(v3(&Release::newest(), "apis/apps/v9", &built_in(), &Undescribed), None);
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn a_custom_kind_is_published_under_its_reversed_group() {
         "rest": {"type": "object", "properties": {"a": {}}, "x-kubernetes-preserve-unknown-fields": true}
     }, "required": ["oars", "colour"]}}});
     let resources = [Published { row: &row, schema: Some(&schema), selectable: Vec::new() }];
-    let document = v3("apis/example.com/v1", &resources, &Undescribed).unwrap();
+    let document = v3(&Release::newest(), "apis/example.com/v1", &resources, &Undescribed).unwrap();
     let boat = &document["components"]["schemas"]["com.example.v1.Boat"];
     assert_eq!(boat["properties"]["spec"]["properties"]["oars"], json!({"type": "integer", "nullable": true}));
     let meta = json!([{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]);
@@ -91,7 +93,7 @@ fn a_custom_kind_is_published_under_its_reversed_group() {
     assert_eq!(spec["mate"]["properties"]["metadata"]["allOf"], meta);
     let patch = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/boats/{name}/status"]["patch"];
     assert!(patch["requestBody"]["content"].get("application/strategic-merge-patch+json").is_none());
-    let v2 = v2(&resources, &Undescribed);
+    let v2 = v2(&Release::newest(), &resources, &Undescribed);
     let mut spec = schema["properties"]["spec"].clone();
     spec["properties"]["oars"] = json!({});
     spec["properties"]["length"] = json!({"x-kubernetes-int-or-string": true});
@@ -116,9 +118,13 @@ impl Descriptions for Named {
 fn common_fields_are_described_for_custom_kinds_too() {
     let row = boats();
     let schema = json!({"type": "object"});
-    let document =
-        v3("apis/example.com/v1", &[Published { row: &row, schema: Some(&schema), selectable: Vec::new() }], &Named)
-            .unwrap();
+    let document = v3(
+        &Release::newest(),
+        "apis/example.com/v1",
+        &[Published { row: &row, schema: Some(&schema), selectable: Vec::new() }],
+        &Named,
+    )
+    .unwrap();
     let description = |ty: &str, field: &str| {
         document["components"]["schemas"][format!("com.example.v1.{ty}")]["properties"][field]["description"].clone()
     };
@@ -133,7 +139,7 @@ fn custom_kinds_say_by_which_fields_they_are_chosen_and_their_groups_are_not_pub
     let schema = json!({"type": "object"});
     let resources = [Published { row: &row, schema: Some(&schema), selectable: vec!["spec.colour"] }];
     assert!(!v3_paths(&resources).contains("apis/example.com"));
-    let document = v3("apis/example.com/v1", &resources, &Undescribed).unwrap();
+    let document = v3(&Release::newest(), "apis/example.com/v1", &resources, &Undescribed).unwrap();
     assert!(document["paths"].get("/apis/example.com/v1/").is_none());
     for kind in ["Boat", "BoatList"] {
         let of_kind = &document["components"]["schemas"][format!("com.example.v1.{kind}")];
@@ -147,7 +153,7 @@ fn custom_kinds_say_by_which_fields_they_are_chosen_and_their_groups_are_not_pub
 
 #[test]
 fn operations_have_names_that_are_their_own() {
-    let document = v2(&built_in(), &Undescribed);
+    let document = v2(&Release::newest(), &built_in(), &Undescribed);
     let operations =
         document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
     let mut names: Vec<_> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
@@ -167,7 +173,7 @@ fn operations_have_names_that_are_their_own() {
 
 #[test]
 fn parameters_that_many_operations_have_are_said_once_in_version_two() {
-    let document = v2(&built_in(), &Undescribed);
+    let document = v2(&Release::newest(), &built_in(), &Undescribed);
     let list = &document["paths"]["/api/v1/namespaces/{namespace}/pods"]["get"];
     let mut names = Vec::new();
     for parameter in list["parameters"].as_array().unwrap() {
@@ -183,7 +189,7 @@ fn parameters_that_many_operations_have_are_said_once_in_version_two() {
 fn a_kind_that_takes_any_field_is_but_an_object_in_version_two() {
     let row = boats();
     let schema = json!({"type": "object", "description": "", "properties": {"a": {}}, "x-kubernetes-preserve-unknown-fields": true});
-    let v2 = v2(&[Published { row: &row, schema: Some(&schema), selectable: Vec::new() }], &Undescribed);
+    let v2 = v2(&Release::newest(), &[Published { row: &row, schema: Some(&schema), selectable: Vec::new() }], &Undescribed);
     let kind = json!([{"group": "example.com", "version": "v1", "kind": "Boat"}]);
     let boat = &v2["definitions"]["com.example.v1.Boat"];
     assert_eq!(boat, &json!({"type": "object", "x-kubernetes-group-version-kind": kind}));
@@ -191,7 +197,7 @@ fn a_kind_that_takes_any_field_is_but_an_object_in_version_two() {
 
 #[test]
 fn version_two_refers_to_its_own_definitions() {
-    let text = v2(&built_in(), &Undescribed).to_string();
+    let text = v2(&Release::newest(), &built_in(), &Undescribed).to_string();
     assert!(!text.contains("#/components/"));
     assert!(text.contains(r##""$ref":"#/definitions/io.k8s.api.core.v1.PodSpec""##));
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
+use coracle_release::Release;
 use serde_json::{Map, Value, json};
 
 use super::custom;
@@ -20,27 +21,28 @@ const IN_PLACE: [&str; 3] = ["name", "fieldValidation", "dryRun"];
 
 /// One document for everything. Swagger 2 has no unions and no `nullable`, so these are left out. Defaults are left
 /// out, too, because Kubernetes publishes them only in v3.
-pub fn v2(resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Value {
+pub fn v2(release: &Release, resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Value {
+    let table = Table::of(release);
     let mut routes = Vec::new();
     for path in v3_paths(resources) {
-        routes.extend(routes_of(&path, resources, descriptions).into_iter().flat_map(|(routes, _)| routes));
+        routes.extend(routes_of(table, &path, resources, descriptions).into_iter().flat_map(|(routes, _)| routes));
     }
     let mut definitions = Map::new();
     let mut open: Vec<String> = routes.iter().flat_map(models).collect();
     for published in resources.iter().filter(|published| published.schema.is_some()) {
-        custom::add_kind(published, Dialect::V2, descriptions, &mut definitions);
+        custom::add_kind(table, published, Dialect::V2, descriptions, &mut definitions);
         open.extend(custom::REFERRED.map(str::to_owned));
     }
     let mut built_in = Map::new();
     open.retain(|name| !definitions.contains_key(name));
-    schemas::add_referenced(Table::v1_35(), open, descriptions, &mut built_in);
+    schemas::add_referenced(table, open, descriptions, &mut built_in);
     definitions.extend(built_in.iter().map(|(name, schema)| (name.clone(), of_schema(schema))));
     let mut shared = BTreeMap::new();
     let paths: Map<String, Value> =
         by_path(routes).into_iter().map(|(path, item)| (path, of_path(&item, &mut shared))).collect();
     json!({
         "swagger": "2.0",
-        "info": super::info(),
+        "info": super::info(release),
         "paths": paths,
         "definitions": definitions,
         "parameters": shared,

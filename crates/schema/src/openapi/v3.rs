@@ -1,5 +1,6 @@
 //! OpenAPI 3.0: a document for each group and version.
 
+use coracle_release::Release;
 use serde_json::{Map, Value, json};
 
 use super::custom;
@@ -10,19 +11,25 @@ use super::{Descriptions, Published, routes_of, schemas};
 use crate::table::Table;
 
 /// The document of a name; `None` if there is no such document.
-pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Option<Value> {
-    let (routes, here) = routes_of(path, resources, descriptions)?;
+pub fn v3(
+    release: &Release,
+    path: &str,
+    resources: &[Published<'_>],
+    descriptions: &dyn Descriptions,
+) -> Option<Value> {
+    let table = Table::of(release);
+    let (routes, here) = routes_of(table, path, resources, descriptions)?;
     let mut schemas = Map::new();
     let mut open: Vec<String> = routes.iter().flat_map(models).collect();
     for published in &here {
         if published.schema.is_some() {
-            custom::add_kind(published, Dialect::V3, descriptions, &mut schemas);
+            custom::add_kind(table, published, Dialect::V3, descriptions, &mut schemas);
             open.extend(custom::REFERRED.map(str::to_owned));
         }
     }
     let is_custom = here.iter().any(|published| published.schema.is_some());
     let paths: Map<String, Value> = by_path(routes).into_iter().map(|(path, item)| (path, of_path(&item))).collect();
-    schemas::add_referenced(Table::v1_35(), open, descriptions, &mut schemas);
+    schemas::add_referenced(table, open, descriptions, &mut schemas);
     if is_custom {
         schemas.values_mut().for_each(custom::forget_unknown_groups);
     }
@@ -34,7 +41,8 @@ pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptio
         components["securitySchemes"] = json!({"BearerToken": super::bearer_token()});
     }
     // In Kubernetes, another server publishes custom kinds, with its own title.
-    let info = if is_custom { json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}) } else { super::info() };
+    let info =
+        if is_custom { json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}) } else { super::info(release) };
     Some(json!({"openapi": "3.0.0", "info": info, "paths": paths, "components": components}))
 }
 

@@ -10,7 +10,7 @@ use crate::apply::TablePlace;
 
 fn patched(document: Value, patch: Value) -> Result<Value, Error> {
     let kind = GroupVersionKind::new("apps", "v1", "Deployment");
-    let schema = Table::v1_35().kind(&kind).expect("the table has deployments");
+    let schema = Table::newest().kind(&kind).expect("the table has deployments");
     strategic_merge_patch(document, patch, TablePlace::root(&schema))
 }
 

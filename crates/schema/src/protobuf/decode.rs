@@ -163,7 +163,7 @@ fn read_special(bytes: &[u8], special: Special, ty: TypeRef<'_>, depth: usize) -
             while let Some((tag, wire)) = reader.next()? {
                 raw = if tag == 1 { wire.bytes(tag)? } else { raw };
             }
-            read_embedded(raw, depth)?
+            read_embedded(raw, ty.table(), depth)?
         }
         Special::SchemaOrArray | Special::SchemaOrBool | Special::SchemaOrStrings => {
             read_schema_or(reader, special, ty, depth)?
@@ -191,7 +191,7 @@ fn read_time(mut reader: Reader<'_>, layout: Layout) -> Read<Raw> {
 }
 
 /// JSON inside a message, or another object in its envelope.
-fn read_embedded(raw: &[u8], depth: usize) -> Read<Raw> {
+fn read_embedded(raw: &[u8], table: &Table, depth: usize) -> Read<Raw> {
     if raw.is_empty() {
         return Ok(Raw::Null);
     }
@@ -200,9 +200,9 @@ fn read_embedded(raw: &[u8], depth: usize) -> Read<Raw> {
     };
     let envelope = super::Envelope::read(envelope)?;
     let version = GroupVersion::parse(&envelope.api_version).unwrap_or_default();
-    let schema = Table::v1_35().kind(&version.kind(&envelope.kind));
-    let schema = schema.ok_or_else(|| WireError::Content(format!("no kind \"{}\" is registered", envelope.kind)))?;
-    let mut object = read_message(envelope.raw, schema.root(), depth + 1)?;
+    let ty = table.root_of_kind(&version.kind(&envelope.kind));
+    let ty = ty.ok_or_else(|| WireError::Content(format!("no kind \"{}\" is registered", envelope.kind)))?;
+    let mut object = read_message(envelope.raw, ty, depth + 1)?;
     envelope.name(&mut object);
     Ok(object)
 }

@@ -9,7 +9,7 @@ use crate::{KindSchema, Table};
 
 /// Every kind that has a type, with its schema; a watch event names no kind.
 fn kinds() -> Vec<(GroupVersionKind, KindSchema)> {
-    let table = Table::v1_35();
+    let table = Table::newest();
     let kinds = table.types().flat_map(|ty| &ty.kinds);
     let named = kinds.filter_map(|kind| Some((kind.clone(), table.kind(kind)?)));
     named.filter(|(_, schema)| schema.root().field("kind").is_some()).collect()
@@ -17,7 +17,7 @@ fn kinds() -> Vec<(GroupVersionKind, KindSchema)> {
 
 fn pod() -> (GroupVersionKind, KindSchema) {
     let kind = GroupVersionKind::new("", "v1", "Pod");
-    let schema = Table::v1_35().kind(&kind).unwrap();
+    let schema = Table::newest().kind(&kind).unwrap();
     (kind, schema)
 }
 
@@ -67,7 +67,7 @@ proptest! {
 fn a_list_of_messages_is_the_list_of_their_objects() {
     let (_, schema) = pod();
     let kind = GroupVersionKind::new("", "v1", "PodList");
-    let list_schema = Table::v1_35().kind(&kind).unwrap();
+    let list_schema = Table::newest().kind(&kind).unwrap();
     let pods: Vec<Value> = (0..3).map(|n| json!({"metadata": {"name": "x".repeat(n * 100)}})).collect();
     let head = json!({"apiVersion": "v1", "kind": "PodList", "metadata": {"resourceVersion": "7"}});
     let mut whole = head.clone();
@@ -111,7 +111,7 @@ fn invalid_messages_are_refused_in_gos_words() {
 #[test]
 fn messages_that_nest_without_end_are_refused() {
     let kind = GroupVersionKind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    let schema = Table::v1_35().kind(&kind).unwrap();
+    let schema = Table::newest().kind(&kind).unwrap();
     let mut nested = json!({"type": "object"});
     for _ in 0..300 {
         nested = json!({ "not": nested });
@@ -132,7 +132,7 @@ fn a_watch_frame_says_its_length() {
 #[test]
 fn a_list_that_is_a_type_of_its_own_in_go_is_a_message_of_its_own() {
     let kind = GroupVersionKind::new("", "v1", "APIResourceList");
-    let schema = Table::v1_35().kind(&kind).unwrap();
+    let schema = Table::newest().kind(&kind).unwrap();
     let list = json!({"resources": [{"name": "a", "verbs": ["get", "list"]}]});
     let resource = b"\x0a\x01a\x22\x0b\x0a\x03get\x0a\x04list";
     let message = transcode(list.to_string().as_bytes(), &schema).unwrap();

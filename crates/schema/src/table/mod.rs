@@ -1,10 +1,10 @@
 //! The table of all kinds: types with their fields, and resources with their verbs.
 //!
 //! ```text
-//! table/types.txt (generated) + table/resources.txt --text--> Table --TypeRef--> field --> element --> ...
+//! Release::types() + Release::resources() --text--> Table --TypeRef--> field --> element --> ...
 //! structural schema of a custom resource --kind_schema-------^
 //! ```
-//! Start at [`Table::v1_35`] and [`TypeRef`].
+//! Start at [`Table::of`] and [`TypeRef`].
 
 mod resource_row;
 mod shape;
@@ -12,9 +12,10 @@ mod text;
 mod type_ref;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use coracle_meta::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
+use coracle_release::Release;
 
 pub use resource_row::{ResourceRow, SubresourceRow, Trait};
 pub use shape::{
@@ -37,16 +38,20 @@ pub struct Table {
     foreign: OnceLock<BTreeSet<TypeId>>,
 }
 
-static V1_35: LazyLock<Arc<Table>> = LazyLock::new(|| {
-    let types = include_str!("../../table/types.txt");
-    let resources = include_str!("../../table/resources.txt");
-    Arc::new(Table::from_text(types, resources).expect("the embedded table is read by a test"))
-});
-
 impl Table {
-    /// The built-in kinds of Kubernetes 1.35; parsed at the first call.
-    pub fn v1_35() -> &'static Arc<Table> {
-        &V1_35
+    /// The built-in kinds of a release; parsed at the first call for it.
+    pub fn of(release: &Release) -> &'static Arc<Table> {
+        static TABLES: OnceLock<Vec<OnceLock<Arc<Table>>>> = OnceLock::new();
+        let tables = TABLES.get_or_init(|| Release::all().map(|_| OnceLock::new()).collect());
+        tables[release.place()].get_or_init(|| {
+            let table = Table::from_text(&release.types(), &release.resources());
+            Arc::new(table.expect("a test reads the tables of all releases"))
+        })
+    }
+
+    /// The kinds of the newest release, for decisions that are the same in all releases.
+    pub fn newest() -> &'static Arc<Table> {
+        Table::of(&Release::newest())
     }
 
     /// Adds a type and returns its id. A type with an existing name replaces that type.
@@ -104,6 +109,12 @@ impl Table {
         let of_core = || GroupVersionKind::new("", kind.version.clone(), kind.kind.clone());
         let in_core = || self.by_kind.get(&of_core()).filter(|_| kind.group == "meta.k8s.io");
         self.by_kind.get(kind).or_else(in_core).copied()
+    }
+
+    /// A reference to the type of a built-in kind's objects. Kinds of `meta.k8s.io`, such as `DeleteOptions`, are those of
+    /// `v1`.
+    pub(crate) fn root_of_kind(&self, kind: &GroupVersionKind) -> Option<TypeRef<'_>> {
+        self.type_ref(&self.type_of(self.id_of_kind(kind)?).name)
     }
 
     /// The type of a kind's objects.

@@ -47,7 +47,7 @@ pub(super) fn is_conditional(verb: &str, body: &[u8]) -> bool {
 
 /// The event that reports an error.
 pub(super) fn error(status: &Status) -> Bytes {
-    let schema = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Status")).expect("the table has Status");
+    let schema = Table::newest().kind(&GroupVersionKind::new("", "v1", "Status")).expect("the table has Status");
     let tree = status_value(status);
     let object = encode(tree.as_object().expect("a Status is an object"), &schema);
     encode_watch_event(WatchEventType::Error, &object).into()

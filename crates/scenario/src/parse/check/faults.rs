@@ -30,7 +30,8 @@ const CHANGED: [&str; 2] = ["object", "oldObject"];
 
 /// The `apiVersion` and the kind, if one group has the kind. The fields of other kinds are not checked.
 fn kind_of_event(kind: &str) -> Option<(String, String)> {
-    let rows = Table::v1_35().resources().iter().filter(|row| row.kind.kind == kind && row.stored_as == row.resource());
+    let rows =
+        Table::newest().resources().iter().filter(|row| row.kind.kind == kind && row.stored_as == row.resource());
     let versions: BTreeSet<String> = rows.map(|row| row.kind.api_version()).collect();
     let [version] = &versions.into_iter().collect::<Vec<_>>()[..] else { return None };
     Some((version.clone(), kind.to_owned()))

@@ -1,0 +1,2 @@
+/// Why a task could not be done.
+pub(crate) type Failure = Box<dyn std::error::Error>;
