@@ -116,9 +116,16 @@ impl Release {
 
     /// Whether a feature gate is on. A gate that the release does not know yet is off. One that it knows no more has
     /// its last value.
+    ///
+    /// # Panics
+    /// If no release knows the gate: then the name is misspelt.
     pub fn enabled(&self, gate: &str) -> bool {
         let switched = self.switched.as_ref().and_then(|switched| switched.get(gate).copied());
-        switched.unwrap_or_else(|| self.state.gates.get(gate).is_some_and(|gate| gate.default))
+        switched.or_else(|| Some(self.state.gates.get(gate)?.default)).unwrap_or_else(|| {
+            let is_known = Self::all().any(|release| release.state.gates.contains_key(gate));
+            assert!(is_known, "no release has the feature gate {gate:?}");
+            false
+        })
     }
 
     /// The gates that the release knows, by name.

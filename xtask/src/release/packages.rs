@@ -14,15 +14,16 @@ pub(crate) struct Package {
     /// The name that OpenAPI gives it: `io.k8s.api.core.v1`.
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
+    /// Whether its group version is generally available. The types of others matter where a stable type refers to them.
+    pub(crate) is_stable: bool,
 }
 
-/// All packages of stable group versions, and those of their common types.
+/// The packages of all group versions, and those of their common types.
 pub(crate) fn packages(modules: &Modules) -> Result<Vec<Package>, Failure> {
     let mut packages = Vec::new();
     for group in folders(&modules.api)? {
         for version in folders(&modules.api.join(&group))? {
-            let is_stable = version.strip_prefix('v').is_some_and(|digits| digits.parse::<u32>().is_ok());
-            if is_stable {
+            if version.starts_with('v') {
                 packages.push(package("k8s.io/api", &modules.api, &format!("{group}/{version}")));
             }
         }
@@ -38,7 +39,8 @@ pub(crate) fn packages(modules: &Modules) -> Result<Vec<Package>, Failure> {
 
 fn package(module: &str, folder: &Path, path: &str) -> Package {
     let name = format!("io.{}.{}", module.replace("k8s.io/", "k8s."), path.replace('/', "."));
-    Package { path: format!("{module}/{path}"), name, folder: folder.join(path) }
+    let is_stable = !path.contains("alpha") && !path.contains("beta");
+    Package { path: format!("{module}/{path}"), name, folder: folder.join(path), is_stable }
 }
 
 fn folders(of: &Path) -> Result<Vec<String>, Failure> {

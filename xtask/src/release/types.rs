@@ -6,6 +6,7 @@
 //! generated OpenAPI (values of enumerations) ----------------+
 //! ```
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
@@ -48,13 +49,15 @@ const UNPUBLISHED: [(&str, &[(&str, &str)]); 2] = [
 /// The text of all served types.
 pub(crate) fn write(sources: &TypeSources) -> Result<String, Failure> {
     let mut out = String::new();
+    let served = served(sources);
     let mut packages: Vec<&Package> = sources.packages.iter().collect();
     packages.sort_by(|one, other| one.name.cmp(&other.name));
     for package in packages {
         let prefix = format!("{}.", package.name);
         let mut types = String::new();
         for (name, definition) in &sources.definitions {
-            if let Some(ty) = name.strip_prefix(&prefix).filter(|ty| !ty.contains('.')) {
+            let ty = name.strip_prefix(&prefix).filter(|ty| !ty.contains('.') && served.contains(name));
+            if let Some(ty) = ty {
                 write_type(&mut types, sources, package, ty, definition)?;
             }
         }
@@ -67,6 +70,24 @@ pub(crate) fn write(sources: &TypeSources) -> Result<String, Failure> {
         }
     }
     Ok(out)
+}
+
+/// The types of stable packages, and those to which they refer.
+fn served(sources: &TypeSources) -> BTreeSet<&String> {
+    let is_stable = |name: &str| {
+        let package = name.rsplit_once('.').map_or("", |(package, _)| package);
+        sources.packages.iter().any(|own| own.is_stable && own.name == package)
+    };
+    let mut served = BTreeSet::new();
+    let mut open: Vec<&String> = sources.definitions.keys().filter(|name| is_stable(name)).collect();
+    while let Some(name) = open.pop() {
+        if served.insert(name) {
+            let text = Value::Object(sources.definitions[name].clone()).to_string();
+            let names = text.split("\"#/components/schemas/").skip(1).filter_map(|rest| rest.split('"').next());
+            open.extend(names.filter_map(|name| sources.definitions.get_key_value(name)).map(|(name, _)| name));
+        }
+    }
+    served
 }
 
 fn write_type(

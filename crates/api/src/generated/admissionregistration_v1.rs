@@ -5,6 +5,13 @@ use coracle_meta::lean_struct;
 use crate::resource::resource;
 
 lean_struct! {
+    /// In Kubernetes: `admissionregistration.v1.ApplyConfiguration`.
+    pub struct ApplyConfiguration {
+        expression: String = "expression" if nonzero,
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `admissionregistration.v1.AuditAnnotation`.
     pub struct AuditAnnotation {
         key: String = "key",
@@ -17,6 +24,13 @@ lean_struct! {
     pub struct ExpressionWarning {
         field_ref: String = "fieldRef",
         warning: String = "warning",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `admissionregistration.v1.JSONPatch`.
+    pub struct JSONPatch {
+        expression: String = "expression" if nonzero,
     }
 }
 
@@ -36,6 +50,60 @@ lean_struct! {
         namespace_selector: Option<Box<super::meta_v1::LabelSelector>> = "namespaceSelector",
         object_selector: Option<Box<super::meta_v1::LabelSelector>> = "objectSelector",
         resource_rules: Vec<NamedRuleWithOperations> = "resourceRules",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `admissionregistration.v1.MutatingAdmissionPolicy`.
+    pub struct MutatingAdmissionPolicy("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy") {
+        metadata: coracle_meta::ObjectMeta = "metadata",
+        spec: MutatingAdmissionPolicySpec = "spec",
+    }
+}
+resource!(
+    MutatingAdmissionPolicy,
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingAdmissionPolicy",
+    "mutatingadmissionpolicies",
+    Cluster
+);
+
+lean_struct! {
+    /// In Kubernetes: `admissionregistration.v1.MutatingAdmissionPolicyBinding`.
+    pub struct MutatingAdmissionPolicyBinding("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding") {
+        metadata: coracle_meta::ObjectMeta = "metadata",
+        spec: MutatingAdmissionPolicyBindingSpec = "spec",
+    }
+}
+resource!(
+    MutatingAdmissionPolicyBinding,
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingAdmissionPolicyBinding",
+    "mutatingadmissionpolicybindings",
+    Cluster
+);
+
+lean_struct! {
+    /// In Kubernetes: `admissionregistration.v1.MutatingAdmissionPolicyBindingSpec`.
+    pub struct MutatingAdmissionPolicyBindingSpec {
+        match_resources: Option<Box<MatchResources>> = "matchResources",
+        param_ref: Option<Box<ParamRef>> = "paramRef",
+        policy_name: String = "policyName" if nonzero,
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `admissionregistration.v1.MutatingAdmissionPolicySpec`.
+    pub struct MutatingAdmissionPolicySpec {
+        failure_policy: Option<String> = "failurePolicy",
+        match_conditions: Vec<MatchCondition> = "matchConditions",
+        match_constraints: Option<Box<MatchResources>> = "matchConstraints",
+        mutations: Vec<Mutation> = "mutations",
+        param_kind: Option<Box<ParamKind>> = "paramKind",
+        reinvocation_policy: String = "reinvocationPolicy" if nonzero,
+        variables: Vec<Variable> = "variables",
     }
 }
 
@@ -72,6 +140,15 @@ resource!(
     "mutatingwebhookconfigurations",
     Cluster
 );
+
+lean_struct! {
+    /// In Kubernetes: `admissionregistration.v1.Mutation`.
+    pub struct Mutation {
+        apply_configuration: Option<Box<ApplyConfiguration>> = "applyConfiguration",
+        json_patch: Option<Box<JSONPatch>> = "jsonPatch",
+        patch_type: String = "patchType",
+    }
+}
 
 lean_struct! {
     /// In Kubernetes: `admissionregistration.v1.NamedRuleWithOperations`.

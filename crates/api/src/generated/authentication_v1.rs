@@ -44,6 +44,7 @@ lean_struct! {
 lean_struct! {
     /// In Kubernetes: `authentication.v1.TokenRequestSpec`.
     pub struct TokenRequestSpec {
+        attestations: BTreeMap<String, Vec<String>> = "attestations",
         audiences: Vec<String> = "audiences",
         bound_object_ref: Option<Box<BoundObjectReference>> = "boundObjectRef",
         expiration_seconds: Option<i64> = "expirationSeconds",

@@ -96,6 +96,7 @@ lean_struct! {
     pub struct HorizontalPodAutoscalerCondition {
         last_transition_time: Option<String> = "lastTransitionTime",
         message: String = "message" if nonzero,
+        observed_generation: Option<i64> = "observedGeneration",
         reason: String = "reason" if nonzero,
         status: String = "status",
         type_: String = "type",

@@ -60,6 +60,16 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `batch.v1.JobSchedulingConfiguration`.
+    pub struct JobSchedulingConfiguration {
+        disruption_mode: Option<Box<super::scheduling_v1alpha3::WorkloadPodGroupDisruptionMode>> = "disruptionMode",
+        resource_claims: Vec<super::scheduling_v1alpha3::WorkloadPodGroupResourceClaim> = "resourceClaims",
+        scheduling_constraints: Option<Box<super::scheduling_v1alpha3::WorkloadPodGroupSchedulingConstraints>> = "schedulingConstraints",
+        scheduling_policy: Option<Box<super::scheduling_v1alpha3::WorkloadPodGroupSchedulingPolicy>> = "schedulingPolicy",
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `batch.v1.JobSpec`.
     pub struct JobSpec {
         active_deadline_seconds: Option<i64> = "activeDeadlineSeconds",
@@ -73,6 +83,7 @@ lean_struct! {
         parallelism: Option<i32> = "parallelism",
         pod_failure_policy: Option<Box<PodFailurePolicy>> = "podFailurePolicy",
         pod_replacement_policy: Option<String> = "podReplacementPolicy",
+        scheduling: Option<Box<JobSchedulingConfiguration>> = "scheduling",
         selector: Option<Box<super::meta_v1::LabelSelector>> = "selector",
         success_policy: Option<Box<SuccessPolicy>> = "successPolicy",
         suspend: Option<bool> = "suspend",

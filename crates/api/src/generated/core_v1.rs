@@ -175,6 +175,7 @@ lean_struct! {
         optional: Option<bool> = "optional",
         path: String = "path",
         signer_name: Option<String> = "signerName",
+        user: Option<i64> = "user",
     }
 }
 
@@ -249,6 +250,7 @@ lean_struct! {
     /// In Kubernetes: `core.v1.ConfigMapVolumeSource`.
     pub struct ConfigMapVolumeSource {
         default_mode: Option<i32> = "defaultMode",
+        default_user: Option<i64> = "defaultUser",
         items: Vec<KeyToPath> = "items",
         name: String = "name" if nonzero,
         optional: Option<bool> = "optional",
@@ -424,6 +426,7 @@ lean_struct! {
         mode: Option<i32> = "mode",
         path: String = "path",
         resource_field_ref: Option<Box<ResourceFieldSelector>> = "resourceFieldRef",
+        user: Option<i64> = "user",
     }
 }
 
@@ -431,6 +434,7 @@ lean_struct! {
     /// In Kubernetes: `core.v1.DownwardAPIVolumeSource`.
     pub struct DownwardAPIVolumeSource {
         default_mode: Option<i32> = "defaultMode",
+        default_user: Option<i64> = "defaultUser",
         items: Vec<DownwardAPIVolumeFile> = "items",
     }
 }
@@ -439,6 +443,7 @@ lean_struct! {
     /// In Kubernetes: `core.v1.EmptyDirVolumeSource`.
     pub struct EmptyDirVolumeSource {
         medium: String = "medium" if nonzero,
+        mode: Option<i32> = "mode",
         size_limit: Option<coracle_meta::Quantity> = "sizeLimit",
     }
 }
@@ -588,6 +593,14 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.EvictionResponder`.
+    pub struct EvictionResponder {
+        name: String = "name",
+        priority: Option<i32> = "priority",
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.ExecAction`.
     pub struct ExecAction {
         command: Vec<String> = "command",
@@ -658,6 +671,7 @@ lean_struct! {
 lean_struct! {
     /// In Kubernetes: `core.v1.GRPCAction`.
     pub struct GRPCAction {
+        mode: Option<String> = "mode",
         port: i32 = "port",
         service: Option<String> = "service",
     }
@@ -698,6 +712,7 @@ lean_struct! {
         http_headers: Vec<HTTPHeader> = "httpHeaders",
         path: String = "path" if nonzero,
         port: Option<coracle_meta::IntOrString> = "port",
+        protocol: Option<String> = "protocol",
         scheme: String = "scheme" if nonzero,
     }
 }
@@ -776,11 +791,19 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.ImageVolumeStatus`.
+    pub struct ImageVolumeStatus {
+        image_ref: String = "imageRef" if nonzero,
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.KeyToPath`.
     pub struct KeyToPath {
         key: String = "key",
         mode: Option<i32> = "mode",
         path: String = "path",
+        user: Option<i64> = "user",
     }
 }
 
@@ -952,6 +975,33 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.NodeAllocatableMappedResources`.
+    pub struct NodeAllocatableMappedResources {
+        name: String = "name",
+        quantity: Option<coracle_meta::Quantity> = "quantity",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `core.v1.NodeAllocatableOverheadResources`.
+    pub struct NodeAllocatableOverheadResources {
+        name: String = "name",
+        per_container: Option<coracle_meta::Quantity> = "perContainer",
+        per_pod: Option<coracle_meta::Quantity> = "perPod",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `core.v1.NodeAllocatableResourceClaimStatus`.
+    pub struct NodeAllocatableResourceClaimStatus {
+        containers: Vec<String> = "containers",
+        mapping: Vec<NodeAllocatableMappedResources> = "mapping",
+        overhead: Vec<NodeAllocatableOverheadResources> = "overhead",
+        resource_claim_name: String = "resourceClaimName",
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.NodeCondition`.
     pub struct NodeCondition {
         last_heartbeat_time: Option<String> = "lastHeartbeatTime",
@@ -995,10 +1045,24 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.NodePodPreemptionPolicy`.
+    pub struct NodePodPreemptionPolicy {
+        disable_resize_preemption: Vec<String> = "disableResizePreemption",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `core.v1.NodeProxyOptions`.
+    pub struct NodeProxyOptions {
+        path: String = "path" if nonzero,
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.NodeRuntimeHandler`.
     pub struct NodeRuntimeHandler {
         features: Option<Box<NodeRuntimeHandlerFeatures>> = "features",
-        name: String = "name" if nonzero,
+        name: String = "name",
     }
 }
 
@@ -1041,6 +1105,7 @@ lean_struct! {
         external_id: String = "externalID" if nonzero,
         pod_cidr: String = "podCIDR" if nonzero,
         pod_cidrs: Vec<String> = "podCIDRs",
+        pod_preemption_policy: Option<Box<NodePodPreemptionPolicy>> = "podPreemptionPolicy",
         provider_id: String = "providerID" if nonzero,
         taints: Vec<Taint> = "taints",
         unschedulable: bool = "unschedulable" if nonzero,
@@ -1086,6 +1151,7 @@ lean_struct! {
         machine_id: String = "machineID",
         operating_system: String = "operatingSystem",
         os_image: String = "osImage",
+        running_in_user_namespace: Option<bool> = "runningInUserNamespace",
         swap: Option<Box<NodeSwapStatus>> = "swap",
         system_uuid: String = "systemUUID",
     }
@@ -1168,6 +1234,7 @@ lean_struct! {
         capacity: BTreeMap<String, coracle_meta::Quantity> = "capacity",
         conditions: Vec<PersistentVolumeClaimCondition> = "conditions",
         current_volume_attributes_class_name: Option<String> = "currentVolumeAttributesClassName",
+        health_status: Option<Box<VolumeHealthStatus>> = "healthStatus",
         modify_volume_status: Option<Box<ModifyVolumeStatus>> = "modifyVolumeStatus",
         phase: String = "phase" if nonzero,
     }
@@ -1283,6 +1350,17 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.PodAttachOptions`.
+    pub struct PodAttachOptions {
+        container: String = "container" if nonzero,
+        stderr: bool = "stderr" if nonzero,
+        stdin: bool = "stdin" if nonzero,
+        stdout: bool = "stdout" if nonzero,
+        tty: bool = "tty" if nonzero,
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.PodCertificateProjection`.
     pub struct PodCertificateProjection {
         certificate_chain_path: String = "certificateChainPath" if nonzero,
@@ -1291,6 +1369,7 @@ lean_struct! {
         key_type: String = "keyType" if nonzero,
         max_expiration_seconds: Option<i32> = "maxExpirationSeconds",
         signer_name: String = "signerName" if nonzero,
+        user: Option<i64> = "user",
         user_annotations: BTreeMap<String, String> = "userAnnotations",
     }
 }
@@ -1326,6 +1405,18 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.PodExecOptions`.
+    pub struct PodExecOptions {
+        command: Vec<String> = "command",
+        container: String = "container" if nonzero,
+        stderr: bool = "stderr" if nonzero,
+        stdin: bool = "stdin" if nonzero,
+        stdout: bool = "stdout" if nonzero,
+        tty: bool = "tty" if nonzero,
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.PodExtendedResourceClaimStatus`.
     pub struct PodExtendedResourceClaimStatus {
         request_mappings: Vec<ContainerExtendedResourceRequest> = "requestMappings",
@@ -1344,6 +1435,20 @@ lean_struct! {
     /// In Kubernetes: `core.v1.PodOS`.
     pub struct PodOS {
         name: String = "name",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `core.v1.PodPortForwardOptions`.
+    pub struct PodPortForwardOptions {
+        ports: Vec<i32> = "ports",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `core.v1.PodProxyOptions`.
+    pub struct PodProxyOptions {
+        path: String = "path" if nonzero,
     }
 }
 
@@ -1379,6 +1484,13 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.PodSchedulingGroup`.
+    pub struct PodSchedulingGroup {
+        pod_group_name: Option<String> = "podGroupName",
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.PodSecurityContext`.
     pub struct PodSecurityContext {
         app_armor_profile: Option<Box<AppArmorProfile>> = "appArmorProfile",
@@ -1408,6 +1520,7 @@ lean_struct! {
         dns_policy: String = "dnsPolicy" if nonzero,
         enable_service_links: Option<bool> = "enableServiceLinks",
         ephemeral_containers: Vec<EphemeralContainer> = "ephemeralContainers",
+        eviction_responders: Vec<EvictionResponder> = "evictionResponders",
         host_aliases: Vec<HostAlias> = "hostAliases",
         host_ipc: bool = "hostIPC" if nonzero,
         host_network: bool = "hostNetwork" if nonzero,
@@ -1431,6 +1544,7 @@ lean_struct! {
         runtime_class_name: Option<String> = "runtimeClassName",
         scheduler_name: String = "schedulerName" if nonzero,
         scheduling_gates: Vec<PodSchedulingGate> = "schedulingGates",
+        scheduling_group: Option<Box<PodSchedulingGroup>> = "schedulingGroup",
         security_context: Option<Box<PodSecurityContext>> = "securityContext",
         service_account: String = "serviceAccount" if nonzero,
         service_account_name: String = "serviceAccountName" if nonzero,
@@ -1441,7 +1555,6 @@ lean_struct! {
         tolerations: Vec<Toleration> = "tolerations",
         topology_spread_constraints: Vec<TopologySpreadConstraint> = "topologySpreadConstraints",
         volumes: Vec<Volume> = "volumes",
-        workload_ref: Option<Box<WorkloadReference>> = "workloadRef",
     }
 }
 
@@ -1457,6 +1570,7 @@ lean_struct! {
         host_ips: Vec<HostIP> = "hostIPs",
         init_container_statuses: Vec<ContainerStatus> = "initContainerStatuses",
         message: String = "message" if nonzero,
+        node_allocatable_resource_claim_statuses: Vec<NodeAllocatableResourceClaimStatus> = "nodeAllocatableResourceClaimStatuses",
         nominated_node_name: String = "nominatedNodeName" if nonzero,
         observed_generation: i64 = "observedGeneration" if nonzero,
         phase: String = "phase" if nonzero,
@@ -1468,6 +1582,7 @@ lean_struct! {
         resource_claim_statuses: Vec<PodResourceClaimStatus> = "resourceClaimStatuses",
         resources: Option<Box<ResourceRequirements>> = "resources",
         start_time: Option<String> = "startTime",
+        volume_health: Vec<PodVolumeHealth> = "volumeHealth",
     }
 }
 
@@ -1485,6 +1600,15 @@ lean_struct! {
     pub struct PodTemplateSpec {
         metadata: coracle_meta::ObjectMeta = "metadata",
         spec: PodSpec = "spec",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `core.v1.PodVolumeHealth`.
+    pub struct PodVolumeHealth {
+        health_conditions: Vec<VolumeHealthCondition> = "healthConditions",
+        last_transition_time: Option<String> = "lastTransitionTime",
+        name: String = "name",
     }
 }
 
@@ -1534,6 +1658,7 @@ lean_struct! {
     /// In Kubernetes: `core.v1.ProjectedVolumeSource`.
     pub struct ProjectedVolumeSource {
         default_mode: Option<i32> = "defaultMode",
+        default_user: Option<i64> = "defaultUser",
         sources: Vec<VolumeProjection> = "sources",
     }
 }
@@ -1642,6 +1767,7 @@ lean_struct! {
     /// In Kubernetes: `core.v1.ResourceHealth`.
     pub struct ResourceHealth {
         health: String = "health" if nonzero,
+        message: Option<String> = "message",
         resource_id: String = "resourceID",
     }
 }
@@ -1806,6 +1932,7 @@ lean_struct! {
     /// In Kubernetes: `core.v1.SecretVolumeSource`.
     pub struct SecretVolumeSource {
         default_mode: Option<i32> = "defaultMode",
+        default_user: Option<i64> = "defaultUser",
         items: Vec<KeyToPath> = "items",
         optional: Option<bool> = "optional",
         secret_name: String = "secretName" if nonzero,
@@ -1857,6 +1984,7 @@ lean_struct! {
         audience: String = "audience" if nonzero,
         expiration_seconds: Option<i64> = "expirationSeconds",
         path: String = "path",
+        user: Option<i64> = "user",
     }
 }
 
@@ -1869,6 +1997,13 @@ lean_struct! {
         port: i32 = "port",
         protocol: String = "protocol" if nonzero,
         target_port: Option<coracle_meta::IntOrString> = "targetPort",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `core.v1.ServiceProxyOptions`.
+    pub struct ServiceProxyOptions {
+        path: String = "path" if nonzero,
     }
 }
 
@@ -2073,8 +2208,26 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.VolumeHealthCondition`.
+    pub struct VolumeHealthCondition {
+        message: String = "message" if nonzero,
+        reason: String = "reason",
+        status: String = "status",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `core.v1.VolumeHealthStatus`.
+    pub struct VolumeHealthStatus {
+        health_conditions: Vec<VolumeHealthCondition> = "healthConditions",
+        last_transition_time: Option<String> = "lastTransitionTime",
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.VolumeMount`.
     pub struct VolumeMount {
+        bind_mount_options: Vec<String> = "bindMountOptions",
         mount_path: String = "mountPath",
         mount_propagation: Option<String> = "mountPropagation",
         name: String = "name",
@@ -2092,6 +2245,7 @@ lean_struct! {
         name: String = "name",
         read_only: bool = "readOnly" if nonzero,
         recursive_read_only: Option<String> = "recursiveReadOnly",
+        volume_status: Option<Box<VolumeStatus>> = "volumeStatus",
     }
 }
 
@@ -2123,6 +2277,13 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `core.v1.VolumeStatus`.
+    pub struct VolumeStatus {
+        image: Option<Box<ImageVolumeStatus>> = "image",
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `core.v1.VsphereVirtualDiskVolumeSource`.
     pub struct VsphereVirtualDiskVolumeSource {
         fs_type: String = "fsType" if nonzero,
@@ -2147,14 +2308,5 @@ lean_struct! {
         gmsa_credential_spec_name: Option<String> = "gmsaCredentialSpecName",
         host_process: Option<bool> = "hostProcess",
         run_as_user_name: Option<String> = "runAsUserName",
-    }
-}
-
-lean_struct! {
-    /// In Kubernetes: `core.v1.WorkloadReference`.
-    pub struct WorkloadReference {
-        name: String = "name",
-        pod_group: String = "podGroup",
-        pod_group_replica_key: String = "podGroupReplicaKey" if nonzero,
     }
 }

@@ -40,6 +40,14 @@ lean_struct! {
 }
 
 lean_struct! {
+    /// In Kubernetes: `meta.v1.GroupResource`.
+    pub struct GroupResource {
+        group: String = "group",
+        resource: String = "resource",
+    }
+}
+
+lean_struct! {
     /// In Kubernetes: `meta.v1.LabelSelector`.
     pub struct LabelSelector {
         match_expressions: Vec<LabelSelectorRequirement> = "matchExpressions",

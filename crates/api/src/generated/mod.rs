@@ -44,5 +44,9 @@ pub mod rbac_v1;
 pub mod resource_v1;
 /// The kinds of `scheduling/v1`.
 pub mod scheduling_v1;
+/// The kinds of `scheduling/v1alpha3`.
+pub mod scheduling_v1alpha3;
 /// The kinds of `storage/v1`.
 pub mod storage_v1;
+/// The kinds of `storagemigration/v1`.
+pub mod storagemigration_v1;

@@ -87,6 +87,7 @@ lean_struct! {
         capacity: BTreeMap<String, DeviceCapacity> = "capacity",
         consumes_counters: Vec<DeviceCounterConsumption> = "consumesCounters",
         name: String = "name",
+        node_allocatable_resources: BTreeMap<String, NodeAllocatableResource> = "nodeAllocatableResources",
         node_name: Option<String> = "nodeName",
         node_selector: Option<Box<super::core_v1::NodeSelector>> = "nodeSelector",
         taints: Vec<DeviceTaint> = "taints",
@@ -114,9 +115,13 @@ lean_struct! {
     /// In Kubernetes: `resource.v1.DeviceAttribute`.
     pub struct DeviceAttribute {
         bool: Option<bool> = "bool",
+        bools: Vec<bool> = "bools",
         int: Option<i64> = "int",
+        ints: Vec<i64> = "ints",
         string: Option<String> = "string",
+        strings: Vec<String> = "strings",
         version: Option<String> = "version",
+        versions: Vec<String> = "versions",
     }
 }
 
@@ -182,8 +187,17 @@ lean_struct! {
 lean_struct! {
     /// In Kubernetes: `resource.v1.DeviceCounterConsumption`.
     pub struct DeviceCounterConsumption {
+        compatibility_groups: Vec<String> = "compatibilityGroups",
         counter_set: String = "counterSet",
         counters: BTreeMap<String, Counter> = "counters",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `resource.v1.DeviceDerivedAttribute`.
+    pub struct DeviceDerivedAttribute {
+        expression: String = "expression",
+        name: String = "name",
     }
 }
 
@@ -208,6 +222,7 @@ lean_struct! {
         pool: String = "pool",
         request: String = "request",
         share_id: Option<String> = "shareID",
+        skip_node_operations: Vec<String> = "skipNodeOperations",
         tolerations: Vec<DeviceToleration> = "tolerations",
     }
 }
@@ -225,6 +240,7 @@ lean_struct! {
         allocation_mode: String = "allocationMode" if nonzero,
         capacity: Option<Box<CapacityRequirements>> = "capacity",
         count: i64 = "count" if nonzero,
+        derived_attributes: Vec<DeviceDerivedAttribute> = "derivedAttributes",
         device_class_name: String = "deviceClassName",
         name: String = "name",
         selectors: Vec<DeviceSelector> = "selectors",
@@ -239,6 +255,40 @@ lean_struct! {
         key: String = "key",
         time_added: Option<String> = "timeAdded",
         value: String = "value" if nonzero,
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `resource.v1.DeviceTaintRule`.
+    pub struct DeviceTaintRule("resource.k8s.io/v1", "DeviceTaintRule") {
+        metadata: coracle_meta::ObjectMeta = "metadata",
+        spec: DeviceTaintRuleSpec = "spec",
+        status: DeviceTaintRuleStatus = "status",
+    }
+}
+resource!(DeviceTaintRule, "resource.k8s.io", "v1", "DeviceTaintRule", "devicetaintrules", Cluster);
+
+lean_struct! {
+    /// In Kubernetes: `resource.v1.DeviceTaintRuleSpec`.
+    pub struct DeviceTaintRuleSpec {
+        device_selector: Option<Box<DeviceTaintSelector>> = "deviceSelector",
+        taint: DeviceTaint = "taint",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `resource.v1.DeviceTaintRuleStatus`.
+    pub struct DeviceTaintRuleStatus {
+        conditions: Vec<super::meta_v1::Condition> = "conditions",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `resource.v1.DeviceTaintSelector`.
+    pub struct DeviceTaintSelector {
+        device: Option<String> = "device",
+        driver: Option<String> = "driver",
+        pool: Option<String> = "pool",
     }
 }
 
@@ -260,6 +310,7 @@ lean_struct! {
         allocation_mode: String = "allocationMode" if nonzero,
         capacity: Option<Box<CapacityRequirements>> = "capacity",
         count: i64 = "count" if nonzero,
+        derived_attributes: Vec<DeviceDerivedAttribute> = "derivedAttributes",
         device_class_name: String = "deviceClassName",
         selectors: Vec<DeviceSelector> = "selectors",
         tolerations: Vec<DeviceToleration> = "tolerations",
@@ -272,6 +323,31 @@ lean_struct! {
         hardware_address: String = "hardwareAddress" if nonzero,
         interface_name: String = "interfaceName" if nonzero,
         ips: Vec<String> = "ips",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `resource.v1.NodeAllocatableMapping`.
+    pub struct NodeAllocatableMapping {
+        capacity_key: Option<String> = "capacityKey",
+        capacity_multiplier: Option<coracle_meta::Quantity> = "capacityMultiplier",
+        device_multiplier: Option<coracle_meta::Quantity> = "deviceMultiplier",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `resource.v1.NodeAllocatableOverhead`.
+    pub struct NodeAllocatableOverhead {
+        per_container: Option<coracle_meta::Quantity> = "perContainer",
+        per_pod: Option<coracle_meta::Quantity> = "perPod",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `resource.v1.NodeAllocatableResource`.
+    pub struct NodeAllocatableResource {
+        mapping: Option<Box<NodeAllocatableMapping>> = "mapping",
+        overhead: Option<Box<NodeAllocatableOverhead>> = "overhead",
     }
 }
 
@@ -369,8 +445,10 @@ lean_struct! {
         driver: String = "driver",
         node_name: Option<String> = "nodeName",
         node_selector: Option<Box<super::core_v1::NodeSelector>> = "nodeSelector",
+        partition_type_attribute: Option<String> = "partitionTypeAttribute",
         per_device_node_selection: Option<bool> = "perDeviceNodeSelection",
         pool: ResourcePool = "pool",
         shared_counters: Vec<CounterSet> = "sharedCounters",
+        skip_node_operations: Vec<String> = "skipNodeOperations",
     }
 }

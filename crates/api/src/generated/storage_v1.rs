@@ -22,6 +22,7 @@ lean_struct! {
         fs_group_policy: Option<String> = "fsGroupPolicy",
         node_allocatable_update_period_seconds: Option<i64> = "nodeAllocatableUpdatePeriodSeconds",
         pod_info_on_mount: Option<bool> = "podInfoOnMount",
+        prevent_pod_scheduling_if_missing: Option<bool> = "preventPodSchedulingIfMissing",
         requires_republish: Option<bool> = "requiresRepublish",
         se_linux_mount: Option<bool> = "seLinuxMount",
         service_account_token_in_secrets: Option<bool> = "serviceAccountTokenInSecrets",
@@ -36,6 +37,7 @@ lean_struct! {
     pub struct CSINode("storage.k8s.io/v1", "CSINode") {
         metadata: coracle_meta::ObjectMeta = "metadata",
         spec: CSINodeSpec = "spec",
+        status: CSINodeStatus = "status",
     }
 }
 resource!(CSINode, "storage.k8s.io", "v1", "CSINode", "csinodes", Cluster);
@@ -54,6 +56,13 @@ lean_struct! {
     /// In Kubernetes: `storage.v1.CSINodeSpec`.
     pub struct CSINodeSpec {
         drivers: Vec<CSINodeDriver> = "drivers",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `storage.v1.CSINodeStatus`.
+    pub struct CSINodeStatus {
+        storage_health: Vec<StorageHealth> = "storageHealth",
     }
 }
 
@@ -83,6 +92,26 @@ lean_struct! {
     }
 }
 resource!(StorageClass, "storage.k8s.io", "v1", "StorageClass", "storageclasses", Cluster);
+
+lean_struct! {
+    /// In Kubernetes: `storage.v1.StorageHealth`.
+    pub struct StorageHealth {
+        health_conditions: Vec<StorageHealthCondition> = "healthConditions",
+        name: String = "name",
+    }
+}
+
+lean_struct! {
+    /// In Kubernetes: `storage.v1.StorageHealthCondition`.
+    pub struct StorageHealthCondition {
+        access_mode: Option<String> = "accessMode",
+        last_transition_time: Option<String> = "lastTransitionTime",
+        message: String = "message" if nonzero,
+        reason: String = "reason",
+        status: String = "status",
+        volume_mode: Option<String> = "volumeMode",
+    }
+}
 
 lean_struct! {
     /// In Kubernetes: `storage.v1.TokenRequest`.

@@ -18,7 +18,7 @@ pub(crate) async fn impersonate(
 ) -> Result<Arc<User>, Status> {
     let user = &asked.user;
     let Some(wanted) = Wanted::read(headers, registry.release())? else { return Ok(Arc::clone(user)) };
-    if registry.release().has("ConstrainedImpersonation") {
+    if registry.release().enabled("ConstrainedImpersonation") {
         return constrained.user(registry, asked, &wanted).await.map(Arc::new);
     }
     for target in wanted.targets() {

@@ -356,7 +356,7 @@ fn created_status(container: &Container, id: String) -> ContainerStatus {
                 mount_path: mount.mount_path.clone(),
                 read_only: mount.read_only,
                 recursive_read_only: mount.read_only.then(|| "Disabled".to_owned()),
-                unknown: None,
+                ..VolumeMountStatus::default()
             })
             .collect(),
         ..ContainerStatus::default()
