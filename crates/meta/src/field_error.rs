@@ -17,6 +17,9 @@ pub struct FieldError {
     pub detail: String,
     /// How Go prints the value, where that is not its JSON with sorted fields. Several errors may share one text.
     pub printed: Option<Arc<str>>,
+    /// Whether newer releases declare the rule on the field instead of checking it in code, which decides its words and
+    /// its place among the errors. In Kubernetes: `field.Error.CoveredByDeclarative`.
+    pub is_declared: bool,
 }
 
 /// The kinds of field errors, each with its reason word and its sentence.
@@ -80,7 +83,7 @@ impl FieldErrorKind {
 
 impl FieldError {
     fn new(kind: FieldErrorKind, field: impl Into<String>, value: Value, detail: impl Into<String>) -> Self {
-        Self { kind, field: field.into(), value, detail: detail.into(), printed: None }
+        Self { kind, field: field.into(), value, detail: detail.into(), printed: None, is_declared: false }
     }
 
     /// With the value printed so: of a struct, Go prints the fields in their own order.
@@ -95,6 +98,12 @@ impl FieldError {
     pub fn saying(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
         self
+    }
+
+    /// Of a rule that newer releases declare on the field.
+    #[must_use]
+    pub fn declared(self) -> Self {
+        Self { is_declared: true, ..self }
     }
 
     /// The value does not do.

@@ -1,13 +1,14 @@
 //! The rules of `metadata` for every kind. In Kubernetes: apimachinery `pkg/api/validation/objectmeta.go`.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use coracle_ambient::Ambient;
-use coracle_meta::{FieldError, JsonKey, Object, OwnerReference, Status, format_time, names};
+use coracle_meta::{FieldError, JsonKey, Object, Status, format_time, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::named_texts::{annotation_errors, label_errors};
+use crate::owner_references::owner_errors;
 use crate::{KindSpec, Request};
 
 /// The finalizer of a deletion that waits for dependents.
@@ -100,7 +101,12 @@ pub(crate) fn deduplicate_owners(object: &mut Object, request: &Request, after_a
 }
 
 /// The errors of the metadata of a new object.
-pub(crate) fn validate(object: &Object, namespaced: bool, check_name: impl Fn(&str) -> Vec<String>) -> Vec<FieldError> {
+pub(crate) fn validate(
+    object: &Object,
+    namespaced: bool,
+    check_name: impl Fn(&str) -> Vec<String>,
+    release: &Release,
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let base = object.text("metadata.generateName");
     if !base.is_empty() {
@@ -115,11 +121,11 @@ pub(crate) fn validate(object: &Object, namespaced: bool, check_name: impl Fn(&s
         let wrong = check_name(object.name()).into_iter();
         errors.extend(wrong.map(|what| FieldError::invalid("metadata.name", object.name(), what)));
     }
-    validate_common(object, namespaced, &mut errors);
+    validate_common(object, namespaced, &mut errors, release);
     errors
 }
 
-fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldError>) {
+fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldError>, release: &Release) {
     match (namespaced, object.namespace()) {
         (true, "") => errors.push(FieldError::required("metadata.namespace", "")),
         (true, namespace) => {
@@ -129,15 +135,18 @@ fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldErro
         (false, "") => {}
         (false, _) => errors.push(FieldError::forbidden("metadata.namespace", "not allowed on this type")),
     }
-    if object.generation() < 0 {
-        let what = "must be greater than or equal to 0";
-        errors.push(FieldError::invalid("metadata.generation", object.generation(), what));
-    }
+    errors.extend(negative_generation(object));
     validate_labels(object, errors);
     validate_annotations(object, errors);
-    validate_owners(object, errors);
+    errors.extend(owner_errors(&object.owner_references(), release));
     validate_finalizers(object, errors);
-    validate_managed_fields(object, errors);
+    validate_managed_fields(object, errors, release);
+}
+
+fn negative_generation(object: &Object) -> Option<FieldError> {
+    let what = "must be greater than or equal to 0";
+    let generation = object.generation();
+    (generation < 0).then(|| FieldError::invalid("metadata.generation", generation, what))
 }
 
 fn validate_labels(object: &Object, errors: &mut Vec<FieldError>) {
@@ -148,63 +157,6 @@ fn validate_labels(object: &Object, errors: &mut Vec<FieldError>) {
 fn validate_annotations(object: &Object, errors: &mut Vec<FieldError>) {
     let annotations = object.field("metadata.annotations").and_then(Value::as_object);
     errors.extend(annotation_errors(annotations, "metadata.annotations"));
-}
-
-fn validate_owners(object: &Object, errors: &mut Vec<FieldError>) {
-    const PATH: &str = "metadata.ownerReferences";
-    let mut first: Option<String> = None;
-    // Each error about a second controller repeats all owners.
-    let mut all: Option<Arc<str>> = None;
-    let owners = object.owner_references();
-    for owner in &owners {
-        let version = coracle_meta::GroupVersion::parse(&owner.api_version).map(|parsed| parsed.version);
-        if version.is_none_or(|version| version.is_empty()) {
-            let field = format!("{PATH}.apiVersion");
-            errors.push(FieldError::invalid(field, owner.api_version.as_str(), "version must not be empty"));
-        }
-        for (name, value) in [("kind", &owner.kind), ("name", &owner.name), ("uid", &owner.uid)] {
-            if value.is_empty() {
-                errors.push(FieldError::invalid(format!("{PATH}.{name}"), "", "must not be empty"));
-            }
-        }
-        if owner.api_version == "v1" && owner.kind == "Event" {
-            let what = "/v1, Kind=Event is disallowed from being an owner";
-            errors.push(FieldError::invalid(PATH, Value::Null, what).printed_as(go_owner(owner)));
-        }
-        if owner.controller == Some(true) {
-            let name = format!("{}/{}", owner.kind, owner.name);
-            match &first {
-                None => first = Some(name),
-                Some(first) => {
-                    let what = format!(
-                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
-                    );
-                    let print = || format!("[{}]", owners.iter().map(go_owner).collect::<Vec<_>>().join(",")).into();
-                    let printed = Arc::clone(all.get_or_insert_with(print));
-                    errors.push(FieldError::invalid(PATH, Value::Null, what).printed_as(printed));
-                }
-            }
-        }
-    }
-}
-
-/// An owner reference as Go prints it: the fields in the order of the struct.
-fn go_owner(owner: &OwnerReference) -> String {
-    let text = |value: &str| Value::from(value).to_string();
-    let mut printed = format!(
-        "{{\"apiVersion\":{},\"kind\":{},\"name\":{},\"uid\":{}",
-        text(&owner.api_version),
-        text(&owner.kind),
-        text(&owner.name),
-        text(&owner.uid)
-    );
-    for (name, value) in [("controller", owner.controller), ("blockOwnerDeletion", owner.block_owner_deletion)] {
-        if let Some(value) = value {
-            printed.push_str(&format!(",\"{name}\":{value}"));
-        }
-    }
-    printed.push('}');
-    printed
 }
 
 fn validate_finalizers(object: &Object, errors: &mut Vec<FieldError>) {
@@ -220,15 +172,12 @@ fn validate_finalizers(object: &Object, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn validate_managed_fields(object: &Object, errors: &mut Vec<FieldError>) {
+fn validate_managed_fields(object: &Object, errors: &mut Vec<FieldError>, release: &Release) {
     let entries = object.field("metadata.managedFields").and_then(Value::as_array);
     for (index, entry) in entries.into_iter().flatten().enumerate() {
         let path = format!("metadata.managedFields[{index}]");
         let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or("");
-        if !matches!(text("operation"), "Apply" | "Update") {
-            let what = "must be `Apply` or `Update`";
-            errors.push(FieldError::invalid(format!("{path}.operation"), text("operation"), what));
-        }
+        errors.extend(wrong_operation(text("operation"), format!("{path}.operation"), release));
         if !matches!(text("fieldsType"), "" | "FieldsV1") {
             let what = "must be `FieldsV1`";
             errors.push(FieldError::invalid(format!("{path}.fieldsType"), text("fieldsType"), what));
@@ -237,6 +186,18 @@ fn validate_managed_fields(object: &Object, errors: &mut Vec<FieldError>) {
         if text("subresource").len() > 256 {
             errors.push(FieldError::too_long(format!("{path}.subresource"), 256));
         }
+    }
+}
+
+fn wrong_operation(operation: &str, path: String, release: &Release) -> Option<FieldError> {
+    const KNOWN: [&str; 2] = ["Apply", "Update"];
+    match operation {
+        known if KNOWN.contains(&known) => None,
+        _ if !release.has("MetadataErrorsByField") => {
+            Some(FieldError::invalid(path, operation, "must be `Apply` or `Update`"))
+        }
+        "" => Some(FieldError::required(path, "must not be empty")),
+        _ => Some(FieldError::not_supported(path, operation, &KNOWN)),
     }
 }
 
@@ -254,7 +215,7 @@ fn field_manager_errors(manager: &str, path: &str) -> Vec<FieldError> {
 }
 
 /// The errors of a change of the metadata. In Kubernetes: `ValidateObjectMetaAccessorUpdate`.
-pub(crate) fn validate_change(new: &Object, old: &Object) -> Vec<FieldError> {
+pub(crate) fn validate_change(new: &Object, old: &Object, release: &Release) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if old.is_terminating() {
         let before: BTreeSet<_> = old.finalizers().into_iter().collect();
@@ -271,6 +232,9 @@ pub(crate) fn validate_change(new: &Object, old: &Object) -> Vec<FieldError> {
     if new.resource_version().is_empty() {
         errors.push(FieldError::invalid("metadata.resourceVersion", "", "must be specified for an update"));
     }
+    if release.has("MetadataErrorsByField") {
+        errors.extend(negative_generation(new));
+    }
     if new.generation() < old.generation() {
         errors.push(FieldError::invalid("metadata.generation", new.generation(), "must not be decremented"));
     }
@@ -285,8 +249,8 @@ pub(crate) fn validate_change(new: &Object, old: &Object) -> Vec<FieldError> {
     }
     validate_labels(new, &mut errors);
     validate_annotations(new, &mut errors);
-    validate_owners(new, &mut errors);
-    validate_managed_fields(new, &mut errors);
+    errors.extend(owner_errors(&new.owner_references(), release));
+    validate_managed_fields(new, &mut errors, release);
     errors
 }
 
@@ -297,9 +261,9 @@ fn absent(name: &str) -> Value {
 
 /// The errors of the metadata of an update: of the new metadata and of the change. In Kubernetes, kinds validate the
 /// change again, so its errors are reported twice.
-pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool) -> Vec<FieldError> {
-    let mut errors = validate(new, namespaced, names::path_segment);
-    let change = validate_change(new, old);
+pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool, release: &Release) -> Vec<FieldError> {
+    let mut errors = validate(new, namespaced, names::path_segment, release);
+    let change = validate_change(new, old, release);
     errors.extend(change.clone());
     errors.extend(change);
     errors
@@ -307,8 +271,8 @@ pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool) -> V
 
 /// The errors of the metadata of a new object of a kind.
 pub(crate) fn validate_new(object: &Object, namespaced: bool, spec: &KindSpec) -> Vec<FieldError> {
-    let errors = validate(object, namespaced, spec.name);
-    if errors.is_empty() { validate(object, namespaced, names::path_segment) } else { errors }
+    let errors = validate(object, namespaced, spec.name, &spec.release);
+    if errors.is_empty() { validate(object, namespaced, names::path_segment, &spec.release) } else { errors }
 }
 
 #[cfg(test)]
@@ -326,7 +290,7 @@ mod tests {
 
     #[test]
     fn an_object_needs_a_name_and_a_namespace_where_it_lives_in_one() {
-        let errors = validate(&object(json!({})), true, names::dns1123_subdomain);
+        let errors = validate(&object(json!({})), true, names::dns1123_subdomain, &Release::default());
         assert_eq!(
             messages(&errors),
             ["metadata.name: Required value: name or generateName is required", "metadata.namespace: Required value"]
@@ -348,9 +312,9 @@ mod tests {
     #[test]
     fn a_prefix_may_end_in_a_dash_but_not_in_a_dot() {
         let dash = object(json!({"generateName": "a-", "name": "a-x", "namespace": "n"}));
-        assert!(validate(&dash, true, names::dns1123_subdomain).is_empty());
+        assert!(validate(&dash, true, names::dns1123_subdomain, &Release::default()).is_empty());
         let dot = object(json!({"generateName": "a.", "name": "a.x", "namespace": "n"}));
-        assert_eq!(validate(&dot, true, names::dns1123_subdomain).len(), 1);
+        assert_eq!(validate(&dot, true, names::dns1123_subdomain, &Release::default()).len(), 1);
     }
 
     #[test]
@@ -366,22 +330,12 @@ mod tests {
     }
 
     #[test]
-    fn errors_about_many_controllers_share_what_they_print() {
-        let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": true});
-        let errors =
-            validate_change(&object(json!({"name": "a", "ownerReferences": vec![owner; 3_000]})), &object(json!({})));
-        let printed: Vec<_> = errors.iter().filter_map(|error| error.printed.as_ref()).collect();
-        assert_eq!(printed.len(), 2_999);
-        assert!(printed.iter().all(|text| Arc::ptr_eq(text, printed[0])));
-    }
-
-    #[test]
     fn no_finalizer_is_added_to_a_terminating_object() {
         let old = object(json!({"name": "a", "resourceVersion": "1", "deletionTimestamp": "t", "finalizers": ["x/a"]}));
         let mut new = old.clone();
         new.set_finalizers(vec!["x/a".to_owned(), "x/c".to_owned()]);
         assert_eq!(
-            messages(&validate_change(&new, &old)),
+            messages(&validate_change(&new, &old, &Release::default())),
             [
                 "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{\"x/c\"}"
             ]

@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use coracle_release::Release;
 use ipnet::IpNet;
 
 /// Parses an address. Parts of an IPv4 address may have leading zeros, and an IPv4-mapped IPv6 address is read as IPv4.
@@ -46,6 +47,34 @@ pub(crate) fn wrong_canonical_ip(text: &str) -> Vec<String> {
     }
 }
 
+/// Why an address in a form that only older releases accept is wrong, in fields that also accept non-canonical forms.
+/// In Kubernetes: `parseIP` with strict validation.
+pub(crate) fn why_outdated_ip(text: &str) -> Option<&'static str> {
+    match text.parse::<IpAddr>() {
+        Err(_) => Some("must not have leading 0s"),
+        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
+            Some("must not be an IPv4-mapped IPv6 address")
+        }
+        Ok(_) => None,
+    }
+}
+
+/// Why a CIDR in a form that only older releases accept is wrong. In Kubernetes: `parseCIDR` with strict validation.
+pub(crate) fn why_outdated_cidr(text: &str) -> Option<&'static str> {
+    let (address, length) = text.split_once('/')?;
+    let has_zero = length.len() > 1 && length.starts_with('0');
+    let (Ok(address), false, Ok(length)) = (address.parse::<IpAddr>(), has_zero, length.parse()) else {
+        return Some("must not have leading 0s in IP or prefix length");
+    };
+    match address {
+        IpAddr::V6(address) if address.to_ipv4_mapped().is_some() => Some("must not have an IPv4-mapped IPv6 address"),
+        address => {
+            let block = IpNet::new(address, length).ok()?;
+            (block.trunc().addr() != address).then_some("must not have bits set beyond the prefix length")
+        }
+    }
+}
+
 /// `IPv4` or `IPv6`.
 pub(crate) fn family(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "IPv4" } else { "IPv6" }
@@ -60,14 +89,21 @@ fn is_outdated(text: &str) -> bool {
     }
 }
 
+/// What a warning calls a form that only older releases accept.
+fn verdict(release: &Release) -> &'static str {
+    if release.has("OlderAddressesAreInvalid") {
+        "is invalid"
+    } else {
+        "will be considered invalid in a future Kubernetes release"
+    }
+}
+
 /// The warning about an address.
-pub(crate) fn ip_warning(text: &str, path: &str) -> Option<String> {
+pub(crate) fn ip_warning(text: &str, path: &str, release: &Release) -> Option<String> {
     let address = parse_ip(text)?;
     if is_outdated(text) {
-        return Some(format!(
-            "{path}: non-standard IP address {text:?} will be considered invalid in a future Kubernetes release: use {:?}",
-            address.to_string()
-        ));
+        let (verdict, better) = (verdict(release), address.to_string());
+        return Some(format!("{path}: non-standard IP address {text:?} {verdict}: use {better:?}"));
     }
     let canonical = address.to_string();
     (address.is_ipv6() && canonical != text)
@@ -109,7 +145,7 @@ pub(crate) fn parse_cidr(text: &str) -> Option<(IpAddr, u8)> {
 }
 
 /// The warnings about a CIDR.
-pub(crate) fn cidr_warnings(text: &str, path: &str) -> Vec<String> {
+pub(crate) fn cidr_warnings(text: &str, path: &str, release: &Release) -> Vec<String> {
     let Some((address, length)) = parse_cidr(text) else { return Vec::new() };
     let is_mapped = text.contains(':') && address.is_ipv4();
     let length = if is_mapped { length.saturating_sub(96) } else { length };
@@ -125,9 +161,8 @@ pub(crate) fn cidr_warnings(text: &str, path: &str) -> Vec<String> {
     let (own, own_length) = text.split_once('/').unwrap_or_default();
     let has_zero = own_length.len() > 1 && own_length.starts_with('0');
     if is_outdated(own) || has_zero {
-        warnings.push(format!(
-            "{path}: non-standard CIDR value {text:?} will be considered invalid in a future Kubernetes release: use {canonical:?}"
-        ));
+        let verdict = verdict(release);
+        warnings.push(format!("{path}: non-standard CIDR value {text:?} {verdict}: use {canonical:?}"));
     }
     let written = block.to_string();
     if warnings.is_empty() && address.is_ipv6() && written != text {
@@ -147,12 +182,28 @@ mod tests {
         for text in ["", "1.2.3", "1.2.3.4.5", "1.2.3.400", "0x1.2.3.4", "fe80::1%eth0", " 1.2.3.4", "1..2.3"] {
             assert_eq!(parse_ip(text), None, "{text}");
         }
-        assert_eq!(ip_warning("10.0.0.9", "p"), None);
+        assert_eq!(ip_warning("10.0.0.9", "p", &Release::default()), None);
         assert_eq!(
-            ip_warning("FD00::1", "p").unwrap(),
+            ip_warning("FD00::1", "p", &Release::default()).unwrap(),
             "p: IPv6 address \"FD00::1\" should be in RFC 5952 canonical format (\"fd00::1\")"
         );
-        assert!(ip_warning("010.0.0.9", "p").unwrap().ends_with("use \"10.0.0.9\""));
+        assert!(ip_warning("010.0.0.9", "p", &Release::default()).unwrap().ends_with("use \"10.0.0.9\""));
+    }
+
+    #[test]
+    fn older_forms_have_a_reason_each() {
+        let ip = why_outdated_ip;
+        assert_eq!(ip("10.0.0.9"), None);
+        assert_eq!(ip("FD00::1"), None);
+        assert_eq!(ip("010.0.0.9"), Some("must not have leading 0s"));
+        assert_eq!(ip("::ffff:10.0.0.9"), Some("must not be an IPv4-mapped IPv6 address"));
+        let cidr = why_outdated_cidr;
+        assert_eq!(cidr("10.0.0.0/8"), None);
+        assert_eq!(cidr("FD00::/64"), None);
+        assert_eq!(cidr("10.0.0.0/08"), Some("must not have leading 0s in IP or prefix length"));
+        assert_eq!(cidr("010.0.0.0/8"), Some("must not have leading 0s in IP or prefix length"));
+        assert_eq!(cidr("::ffff:10.0.0.0/104"), Some("must not have an IPv4-mapped IPv6 address"));
+        assert_eq!(cidr("10.0.0.1/8"), Some("must not have bits set beyond the prefix length"));
     }
 
     #[test]
@@ -161,9 +212,9 @@ mod tests {
         for text in ["nonsense", "10.0.0.0/33", "10.0.0.0/", "::/129", "10.0.0.0/-1"] {
             assert_eq!(parse_cidr(text), None, "{text}");
         }
-        assert!(cidr_warnings("10.0.0.0/8", "p").is_empty());
+        assert!(cidr_warnings("10.0.0.0/8", "p", &Release::default()).is_empty());
         assert_eq!(
-            cidr_warnings("10.0.0.1/8", "p"),
+            cidr_warnings("10.0.0.1/8", "p", &Release::default()),
             [
                 "p: CIDR value \"10.0.0.1/8\" is ambiguous in this context (should be \"10.0.0.0/8\" or \"10.0.0.1/32\"?)"
             ]

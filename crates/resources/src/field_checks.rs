@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, LabelSelector, Object, Quantity, Status, names};
+use coracle_release::Release;
 use serde_json::Value;
 
-use crate::addresses::{parse_cidr, parse_ip};
+use crate::addresses::{parse_cidr, parse_ip, why_outdated_cidr, why_outdated_ip};
 
 /// What is wrong.
 pub(crate) type Wrong = Vec<FieldError>;
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 pub(crate) const IMMUTABLE: &str = "field is immutable";
+/// The gate that refuses older forms of addresses.
+const STRICT_ADDRESSES: &str = "StrictIPCIDRValidation";
 
 /// Errors about elements of a list that each quote the list as a whole, as far as they can be listed in an answer: no more
 /// text is quoted than [`Status::invalid`](coracle_meta::Status::invalid) lists, and one error behind that.
@@ -306,20 +309,26 @@ pub(crate) fn domain_prefixed_path(value: &str, path: &str) -> Wrong {
     wrong
 }
 
-/// An address in a legacy field, which also accepts older forms. In Kubernetes: `IsValidIPForLegacyField`.
-pub(crate) fn ip(value: &str, path: &str) -> Wrong {
-    if parse_ip(value).is_some() {
-        return Wrong::new();
-    }
-    vec![FieldError::invalid(path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+/// An address in a legacy field, which also accepts older forms in older releases.
+/// In Kubernetes: `IsValidIPForLegacyField`.
+pub(crate) fn ip(value: &str, path: &str, release: &Release) -> Wrong {
+    let what = match parse_ip(value) {
+        None => Some("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+        Some(_) if release.enabled(STRICT_ADDRESSES) => why_outdated_ip(value),
+        Some(_) => None,
+    };
+    what.map(|what| FieldError::invalid(path, value, what)).into_iter().collect()
 }
 
-/// A CIDR in a legacy field. In Kubernetes: `IsValidCIDRForLegacyField`.
-pub(crate) fn cidr(value: &str, path: &str) -> Wrong {
-    if parse_cidr(value).is_some() {
-        return Wrong::new();
-    }
-    vec![FieldError::invalid(path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
+/// A CIDR in a legacy field, which also accepts older forms in older releases.
+/// In Kubernetes: `IsValidCIDRForLegacyField`.
+pub(crate) fn cidr(value: &str, path: &str, release: &Release) -> Wrong {
+    let what = match parse_cidr(value) {
+        None => Some("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+        Some(_) if release.enabled(STRICT_ADDRESSES) => why_outdated_cidr(value),
+        Some(_) => None,
+    };
+    what.map(|what| FieldError::invalid(path, value, what)).into_iter().collect()
 }
 
 /// A non-negative quantity.
@@ -370,8 +379,8 @@ mod tests {
 
     #[test]
     fn cidrs_are_validated() {
-        assert!(cidr("10.0.0.0/8", "p").is_empty());
-        assert!(!cidr("nonsense", "p").is_empty());
-        assert!(!cidr("10.0.0.0/33", "p").is_empty());
+        assert!(cidr("10.0.0.0/8", "p", &Release::default()).is_empty());
+        assert!(!cidr("nonsense", "p", &Release::default()).is_empty());
+        assert!(!cidr("10.0.0.0/33", "p", &Release::default()).is_empty());
     }
 }

@@ -99,6 +99,9 @@ pub struct KindSpec {
     /// Whether finalizers without a domain are valid even if they are not Kubernetes' own.
     /// In Kubernetes: kinds whose validation does not call `ValidateKubeFinalizerName`.
     pub takes_any_finalizer: bool,
+    /// Whether the release declares rules of the kind on its fields, see [`FieldError::declared`], and so reports no
+    /// error twice. In Kubernetes: `rest.DeclarativeValidation`.
+    pub declares_rules: bool,
     /// The errors of an object, except those of its metadata.
     pub validate: fn(&Object, &Release) -> Vec<FieldError>,
     /// Further errors of a new object.
@@ -193,6 +196,7 @@ impl KindSpec {
             name: names::dns1123_subdomain,
             is_named_by_uuid: false,
             takes_any_finalizer: false,
+            declares_rules: false,
             validate: |_, _| Vec::new(),
             validate_create: |_, _| Vec::new(),
             validate_change: |_, _, _| Vec::new(),

@@ -6,7 +6,7 @@ use coracle_storage::Stored;
 
 use super::intent::{AdmissionScope, IntendedObject, Intent};
 use super::plan::Plan;
-use crate::{Generation, Kind, Planned, Registry, Request, object_meta};
+use crate::{Generation, Kind, Planned, Registry, Request, findings, object_meta};
 
 /// How often a new name is generated if the last one exists. In Kubernetes: `maxNameGenerationCreateAttempts`.
 const NAME_ATTEMPTS: usize = 8;
@@ -130,6 +130,9 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Planned<Object
     errors.extend(kind.with_rules(strategy.validate(&object), &object, None)?);
     if kind.is_converted() {
         errors = (kind.spec().review)(&object, None, errors);
+    }
+    if spec.declares_rules {
+        errors = findings::of_declared_rules(errors);
     }
     if !errors.is_empty() {
         return Err(Status::invalid(spec.gvk(), object.name(), &errors).into());

@@ -13,8 +13,8 @@ use super::plan::Plan;
 use crate::restore::restore;
 use crate::versions::{KindVersions, all_but};
 use crate::{
-    Attributes, Decision, Kind, Planned, Preconditions, Projection, Registry, Request, Subresource, View, forbidden,
-    object_meta,
+    Attributes, Decision, Kind, Planned, Preconditions, Projection, Registry, Request, Subresource, View, findings,
+    forbidden, object_meta,
 };
 
 /// The result of an update or a patch.
@@ -304,7 +304,7 @@ fn prepare(request: &Request, kind: &Kind, part: &WrittenPart, new: &mut Object,
     if new.field("metadata.deletionGracePeriodSeconds").is_none() {
         restore(new, old, "metadata.deletionGracePeriodSeconds");
     }
-    let mut errors = object_meta::validate_update(new, old, kind.is_namespaced());
+    let mut errors = object_meta::validate_update(new, old, kind.is_namespaced(), &spec.release);
     errors.extend(match part {
         WrittenPart::Object => kind.with_rules(strategy.validate_update(new, old), new, Some(old))?,
         WrittenPart::Status => kind.with_rules(strategy.validate_status_update(new, old), new, Some(old))?,
@@ -312,6 +312,9 @@ fn prepare(request: &Request, kind: &Kind, part: &WrittenPart, new: &mut Object,
     });
     if kind.is_converted() && matches!(part, WrittenPart::Object) {
         errors = (kind.spec().review)(new, Some(old), errors);
+    }
+    if spec.declares_rules {
+        errors = findings::of_declared_rules(errors);
     }
     if !errors.is_empty() {
         return Err(Status::invalid(spec.gvk(), new.name(), &errors).into());

@@ -3,6 +3,7 @@
 use coracle_meta::fields::{Fields, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{Request, View, restore, restore_metadata};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::pod_resize::{keep_all_but_resources, wrong_resize};
@@ -10,7 +11,9 @@ use crate::field_checks::same;
 use crate::pod_spec::{MIRROR, drop_disabled, wrong_annotation_change, wrong_pod};
 
 /// `pods/ephemeralcontainers`: adds containers for debugging.
-pub(crate) struct EphemeralContainers;
+pub(crate) struct EphemeralContainers {
+    pub(crate) release: Release,
+}
 
 impl View for EphemeralContainers {
     fn name(&self) -> &str {
@@ -34,7 +37,7 @@ impl View for EphemeralContainers {
         let path = "spec.ephemeralContainers";
         let by_name =
             |object: &Object, name: &str| object.list(path).iter().rfind(|own| own.text("name") == name).cloned();
-        let mut wrong = wrong_pod(new.at("metadata"), new.at("spec"));
+        let mut wrong = wrong_pod(new.at("metadata"), new.at("spec"), &self.release);
         let annotations = "metadata.annotations";
         wrong.extend(wrong_annotation_change(new.at(annotations), old.at(annotations), annotations));
         for container in old.list(path) {
@@ -60,7 +63,9 @@ impl View for EphemeralContainers {
 }
 
 /// `pods/resize`: changes the resources of running containers.
-pub(crate) struct Resize;
+pub(crate) struct Resize {
+    pub(crate) release: Release,
+}
 
 impl View for Resize {
     fn name(&self) -> &str {
@@ -78,9 +83,13 @@ impl View for Resize {
             .into_iter()
             .map(|list| (list, keep_all_but_resources(new.at("spec").list(list), old.at("spec").list(list))))
             .collect();
+        let of_pod = new.remove("spec.resources");
         restore(new, old, "spec");
         restore(new, old, "status");
         restore_metadata(new, old);
+        if self.release.enabled("InPlacePodLevelResourcesVerticalScaling") {
+            new.set_or_remove("spec.resources", of_pod);
+        }
         edit_spec(new, |spec| {
             for (list, containers) in kept {
                 if spec.has(list) {
@@ -92,7 +101,7 @@ impl View for Resize {
     }
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
-        wrong_resize(new, old)
+        wrong_resize(new, old, &self.release)
     }
 
     fn only_fields(&self) -> Option<Vec<Vec<String>>> {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::service_needs::is_headless;
@@ -13,7 +14,8 @@ use crate::field_checks::{Wrong, cidr, each_invalid, ip, labels, one_of, port_or
 
 const ADDRESSES: &str = "spec.clusterIPs";
 
-pub(super) fn wrong_service(object: &Object) -> Wrong {
+/// The errors of a Service. It keeps the addresses that it had in `old`, even in forms that are refused now.
+pub(super) fn wrong_service(object: &Object, old: Option<&Object>, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let kind = spec.text("type");
     let is_headless = is_headless(object);
@@ -37,10 +39,11 @@ pub(super) fn wrong_service(object: &Object) -> Wrong {
     wrong.extend(labels(spec.at("selector"), "spec.selector"));
     wrong.extend(required_one_of(spec, "sessionAffinity", "spec", &["ClientIP", "None"]));
     wrong.extend(wrong_affinity(spec));
-    wrong.extend(wrong_cluster_ips(object));
+    wrong.extend(wrong_cluster_ips(object, old, release));
+    let kept = kept_texts(old, "spec.externalIPs");
     for (at, address) in spec.list("externalIPs").iter().filter_map(Value::as_str).enumerate() {
         let path = format!("spec.externalIPs[{at}]");
-        let not_address = ip(address, &path);
+        let not_address = if kept.contains(address) { Wrong::new() } else { ip(address, &path, release) };
         wrong.extend(if not_address.is_empty() {
             each_invalid(&path, address, wrong_reach(address))
         } else {
@@ -54,7 +57,7 @@ pub(super) fn wrong_service(object: &Object) -> Wrong {
         wrong.extend(with_node_port.map(|(at, _)| FieldError::forbidden(format!("spec.ports[{at}].nodePort"), what)));
     }
     wrong.extend(repeated_ports(ports));
-    wrong.extend(wrong_load_balancer(object));
+    wrong.extend(wrong_load_balancer(object, old, release));
     wrong.extend(wrong_external_traffic(spec));
     if spec.has("internalTrafficPolicy") {
         wrong.extend(one_of(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]));
@@ -64,6 +67,11 @@ pub(super) fn wrong_service(object: &Object) -> Wrong {
         wrong.extend(one_of(spec, "trafficDistribution", "spec", &known));
     }
     wrong
+}
+
+/// The texts of a list of the old object, without spaces around them.
+fn kept_texts<'o>(old: Option<&'o Object>, path: &str) -> BTreeSet<&'o str> {
+    old.into_iter().flat_map(|old| old.list(path)).filter_map(Value::as_str).map(str::trim).collect()
 }
 
 /// The old and the new annotation must be equal.
@@ -105,7 +113,7 @@ fn wrong_external_traffic(spec: &Value) -> Wrong {
 }
 
 /// The fields that only a load balancer has.
-fn wrong_load_balancer(object: &Object) -> Wrong {
+fn wrong_load_balancer(object: &Object, old: Option<&Object>, release: &Release) -> Wrong {
     const ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
     const RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
     let spec = object.at("spec");
@@ -115,16 +123,19 @@ fn wrong_load_balancer(object: &Object) -> Wrong {
     if !ranges.is_empty() && !is_balanced {
         wrong.push(FieldError::forbidden("spec.LoadBalancerSourceRanges", ONLY));
     }
-    for (at, range) in ranges.iter().filter_map(Value::as_str).enumerate() {
-        wrong.extend(cidr(range.trim(), &format!("spec.LoadBalancerSourceRanges[{at}]")));
+    let kept = kept_texts(old, "spec.loadBalancerSourceRanges");
+    let ranges_given = ranges.iter().filter_map(Value::as_str).map(str::trim).enumerate();
+    for (at, range) in ranges_given.filter(|(_, range)| !kept.contains(range)) {
+        wrong.extend(cidr(range, &format!("spec.LoadBalancerSourceRanges[{at}]"), release));
     }
     if let Some(given) = object.annotation(RANGES).filter(|_| ranges.is_empty()) {
         let path = format!("metadata.annotations[{RANGES}]");
         if !is_balanced {
             wrong.push(FieldError::forbidden(&path, ONLY));
         }
-        if !given.trim().is_empty() {
-            wrong.extend(given.trim().split(',').flat_map(|range| cidr(range.trim(), &path)));
+        let is_new = old.is_none_or(|old| old.annotation(RANGES) != Some(given));
+        if is_new && !given.trim().is_empty() {
+            wrong.extend(given.trim().split(',').flat_map(|range| cidr(range.trim(), &path, release)));
         }
     }
     if spec.has("allocateLoadBalancerNodePorts") && !is_balanced {
@@ -221,7 +232,7 @@ fn wrong_affinity(spec: &Value) -> Wrong {
 }
 
 /// In Kubernetes: `ValidateServiceClusterIPsRelatedFields`, which also runs before addresses are allocated.
-pub(super) fn wrong_cluster_ips(object: &Object) -> Wrong {
+pub(super) fn wrong_cluster_ips(object: &Object, old: Option<&Object>, release: &Release) -> Wrong {
     let spec = object.at("spec");
     if spec.text("type") == "ExternalName" {
         return Wrong::new();
@@ -255,6 +266,7 @@ pub(super) fn wrong_cluster_ips(object: &Object) -> Wrong {
         wrong.extend(one_of(spec, "ipFamilyPolicy", "spec", &known));
     }
     let mut has_invalid = false;
+    let kept = kept_texts(old, ADDRESSES);
     for (at, address) in all.iter().filter_map(Value::as_str).enumerate() {
         if at == 0 && address == "None" {
             if all.len() > 1 {
@@ -263,7 +275,10 @@ pub(super) fn wrong_cluster_ips(object: &Object) -> Wrong {
             }
             continue;
         }
-        let not_address = ip(address, &format!("{ADDRESSES}[{at}]"));
+        if kept.contains(address) {
+            continue;
+        }
+        let not_address = ip(address, &format!("{ADDRESSES}[{at}]"), release);
         has_invalid |= !not_address.is_empty();
         wrong.extend(not_address);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::amounts::wrong_resources;
@@ -25,17 +26,19 @@ pub(super) struct Surroundings<'s> {
     grace: Option<i64>,
     restart_policy: &'s str,
     host_users: bool,
+    release: &'s Release,
 }
 
 impl<'s> Surroundings<'s> {
     /// The context of the containers of `spec`; `volumes` are the valid volumes.
-    pub(super) fn new(spec: &'s Value, volumes: Volumes<'s>) -> Self {
+    pub(super) fn new(spec: &'s Value, volumes: Volumes<'s>, release: &'s Release) -> Self {
         Self {
             volumes,
             claims: claim_names(spec),
             grace: spec.int_if_set("terminationGracePeriodSeconds"),
             restart_policy: spec.text("restartPolicy"),
             host_users: uses_host_users(spec),
+            release,
         }
     }
 }
@@ -65,7 +68,7 @@ fn wrong_main_containers(spec: &Value, around: &Surroundings<'_>, path: &str) ->
         }
         wrong.extend(wrong_lifecycle(container, around.grace, &path));
         wrong.extend(wrong_probes(container, around.grace, &path));
-        wrong.extend(wrong_restart(container, &path));
+        wrong.extend(wrong_restart(container, &path, around.release));
     }
     let mut ports = BTreeSet::new();
     for (at, container) in containers.iter().enumerate() {
@@ -85,7 +88,7 @@ fn wrong_init_containers<'s>(
     for (at, container) in spec.list("initContainers").iter().enumerate() {
         let path = format!("{all}[{at}]");
         wrong.extend(wrong_container(container, around, &path));
-        wrong.extend(wrong_init_restart(container, &path));
+        wrong.extend(wrong_init_restart(container, &path, around.release));
         let name = container.text("name");
         if seen.contains(name) {
             wrong.push(FieldError::duplicate(format!("{path}.name"), name));
@@ -183,7 +186,7 @@ fn wrong_container(container: &Value, around: &Surroundings<'_>, path: &str) -> 
     wrong.extend(wrong_mounts(container, &around.volumes, path));
     wrong.extend(required_one_of(container, "imagePullPolicy", path, &["Always", "IfNotPresent", "Never"]));
     wrong.extend(wrong_resources(container.at("resources"), &around.claims, &format!("{path}.resources")));
-    wrong.extend(wrong_resize_policy(container, around.restart_policy, path));
+    wrong.extend(wrong_resize_policy(container, around.restart_policy, path, around.release));
     let security = container.at("securityContext");
     wrong.extend(wrong_container_security(security, around.host_users, &format!("{path}.securityContext")));
     wrong

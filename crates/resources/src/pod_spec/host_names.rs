@@ -3,6 +3,7 @@
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::field_checks::{Wrong, each_invalid, ip};
@@ -12,7 +13,7 @@ const MOST_SEARCHES: usize = 32;
 const LONGEST_SEARCH_LIST: usize = 2048;
 
 /// The errors of the resolver's configuration.
-pub(super) fn wrong_dns(spec: &Value, path: &str) -> Wrong {
+pub(super) fn wrong_dns(spec: &Value, path: &str, release: &Release) -> Wrong {
     let config = spec.at("dnsConfig");
     let path = format!("{path}.dnsConfig");
     let servers = config.list("nameservers");
@@ -31,7 +32,7 @@ pub(super) fn wrong_dns(spec: &Value, path: &str) -> Wrong {
         wrong.push(FieldError::invalid(format!("{path}.nameservers"), servers, what));
     }
     for (at, server) in servers.iter().filter_map(Value::as_str).enumerate() {
-        wrong.extend(ip(server, &format!("{path}.nameservers[{at}]")));
+        wrong.extend(ip(server, &format!("{path}.nameservers[{at}]"), release));
     }
     let searches: Vec<&str> = config.list("searches").iter().filter_map(Value::as_str).collect();
     let mut refuse_searches = |what: String| {
@@ -61,11 +62,11 @@ pub(super) fn wrong_dns(spec: &Value, path: &str) -> Wrong {
 }
 
 /// The errors of the entries of the hosts file.
-pub(super) fn wrong_aliases(spec: &Value, path: &str) -> Wrong {
+pub(super) fn wrong_aliases(spec: &Value, path: &str, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     for (at, alias) in spec.list("hostAliases").iter().enumerate() {
         let path = format!("{path}.hostAliases[{at}]");
-        wrong.extend(ip(alias.text("ip"), &format!("{path}.ip")));
+        wrong.extend(ip(alias.text("ip"), &format!("{path}.ip"), release));
         for (at, name) in alias.list("hostnames").iter().filter_map(Value::as_str).enumerate() {
             wrong.extend(each_invalid(&format!("{path}.hostnames[{at}]"), name, names::dns1123_subdomain(name)));
         }

@@ -41,6 +41,7 @@ pub(crate) use validation::{wrong_lasting_template, wrong_new_pod, wrong_pod, wr
 pub(crate) use warnings::{template_warnings, warnings};
 
 use coracle_meta::{Object, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use coracle_meta::fields::Fields;
@@ -61,20 +62,25 @@ pub(crate) fn all_containers<'s>(spec: &'s Value, path: &str) -> Vec<(String, &'
 }
 
 /// The warnings about a kind with a template; for an update only if the spec changed.
-pub(crate) fn warnings_of_kind(new: &Object, old: Option<&Object>, template: &str) -> Vec<String> {
+pub(crate) fn warnings_of_kind(new: &Object, old: Option<&Object>, template: &str, release: &Release) -> Vec<String> {
     match old {
         Some(old) if old.at("spec") == new.at("spec") => Vec::new(),
-        _ => template_warnings(new.at(template), template),
+        _ => template_warnings(new.at(template), template, release),
     }
 }
 
 /// The same for a kind whose name becomes part of the names of pods, and of their hosts.
-pub(crate) fn warnings_of_named_kind(new: &Object, old: Option<&Object>, template: &str) -> Vec<String> {
+pub(crate) fn warnings_of_named_kind(
+    new: &Object,
+    old: Option<&Object>,
+    template: &str,
+    release: &Release,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     if old.is_none() {
         warnings.extend(name_warning(new.name(), "Pod names and hostnames"));
     }
-    warnings.extend(warnings_of_kind(new, old, template));
+    warnings.extend(warnings_of_kind(new, old, template, release));
     warnings
 }
 

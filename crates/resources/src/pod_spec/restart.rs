@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use coracle_meta::FieldError;
 use coracle_meta::fields::Fields;
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::field_checks::{Wrong, required_one_of};
 
 /// The errors of the restart policy and the restart rules of a container.
-pub(super) fn wrong_restart(container: &Value, path: &str) -> Wrong {
+pub(super) fn wrong_restart(container: &Value, path: &str, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     let rules = container.list("restartPolicyRules");
     match container.at("restartPolicy").as_str() {
@@ -22,13 +23,15 @@ pub(super) fn wrong_restart(container: &Value, path: &str) -> Wrong {
         }
     }
     if rules.len() > 20 {
-        wrong.push(FieldError::too_long(format!("{path}.restartPolicyRules"), 20));
+        wrong.push(too_many(rules, 20, format!("{path}.restartPolicyRules"), release));
     }
+    let restarts_all = release.enabled("RestartAllContainersOnContainerExits");
+    let actions: &[&str] = if restarts_all { &["Restart", "RestartAllContainers"] } else { &["Restart"] };
     for (at, rule) in rules.iter().enumerate() {
         let path = format!("{path}.restartPolicyRules[{at}]");
         let action = rule.text("action");
-        if action != "Restart" {
-            wrong.push(FieldError::not_supported(format!("{path}.action"), action, &["Restart"]));
+        if !actions.contains(&action) {
+            wrong.push(FieldError::not_supported(format!("{path}.action"), action, actions));
         }
         let codes = rule.at("exitCodes");
         let path = format!("{path}.exitCodes");
@@ -41,10 +44,19 @@ pub(super) fn wrong_restart(container: &Value, path: &str) -> Wrong {
             wrong.push(FieldError::not_supported(format!("{path}.operator"), operator, &["In", "NotIn"]));
         }
         if codes.list("values").len() > 255 {
-            wrong.push(FieldError::too_long(format!("{path}.values"), 255));
+            wrong.push(too_many(codes.list("values"), 255, format!("{path}.values"), release));
         }
     }
     wrong
+}
+
+/// Older releases report a list with too many items as a text that is too long.
+fn too_many(items: &[Value], most: usize, path: String, release: &Release) -> FieldError {
+    if release.has("RestartRulesAreCounted") {
+        FieldError::too_many(path, items.len(), most)
+    } else {
+        FieldError::too_long(path, most)
+    }
 }
 
 fn needs_policy(path: &str) -> FieldError {
@@ -52,21 +64,39 @@ fn needs_policy(path: &str) -> FieldError {
 }
 
 /// The same for an init container. In Kubernetes: `validateInitContainerRestartPolicy`.
-pub(super) fn wrong_init_restart(container: &Value, path: &str) -> Wrong {
+pub(super) fn wrong_init_restart(container: &Value, path: &str, release: &Release) -> Wrong {
+    let mut wrong = wrong_init_policy(container, path, release);
+    if container.text("restartPolicy") == "Always" || !release.has("InitContainersDoNotRestartToResize") {
+        return wrong;
+    }
+    for (at, policy) in container.list("resizePolicy").iter().enumerate() {
+        let restart = policy.text("restartPolicy");
+        if restart == "RestartContainer" {
+            let what = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+            wrong.push(FieldError::invalid(format!("{path}.resizePolicy[{at}].restartPolicy"), restart, what));
+        }
+    }
+    wrong
+}
+
+fn wrong_init_policy(container: &Value, path: &str, release: &Release) -> Wrong {
     let has_rules = !container.list("restartPolicyRules").is_empty();
     match container.at("restartPolicy").as_str() {
         None if has_rules => vec![needs_policy(path)],
         Some("Always") if has_rules => {
+            if release.enabled("RestartAllContainersOnContainerExits") {
+                return wrong_restart(container, path, release);
+            }
             let what = "restartPolicyRules are not allowed for init containers with restart policy Always";
             vec![FieldError::forbidden(format!("{path}.restartPolicyRules"), what)]
         }
         None | Some("Always") => Wrong::new(),
-        Some(_) => wrong_restart(container, path),
+        Some(_) => wrong_restart(container, path, release),
     }
 }
 
 /// The errors of the resize policy of a container in a pod with the restart policy `of_pod`.
-pub(super) fn wrong_resize_policy(container: &Value, of_pod: &str, path: &str) -> Wrong {
+pub(super) fn wrong_resize_policy(container: &Value, of_pod: &str, path: &str, release: &Release) -> Wrong {
     let path = format!("{path}.resizePolicy");
     let mut wrong = Wrong::new();
     let mut seen = BTreeSet::new();
@@ -80,7 +110,8 @@ pub(super) fn wrong_resize_policy(container: &Value, of_pod: &str, path: &str) -
         wrong.extend(unplaced(required_one_of(policy, "restartPolicy", "", &["NotRequired", "RestartContainer"])));
         let restart = policy.text("restartPolicy");
         if of_pod == "Never" && restart != "NotRequired" {
-            let what = "must be 'NotRequired' when `restartPolicy` is 'Never'";
+            let whose = if release.has("RestartRulesAreCounted") { "pod " } else { "" };
+            let what = format!("must be 'NotRequired' when {whose}`restartPolicy` is 'Never'");
             wrong.push(FieldError::invalid(&path, restart, what));
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::amounts::wrong_overhead;
@@ -26,7 +27,7 @@ const DNS_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Def
 const PREEMPTION_POLICIES: [&str; 2] = ["PreemptLowerPriority", "Never"];
 
 /// The errors of a spec. `metadata` is the pod's, `None` for a template.
-fn wrong_spec(spec: &Value, metadata: Option<&Value>, path: &str) -> Wrong {
+fn wrong_spec(spec: &Value, metadata: Option<&Value>, path: &str, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     if spec.int_if_set("terminationGracePeriodSeconds").is_none() {
         wrong.push(FieldError::required(format!("{path}.terminationGracePeriodSeconds"), ""));
@@ -34,7 +35,7 @@ fn wrong_spec(spec: &Value, metadata: Option<&Value>, path: &str) -> Wrong {
     let (fine, wrong_volumes) = volumes(spec, metadata, path);
     wrong.extend(wrong_volumes);
     wrong.extend(wrong_pod_claims(spec, metadata, path));
-    wrong.extend(wrong_containers(spec, &Surroundings::new(spec, fine), path));
+    wrong.extend(wrong_containers(spec, &Surroundings::new(spec, fine, release), path));
     wrong.extend(wrong_pod_resources(spec, &claim_names(spec), path));
     wrong.extend(wrong_host_ports(spec, metadata.is_some(), path));
     wrong.extend(required_one_of(spec, "restartPolicy", path, &RESTART_POLICIES));
@@ -42,7 +43,7 @@ fn wrong_spec(spec: &Value, metadata: Option<&Value>, path: &str) -> Wrong {
     wrong.extend(labels(spec.at("nodeSelector"), &format!("{path}.nodeSelector")));
     wrong.extend(wrong_pod_security(spec, path));
     wrong.extend(wrong_affinity(spec.at("affinity"), &format!("{path}.affinity")));
-    wrong.extend(wrong_dns(spec, path));
+    wrong.extend(wrong_dns(spec, path, release));
     wrong.extend(wrong_gates(spec, path));
     wrong.extend(wrong_spread(spec, path));
     wrong.extend(wrong_host_process(spec, path));
@@ -58,7 +59,7 @@ fn wrong_spec(spec: &Value, metadata: Option<&Value>, path: &str) -> Wrong {
     wrong.extend(wrong_name(spec, "hostname", names::dns1123_label, path));
     wrong.extend(wrong_name(spec, "subdomain", names::dns1123_label, path));
     wrong.extend(wrong_tolerations(spec.list("tolerations"), &format!("{path}.tolerations")));
-    wrong.extend(wrong_aliases(spec, path));
+    wrong.extend(wrong_aliases(spec, path, release));
     wrong.extend(wrong_name(spec, "priorityClassName", names::dns1123_subdomain, path));
     if let Some(name) = spec.at("runtimeClassName").as_str() {
         wrong.extend(each_invalid(&format!("{path}.runtimeClassName"), name, names::dns1123_subdomain(name)));
@@ -76,9 +77,9 @@ fn wrong_spec(spec: &Value, metadata: Option<&Value>, path: &str) -> Wrong {
 
 /// The errors of the pod-specific metadata and of the spec of a pod.
 /// In Kubernetes: `validatePodMetadataAndSpec`.
-pub(crate) fn wrong_pod(metadata: &Value, spec: &Value) -> Wrong {
+pub(crate) fn wrong_pod(metadata: &Value, spec: &Value, release: &Release) -> Wrong {
     let mut wrong = wrong_annotations(metadata.at("annotations"), spec, "metadata.annotations");
-    wrong.extend(wrong_spec(spec, Some(metadata), "spec"));
+    wrong.extend(wrong_spec(spec, Some(metadata), "spec", release));
     if spec.text("serviceAccountName").is_empty() {
         for (at, volume) in spec.list("volumes").iter().enumerate() {
             for (source_at, source) in volume.list("projected.sources").iter().enumerate() {
@@ -112,13 +113,13 @@ pub(crate) fn wrong_new_pod(metadata: &Value, spec: &Value) -> Wrong {
 }
 
 /// The errors of a template. In Kubernetes: `ValidatePodTemplateSpec`.
-pub(crate) fn wrong_template(template: &Value, path: &str) -> Wrong {
+pub(crate) fn wrong_template(template: &Value, path: &str, release: &Release) -> Wrong {
     let (metadata, spec) = (template.at("metadata"), template.at("spec"));
     let spec_path = format!("{path}.spec");
     let mut wrong = labels(metadata.at("labels"), &format!("{path}.labels"));
     wrong.extend(annotations(metadata.at("annotations"), &format!("{path}.annotations")));
     wrong.extend(wrong_annotations(metadata.at("annotations"), spec, &format!("{path}.annotations")));
-    wrong.extend(wrong_spec(spec, None, &spec_path));
+    wrong.extend(wrong_spec(spec, None, &spec_path, release));
     wrong.extend(wrong_pairs(metadata, spec, &spec_path));
     if !spec.list("ephemeralContainers").is_empty() {
         let path = format!("{spec_path}.ephemeralContainers");
@@ -128,8 +129,8 @@ pub(crate) fn wrong_template(template: &Value, path: &str) -> Wrong {
 }
 
 /// The errors of the template of a kind whose pods run forever.
-pub(crate) fn wrong_lasting_template(template: &Value, path: &str, kind: &str) -> Wrong {
-    let mut wrong = wrong_template(template, path);
+pub(crate) fn wrong_lasting_template(template: &Value, path: &str, kind: &str, release: &Release) -> Wrong {
+    let mut wrong = wrong_template(template, path, release);
     let policy = template.text("spec.restartPolicy");
     if policy != "Always" {
         wrong.push(FieldError::not_supported(format!("{path}.spec.restartPolicy"), policy, &["Always"]));

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_meta::names;
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::all_containers;
@@ -12,13 +13,13 @@ use crate::volume_claim_spec::claim_warnings;
 use coracle_meta::fields::Fields;
 
 /// The warnings about a pod template. `path` is the template's.
-pub(crate) fn template_warnings(template: &Value, path: &str) -> Vec<String> {
-    warnings(template.at("metadata"), template.at("spec"), path)
+pub(crate) fn template_warnings(template: &Value, path: &str, release: &Release) -> Vec<String> {
+    warnings(template.at("metadata"), template.at("spec"), path, release)
 }
 
 /// The warnings about a pod spec. `path` is that of the parent of `metadata` and `spec`; empty for a pod. In
 /// Kubernetes: `pkg/api/pod/warnings.go`.
-pub(crate) fn warnings(metadata: &Value, spec: &Value, path: &str) -> Vec<String> {
+pub(crate) fn warnings(metadata: &Value, spec: &Value, path: &str, release: &Release) -> Vec<String> {
     let at = |field: &str| if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
     let mut warnings = Vec::new();
     warnings.extend(of_node_labels(spec, &at("spec")));
@@ -35,18 +36,18 @@ pub(crate) fn warnings(metadata: &Value, spec: &Value, path: &str) -> Vec<String
         ));
     }
     warnings.extend(of_affinity(spec, &at("spec.affinity")));
-    warnings.extend(of_addresses(spec, &at("spec")));
+    warnings.extend(of_addresses(spec, &at("spec"), release));
     warnings
 }
 
-fn of_addresses(spec: &Value, path: &str) -> Vec<String> {
+fn of_addresses(spec: &Value, path: &str, release: &Release) -> Vec<String> {
     let servers = spec.list("dnsConfig.nameservers").iter().enumerate();
     let servers = servers.filter_map(|(at, server)| {
-        ip_warning(server.as_str().unwrap_or_default(), &format!("{path}.dnsConfig.nameservers[{at}]"))
+        ip_warning(server.as_str().unwrap_or_default(), &format!("{path}.dnsConfig.nameservers[{at}]"), release)
     });
     let aliases = spec.list("hostAliases").iter().enumerate();
     let aliases =
-        aliases.filter_map(|(at, alias)| ip_warning(alias.text("ip"), &format!("{path}.hostAliases[{at}].ip")));
+        aliases.filter_map(|(at, alias)| ip_warning(alias.text("ip"), &format!("{path}.hostAliases[{at}].ip"), release));
     servers.chain(aliases).collect()
 }
 

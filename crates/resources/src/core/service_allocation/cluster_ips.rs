@@ -73,8 +73,8 @@ pub(super) fn patch_allocated(new: &mut Object, old: &Object) {
 }
 
 /// Refuses invalid addresses before allocation.
-pub(super) fn refuse_wrong_ips(service: &Object) -> Result<(), Status> {
-    let wrong = wrong_cluster_ips(service);
+pub(super) fn refuse_wrong_ips(service: &Object, old: Option<&Object>, release: &Release) -> Result<(), Status> {
+    let wrong = wrong_cluster_ips(service, old, release);
     if wrong.is_empty() {
         return Ok(());
     }
