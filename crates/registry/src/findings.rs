@@ -35,11 +35,7 @@ mod tests {
         let messages: Vec<_> = errors.iter().map(FieldError::message).collect();
         assert_eq!(
             messages,
-            [
-                "spec.b: Invalid value: 1: must be 2",
-                "spec.c: Required value: for a reason",
-                "spec.a: Required value"
-            ]
+            ["spec.b: Invalid value: 1: must be 2", "spec.c: Required value: for a reason", "spec.a: Required value"]
         );
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         takes_any_finalizer: true,
+        declares_rules: false,
         ..built_in(release, "apiregistration.k8s.io", "v1", "apiservices")
     }
 }

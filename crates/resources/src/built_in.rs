@@ -11,7 +11,11 @@ use crate::defaults::fill_parts;
 /// # Panics
 /// If the table does not contain the resource; a test covers all of them.
 pub(crate) fn built_in(release: &Release, group: &str, version: &str, plural: &str) -> KindSpec {
-    KindSpec { set_part_defaults: fill_parts, ..KindSpec::built_in(release, group, version, plural) }
+    KindSpec {
+        set_part_defaults: fill_parts,
+        declares_rules: release.has("DeclaredRules"),
+        ..KindSpec::built_in(release, group, version, plural)
+    }
 }
 
 /// The fields that `/status` resets for kinds whose metadata it does not change. In Kubernetes:

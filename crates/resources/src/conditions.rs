@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::field_checks::{Wrong, each_invalid};
@@ -13,26 +14,35 @@ const LONGEST_REASON: usize = 1 << 10;
 const LONGEST_MESSAGE: usize = 32 << 10;
 
 /// The errors of a list of conditions.
-pub(crate) fn wrong_conditions(conditions: &[Value], path: &str) -> Wrong {
+pub(crate) fn wrong_conditions(conditions: &[Value], path: &str, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     let mut seen = BTreeSet::new();
     for (at, condition) in conditions.iter().enumerate() {
         let path = format!("{path}[{at}]");
         let kind = condition.text("type");
         if !seen.insert(kind) {
-            wrong.push(FieldError::duplicate(format!("{path}.type"), kind));
+            let path = if release.has(BY_FIELD) { path.clone() } else { format!("{path}.type") };
+            wrong.push(FieldError::duplicate(path, kind));
         }
-        wrong.extend(wrong_condition(condition, &path));
+        wrong.extend(wrong_condition(condition, &path, release));
     }
     wrong
 }
 
-fn wrong_condition(condition: &Value, path: &str) -> Wrong {
+/// The behaviour in which an empty type or status is a missing value.
+const BY_FIELD: &str = "ConditionErrorsByField";
+
+fn wrong_condition(condition: &Value, path: &str, release: &Release) -> Wrong {
     let at = |field: &str| format!("{path}.{field}");
     let kind = condition.text("type");
-    let mut wrong = each_invalid(&at("type"), kind, names::qualified_name(kind));
+    let mut wrong = match kind {
+        "" if release.has(BY_FIELD) => vec![FieldError::required(at("type"), "is required")],
+        kind => each_invalid(&at("type"), kind, names::qualified_name(kind)),
+    };
     let status = condition.text("status");
-    if !STATUSES.contains(&status) {
+    if status.is_empty() && release.has(BY_FIELD) {
+        wrong.push(FieldError::required(at("status"), ""));
+    } else if !STATUSES.contains(&status) {
         wrong.push(FieldError::not_supported(at("status"), status, &STATUSES));
     }
     let seen = condition.int("observedGeneration");
@@ -81,12 +91,15 @@ mod tests {
     fn a_condition_says_what_since_when_and_why() {
         let good = json!({"type": "a.io/Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z",
             "reason": "A,B:c_"});
-        assert_eq!(wrong_conditions(std::slice::from_ref(&good), "c"), []);
-        let said: Vec<String> =
-            wrong_conditions(&[good, json!({"type": "a.io/Ready", "status": "Maybe", "observedGeneration": -1})], "c")
-                .iter()
-                .map(FieldError::message)
-                .collect();
+        assert_eq!(wrong_conditions(std::slice::from_ref(&good), "c", &Release::default()), []);
+        let said: Vec<String> = wrong_conditions(
+            &[good, json!({"type": "a.io/Ready", "status": "Maybe", "observedGeneration": -1})],
+            "c",
+            &Release::default(),
+        )
+        .iter()
+        .map(FieldError::message)
+        .collect();
         assert_eq!(
             said,
             [

@@ -15,6 +15,8 @@ pub(crate) type Wrong = Vec<FieldError>;
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 pub(crate) const IMMUTABLE: &str = "field is immutable";
+/// What is wrong with a text that is no CIDR.
+pub(crate) const NOT_CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 /// The gate that refuses older forms of addresses.
 const STRICT_ADDRESSES: &str = "StrictIPCIDRValidation";
 
@@ -324,7 +326,7 @@ pub(crate) fn ip(value: &str, path: &str, release: &Release) -> Wrong {
 /// In Kubernetes: `IsValidCIDRForLegacyField`.
 pub(crate) fn cidr(value: &str, path: &str, release: &Release) -> Wrong {
     let what = match parse_cidr(value) {
-        None => Some("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+        None => Some(NOT_CIDR),
         Some(_) if release.enabled(STRICT_ADDRESSES) => why_outdated_cidr(value),
         Some(_) => None,
     };

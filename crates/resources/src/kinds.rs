@@ -5,6 +5,7 @@ use coracle_release::Release;
 use coracle_schema::Table;
 
 use crate::built_in::built_in;
+use crate::column_words::with_words_of_release;
 use crate::config::Config;
 use crate::{
     admissionregistration, api_service, apps, autoscaling, batch, certificates, core, events, flowcontrol, lease,
@@ -65,7 +66,7 @@ pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
         flowcontrol::flow_schema::kind(release),
         flowcontrol::priority_level_configuration::kind(release),
     ]);
-    kinds.chain(later_kinds(release)).map(|kind| Arc::new(kind) as Arc<dyn Strategy>).collect()
+    kinds.chain(later_kinds(release)).map(|kind| Arc::new(with_words_of_release(kind, release)) as Arc<dyn Strategy>).collect()
 }
 
 /// A group, a plural, and the kind.

@@ -18,6 +18,7 @@ mod kinds;
 mod kubernetes_service;
 
 mod cells;
+mod column_words;
 mod conditions;
 mod defaults;
 mod field_checks;

@@ -1,5 +1,5 @@
 use coracle_meta::fields::Fields;
-use coracle_meta::{Object, names};
+use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 use coracle_release::Release;
 
@@ -10,7 +10,7 @@ use crate::pod_spec::{wrong_overhead, wrong_tolerations};
 /// `runtimeclasses.node.k8s.io`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: |object, _| wrong(object),
+        validate: wrong,
         validate_change: |new, old, _| immutable(new, old, "handler"),
         columns: columns(),
         takes_any_finalizer: true,
@@ -26,10 +26,16 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
+fn wrong_handler(handler: &str, release: &Release) -> Wrong {
+    if handler.is_empty() && release.has("MissingValuesAreRequired") {
+        return vec![FieldError::required("handler", "").declared()];
+    }
+    each_invalid("handler", handler, names::dns1123_label(handler)).into_iter().map(FieldError::declared).collect()
+}
+
 /// In Kubernetes: `ValidateRuntimeClass`.
-fn wrong(object: &Object) -> Wrong {
-    let handler = object.text("handler");
-    let mut wrong = each_invalid("handler", handler, names::dns1123_label(handler));
+fn wrong(object: &Object, release: &Release) -> Wrong {
+    let mut wrong = wrong_handler(object.text("handler"), release);
     wrong.extend(wrong_overhead(object.at("overhead.podFixed"), "overhead"));
     let scheduling = object.at("scheduling");
     wrong.extend(labels(scheduling.at("nodeSelector"), "scheduling.nodeSelector"));

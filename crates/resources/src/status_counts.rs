@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use crate::field_checks::{Wrong, each_invalid, ip, not_negative};
@@ -31,11 +32,11 @@ pub(crate) fn wrong_collisions(new: &Object, old: &Object) -> Option<FieldError>
 
 /// The address of a load balancer; existing addresses are not validated.
 /// In Kubernetes: `ValidateIngressLoadBalancerStatus`.
-pub(crate) fn wrong_address(entry: &Value, before: &BTreeSet<&str>, path: &str) -> Wrong {
+pub(crate) fn wrong_address(entry: &Value, before: &BTreeSet<&str>, path: &str, release: &Release) -> Wrong {
     let (address, host) = (entry.text("ip"), entry.text("hostname"));
     let mut wrong = Wrong::new();
     if !address.is_empty() && !before.contains(address) {
-        wrong.extend(ip(address, &format!("{path}.ip")));
+        wrong.extend(ip(address, &format!("{path}.ip"), release));
     }
     wrong.extend(wrong_host(host, &format!("{path}.hostname")));
     wrong
@@ -69,7 +70,9 @@ mod tests {
 
     #[test]
     fn an_existing_address_is_not_validated_again() {
-        let said = |entry: Value, before: &[&str]| wrong_address(&entry, &before.iter().copied().collect(), "i").len();
+        let said = |entry: Value, before: &[&str]| {
+            wrong_address(&entry, &before.iter().copied().collect(), "i", &Release::default()).len()
+        };
         assert_eq!(said(json!({"ip": "nowhere"}), &[]), 1);
         assert_eq!(said(json!({"ip": "nowhere"}), &["nowhere"]), 0);
         assert_eq!(said(json!({"hostname": "10.0.0.1"}), &[]), 1);

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_meta::{FieldError, JsonKey, Object, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::conditions::is_established;
@@ -47,7 +48,8 @@ pub(super) fn check_status(new: &Object, _old: &Object) -> Vec<FieldError> {
 
 /// The formats that are not validated, for each occurrence in the schema of a string.
 /// In Kubernetes: `getUnrecognizedFormatsInCRD`.
-pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
+pub(super) fn warnings(new: &Object, old: Option<&Object>, release: &Release) -> Vec<String> {
+    let of_all_types = release.has("FormatsFitTheirTypes");
     let formats = |object: &Object| {
         let versions = list(object.as_value(), "/spec/versions").to_vec();
         let mut schemas: Vec<Value> = versions.into_iter().map(|version| schema_of(&version).clone()).collect();
@@ -55,7 +57,10 @@ pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
         if schemas.iter().all(|schema| schema == &schemas[0]) {
             schemas.truncate(1);
         }
-        schemas.iter().flat_map(coracle_schema::structural::unrecognized_formats).collect::<Vec<String>>()
+        schemas
+            .iter()
+            .flat_map(|schema| coracle_schema::structural::unrecognized_formats(schema, of_all_types))
+            .collect::<Vec<String>>()
     };
     let known: BTreeSet<String> = old.map(formats).unwrap_or_default().into_iter().collect();
     let unrecognized = formats(new).into_iter().filter(|format| !known.contains(format));

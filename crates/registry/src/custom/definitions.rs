@@ -31,8 +31,8 @@ pub fn definitions(release: &Release) -> KindSpec {
         validate_create: |object, _| check(object),
         validate_change: |new, old, _| check_update(new, old),
         validate_status: |new, old, _| check_status(new, old),
-        warnings: |new, old, _| warnings(new, old),
-        disowned_by_status: &["metadata"],
+        warnings,
+        disowned_by_status: if release.has("DefinitionStatusesOwnMetadata") { &[] } else { &["metadata"] },
         begin_delete: |object, request| {
             let mut finalizers = object.finalizers();
             finalizers.push(CLEANUP.to_owned());

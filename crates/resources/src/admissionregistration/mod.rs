@@ -7,6 +7,8 @@ pub(crate) mod mutating_admission_policy;
 pub(crate) mod mutating_admission_policy_binding;
 pub(crate) mod mutating_webhook_configuration;
 mod policy_parts;
+mod reserved_names;
+mod unseen_resources;
 pub(crate) mod validating_admission_policy;
 pub(crate) mod validating_admission_policy_binding;
 pub(crate) mod validating_webhook_configuration;

@@ -44,9 +44,8 @@ fn named_by(rule: &Value) -> Vec<String> {
     }
     let mut seen = BTreeSet::new();
     let pairs = groups.iter().flat_map(|group| resources.iter().map(move |resource| (*group, *resource)));
-    let unseen = pairs.filter(|(group, resource)| {
-        UNSEEN.iter().any(|(own, resources)| own == group && resources.contains(resource))
-    });
+    let unseen = pairs
+        .filter(|(group, resource)| UNSEEN.iter().any(|(own, resources)| own == group && resources.contains(resource)));
     unseen.filter(|pair| seen.insert(*pair)).map(|(group, resource)| format!("{resource}.{group}")).collect()
 }
 

@@ -9,6 +9,7 @@ use super::GROUP;
 use super::expressions::wrong_expression;
 use super::match_rules::{wrong_conditions, wrong_match};
 use super::policy_parts::{Environments, checked_variables, columns, wrong_parameter_kind, wrong_text};
+use super::reserved_names;
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::conditions;
 use crate::field_checks::{Wrong, one_of};
@@ -18,16 +19,18 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         set_defaults: |object, _| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
         validate: |object, _| wrong(object),
-        validate_status: |new, _, _| wrong_status(new.at("status")),
+        validate_status: |new, _, release| wrong_status(new.at("status"), release),
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(rule_count()),
         takes_any_finalizer: true,
+        validate_create: reserved_names::wrong_name,
+        warnings: reserved_names::warnings,
         ..built_in(release, GROUP, "v1", "validatingadmissionpolicies")
     }
 }
 
 /// In Kubernetes: `validateValidatingAdmissionPolicyStatus`, without the syntax of `fieldRef`.
-fn wrong_status(status: &Value) -> Wrong {
+fn wrong_status(status: &Value, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     for (at, warning) in status.list("typeChecking.expressionWarnings").iter().enumerate() {
         let path = |field: &str| format!("status.typeChecking.expressionWarnings[{at}].{field}");
@@ -38,7 +41,7 @@ fn wrong_status(status: &Value) -> Wrong {
             }
         }
     }
-    wrong.extend(conditions::wrong_conditions(status.list("conditions"), "status.conditions"));
+    wrong.extend(conditions::wrong_conditions(status.list("conditions"), "status.conditions", release));
     wrong
 }
 

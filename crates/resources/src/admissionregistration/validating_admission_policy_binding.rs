@@ -8,6 +8,7 @@ use coracle_release::Release;
 use super::GROUP;
 use super::binding_parts::{columns, wrong_references};
 use super::match_rules::wrong_match;
+use super::reserved_names;
 use crate::built_in::built_in;
 use crate::field_checks::Wrong;
 
@@ -17,6 +18,8 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         validate: |object, _| wrong(object),
         columns: columns(),
         takes_any_finalizer: true,
+        validate_create: reserved_names::wrong_name,
+        warnings: reserved_names::warnings,
         ..built_in(release, GROUP, "v1", "validatingadmissionpolicybindings")
     }
 }
@@ -27,7 +30,8 @@ fn wrong(object: &Object) -> Wrong {
     let mut wrong = wrong_references(spec);
     let actions = spec.list("validationActions");
     if actions.is_empty() {
-        wrong.push(FieldError::required("spec.validationActions", "at least one validation action is required"));
+        let what = "at least one validation action is required";
+        wrong.push(FieldError::required("spec.validationActions", what).declared());
     }
     let mut seen = BTreeSet::new();
     for (at, action) in actions.iter().enumerate() {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::GROUP;
 use super::match_rules::{wrong_conditions, wrong_rule};
+use super::{reserved_names, unseen_resources};
 use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, label_selector, one_of};
 
@@ -22,6 +23,10 @@ pub(super) fn configuration(release: &Release, plural: &str) -> KindSpec {
     KindSpec {
         generation: Generation::Fields(&["webhooks"]),
         validate: |object, _| wrong_webhooks(object),
+        validate_create: reserved_names::wrong_name,
+        warnings: |new, old, release| {
+            [reserved_names::warnings(new, old, release), unseen_resources::warnings(new, release)].concat()
+        },
         columns: columns(),
         takes_any_finalizer: true,
         ..built_in(release, GROUP, "v1", plural)

@@ -22,17 +22,17 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
                 count_templates(object, 0);
             }
         },
-        prepare_create: |object, _, _| {
-            pod_spec::drop_disabled(object, None, "spec.template.spec");
+        prepare_create: |object, _, release| {
+            pod_spec::drop_disabled(object, None, "spec.template.spec", release);
             count_templates(object, template_generation(object).max(1));
         },
-        prepare_update: |new, old, _, _| {
-            pod_spec::drop_disabled(new, Some(old), "spec.template.spec");
+        prepare_update: |new, old, _, release| {
+            pod_spec::drop_disabled(new, Some(old), "spec.template.spec", release);
             let changed = new.at("spec.template") != old.at("spec.template");
             count_templates(new, template_generation(old) + i64::from(changed));
         },
         validate_status: |new, old, _| wrong_status(new, old),
-        validate: |object, _| {
+        validate: |object, release| {
             let spec = object.at("spec");
             let selector = spec.at("selector");
             let mut wrong = label_selector(selector, "spec.selector");
@@ -43,14 +43,14 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
                 let what = "empty selector is invalid for daemonset";
                 wrong.push(FieldError::invalid("spec.selector", selector.clone(), what));
             }
-            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "DaemonSet"));
+            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "DaemonSet", release));
             wrong.extend(not_negative(spec, "minReadySeconds", "spec"));
             wrong.extend(wrong_strategy(spec.at("updateStrategy"), "spec.updateStrategy"));
             wrong.extend(not_negative(spec, "revisionHistoryLimit", "spec"));
             wrong
         },
         validate_change: |new, old, _| immutable(new, old, "spec.selector"),
-        warnings: |new, old, _| pod_spec::warnings_of_kind(new, old, "spec.template"),
+        warnings: |new, old, release| pod_spec::warnings_of_kind(new, old, "spec.template", release),
         hidden_annotations: &[TEMPLATE_GENERATION],
         columns: columns(),
         ..built_in(release, "apps", "v1", "daemonsets")

@@ -22,13 +22,13 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         generation: Generation::Fields(&["spec", "metadata.annotations"]),
         reset_by_status: &["spec", "metadata.labels"],
         validate_status: |new, old, _| wrong_status(new, old),
-        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
-        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
-        validate: |object, _| {
+        prepare_create: |object, _, release| pod_spec::drop_disabled(object, None, "spec.template.spec", release),
+        prepare_update: |new, old, _, release| pod_spec::drop_disabled(new, Some(old), "spec.template.spec", release),
+        validate: |object, release| {
             let spec = object.at("spec");
             let mut wrong = not_negative(spec, "replicas", "spec");
             wrong.extend(selector_and_template(spec, "spec", "deployment"));
-            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet"));
+            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet", release));
             wrong.extend(wrong_strategy(spec.at("strategy"), "spec.strategy"));
             for count in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
                 wrong.extend(not_negative(spec, count, "spec"));
@@ -41,7 +41,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
             wrong
         },
         validate_change: |new, old, _| immutable(new, old, "spec.selector"),
-        warnings: |new, old, _| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        warnings: |new, old, release| pod_spec::warnings_of_named_kind(new, old, "spec.template", release),
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
         ..built_in(release, "apps", "v1", "deployments")

@@ -15,19 +15,19 @@ use crate::pod_spec::{self, wrong_lasting_template};
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         set_defaults: |object, _| edit_spec(object, |spec| spec.fill("replicas", 1)),
-        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
-        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
-        validate: |object, _| {
+        prepare_create: |object, _, release| pod_spec::drop_disabled(object, None, "spec.template.spec", release),
+        prepare_update: |new, old, _, release| pod_spec::drop_disabled(new, Some(old), "spec.template.spec", release),
+        validate: |object, release| {
             let spec = object.at("spec");
             let mut wrong = not_negative(spec, "replicas", "spec");
             wrong.extend(not_negative(spec, "minReadySeconds", "spec"));
             wrong.extend(selector_and_template(spec, "spec", "deployment"));
-            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet"));
+            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet", release));
             wrong
         },
         validate_change: |new, old, _| immutable(new, old, "spec.selector"),
         validate_status: |new, _, _| wrong_counts(new.at("status")),
-        warnings: |new, old, _| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        warnings: |new, old, release| pod_spec::warnings_of_named_kind(new, old, "spec.template", release),
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
         ..built_in(release, "apps", "v1", "replicasets")

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::built_in::built_in;
 use crate::cells::{containers, images};
 use crate::field_checks::{
-    Wrong, amount_of, count_or_share, each_invalid, not_more_than_all, not_negative, one_of, same,
+    Wrong, amount_of, count_or_share, each_invalid, immutable, not_more_than_all, not_negative, one_of, same,
     selector_and_template,
 };
 use crate::pod_spec::{self, wrong_lasting_template};
@@ -20,25 +20,42 @@ use crate::volume_claim_spec::wrong_claim_spec;
 /// `statefulsets.apps`. In Kubernetes: `pkg/registry/apps/statefulset`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object, _| edit_spec(object, set_defaults),
+        set_defaults: |object, release| edit_spec(object, |spec| set_defaults(spec, release)),
         name: names::dns1123_label,
-        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
-        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
-        validate: |object, _| wrong_spec(object.at("spec"), "spec"),
+        prepare_create: |object, _, release| {
+            pod_spec::drop_disabled(object, None, "spec.template.spec", release);
+            drop_unavailable(object, None, release);
+        },
+        prepare_update: |new, old, _, release| {
+            pod_spec::drop_disabled(new, Some(old), "spec.template.spec", release);
+            drop_unavailable(new, Some(old), release);
+        },
+        validate: |object, release| wrong_spec(object.at("spec"), "spec", release),
         validate_create: |object, _| match object.at("spec.serviceName").as_str().unwrap_or_default() {
             "" => Wrong::new(),
             service => each_invalid("spec.serviceName", service, names::dns1123_label(service)),
         },
-        validate_change: |new, old, _| validate_change(new, old),
+        validate_change,
         validate_status: |new, old, _| wrong_status(new, old),
-        warnings: |new, old, _| warnings(new, old),
+        warnings,
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
         ..built_in(release, "apps", "v1", "statefulsets")
     }
 }
 
-fn set_defaults(spec: &mut Tree) {
+/// The gate of a rolling update that replaces several pods at once.
+const MAX_UNAVAILABLE: &str = "MaxUnavailableStatefulSet";
+
+/// Drops the field of a feature that is off, unless the old object uses it.
+fn drop_unavailable(new: &mut Object, old: Option<&Object>, release: &Release) {
+    const PATH: &str = "spec.updateStrategy.rollingUpdate.maxUnavailable";
+    if !release.enabled(MAX_UNAVAILABLE) && old.is_none_or(|old| !old.has(PATH)) {
+        new.remove(PATH);
+    }
+}
+
+fn set_defaults(spec: &mut Tree, release: &Release) {
     spec.fill_text("podManagementPolicy", "OrderedReady");
     if let Some(strategy) = spec.object_made("updateStrategy") {
         if strategy.text("type").is_empty() {
@@ -49,6 +66,9 @@ fn set_defaults(spec: &mut Tree) {
             && let Some(rolling) = strategy.object_in("rollingUpdate")
         {
             rolling.fill("partition", 0);
+            if release.enabled(MAX_UNAVAILABLE) {
+                rolling.fill("maxUnavailable", 1);
+            }
         }
     }
     if let Some(policy) = spec.object_made("persistentVolumeClaimRetentionPolicy") {
@@ -67,8 +87,8 @@ fn set_defaults(spec: &mut Tree) {
     });
 }
 
-fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
-    let mut warnings = pod_spec::warnings_of_kind(new, old, "spec.template");
+fn warnings(new: &Object, old: Option<&Object>, release: &Release) -> Vec<String> {
+    let mut warnings = pod_spec::warnings_of_kind(new, old, "spec.template", release);
     if new.int("spec.revisionHistoryLimit") < 0 {
         warnings.push(
             "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
@@ -91,7 +111,7 @@ fn columns() -> Vec<TableColumn> {
 }
 
 /// In Kubernetes: `ValidateStatefulSetSpec`.
-fn wrong_spec(spec: &Value, path: &str) -> Wrong {
+fn wrong_spec(spec: &Value, path: &str, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     let policy = spec.text("podManagementPolicy");
     if !["OrderedReady", "Parallel"].contains(&policy) {
@@ -125,7 +145,7 @@ fn wrong_spec(spec: &Value, path: &str) -> Wrong {
         wrong.extend(wrong_claim_spec(claim.at("spec"), &format!("{path}.volumeClaimTemplates[{at}].spec")));
     }
     wrong.extend(selector_and_template(spec, path, "statefulset"));
-    wrong.extend(wrong_lasting_template(&as_of_pods(spec), &format!("{path}.template"), "StatefulSet"));
+    wrong.extend(wrong_lasting_template(&as_of_pods(spec), &format!("{path}.template"), "StatefulSet", release));
     wrong
 }
 
@@ -162,7 +182,7 @@ fn as_of_pods(spec: &Value) -> Value {
     template
 }
 
-fn validate_change(new: &Object, old: &Object) -> Wrong {
+fn validate_change(new: &Object, old: &Object, release: &Release) -> Wrong {
     const FREE: [&str; 7] = [
         "replicas",
         "template",
@@ -172,6 +192,10 @@ fn validate_change(new: &Object, old: &Object) -> Wrong {
         "revisionHistoryLimit",
         "persistentVolumeClaimRetentionPolicy",
     ];
+    if release.has("ImmutableFieldsOneByOne") {
+        const FIXED: [&str; 4] = ["selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"];
+        return FIXED.into_iter().flat_map(|field| immutable(new, old, &format!("spec.{field}"))).collect();
+    }
     let (new, old) = (new.at("spec"), old.at("spec"));
     let names = [new, old].into_iter().filter_map(Value::as_object).flatten().map(|(name, _)| name.as_str());
     let all_same =

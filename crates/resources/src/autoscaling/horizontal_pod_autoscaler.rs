@@ -1,6 +1,6 @@
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object};
-use coracle_registry::{KindSpec, TableColumn};
+use coracle_registry::{Generation, KindSpec, TableColumn};
 use coracle_release::Release;
 use serde_json::{Value, json};
 
@@ -9,15 +9,21 @@ use super::reference::wrong_reference;
 use super::scaling_rules::{wrong_metrics, wrong_rules};
 use crate::built_in::built_in;
 use crate::cells::some_of;
-use crate::field_checks::Wrong;
+use crate::field_checks::{Wrong, not_negative};
 use crate::status_counts::wrong_counts;
 
 /// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
 pub(crate) fn v2(release: &Release) -> KindSpec {
     KindSpec {
         set_defaults: |object, _| edit_spec(object, set_defaults),
-        validate: |object, _| wrong(object),
-        validate_status: |new, _, _| wrong_counts(new, &["currentReplicas", "desiredReplicas"]),
+        validate: wrong,
+        validate_status: |new, _, _| wrong_status(new),
+        generation: if release.enabled("HPAGeneration") { Generation::BY_SPEC } else { Generation::None },
+        prepare_create: |object, _, release| {
+            if release.enabled("HPAGeneration") {
+                object.set("metadata.generation", 1);
+            }
+        },
         columns: columns(),
         ..built_in(release, "autoscaling", "v2", "horizontalpodautoscalers")
     }
@@ -95,6 +101,26 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
+fn wrong_most(most: i64, release: &Release) -> Option<FieldError> {
+    const PATH: &str = "spec.maxReplicas";
+    match (most, release.has("MissingValuesAreRequired")) {
+        (1.., _) => None,
+        (_, false) => Some(FieldError::invalid(PATH, most, "must be greater than 0")),
+        (0, true) => Some(FieldError::required(PATH, "must be set and greater than 0").declared()),
+        (_, true) => Some(FieldError::invalid(PATH, most, "must be greater than or equal to 1").declared()),
+    }
+}
+
+/// In Kubernetes: `ValidateHorizontalPodAutoscalerStatusUpdate`.
+fn wrong_status(new: &Object) -> Wrong {
+    let conditions = new.list("status.conditions").iter().enumerate();
+    let mut wrong: Wrong = conditions
+        .flat_map(|(at, condition)| not_negative(condition, "observedGeneration", &format!("status.conditions[{at}]")))
+        .collect();
+    wrong.extend(wrong_counts(new, &["currentReplicas", "desiredReplicas"]));
+    wrong
+}
+
 fn target(object: &Object) -> String {
     let target = object.at("spec.scaleTargetRef");
     format!("{}/{}", target.text("kind"), target.text("name"))
@@ -140,16 +166,16 @@ fn metric(spec: &Value, status: &Value) -> String {
 }
 
 /// In Kubernetes: `validateHorizontalPodAutoscalerSpec`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let (least, most) = (spec.int_if_set("minReplicas"), spec.int("maxReplicas"));
     let mut wrong = Wrong::new();
-    if let Some(least) = least.filter(|least| *least < 1) {
-        wrong.push(FieldError::invalid("spec.minReplicas", least, "must be greater than or equal to 1"));
+    let bound = i64::from(!release.enabled("HPAScaleToZero"));
+    if let Some(least) = least.filter(|least| *least < bound) {
+        let what = format!("must be greater than or equal to {bound}");
+        wrong.push(FieldError::invalid("spec.minReplicas", least, what).declared());
     }
-    if most < 1 {
-        wrong.push(FieldError::invalid("spec.maxReplicas", most, "must be greater than 0"));
-    }
+    wrong.extend(wrong_most(most, release));
     if least.is_some_and(|least| most < least) {
         wrong.push(FieldError::invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"));
     }

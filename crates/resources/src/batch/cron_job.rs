@@ -15,9 +15,13 @@ use crate::pod_spec;
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         set_defaults: |object, _| set_defaults(object),
-        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.jobTemplate.spec.template.spec"),
-        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.jobTemplate.spec.template.spec"),
-        validate: |object, _| wrong(object),
+        prepare_create: |object, _, release| {
+            pod_spec::drop_disabled(object, None, "spec.jobTemplate.spec.template.spec", release)
+        },
+        prepare_update: |new, old, _, release| {
+            pod_spec::drop_disabled(new, Some(old), "spec.jobTemplate.spec.template.spec", release)
+        },
+        validate: wrong,
         validate_create: |object, _| {
             let mut wrong = wrong_time_zone(object.at("spec.timeZone"));
             if object.name().len() > 52 {
@@ -33,7 +37,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
             }
             wrong
         },
-        warnings: |new, old, _| warnings(new, old),
+        warnings,
         columns: columns(),
         ..built_in(release, "batch", "v1", "cronjobs")
     }
@@ -48,8 +52,8 @@ fn set_defaults(object: &mut Object) {
     });
 }
 
-fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
-    let mut warnings = super::job::warnings(new, old, "spec.jobTemplate.spec");
+fn warnings(new: &Object, old: Option<&Object>, release: &Release) -> Vec<String> {
+    let mut warnings = super::job::warnings(new, old, "spec.jobTemplate.spec", release);
     if old.is_some() && new.text("spec.schedule").contains("TZ") {
         warnings.push("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details".to_owned());
     }
@@ -100,7 +104,7 @@ fn last_schedule(object: &Object, now: Timestamp) -> String {
 }
 
 /// In Kubernetes: `validateCronJobSpec`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = Wrong::new();
     for count in ["startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
@@ -108,7 +112,7 @@ fn wrong(object: &Object) -> Wrong {
     }
     wrong.extend(required_one_of(spec, "concurrencyPolicy", "spec", &["Allow", "Forbid", "Replace"]));
     let job = spec.at("jobTemplate.spec");
-    wrong.extend(super::job::wrong_job_spec(job, "spec.jobTemplate.spec"));
+    wrong.extend(super::job::wrong_job_spec(job, "spec.jobTemplate.spec", release));
     if job.has("selector") {
         let what = "`selector` will be auto-generated";
         wrong.push(FieldError::invalid("spec.jobTemplate.spec.selector", job.at("selector").clone(), what));

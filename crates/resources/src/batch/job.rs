@@ -10,7 +10,7 @@ use super::job_status::wrong_status;
 use crate::built_in::built_in;
 use crate::cells::{containers, has_condition, images, selector};
 use crate::field_checks::{
-    Wrong, domain_prefixed_path, immutable, label_selector, matches_template, not_negative, one_of,
+    Wrong, domain_prefixed_path, immutable, label_selector, matches_template, not_negative, one_of, same,
 };
 use crate::pod_spec::{self, wrong_template};
 
@@ -29,20 +29,20 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
             edit_spec(object, set_spec_defaults);
             take_template_labels(object);
         },
-        prepare_create: |object, _, _| {
-            pod_spec::drop_disabled(object, None, "spec.template.spec");
+        prepare_create: |object, _, release| {
+            pod_spec::drop_disabled(object, None, "spec.template.spec", release);
             select_own_pods(object);
         },
-        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
+        prepare_update: |new, old, _, release| pod_spec::drop_disabled(new, Some(old), "spec.template.spec", release),
         canonicalize: take_template_labels,
-        validate: |object, _| wrong_job(object),
-        validate_change: |new, old, _| validate_change(new, old),
-        validate_status: |new, old, _| wrong_status(new, old),
+        validate: wrong_job,
+        validate_change,
+        validate_status: wrong_status,
         orphans_by_default: true,
         delete_warnings,
         selectable: Some(&["status.successful"]),
         field: |object, name| (name == "status.successful").then(|| object.int("status.succeeded").to_string()),
-        warnings: |new, old, _| warnings(new, old, "spec"),
+        warnings: |new, old, release| warnings(new, old, "spec", release),
         columns: columns(),
         ..built_in(release, "batch", "v1", "jobs")
     }
@@ -102,7 +102,7 @@ fn select_own_pods(object: &mut Object) {
 }
 
 /// The warnings about a Job; `path` is that of its spec.
-pub(super) fn warnings(new: &Object, old: Option<&Object>, path: &str) -> Vec<String> {
+pub(super) fn warnings(new: &Object, old: Option<&Object>, path: &str, release: &Release) -> Vec<String> {
     let mut warnings = Vec::new();
     let job = new.at(path);
     let is_new = old.is_none_or(|old| old.at("spec") != new.at("spec"));
@@ -110,7 +110,7 @@ pub(super) fn warnings(new: &Object, old: Option<&Object>, path: &str) -> Vec<St
     if is_new && job.text("completionMode") == "Indexed" && many {
         warnings.push(format!("{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"));
     }
-    warnings.extend(pod_spec::warnings_of_named_kind(new, old, &format!("{path}.template")));
+    warnings.extend(pod_spec::warnings_of_named_kind(new, old, &format!("{path}.template"), release));
     warnings
 }
 
@@ -167,9 +167,9 @@ fn duration(object: &Object, now: Timestamp) -> String {
 }
 
 /// In Kubernetes: `ValidateJob`.
-fn wrong_job(object: &Object) -> Wrong {
+fn wrong_job(object: &Object, release: &Release) -> Wrong {
     let spec = object.at("spec");
-    let mut wrong = wrong_job_spec(spec, "spec");
+    let mut wrong = wrong_job_spec(spec, "spec", release);
     let selector = spec.at("selector");
     if selector.is_null() {
         wrong.push(FieldError::required("spec.selector", ""));
@@ -191,7 +191,7 @@ fn wrong_job(object: &Object) -> Wrong {
 }
 
 /// In Kubernetes: `validateJobSpec`, which also applies to the template of a CronJob.
-pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
+pub(super) fn wrong_job_spec(spec: &Value, path: &str, release: &Release) -> Wrong {
     const COUNTS: [&str; 7] = [
         "parallelism",
         "completions",
@@ -222,7 +222,7 @@ pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
             wrong.push(FieldError::too_long(at("managedBy"), 63));
         }
     }
-    wrong.extend(wrong_template(spec.at("template"), &at("template")));
+    wrong.extend(wrong_template(spec.at("template"), &at("template"), release));
     wrong.extend(wrong_restart_policy(spec, &at("template.spec.restartPolicy")));
     wrong
 }
@@ -268,7 +268,7 @@ fn wrong_restart_policy(spec: &Value, path: &str) -> Wrong {
 }
 
 /// In Kubernetes: `ValidateJobSpecUpdate`.
-fn validate_change(new: &Object, old: &Object) -> Wrong {
+fn validate_change(new: &Object, old: &Object, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     let is_indexed = old.text("spec.completionMode") == "Indexed";
     let scales_along = new.at("spec.completions") == new.at("spec.parallelism");
@@ -276,32 +276,57 @@ fn validate_change(new: &Object, old: &Object) -> Wrong {
         wrong.extend(immutable(new, old, "spec.completions"));
     }
     wrong.extend(immutable(new, old, "spec.selector"));
-    if !same_template(new, old) {
-        wrong.extend(immutable(new, old, "spec.template"));
-    }
+    wrong.extend(wrong_template_change(new, old, release));
     for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
         wrong.extend(immutable(new, old, &format!("spec.{field}")));
     }
     wrong
 }
 
-/// The scheduling constraints in the template of a suspended Job that has never started can change.
-fn same_template(new: &Object, old: &Object) -> bool {
-    let may_move = old.flag("spec.suspend") && !old.has("status.startTime");
-    if !may_move {
-        return false;
-    }
-    let without = |object: &Object| {
+/// The template of a suspended Job without active pods can change: what places the pods, and the resources of their
+/// containers. In Kubernetes: `validatePodTemplateUpdate`.
+fn wrong_template_change(new: &Object, old: &Object, release: &Release) -> Wrong {
+    let is_suspended = old.flag("spec.suspend");
+    let has_started = old.has("status.startTime");
+    let is_idle =
+        is_suspended && (!has_started || has_condition(old, "Suspended", "True")) && old.int("status.active") == 0;
+    let may_move = if release.enabled("MutableSchedulingDirectivesForSuspendedJobs") {
+        is_idle
+    } else {
+        is_suspended && !has_started
+    };
+    let may_resize = is_idle && release.enabled("MutablePodResourcesForSuspendedJobs");
+    let comparable = |object: &Object| {
         let mut template = object.at("spec.template").clone();
-        for (holder, fields) in [
-            ("metadata", &["labels", "annotations"][..]),
-            ("spec", &["nodeSelector", "affinity", "tolerations", "schedulingGates"][..]),
-        ] {
-            if let Some(tree) = template.get_mut(holder).and_then(Value::as_object_mut) {
-                tree.drop_fields(fields);
-            }
+        if may_move {
+            remove_placement(&mut template);
+        }
+        if may_resize {
+            remove_resources(&mut template);
         }
         template
     };
-    without(new) == without(old)
+    if same(&comparable(new), &comparable(old)) {
+        return Wrong::new();
+    }
+    immutable(new, old, if may_resize { "spec.template.spec" } else { "spec.template" })
+}
+
+fn remove_placement(template: &mut Value) {
+    if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.drop_fields(&["labels", "annotations"]);
+    }
+    if let Some(spec) = template.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.drop_fields(&["nodeSelector", "tolerations", "schedulingGates"]);
+        if let Some(affinity) = spec.object_in("affinity") {
+            affinity.remove("nodeAffinity");
+        }
+    }
+}
+
+fn remove_resources(template: &mut Value) {
+    let Some(spec) = template.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    for list in ["containers", "initContainers"] {
+        spec.each_in(list, |container| drop(container.remove("resources")));
+    }
 }

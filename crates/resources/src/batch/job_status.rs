@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, JsonKey, Object, parse_time};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::index_intervals::{overlap, wrong_intervals};
@@ -14,8 +15,8 @@ use crate::field_checks::{Wrong, not_negative, same};
 const CONDITIONS: &str = "status.conditions";
 
 /// The errors of a change of the status.
-pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
-    let change = Change { new, old };
+pub(super) fn wrong_status(new: &Object, old: &Object, release: &Release) -> Wrong {
+    let change = Change { new, old, release };
     let mut wrong = wrong_counts(new);
     wrong.extend(change.wrong_end());
     wrong.extend(change.wrong_indexes());
@@ -59,6 +60,7 @@ fn wrong_counts(job: &Object) -> Wrong {
 
 struct Change<'o> {
     new: &'o Object,
+    release: &'o Release,
     old: &'o Object,
 }
 
@@ -222,7 +224,7 @@ impl Change<'_> {
     /// The changes that must not be reverted.
     fn wrong_steps(&self) -> Wrong {
         const TIME: &str = "status.completionTime";
-        let Self { new, old } = *self;
+        let Self { new, old, release } = *self;
         let mut wrong = Wrong::new();
         for condition in ["Failed", "Complete", "FailureTarget"] {
             if is(old, condition) && !is(new, condition) {
@@ -243,8 +245,7 @@ impl Change<'_> {
         }
         let resumes = is(old, "Suspended") && has_condition(new, "Suspended", "False");
         if old.has("status.startTime") && self.of_field("startTime") && !resumes && !new.flag("spec.suspend") {
-            let what = "startTime cannot be removed for unsuspended job";
-            wrong.push(FieldError::required("status.startTime", what));
+            wrong.push(wrong_start(new.at(START_TIME), release));
         }
         match (is(old, "SuccessCriteriaMet"), is(new, "SuccessCriteriaMet")) {
             (true, false) => wrong.push(conditions("cannot disable the SuccessCriteriaMet=True condition")),
@@ -258,6 +259,16 @@ impl Change<'_> {
     }
 }
 
+const START_TIME: &str = "status.startTime";
+
+fn wrong_start(value: &Value, release: &Release) -> FieldError {
+    if release.has("StartTimesAreImmutable") {
+        let what = "field is immutable for unsuspended job once set";
+        return FieldError::invalid(START_TIME, value.clone(), what);
+    }
+    FieldError::required(START_TIME, "startTime cannot be removed for unsuspended job")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,7 +279,7 @@ mod tests {
     }
 
     fn said(spec: &Value, old: &Value, new: &Value) -> Vec<String> {
-        wrong_status(&job(spec, new), &job(spec, old)).iter().map(FieldError::message).collect()
+        wrong_status(&job(spec, new), &job(spec, old), &Release::default()).iter().map(FieldError::message).collect()
     }
 
     fn hold(conditions: &[&str]) -> Value {

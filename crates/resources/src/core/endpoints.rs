@@ -14,15 +14,15 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         deprecation: Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned()),
         store_directory: "services/endpoints".to_owned(),
-        validate: |object, _| wrong(object),
-        warnings: |new, _, _| warnings(new),
+        validate: wrong,
+        warnings: |new, _, release| warnings(new, release),
         columns: columns(),
         ..built_in(release, "", "v1", "endpoints")
     }
 }
 
 /// The warnings about addresses in an older form; objects of the controller have none.
-fn warnings(object: &Object) -> Vec<String> {
+fn warnings(object: &Object, release: &Release) -> Vec<String> {
     if object.label("endpoints.kubernetes.io/managed-by") == Some("endpoint-controller") {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ fn warnings(object: &Object) -> Vec<String> {
         for field in ["addresses", "notReadyAddresses"] {
             let addresses = subset.list(field).iter().enumerate();
             warnings.extend(addresses.filter_map(|(address_at, address)| {
-                ip_warning(address.text("ip"), &format!("subsets[{at}].{field}[{address_at}].ip"))
+                ip_warning(address.text("ip"), &format!("subsets[{at}].{field}[{address_at}].ip"), release)
             }));
         }
     }
@@ -75,7 +75,7 @@ fn host_and_port(ip: &str, port: i64) -> String {
 }
 
 /// In Kubernetes: `validateEndpointSubsets`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     for (at, subset) in object.list("subsets").iter().enumerate() {
         let path = format!("subsets[{at}]");
@@ -84,7 +84,7 @@ fn wrong(object: &Object) -> Wrong {
         }
         for field in ["addresses", "notReadyAddresses"] {
             for (at, address) in subset.list(field).iter().enumerate() {
-                wrong.extend(wrong_address(address, &format!("{path}.{field}[{at}]")));
+                wrong.extend(wrong_address(address, &format!("{path}.{field}[{at}]"), release));
             }
         }
         let ports = subset.list("ports");
@@ -95,9 +95,9 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-fn wrong_address(address: &Value, path: &str) -> Wrong {
+fn wrong_address(address: &Value, path: &str, release: &Release) -> Wrong {
     let (own, host, node) = (address.text("ip"), address.text("hostname"), address.text("nodeName"));
-    let mut wrong = ip(own, &format!("{path}.ip"));
+    let mut wrong = ip(own, &format!("{path}.ip"), release);
     if !host.is_empty() {
         wrong.extend(each_invalid(&format!("{path}.hostname"), host, names::dns1123_label(host)));
     }

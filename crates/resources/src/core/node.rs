@@ -18,28 +18,41 @@ use crate::pod_spec::whole_if_counted;
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         takes_new_status: true,
-        prepare_create: |object, _, _| drop_fields(object, &UNSERVED),
-        prepare_update: |new, old, _, _| drop_newly_used(new, old, &["spec.configSource", "status.declaredFeatures"]),
-        prepare_status: |new, old, _, _| drop_newly_used(new, old, &["status.config"]),
+        prepare_create: |object, _, release| {
+            drop_fields(object, &UNSERVED);
+            if !release.enabled(FEATURES) {
+                object.remove("status.declaredFeatures");
+            }
+        },
+        prepare_update: |new, old, _, _| drop_newly_used(new, old, &["spec.configSource", "spec.podPreemptionPolicy"]),
+        prepare_status: |new, old, _, release| {
+            drop_newly_used(new, old, &["status.config"]);
+            if !release.enabled(FEATURES) {
+                drop_newly_used(new, old, &["status.declaredFeatures"]);
+            }
+        },
         store_directory: "minions".to_owned(),
         set_defaults: |object, _| set_defaults(object),
-        validate: |object, _| wrong(object),
-        validate_change: |new, old, _| wrong_change(new, old),
-        validate_status: |new, old, _| wrong_status_change(new, old),
+        validate: wrong,
+        validate_change: wrong_change,
+        validate_status: wrong_status_change,
         warnings: |new, _, _| {
             let what = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
             (!new.text("spec.externalID").is_empty()).then(|| what.to_owned()).into_iter().collect()
         },
         selectable: Some(&["spec.unschedulable"]),
         field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
-        columns: columns(),
+        columns: columns(release),
         subresources: vec![Subresource::Connect(Arc::new(NodeProxy))],
         ..built_in(release, "", "v1", "nodes")
     }
 }
 
 /// Fields that a new node cannot set: retired ones, and those of feature gates that are off by default.
-const UNSERVED: [&str; 3] = ["spec.configSource", "status.config", "status.declaredFeatures"];
+const UNSERVED: [&str; 3] = ["spec.configSource", "spec.podPreemptionPolicy", "status.config"];
+
+/// The gate of the features that a node declares.
+const FEATURES: &str = "NodeDeclaredFeatures";
 
 /// Drops the fields that the node did not have before.
 fn drop_newly_used(new: &mut Object, old: &Object, fields: &[&str]) {
@@ -61,7 +74,7 @@ fn set_defaults(object: &mut Object) {
     }
 }
 
-fn columns() -> Vec<TableColumn> {
+fn columns(release: &Release) -> Vec<TableColumn> {
     vec![
         TableColumn::name(),
         TableColumn::text("Status", "The status of the node", |object| state(object).into()),
@@ -90,7 +103,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Kernel-Version",
             "Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64).",
-            |object| text_or(object.text("status.nodeInfo.kernelVersion"), "<unknown>"),
+            if release.has("KernelVersionsNameTheArchitecture") { kernel_and_architecture } else { kernel },
         ).wide(),
         TableColumn::text(
             "Container-Runtime",
@@ -98,6 +111,18 @@ fn columns() -> Vec<TableColumn> {
             |object| text_or(object.text("status.nodeInfo.containerRuntimeVersion"), "<unknown>"),
         ).wide(),
     ]
+}
+
+fn kernel(object: &Object) -> Value {
+    text_or(object.text("status.nodeInfo.kernelVersion"), "<unknown>")
+}
+
+fn kernel_and_architecture(object: &Object) -> Value {
+    let kernel = kernel(object);
+    match object.text("status.nodeInfo.architecture") {
+        "" => kernel,
+        architecture => format!("{} ({architecture})", kernel.as_str().unwrap_or_default()).into(),
+    }
 }
 
 fn state(object: &Object) -> String {
@@ -131,7 +156,7 @@ fn address(object: &Object, kind: &str) -> Value {
 }
 
 /// In Kubernetes: `ValidateNode`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let mut wrong = wrong_taints(object);
     wrong.extend(wrong_status(object));
     let swap = object.at("status.nodeInfo.swap");
@@ -141,7 +166,7 @@ fn wrong(object: &Object) -> Wrong {
     }
     let blocks = object.texts("spec.podCIDRs");
     for (at, block) in blocks.iter().enumerate() {
-        wrong.extend(cidr(block, &format!("spec.podCIDRs[{at}]")));
+        wrong.extend(cidr(block, &format!("spec.podCIDRs[{at}]"), release));
     }
     let families: BTreeSet<bool> = blocks.iter().map(|block| block.contains(':')).collect();
     if blocks.len() > 1 && families.len() < blocks.len() {
@@ -220,15 +245,28 @@ fn wrong_taints(object: &Object) -> Wrong {
 }
 
 /// The errors of a write of the status: those of any change, and those of the content.
-fn wrong_status_change(new: &Object, old: &Object) -> Wrong {
+fn wrong_status_change(new: &Object, old: &Object, release: &Release) -> Wrong {
     let mut wrong = wrong_status(new);
-    wrong.extend(wrong_change(new, old));
+    wrong.extend(wrong_change(new, old, release));
     wrong.extend(wrong_taints(new));
     wrong
 }
 
+fn wrong_provider_change(new: &str, old: &str, release: &Release) -> Option<FieldError> {
+    const PATH: &str = "spec.providerID";
+    if old.is_empty() || new == old {
+        return None;
+    }
+    if !release.has("ProviderErrorsByCase") {
+        let what = "node updates may not change providerID except from \"\" to valid";
+        return Some(FieldError::forbidden(PATH, what));
+    }
+    let done = if new.is_empty() { "cleared" } else { "modified" };
+    Some(FieldError::invalid(PATH, Value::Null, format!("field cannot be {done} once set")).declared())
+}
+
 /// The immutable fields of a node. In Kubernetes: `ValidateNodeUpdate`.
-fn wrong_change(new: &Object, old: &Object) -> Wrong {
+fn wrong_change(new: &Object, old: &Object, release: &Release) -> Wrong {
     const ADDRESSES: &str = "status.addresses";
     let mut wrong = Wrong::new();
     let addresses = new.list(ADDRESSES);
@@ -250,11 +288,7 @@ fn wrong_change(new: &Object, old: &Object) -> Wrong {
         let what = "node updates may not change podCIDR except from \"\" to valid";
         wrong.push(FieldError::forbidden("spec.podCIDRs", what));
     }
-    let provider = old.text("spec.providerID");
-    if !provider.is_empty() && provider != new.text("spec.providerID") {
-        let what = "node updates may not change providerID except from \"\" to valid";
-        wrong.push(FieldError::forbidden("spec.providerID", what));
-    }
+    wrong.extend(wrong_provider_change(new.text("spec.providerID"), old.text("spec.providerID"), release));
     if new.text("spec.externalID") != old.text("spec.externalID") {
         wrong.push(FieldError::forbidden("spec.externalID", "may not be updated"));
     }
@@ -271,9 +305,9 @@ mod tests {
         let taint = json!({"key": "a", "effect": "NoSchedule"});
         let spec = json!({"taints": [taint, taint], "podCIDRs": ["10.0.0.0/24", "10.0.1.0/24"]});
         let object = Object::from_value(json!({"spec": spec})).unwrap();
-        let fields: Vec<_> = wrong(&object).into_iter().map(|error| error.field).collect();
+        let fields: Vec<_> = wrong(&object, &Release::default()).into_iter().map(|error| error.field).collect();
         assert_eq!(fields, ["metadata.taints[1]", "spec.podCIDRs"]);
         let spec = json!({"taints": [taint], "podCIDRs": ["10.0.0.0/24", "fd00::/64"]});
-        assert!(wrong(&Object::from_value(json!({"spec": spec})).unwrap()).is_empty());
+        assert!(wrong(&Object::from_value(json!({"spec": spec})).unwrap(), &Release::default()).is_empty());
     }
 }

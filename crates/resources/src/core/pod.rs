@@ -18,16 +18,16 @@ use crate::policy::eviction::Eviction;
 /// `pods`. In Kubernetes: `pkg/registry/core/pod`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object, _| set_defaults(object),
-        prepare_create: |object, request, _| prepare_create(object, request),
-        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec"),
-        validate: |object, _| pod_spec::wrong_pod(object.at("metadata"), object.at("spec")),
+        set_defaults,
+        prepare_create,
+        prepare_update: |new, old, _, release| pod_spec::drop_disabled(new, Some(old), "spec", release),
+        validate: |object, release| pod_spec::wrong_pod(object.at("metadata"), object.at("spec"), release),
         validate_create: |object, _| pod_spec::wrong_new_pod(object.at("metadata"), object.at("spec")),
         validate_change: |new, old, _| pod_validation::wrong_change(new, old),
-        warnings: |new, old, _| warnings(new, old),
+        warnings,
         reset_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
-        prepare_status: |new, old, request, _| prepare_status(new, old, request),
-        validate_status: |new, old, _| pod_status::wrong_status(new, old),
+        prepare_status,
+        validate_status: pod_status::wrong_status,
         selectable: Some(&[
             "spec.nodeName",
             "spec.restartPolicy",
@@ -45,9 +45,9 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         row_conditions: pod_table::row_conditions,
         subresources: vec![
             Subresource::Action(Arc::new(Binding)),
-            Subresource::Action(Arc::new(Eviction)),
-            Subresource::View(Arc::new(EphemeralContainers)),
-            Subresource::View(Arc::new(Resize)),
+            Subresource::Action(Arc::new(Eviction { release: release.clone() })),
+            Subresource::View(Arc::new(EphemeralContainers { release: release.clone() })),
+            Subresource::View(Arc::new(Resize { release: release.clone() })),
             Subresource::Connect(Arc::new(Log)),
             Subresource::Connect(Arc::new(Stream::EXEC)),
             Subresource::Connect(Arc::new(Stream::ATTACH)),
@@ -59,7 +59,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
     }
 }
 
-fn set_defaults(object: &mut Object) {
+fn set_defaults(object: &mut Object, release: &Release) {
     edit_spec(object, |spec| {
         for list in ["containers", "initContainers"] {
             spec.each_in(list, |container| {
@@ -68,7 +68,9 @@ fn set_defaults(object: &mut Object) {
                 }
             });
         }
-        pod_resources::fill_pod_level(spec);
+        if !release.enabled(pod_resources::FILLED_WHEN_STORED) {
+            pod_resources::fill_pod_level(spec);
+        }
         spec.fill("enableServiceLinks", true);
         // Only in a pod, not in a template. In Kubernetes: `Convert_v1_Pod_To_core_Pod`.
         if spec.int("terminationGracePeriodSeconds") < 0 {
@@ -111,7 +113,10 @@ fn align_addresses(status: &mut Tree, single: &str, list: &str) {
     }
 }
 
-fn prepare_create(object: &mut Object, request: &Request) {
+fn prepare_create(object: &mut Object, request: &Request, release: &Release) {
+    if release.enabled(pod_resources::FILLED_WHEN_STORED) {
+        edit_spec(object, pod_resources::fill_stored_pod_level);
+    }
     let mut status = json!({"phase": "Pending", "qosClass": coracle_api::pod_resources::quality_of_service(object)});
     if !object.list("spec.schedulingGates").is_empty() {
         status["conditions"] = json!([{
@@ -124,25 +129,33 @@ fn prepare_create(object: &mut Object, request: &Request) {
         }]);
     }
     object.set("status", status);
-    pod_spec::drop_disabled(object, None, "spec");
+    pod_spec::drop_disabled(object, None, "spec", release);
     let labels = object.labels();
     edit_spec(object, |spec| pod_spec::merge_label_keys(spec, &labels));
     pod_spec::align_app_armor(object).into_iter().for_each(|warning| request.warnings.add(warning));
 }
 
 /// Keeps the QoS class, and the observed generations of conditions.
-fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
+fn prepare_status(new: &mut Object, old: &Object, _request: &Request, release: &Release) {
     for path in ["status.qosClass", "status.observedGeneration"] {
         if matches!(new.at(path), Value::Null) || new.at(path) == 0 || new.at(path) == "" {
             restore(new, old, path);
         }
     }
-    // The health of devices is behind a feature gate that is off by default.
-    coracle_meta::fields::edit_at(new, "status", |status| {
-        for list in ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] {
-            status.each_in(list, |container| drop(container.remove("allocatedResourcesStatus")));
+    if !release.enabled("ResourceHealthStatus") {
+        coracle_meta::fields::edit_at(new, "status", |status| {
+            for list in ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] {
+                status.each_in(list, |container| drop(container.remove("allocatedResourcesStatus")));
+            }
+        });
+    }
+    if release.has("StatusesKeepClaims") {
+        for path in ["status.resourceClaimStatuses", "status.extendedResourceClaimStatus"] {
+            if new.at(path).is_null() {
+                restore(new, old, path);
+            }
         }
-    });
+    }
     // Several conditions may have one type: their order distinguishes them.
     let mut before: BTreeMap<&str, VecDeque<i64>> = BTreeMap::new();
     for condition in old.list("status.conditions") {
@@ -160,13 +173,13 @@ fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
     });
 }
 
-fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
+fn warnings(new: &Object, old: Option<&Object>, release: &Release) -> Vec<String> {
     if old.is_some() {
         return Vec::new();
     }
     let mut warnings = Vec::new();
     warnings.extend(pod_spec::name_warning(new.name(), "the Pod's hostname"));
-    warnings.extend(pod_spec::warnings(new.at("metadata"), new.at("spec"), ""));
+    warnings.extend(pod_spec::warnings(new.at("metadata"), new.at("spec"), "", release));
     warnings
 }
 

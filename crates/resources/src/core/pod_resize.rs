@@ -111,7 +111,8 @@ fn wrong_init_container(new: &Value, old: &Value, at: usize, release: &Release) 
         wrong.push(FieldError::forbidden(&path, what));
     }
     if !is_sidecar(new) && !same(new, old) {
-        let restarting = new.list("resizePolicy").iter().filter(|policy| policy.text("restartPolicy") == "RestartContainer");
+        let restarting =
+            new.list("resizePolicy").iter().filter(|policy| policy.text("restartPolicy") == "RestartContainer");
         let what = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
         wrong.extend(restarting.map(|_| FieldError::forbidden(&path, what)));
     }

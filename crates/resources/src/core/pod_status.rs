@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::container_statuses::wrong_container_statuses;
@@ -16,7 +17,7 @@ const NOT_NEGATIVE: &str = "must be a non-negative integer";
 const ANNOTATIONS: &str = "metadata.annotations";
 
 /// The errors of a new status, given the old pod.
-pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
+pub(super) fn wrong_status(new: &Object, old: &Object, release: &Release) -> Wrong {
     let status = new.at("status");
     let mut wrong = wrong_annotation_change(new.at(ANNOTATIONS), old.at(ANNOTATIONS), ANNOTATIONS);
     wrong.extend(wrong_conditions(status));
@@ -28,16 +29,17 @@ pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     if status.text("qosClass") != old.text("status.qosClass") {
         wrong.push(FieldError::invalid("status.qosClass", status.text("qosClass"), "field is immutable"));
     }
-    let statuses = wrong_container_statuses(new, old);
+    let statuses = wrong_container_statuses(new, old, release);
     wrong.extend(statuses.transitions);
-    wrong.extend(wrong_claims(status, new.at("spec")));
-    wrong.extend(wrong_addresses(status, old.at("status"), "podIPs"));
+    wrong.extend(wrong_claims(status, new.at("spec"), release));
+    wrong.extend(wrong_addresses(status, old.at("status"), "podIPs", release));
     let host = status.list("hostIPs").first().map_or("", |host| host.text("ip"));
     if !status.list("hostIPs").is_empty() && status.text("hostIP") != host {
         wrong.push(FieldError::invalid("status.hostIPs[0].ip", host, "must be equal to `hostIP`"));
     }
-    wrong.extend(wrong_addresses(status, old.at("status"), "hostIPs"));
+    wrong.extend(wrong_addresses(status, old.at("status"), "hostIPs", release));
     wrong.extend(statuses.users);
+    wrong.extend(statuses.devices);
     wrong
 }
 
@@ -70,12 +72,13 @@ fn wrong_nominated_node(new: &Object, old: &Object) -> Wrong {
 }
 
 /// In Kubernetes: `validatePodResourceClaimStatuses`.
-fn wrong_claims(status: &Value, spec: &Value) -> Wrong {
+fn wrong_claims(status: &Value, spec: &Value, release: &Release) -> Wrong {
     let claims: BTreeSet<&str> = spec.list("resourceClaims").iter().map(|claim| claim.text("name")).collect();
     let mut seen = BTreeSet::new();
     let mut wrong = Wrong::new();
     for (at, claim) in status.list("resourceClaimStatuses").iter().enumerate() {
-        let (path, name) = (format!("status.resourceClaimStatuses[{at}].name"), claim.text("name"));
+        let own = format!("status.resourceClaimStatuses[{at}]");
+        let (path, name) = (format!("{own}.name"), claim.text("name"));
         if !claims.contains(name) {
             let what = "must match the name of an entry in `spec.resourceClaims`";
             wrong.push(FieldError::invalid(&path, name, what));
@@ -85,6 +88,8 @@ fn wrong_claims(status: &Value, spec: &Value) -> Wrong {
         }
         if claim.has("resourceClaimName") {
             let object = claim.text("resourceClaimName");
+            let names_claim = release.has("ClaimStatusesNameTheClaim");
+            let path = if names_claim { format!("{own}.resourceClaimName") } else { path };
             wrong.extend(each_invalid(&path, object, names::dns1123_subdomain(object)));
         }
     }
@@ -93,14 +98,14 @@ fn wrong_claims(status: &Value, spec: &Value) -> Wrong {
 
 /// At most one address of each family; an existing address can stay.
 /// In Kubernetes: `validatePodIPs`, `validateHostIPs`.
-fn wrong_addresses(status: &Value, old: &Value, list: &str) -> Wrong {
+fn wrong_addresses(status: &Value, old: &Value, list: &str, release: &Release) -> Wrong {
     let path = format!("status.{list}");
     let addresses: Vec<&str> = status.list(list).iter().map(|address| address.text("ip")).collect();
     let known: BTreeSet<&str> = old.list(list).iter().map(|address| address.text("ip")).collect();
     let mut wrong = Wrong::new();
     for (at, address) in addresses.iter().enumerate() {
         if !known.contains(address) {
-            wrong.extend(ip(address, &format!("{path}[{at}]")));
+            wrong.extend(ip(address, &format!("{path}[{at}]"), release));
         }
     }
     if addresses.len() < 2 {

@@ -10,10 +10,10 @@ use crate::pod_spec;
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         generation: Generation::Fields(&["template"]),
-        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "template.spec"),
-        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "template.spec"),
-        validate: |object, _| pod_spec::wrong_template(object.at("template"), "template"),
-        warnings: |new, old, _| pod_spec::warnings_of_kind(new, old, "template"),
+        prepare_create: |object, _, release| pod_spec::drop_disabled(object, None, "template.spec", release),
+        prepare_update: |new, old, _, release| pod_spec::drop_disabled(new, Some(old), "template.spec", release),
+        validate: |object, release| pod_spec::wrong_template(object.at("template"), "template", release),
+        warnings: |new, old, release| pod_spec::warnings_of_kind(new, old, "template", release),
         columns: columns(),
         ..built_in(release, "", "v1", "podtemplates")
     }

@@ -26,7 +26,7 @@ impl View for EphemeralContainers {
         restore(new, old, "status");
         restore_metadata(new, old);
         new.set_or_remove("spec.ephemeralContainers", containers);
-        drop_disabled(new, Some(old), "spec");
+        drop_disabled(new, Some(old), "spec", &self.release);
     }
 
     /// In Kubernetes: `ValidatePodEphemeralContainersUpdate`.
@@ -97,7 +97,7 @@ impl View for Resize {
                 }
             }
         });
-        drop_disabled(new, Some(old), "spec");
+        drop_disabled(new, Some(old), "spec", &self.release);
     }
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {

@@ -15,15 +15,15 @@ use crate::pod_spec::{self, wrong_lasting_template};
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         set_defaults: |object, _| set_defaults(object),
-        prepare_create: |object, _, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
-        prepare_update: |new, old, _, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
-        validate: |object, _| wrong(object),
+        prepare_create: |object, _, release| pod_spec::drop_disabled(object, None, "spec.template.spec", release),
+        prepare_update: |new, old, _, release| pod_spec::drop_disabled(new, Some(old), "spec.template.spec", release),
+        validate: wrong,
         validate_status: |new, _, _| crate::apps::replica_set::wrong_counts(new.at("status")),
         orphans_by_default: true,
         store_directory: "controllers".to_owned(),
         selectable: Some(&["status.replicas"]),
         field: |object, name| (name == "status.replicas").then(|| object.int("status.replicas").to_string()),
-        warnings: |new, old, _| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        warnings: |new, old, release| pod_spec::warnings_of_named_kind(new, old, "spec.template", release),
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::Labels)))],
         ..built_in(release, "", "v1", "replicationcontrollers")
@@ -75,7 +75,7 @@ fn columns() -> Vec<TableColumn> {
 }
 
 /// In Kubernetes: `ValidateReplicationControllerSpec`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = not_negative(spec, "minReadySeconds", "spec");
     wrong.extend(wrong_labels(spec.at("selector"), "spec.selector"));
@@ -90,6 +90,6 @@ fn wrong(object: &Object) -> Wrong {
     if let Ok(selector) = LabelSelector::from_json(Some(&serde_json::json!({"matchLabels": spec.at("selector")}))) {
         wrong.extend(matches_template(&selector, spec.at("template"), "spec.template"));
     }
-    wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicationController"));
+    wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicationController", release));
     wrong
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, Subresource, TableColumn};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::pod_connect::NoProxy;
@@ -26,18 +27,27 @@ pub(crate) fn kind(config: &Config) -> KindSpec {
     KindSpec {
         set_defaults: |object, _| set_defaults(object),
         prepare_update: |new, old, _, _| drop_fields_of_other_types(new, old),
-        validate: |object, _| wrong_service(object),
-        warnings: |new, _, _| warnings(new),
-        validate_change: |new, old, _| wrong_change(new, old),
-        validate_status: |new, old, _| wrong_status(new, old),
-        name: names::dns1035_label,
+        validate_create: |object, release| wrong_service(object, None, release),
+        warnings: |new, _, release| warnings(new, release),
+        validate_change: |new, old, release| [wrong_service(new, Some(old), release), wrong_change(new, old)].concat(),
+        validate_status: wrong_status,
+        name: name_of_service(release),
         store_directory: "services/specs".to_owned(),
         selectable: Some(&["spec.clusterIP", "spec.type"]),
         columns: columns(),
         subresources: vec![Subresource::Connect(Arc::new(NoProxy))],
-        hooks: Arc::new(ServiceHooks::new(config.service_cluster_ip_ranges.clone(), first_port..=last_port)),
+        hooks: Arc::new(ServiceHooks::new(
+            config.service_cluster_ip_ranges.clone(),
+            first_port..=last_port,
+            release.clone(),
+        )),
         ..built_in(release, "", "v1", "services")
     }
+}
+
+/// The rule of the name of a Service.
+pub(crate) fn name_of_service(release: &Release) -> fn(&str) -> Vec<String> {
+    if release.enabled("RelaxedServiceNameValidation") { names::dns1123_label } else { names::dns1035_label }
 }
 
 fn set_defaults(object: &mut Object) {
@@ -85,7 +95,7 @@ fn set_spec_defaults(spec: &mut Tree) {
 }
 
 /// In Kubernetes: `GetWarningsForService`.
-fn warnings(object: &Object) -> Vec<String> {
+fn warnings(object: &Object, release: &Release) -> Vec<String> {
     const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
     let spec = object.at("spec");
     let is_external = spec.text("type") == "ExternalName";
@@ -96,10 +106,11 @@ fn warnings(object: &Object) -> Vec<String> {
     }
     let address_warnings = |list: &str| -> Vec<String> {
         let addresses = spec.list(list).iter().filter_map(Value::as_str).enumerate();
-        addresses.filter_map(|(at, address)| ip_warning(address, &format!("spec.{list}[{at}]"))).collect()
+        addresses.filter_map(|(at, address)| ip_warning(address, &format!("spec.{list}[{at}]"), release)).collect()
     };
     warnings.extend(address_warnings("clusterIPs"));
-    if spec.text("type") == "ClusterIP" && spec.text("clusterIP") == "None" {
+    let is_headless = spec.text("type") == "ClusterIP" && spec.text("clusterIP") == "None";
+    if is_headless {
         for (field, is_ignored) in [
             ("loadBalancerIP", !spec.text("loadBalancerIP").is_empty()),
             ("externalIPs", !spec.list("externalIPs").is_empty()),
@@ -111,10 +122,14 @@ fn warnings(object: &Object) -> Vec<String> {
         }
     }
     warnings.extend(address_warnings("externalIPs"));
-    warnings.extend(ip_warning(spec.text("loadBalancerIP"), "spec.loadBalancerIP"));
+    if release.has("ExternalIPsAreDeprecated") && !spec.list("externalIPs").is_empty() && !is_external && !is_headless {
+        warnings.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
+    }
+    warnings.extend(ip_warning(spec.text("loadBalancerIP"), "spec.loadBalancerIP", release));
     let ranges = spec.list("loadBalancerSourceRanges").iter().filter_map(Value::as_str).enumerate();
-    warnings
-        .extend(ranges.flat_map(|(at, range)| cidr_warnings(range, &format!("spec.loadBalancerSourceRanges[{at}]"))));
+    warnings.extend(
+        ranges.flat_map(|(at, range)| cidr_warnings(range, &format!("spec.loadBalancerSourceRanges[{at}]"), release)),
+    );
     if is_external && !spec.list("externalIPs").is_empty() {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
     }
@@ -243,7 +258,7 @@ fn ports(object: &Object) -> String {
     if ports.is_empty() { "<none>".to_owned() } else { ports.join(",") }
 }
 /// In Kubernetes: `ValidateLoadBalancerStatus`.
-fn wrong_status(new: &Object, old: &Object) -> Wrong {
+fn wrong_status(new: &Object, old: &Object, release: &Release) -> Wrong {
     const PATH: &str = "status.loadBalancer.ingress";
     let entries = new.list(PATH);
     if new.text("spec.type") != "LoadBalancer" && !entries.is_empty() {
@@ -255,7 +270,7 @@ fn wrong_status(new: &Object, old: &Object) -> Wrong {
         let path = format!("{PATH}[{at}]");
         let address = entry.text("ip");
         if !address.is_empty() && !before.contains(address) {
-            wrong.extend(ip(address, &format!("{path}.ip")));
+            wrong.extend(ip(address, &format!("{path}.ip"), release));
         }
         let mode_path = format!("{path}.ipMode");
         match (entry.at("ipMode").as_str(), address.is_empty()) {

@@ -17,7 +17,7 @@ const HASH_BITS: u32 = 60;
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         reset_by_status: SPEC_AND_METADATA,
-        validate: |object, _| wrong(object),
+        validate: wrong,
         validate_status: |new, _, _| wrong_status(new),
         columns: columns(),
         ..built_in(release, GROUP, "v1", "prioritylevelconfigurations")
@@ -61,7 +61,7 @@ fn or_none(value: &Value) -> Value {
 }
 
 /// The errors of a priority level.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let kind = spec.text("type");
     let mut wrong = Wrong::new();
@@ -71,21 +71,23 @@ fn wrong(object: &Object) -> Wrong {
     match kind {
         "Exempt" => {
             if spec.has("limited") {
-                wrong.push(FieldError::forbidden("spec.limited", "must be nil if the type is not Limited"));
+                let what = "must be nil if the type is not Limited";
+                wrong.push(FieldError::forbidden("spec.limited", what).declared());
             }
             wrong.extend(wrong_shares(spec.at("exempt"), "spec.exempt"));
         }
         "Limited" => {
             if spec.has("exempt") {
-                wrong.push(FieldError::forbidden("spec.exempt", "must be nil if the type is Limited"));
+                wrong.push(FieldError::forbidden("spec.exempt", "must be nil if the type is Limited").declared());
             }
             if spec.has("limited") {
-                wrong.extend(wrong_limits(spec.at("limited"), "spec.limited"));
+                wrong.extend(wrong_limits(spec.at("limited"), "spec.limited", release));
             } else {
-                wrong.push(FieldError::required("spec.limited", "must not be empty when type is Limited"));
+                let what = "must not be empty when type is Limited";
+                wrong.push(FieldError::required("spec.limited", what).declared());
             }
         }
-        _ => wrong.extend(one_of(spec, "type", "spec", &["Exempt", "Limited"])),
+        _ => wrong.extend(wrong_type(spec, "spec", &["Exempt", "Limited"], release)),
     }
     wrong.extend(wrong_status(object));
     wrong
@@ -106,7 +108,15 @@ fn wrong_shares(level: &Value, path: &str) -> Wrong {
     wrong
 }
 
-fn wrong_limits(limits: &Value, path: &str) -> Wrong {
+/// An unknown type, or none.
+fn wrong_type(holder: &Value, path: &str, known: &[&str], release: &Release) -> Wrong {
+    if holder.text("type").is_empty() && release.has("MissingValuesAreRequired") {
+        return vec![FieldError::required(format!("{path}.type"), "").declared()];
+    }
+    one_of(holder, "type", path, known)
+}
+
+fn wrong_limits(limits: &Value, path: &str, release: &Release) -> Wrong {
     let mut wrong = wrong_shares(limits, path);
     let borrowed = limits.int("borrowingLimitPercent");
     if borrowed < 0 {
@@ -119,14 +129,14 @@ fn wrong_limits(limits: &Value, path: &str) -> Wrong {
         ("Reject", false) => {}
         ("Reject", true) => {
             let what = "must be nil if limited.limitResponse.type is not Limited";
-            wrong.push(FieldError::forbidden(format!("{path}.queuing"), what));
+            wrong.push(FieldError::forbidden(format!("{path}.queuing"), what).declared());
         }
         ("Queue", true) => wrong.extend(wrong_queues(response.at("queuing"), &format!("{path}.queuing"))),
         ("Queue", false) => {
             let what = "must not be empty if limited.limitResponse.type is Limited";
-            wrong.push(FieldError::required(format!("{path}.queuing"), what));
+            wrong.push(FieldError::required(format!("{path}.queuing"), what).declared());
         }
-        _ => wrong.extend(one_of(response, "type", &path, &["Queue", "Reject"])),
+        _ => wrong.extend(wrong_type(response, &path, &["Queue", "Reject"], release)),
     }
     wrong
 }

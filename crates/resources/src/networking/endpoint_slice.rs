@@ -18,9 +18,9 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         // Only objects of older versions have it.
         prepare_create: |object, _, _| drop_old_topology(object),
         prepare_update: |object, _, _, _| drop_old_topology(object),
-        validate: |object, _| wrong(object),
+        validate: wrong,
         validate_change: |new, old, _| immutable(new, old, "addressType"),
-        warnings: |new, old, _| warnings(new, old),
+        warnings,
         columns: columns(),
         ..built_in(release, "discovery.k8s.io", "v1", "endpointslices")
     }
@@ -37,7 +37,7 @@ fn drop_old_topology(object: &mut Object) {
     });
 }
 
-fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
+fn warnings(new: &Object, old: Option<&Object>, release: &Release) -> Vec<String> {
     let is_fqdn = new.text("addressType") == "FQDN";
     if is_fqdn {
         let what = "spec.addressType: FQDN endpoints are deprecated".to_owned();
@@ -51,7 +51,7 @@ fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     for (at, endpoint) in new.list("endpoints").iter().enumerate().filter(|_| !is_controllers) {
         let addresses = endpoint.list("addresses").iter().filter_map(Value::as_str).enumerate();
         warnings.extend(addresses.filter_map(|(address_at, address)| {
-            ip_warning(address, &format!("endpoints[{at}].addresses[{address_at}]"))
+            ip_warning(address, &format!("endpoints[{at}].addresses[{address_at}]"), release)
         }));
     }
     warnings
@@ -101,7 +101,7 @@ fn some(list: &[String]) -> Value {
 }
 
 /// In Kubernetes: `ValidateEndpointSlice`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let mut wrong = required_one_of(object, "addressType", "", &["FQDN", "IPv4", "IPv6"]);
     let ports = object.list("ports");
     if ports.len() > 20_000 {
@@ -139,12 +139,12 @@ fn wrong(object: &Object) -> Wrong {
         let path = format!("endpoints[{at}].addresses");
         let addresses = endpoint.list("addresses");
         if addresses.is_empty() {
-            wrong.push(FieldError::required(&path, "must contain at least 1 address"));
+            wrong.push(FieldError::required(&path, "must contain at least 1 address").declared());
         } else if addresses.len() > 100 {
             wrong.push(FieldError::too_many(&path, addresses.len(), 100));
         }
         for (at, address) in addresses.iter().filter_map(Value::as_str).enumerate() {
-            wrong.extend(wrong_address(address, kind, &path, at));
+            wrong.extend(wrong_address(address, kind, &path, at, release));
         }
         wrong.extend(wrong_place(endpoint, &format!("endpoints[{at}]")));
     }
@@ -201,11 +201,11 @@ fn wrong_full_name(given: &str, path: &str) -> Wrong {
     wrong_label.map_or_else(Wrong::new, |label| refuse(label, names::dns1123_label(label).join(",")))
 }
 
-fn wrong_address(address: &str, kind: &str, path: &str, at: usize) -> Wrong {
+fn wrong_address(address: &str, kind: &str, path: &str, at: usize, release: &Release) -> Wrong {
     let own = format!("{path}[{at}]");
     let not_address = match kind {
         "FQDN" => return wrong_full_name(address, &own),
-        "IPv4" => ip(address, &own),
+        "IPv4" => ip(address, &own, release),
         "IPv6" => each_invalid(&own, address, wrong_canonical_ip(address)),
         _ => return Wrong::new(),
     };

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::{load_balancer_addresses, set_or};
+use crate::core::service::name_of_service;
 use crate::field_checks::{Wrong, each_invalid, required, required_one_of};
 use crate::status_counts::wrong_address;
 
@@ -13,11 +14,11 @@ use crate::status_counts::wrong_address;
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         store_directory: "ingress".to_owned(),
-        validate: |object, _| wrong(object),
-        validate_status: |new, old, _| {
+        validate: wrong,
+        validate_status: |new, old, release| {
             let (entries, before) = (new.list(ADDRESSES), old.list(ADDRESSES));
             let before = before.iter().map(|entry| entry.text("ip")).collect();
-            let check = |(at, entry)| wrong_address(entry, &before, &format!("{ADDRESSES}[{at}]"));
+            let check = |(at, entry)| wrong_address(entry, &before, &format!("{ADDRESSES}[{at}]"), release);
             entries.iter().enumerate().flat_map(check).collect()
         },
         warnings: |new, old, _| if old.is_none() { class_by_annotation(new) } else { Vec::new() },
@@ -74,7 +75,7 @@ fn hosts(object: &Object) -> String {
 }
 
 /// In Kubernetes: `ValidateIngressSpec`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let rules = spec.list("rules");
     let mut wrong = Wrong::new();
@@ -86,7 +87,7 @@ fn wrong(object: &Object) -> Wrong {
         ));
     }
     if spec.has("defaultBackend") {
-        wrong.extend(wrong_backend(spec.at("defaultBackend"), "spec.defaultBackend"));
+        wrong.extend(wrong_backend(spec.at("defaultBackend"), "spec.defaultBackend", release));
     }
     for (at, rule) in rules.iter().enumerate() {
         let path = format!("spec.rules[{at}]");
@@ -96,7 +97,7 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(FieldError::required(format!("{path}.http.paths"), ""));
         }
         for (at, own) in paths.iter().enumerate() {
-            wrong.extend(wrong_path(own, &format!("{path}.http.paths[{at}]")));
+            wrong.extend(wrong_path(own, &format!("{path}.http.paths[{at}]"), release));
         }
     }
     for (at, tls) in spec.list("tls").iter().enumerate() {
@@ -128,7 +129,7 @@ fn host_name(host: &str) -> Vec<String> {
     if host.contains('*') { names::wildcard_dns1123_subdomain(host) } else { names::dns1123_subdomain(host) }
 }
 
-fn wrong_path(own: &Value, path: &str) -> Wrong {
+fn wrong_path(own: &Value, path: &str, release: &Release) -> Wrong {
     const KINDS: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
     let mut wrong = match own.text("pathType") {
         "" if own.has("pathType") => vec![FieldError::not_supported(format!("{path}.pathType"), "", &KINDS)],
@@ -148,7 +149,7 @@ fn wrong_path(own: &Value, path: &str) -> Wrong {
     } else if own.text("pathType") == "ImplementationSpecific" && !text.is_empty() && !text.starts_with('/') {
         wrong.push(FieldError::invalid(format!("{path}.path"), text, "must be an absolute path"));
     }
-    wrong.extend(wrong_backend(own.at("backend"), &format!("{path}.backend")));
+    wrong.extend(wrong_backend(own.at("backend"), &format!("{path}.backend"), release));
     wrong
 }
 
@@ -166,7 +167,7 @@ fn wrong_resource(resource: &Value, path: &str) -> Wrong {
     wrong
 }
 
-fn wrong_backend(backend: &Value, path: &str) -> Wrong {
+fn wrong_backend(backend: &Value, path: &str, release: &Release) -> Wrong {
     let (service, resource) = (backend.at("service"), backend.at("resource"));
     match (service.is_null(), resource.is_null()) {
         (true, true) => vec![FieldError::invalid(path, "", "resource or service backend is required")],
@@ -176,7 +177,7 @@ fn wrong_backend(backend: &Value, path: &str) -> Wrong {
             let name = service.text("name");
             let mut wrong = match name {
                 "" => vec![FieldError::required(format!("{path}.service.name"), "")],
-                name => each_invalid(&format!("{path}.service.name"), name, names::dns1035_label(name)),
+                name => each_invalid(&format!("{path}.service.name"), name, name_of_service(release)(name)),
             };
             let (name, number) = (service.text("port.name"), service.int("port.number"));
             match (name.is_empty(), number == 0) {

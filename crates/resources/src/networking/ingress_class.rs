@@ -1,6 +1,6 @@
 use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 use coracle_meta::{FieldError, Object, names};
-use coracle_registry::{KindSpec, TableColumn};
+use coracle_registry::{Column, KindSpec, TableColumn};
 use coracle_release::Release;
 use serde_json::Value;
 
@@ -13,14 +13,20 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         set_defaults: |object, _| edit_at(object, "spec.parameters", |parameters| parameters.fill("scope", "Cluster")),
         validate: |object, _| wrong(object),
         validate_change: |new, old, _| immutable(new, old, "spec.controller"),
-        columns: columns(),
+        columns: columns(release),
         ..built_in(release, "networking.k8s.io", "v1", "ingressclasses")
     }
 }
 
-fn columns() -> Vec<TableColumn> {
+fn columns(release: &Release) -> Vec<TableColumn> {
+    let shows_default = release.has("DefaultIngressClassIsShown");
+    let name = if shows_default {
+        TableColumn::new(Column::name(), |object, _| shown_name(object).into())
+    } else {
+        TableColumn::name()
+    };
     vec![
-        TableColumn::name(),
+        name,
         TableColumn::text("Controller", "Controller that is responsible for handling this class", |object| {
             object.text("spec.controller").into()
         }),
@@ -29,6 +35,12 @@ fn columns() -> Vec<TableColumn> {
         }),
         TableColumn::age(),
     ]
+}
+
+/// The name, and whether it is the default class.
+fn shown_name(object: &Object) -> String {
+    let is_default = object.annotation("ingressclass.kubernetes.io/is-default-class") == Some("true");
+    if is_default { format!("{} (default)", object.name()) } else { object.name().to_owned() }
 }
 
 fn parameters(object: &Object) -> String {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::{Fields, edit_spec};
 use coracle_meta::{Cidr, FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
@@ -12,7 +14,8 @@ use crate::field_checks::{Wrong, cidr, label_selector, one_of, port_or_name};
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         set_defaults: |object, _| set_defaults(object),
-        validate: |object, _| wrong(object),
+        validate_create: |object, release| wrong(object, None, release),
+        validate_change: |new, old, release| wrong(new, Some(old), release),
         columns: columns(),
         ..built_in(release, "networking.k8s.io", "v1", "networkpolicies")
     }
@@ -42,17 +45,18 @@ fn set_defaults(object: &mut Object) {
 }
 
 /// In Kubernetes: `ValidateNetworkPolicySpec`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, old: Option<&Object>, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = label_selector(spec.at("podSelector"), "spec.podSelector");
+    let kept = old.map(blocks).unwrap_or_default();
     for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
         for (at, rule) in spec.list(direction).iter().enumerate() {
             let path = format!("spec.{direction}[{at}]");
             for (at, port) in rule.list("ports").iter().enumerate() {
-                wrong.extend(wrong_port(port, &format!("{path}.ports[{at}]")));
+                wrong.extend(wrong_port(port, &format!("{path}.ports[{at}]"), release));
             }
             for (at, peer) in rule.list(peers).iter().enumerate() {
-                wrong.extend(wrong_peer(peer, &format!("{path}.{peers}[{at}]")));
+                wrong.extend(wrong_peer(peer, &kept, &format!("{path}.{peers}[{at}]"), release));
             }
         }
     }
@@ -71,7 +75,7 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-fn wrong_port(port: &Value, path: &str) -> Wrong {
+fn wrong_port(port: &Value, path: &str, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     if port.has("protocol") {
         wrong.extend(one_of(port, "protocol", path, &["TCP", "UDP", "SCTP"]));
@@ -86,7 +90,8 @@ fn wrong_port(port: &Value, path: &str) -> Wrong {
         } else if port.at("port").is_string() {
             wrong.push(FieldError::invalid(end_path, end, "may not be specified when `port` is non-numeric"));
         } else if end < port.int("port") {
-            wrong.push(FieldError::invalid(end_path, end, "must be greater than or equal to `port`"));
+            let quoted = if release.has("EndPortsAreQuoted") { end } else { port.int("port") };
+            wrong.push(FieldError::invalid(end_path, quoted, "must be greater than or equal to `port`"));
         } else {
             let sentences = names::port_number(end).into_iter();
             wrong.extend(sentences.map(|what| FieldError::invalid(&end_path, end, what)));
@@ -95,7 +100,7 @@ fn wrong_port(port: &Value, path: &str) -> Wrong {
     wrong
 }
 
-fn wrong_peer(peer: &Value, path: &str) -> Wrong {
+fn wrong_peer(peer: &Value, kept: &BTreeSet<&str>, path: &str, release: &Release) -> Wrong {
     let selectors = ["podSelector", "namespaceSelector"];
     let block = peer.at("ipBlock");
     let has_selector = selectors.iter().any(|selector| peer.has(selector));
@@ -105,7 +110,7 @@ fn wrong_peer(peer: &Value, path: &str) -> Wrong {
         .flat_map(|selector| label_selector(peer.at(selector), &format!("{path}.{selector}")))
         .collect();
     if !block.is_null() {
-        wrong.extend(wrong_block(block, &format!("{path}.ipBlock")));
+        wrong.extend(wrong_block(block, kept, &format!("{path}.ipBlock"), release));
     }
     if !has_selector && block.is_null() {
         wrong.push(FieldError::required(path, "must specify a peer"));
@@ -115,17 +120,33 @@ fn wrong_peer(peer: &Value, path: &str) -> Wrong {
     wrong
 }
 
-fn wrong_block(block: &Value, path: &str) -> Wrong {
+/// All blocks of addresses of a policy, which it may keep in older forms.
+fn blocks(object: &Object) -> BTreeSet<&str> {
+    let mut blocks = BTreeSet::new();
+    for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
+        for rule in object.at("spec").list(direction) {
+            for block in rule.list(peers).iter().map(|peer| peer.at("ipBlock")) {
+                blocks.insert(block.text("cidr"));
+                blocks.extend(block.list("except").iter().filter_map(Value::as_str));
+            }
+        }
+    }
+    blocks
+}
+
+fn wrong_block(block: &Value, kept: &BTreeSet<&str>, path: &str, release: &Release) -> Wrong {
+    let wrong_cidr =
+        |text: &str, path: &str| if kept.contains(text) { Wrong::new() } else { cidr(text, path, release) };
     let whole = block.text("cidr");
     let cidr_path = format!("{path}.cidr");
     if whole.is_empty() {
-        return vec![FieldError::required(cidr_path, "")];
+        return vec![FieldError::required(cidr_path, "").declared()];
     }
-    let mut wrong = cidr(whole, &cidr_path);
+    let mut wrong = wrong_cidr(whole, &cidr_path);
     let parsed = Cidr::parse(whole);
     for (at, except) in block.list("except").iter().filter_map(Value::as_str).enumerate() {
         let path = format!("{path}.except[{at}]");
-        let not_cidr = cidr(except, &path);
+        let not_cidr = wrong_cidr(except, &path);
         let inside = except.split('/').next().and_then(|address| address.parse().ok());
         if let (Ok(whole_range), Some(address), true) = (&parsed, inside, not_cidr.is_empty())
             && !whole_range.contains(address)

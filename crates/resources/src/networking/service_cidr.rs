@@ -1,14 +1,12 @@
-use std::net::IpAddr;
-
 use coracle_meta::fields::Fields;
 use coracle_meta::{Cidr, FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
 use coracle_release::Release;
 use serde_json::{Value, json};
 
-use crate::addresses::parse_cidr;
+use crate::addresses::{parse_cidr, why_outdated_cidr};
 use crate::built_in::{SPEC_AND_METADATA, built_in};
-use crate::field_checks::{Wrong, cidr};
+use crate::field_checks::{NOT_CIDR, Wrong};
 
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
@@ -62,28 +60,15 @@ fn wrong_cidrs(object: &Object) -> Wrong {
 
 /// A CIDR in its canonical form. In Kubernetes: `IsValidCIDR`.
 fn wrong_cidr(text: &str, path: &str) -> Wrong {
-    let wrong = cidr(text, path);
-    if !wrong.is_empty() {
-        return wrong;
+    if parse_cidr(text).is_none() {
+        return vec![FieldError::invalid(path, text, NOT_CIDR)];
     }
-    let (address, length) = text.split_once('/').unwrap_or_default();
-    let invalid = |what: String| vec![FieldError::invalid(path, text, what)];
-    let Ok(parsed) = address.parse::<IpAddr>() else {
-        return invalid("must not have leading 0s in IP or prefix length".to_owned());
-    };
-    if length.len() > 1 && length.starts_with('0') {
-        return invalid("must not have leading 0s in IP or prefix length".to_owned());
-    }
-    if parsed.to_canonical() != parsed {
-        return invalid("must not have an IPv4-mapped IPv6 address".to_owned());
-    }
-    match Cidr::parse(text) {
-        Ok(block) if block.network() != parsed => invalid("must not have bits set beyond the prefix length".to_owned()),
-        Ok(block) if block.to_string() != text => {
-            invalid(format!("must be in canonical form ({:?})", block.to_string()))
-        }
-        _ => Wrong::new(),
-    }
+    let canonical = |block: Cidr| format!("must be in canonical form ({:?})", block.to_string());
+    let what = why_outdated_cidr(text).map(str::to_owned).or_else(|| {
+        let block = Cidr::parse(text).ok()?;
+        (block.to_string() != text).then(|| canonical(block))
+    });
+    what.map(|what| FieldError::invalid(path, text, what)).into_iter().collect()
 }
 
 /// CIDRs are immutable; only a second one can be added. In Kubernetes: `ValidateServiceCIDRUpdate`.

@@ -1,66 +1,144 @@
 use coracle_meta::Object;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_at};
+use coracle_release::Release;
 use serde_json::Value;
 
-/// Drops fields of features that are disabled by default, unless the old object already uses them. `path` is that of
-/// the pod spec. In Kubernetes: `DropDisabledPodFields`, `DropDisabledTemplateFields`.
-pub(crate) fn drop_disabled(new: &mut Object, old: Option<&Object>, path: &str) {
-    let used = old.map(|old| Used::by(old.at(path))).unwrap_or_default();
-    edit_at(new, path, |spec| drop_unused(spec, used));
+/// Fields of a feature, which the API server drops where the feature's gate is off.
+struct Feature {
+    gate: &'static str,
+    /// The paths below the spec; `name[]` stands for each item of a list, and `containers[]` for each container of any
+    /// kind.
+    fields: &'static [&'static str],
 }
 
-/// The features that a spec uses: `ContainerStopSignals`, `ClusterTrustBundleProjection`, `PodCertificateRequest` and
-/// `GenericWorkload`.
-#[derive(Clone, Copy, Default)]
-struct Used {
-    stop_signals: bool,
-    trust_bundles: bool,
-    pod_certificates: bool,
-    workloads: bool,
+/// The features that are off in a release. A release whose schema lacks a field never gets here with it.
+const FEATURES: [Feature; 10] = [
+    Feature { gate: "ContainerStopSignals", fields: &["containers[].lifecycle.stopSignal"] },
+    Feature { gate: "ClusterTrustBundleProjection", fields: &["volumes[].projected.sources[].clusterTrustBundle"] },
+    Feature { gate: "PodCertificateRequest", fields: &["volumes[].projected.sources[].podCertificate"] },
+    Feature { gate: "GenericWorkload", fields: &["workloadRef", "schedulingGroup"] },
+    Feature { gate: "EvictionRequestAPI", fields: &["evictionResponders"] },
+    Feature { gate: "EmptyDirVolumeMode", fields: &["volumes[].emptyDir.mode"] },
+    Feature { gate: "VolumeBindMountOptions", fields: &["containers[].volumeMounts[].bindMountOptions"] },
+    Feature {
+        gate: "AtomicWriteVolumeUserFields",
+        fields: &[
+            "volumes[].secret.defaultUser",
+            "volumes[].secret.items[].user",
+            "volumes[].configMap.defaultUser",
+            "volumes[].configMap.items[].user",
+            "volumes[].downwardAPI.defaultUser",
+            "volumes[].downwardAPI.items[].user",
+            "volumes[].projected.defaultUser",
+            "volumes[].projected.sources[].secret.items[].user",
+            "volumes[].projected.sources[].configMap.items[].user",
+            "volumes[].projected.sources[].downwardAPI.items[].user",
+            "volumes[].projected.sources[].serviceAccountToken.user",
+            "volumes[].projected.sources[].clusterTrustBundle.user",
+            "volumes[].projected.sources[].podCertificate.user",
+        ],
+    },
+    Feature {
+        gate: "H2CContainerProbe",
+        fields: &[
+            "containers[].livenessProbe.httpGet.protocol",
+            "containers[].readinessProbe.httpGet.protocol",
+            "containers[].startupProbe.httpGet.protocol",
+            "containers[].lifecycle.postStart.httpGet.protocol",
+            "containers[].lifecycle.preStop.httpGet.protocol",
+        ],
+    },
+    Feature {
+        gate: "GRPCContainerProbeTLS",
+        fields: &[
+            "containers[].livenessProbe.grpc.mode",
+            "containers[].readinessProbe.grpc.mode",
+            "containers[].startupProbe.grpc.mode",
+        ],
+    },
+];
+
+/// Drops fields of features that are disabled, unless the old object already uses them. `path` is that of the pod spec.
+/// In Kubernetes: `DropDisabledPodFields`, `DropDisabledTemplateFields`.
+pub(crate) fn drop_disabled(new: &mut Object, old: Option<&Object>, path: &str, release: &Release) {
+    let is_used = |feature: &Feature| {
+        let old = old.map(|old| old.at(path));
+        old.is_some_and(|old| feature.paths().any(|path| has(old, &path)))
+    };
+    let dropped = FEATURES.iter().filter(|feature| !release.enabled(feature.gate) && !is_used(feature));
+    let paths: Vec<Vec<&str>> = dropped.flat_map(Feature::paths).collect();
+    edit_at(new, path, |spec| paths.iter().for_each(|path| remove(spec, path)));
 }
 
-impl Used {
-    fn by(spec: &Value) -> Self {
-        let projects = |kind: &str| {
-            let sources = spec.list("volumes").iter().flat_map(|volume| volume.list("projected.sources"));
-            sources.into_iter().any(|source| source.has(kind))
-        };
-        let mut containers = super::all_containers(spec, "").into_iter();
-        Self {
-            stop_signals: containers.any(|(_, container)| container.has("lifecycle.stopSignal")),
-            trust_bundles: projects("clusterTrustBundle"),
-            pod_certificates: projects("podCertificate"),
-            workloads: spec.has("workloadRef"),
-        }
+impl Feature {
+    /// The steps of the paths.
+    fn paths(&self) -> impl Iterator<Item = Vec<&'static str>> {
+        const LISTS: [&str; 3] = ["initContainers[]", "containers[]", "ephemeralContainers[]"];
+        self.fields.iter().flat_map(|path| {
+            let steps: Vec<_> = path.split('.').collect();
+            let lists = if steps[0] == "containers[]" { LISTS.to_vec() } else { vec![steps[0]] };
+            lists.into_iter().map(move |list| [&[list], &steps[1..]].concat())
+        })
     }
 }
 
-fn drop_unused(spec: &mut Tree, used: Used) {
-    if !used.workloads {
-        spec.remove("workloadRef");
+/// Whether something has a field at a path.
+fn has(value: &Value, path: &[&str]) -> bool {
+    let Some((step, rest)) = path.split_first() else { return !value.is_null() };
+    match step.strip_suffix("[]") {
+        Some(list) => value.list(list).iter().any(|item| has(item, rest)),
+        None => has(value.field_named(step), rest),
     }
-    if !used.stop_signals {
-        for list in ["initContainers", "containers", "ephemeralContainers"] {
-            spec.each_in(list, drop_stop_signal);
-        }
-    }
-    spec.each_in("volumes", |volume| {
-        let Some(projected) = volume.object_in("projected") else { return };
-        projected.each_in("sources", |source| {
-            if !used.trust_bundles {
-                source.remove("clusterTrustBundle");
+}
+
+fn remove(tree: &mut Tree, path: &[&str]) {
+    match path {
+        [] => {}
+        ["lifecycle", "stopSignal"] => drop_stop_signal(tree),
+        [field] => drop(tree.remove(*field)),
+        [step, rest @ ..] => match step.strip_suffix("[]") {
+            Some(list) => tree.each_in(list, |item| remove(item, rest)),
+            None => {
+                if let Some(below) = tree.object_in(step) {
+                    remove(below, rest);
+                }
             }
-            if !used.pod_certificates {
-                source.remove("podCertificate");
-            }
-        });
-    });
+        },
+    }
 }
 
+/// A lifecycle with only a signal goes with it.
 fn drop_stop_signal(container: &mut Tree) {
     let Some(lifecycle) = container.object_in("lifecycle") else { return };
     let was_set = lifecycle.remove("stopSignal").is_some_and(|signal| !signal.is_null());
     if was_set && lifecycle.values().all(Value::is_null) {
         container.remove("lifecycle");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_field_of_a_disabled_feature_goes_unless_it_was_there() {
+        let spec = json!({
+            "containers": [{"name": "c", "lifecycle": {"stopSignal": "SIGTERM"},
+                "livenessProbe": {"httpGet": {"port": 1, "protocol": "HTTP2"}}}],
+            "volumes": [{"name": "v", "emptyDir": {"mode": 511}}],
+        });
+        let release = Release::default();
+        let old = Object::from_value(json!({"spec": spec})).unwrap();
+        let mut new = old.clone();
+        drop_disabled(&mut new, None, "spec", &release);
+        let kept = json!({
+            "containers": [{"name": "c", "livenessProbe": {"httpGet": {"port": 1}}}],
+            "volumes": [{"name": "v", "emptyDir": {}}],
+        });
+        assert_eq!(new.at("spec"), &kept);
+        let mut new = old.clone();
+        drop_disabled(&mut new, Some(&old), "spec", &release);
+        assert_eq!(new, old);
     }
 }

@@ -46,8 +46,8 @@ fn of_addresses(spec: &Value, path: &str, release: &Release) -> Vec<String> {
         ip_warning(server.as_str().unwrap_or_default(), &format!("{path}.dnsConfig.nameservers[{at}]"), release)
     });
     let aliases = spec.list("hostAliases").iter().enumerate();
-    let aliases =
-        aliases.filter_map(|(at, alias)| ip_warning(alias.text("ip"), &format!("{path}.hostAliases[{at}].ip"), release));
+    let aliases = aliases
+        .filter_map(|(at, alias)| ip_warning(alias.text("ip"), &format!("{path}.hostAliases[{at}].ip"), release));
     servers.chain(aliases).collect()
 }
 

@@ -15,9 +15,16 @@ use crate::cells::has_condition;
 use crate::pod_condition::update_condition;
 use crate::success_status::success;
 use coracle_meta::fields::Fields;
+use coracle_release::Release;
 
 /// `pods/eviction`: deletes a pod if its disruption budget allows it. In Kubernetes: `EvictionREST`.
-pub(crate) struct Eviction;
+pub(crate) struct Eviction {
+    pub(crate) release: Release,
+}
+
+fn kind_of_body() -> BodyKind {
+    BodyKind::built_in("policy", "v1", "Eviction")
+}
 
 /// The maximum number of attempts to count a disruption after conflicts with other writes of the budget. In Kubernetes:
 /// `EvictionsRetry`.
@@ -33,7 +40,7 @@ impl Action for Eviction {
     }
 
     fn body(&self) -> BodyKind {
-        BodyKind::built_in("policy", "v1", "Eviction")
+        kind_of_body()
     }
 
     fn check(&self, request: &Request, body: &Object) -> Result<(), Status> {
@@ -62,7 +69,7 @@ impl Action for Eviction {
                 }
             }
             [budget] => {
-                take_from_budget(registry, &request, budget.name()).await?;
+                take_from_budget(registry, &request, budget.name(), &self.release).await?;
                 evict(registry, &request, options, None).await
             }
             _ => Err(Status::failure(
@@ -83,7 +90,7 @@ fn check(request: &Request, body: &Object) -> Result<(), Status> {
     if body.at(field) == &Value::Bool(true) {
         let why = "can not be set for pod eviction, try after removing the option";
         let error = FieldError::invalid(field, true, why);
-        return Err(Status::invalid(&Eviction.body().gvk, &request.at.name, &[error]));
+        return Err(Status::invalid(&kind_of_body().gvk, &request.at.name, &[error]));
     }
     let modes: Vec<_> = body.list("deleteOptions.dryRun").iter().filter_map(Value::as_str).collect();
     if request.dry_run && !modes.is_empty() && modes != ["All"] {
@@ -183,7 +190,7 @@ async fn budgets_of(registry: &Registry, request: &Request, pod: &Object) -> Res
 }
 
 /// Counts one disruption, or returns why none is allowed. The API server writes this itself, not the evicting user.
-async fn take_from_budget(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
+async fn take_from_budget(registry: &Registry, request: &Request, name: &str, release: &Release) -> Result<(), Status> {
     let (pod, now) = (&request.at.name, format_time(request.now));
     let about = |verb| Request {
         user: Arc::new(User::system()),
@@ -193,7 +200,7 @@ async fn take_from_budget(registry: &Registry, request: &Request, name: &str) ->
     let mut tries_left = MAX_TRIES;
     loop {
         let mut budget = Object::clone(&registry.get(&about(Verb::Get), &GetOptions::default()).await?.object());
-        take_one(&mut budget, pod, &now)?;
+        take_one(&mut budget, pod, &now, release)?;
         match registry.update(&about(Verb::Update).subresource("status"), budget).await {
             Err(status) if status.is_conflict() && tries_left > 0 => tries_left -= 1,
             written => return written.map(drop),
@@ -201,20 +208,30 @@ async fn take_from_budget(registry: &Registry, request: &Request, name: &str) ->
     }
 }
 
+/// The refusal with the budget as its cause, in releases that say so.
+fn named(refused: Status, budget: &str, why: &str, release: &Release) -> Status {
+    if !release.has("RefusedEvictionsNameTheBudget") {
+        return refused;
+    }
+    let message = format!("The disruption budget {budget} does not allow evicting pods currently: {why}");
+    refused.with_cause("DisruptionBudget", message, "")
+}
+
 /// In Kubernetes: `checkAndDecrement`.
-fn take_one(budget: &mut Object, pod: &str, now: &str) -> Result<(), Status> {
+fn take_one(budget: &mut Object, pod: &str, now: &str, release: &Release) -> Result<(), Status> {
     let name = budget.name().to_owned();
-    let forbidden =
-        |why: &str| Err(Status::forbidden(&GroupResource::new("policy", "poddisruptionbudget"), &name, why));
+    let forbidden = |why: &str| Status::forbidden(&GroupResource::new("policy", "poddisruptionbudget"), &name, why);
     if budget.int("status.observedGeneration") < budget.generation() {
         return Err(still_processed(&name));
     }
     let allowed = budget.int("status.disruptionsAllowed");
     if allowed < 0 {
-        return forbidden("pdb disruptions allowed is negative");
+        let refused = forbidden("pdb disruptions allowed is negative");
+        return Err(named(refused, &name, "pdb disruptions allowed is negative", release));
     }
     if budget.entries("status.disruptedPods").count() > MAX_DISRUPTED_PODS {
-        return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller");
+        let refused = forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller");
+        return Err(named(refused, &name, "too many pending evictions not confirmed by PDB controller", release));
     }
     if allowed == 0 {
         return Err(too_many(0, why_none_allowed(budget)));
@@ -341,15 +358,16 @@ mod tests {
     #[test]
     fn a_budget_gives_what_it_has_and_no_more() {
         let mut budget = budget(json!({"observedGeneration": 1, "disruptionsAllowed": 1}));
-        take_one(&mut budget, "p", "now").unwrap();
+        take_one(&mut budget, "p", "now", &Release::default()).unwrap();
         assert_eq!(budget.int("status.disruptionsAllowed"), 0);
         assert_eq!(budget.text("status.disruptedPods.p"), "now");
-        assert_eq!(take_one(&mut budget, "q", "now").unwrap_err().code, 429);
+        assert_eq!(take_one(&mut budget, "q", "now", &Release::default()).unwrap_err().code, 429);
     }
 
     #[test]
     fn a_budget_without_observed_generation_allows_no_disruption() {
-        let status = take_one(&mut budget(json!({"disruptionsAllowed": 3})), "p", "now").unwrap_err();
+        let status =
+            take_one(&mut budget(json!({"disruptionsAllowed": 3})), "p", "now", &Release::default()).unwrap_err();
         assert_eq!(status.code, 429);
     }
 }

@@ -15,8 +15,8 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         // Names are not validated, as in Kubernetes.
         name: |_| Vec::new(),
         validate: |object, _| wrong(object),
-        validate_status: |new, _, _| {
-            let mut wrong = wrong_conditions(new.list("status.conditions"), "status.conditions");
+        validate_status: |new, _, release| {
+            let mut wrong = wrong_conditions(new.list("status.conditions"), "status.conditions", release);
             let counts = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
             wrong.extend(wrong_counts(new, &counts));
             wrong

@@ -2,10 +2,11 @@
 
 use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 use coracle_meta::{FieldError, Object, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::GROUP;
-use crate::field_checks::{Wrong, each_invalid, required, same};
+use crate::field_checks::{IMMUTABLE, Wrong, each_invalid, required, same};
 
 pub(super) fn set_defaults(object: &mut Object) {
     edit_at(object, "roleRef", |role| role.fill_text("apiGroup", GROUP));
@@ -74,7 +75,7 @@ fn wrong_subject(subject: &Value, path: &str, is_namespaced: bool) -> Wrong {
 }
 
 /// The subjects of a binding are mutable, its role is not.
-pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
+pub(super) fn wrong_change(new: &Object, old: &Object, release: &Release) -> Wrong {
     let (new, old) = (new.at("roleRef"), old.at("roleRef"));
     if same(new, old) {
         return Wrong::new();
@@ -82,5 +83,6 @@ pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
     // As Go prints it.
     let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| Value::from(new.text(field)));
     let printed = format!(r#"{{"APIGroup":{group},"Kind":{kind},"Name":{name}}}"#);
-    vec![FieldError::invalid("roleRef", new.clone(), "cannot change roleRef").printed_as(printed)]
+    let what = if release.has("ImmutableFieldsOneByOne") { IMMUTABLE } else { "cannot change roleRef" };
+    vec![FieldError::invalid("roleRef", new.clone(), what).printed_as(printed)]
 }

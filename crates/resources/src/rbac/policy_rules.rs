@@ -10,7 +10,7 @@ pub(super) fn wrong_rules(object: &Object, is_namespaced: bool) -> Wrong {
         let path = |field: &str| format!("rules[{at}].{field}");
         let has = |field: &str| !rule.list(field).is_empty();
         if !has("verbs") {
-            wrong.push(FieldError::required(path("verbs"), "verbs must contain at least one value"));
+            wrong.push(FieldError::required(path("verbs"), "verbs must contain at least one value").declared());
         }
         if has("nonResourceURLs") {
             let mut refuse = |what: &str| {

@@ -12,7 +12,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         set_defaults: |object, _| set_defaults(object),
         name: names::path_segment,
         validate: |object, _| wrong_binding(object, &["Role", "ClusterRole"]),
-        validate_change: |new, old, _| wrong_change(new, old),
+        validate_change: wrong_change,
         columns: columns(),
         ..built_in(release, GROUP, "v1", "rolebindings")
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 use coracle_meta::{FieldError, JsonKey, Object};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::bounded::{duplicates, wrong_list, wrong_set};
@@ -44,7 +45,7 @@ pub(super) fn prepare(new: &mut Object, old: &Object) {
 }
 
 /// The errors of a change of the status.
-pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
+pub(super) fn wrong_status(new: &Object, old: &Object, release: &Release) -> Wrong {
     let status = new.at("status");
     let consumers = status.list("reservedFor");
     let uid = |consumer: &Value| consumer.text("uid").to_owned();
@@ -53,7 +54,7 @@ pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     let allocated = allocated(new);
     let allocated: BTreeSet<_> = allocated.iter().map(JsonKey).collect();
     wrong.extend(wrong_list(devices, usize::MAX, "status.devices", |device, path| {
-        wrong_device(device, path, &allocated)
+        wrong_device(device, path, &allocated, release)
     }));
     wrong.extend(duplicates(devices, |device| printed(&identity(device))).map(|(at, printed)| {
         FieldError::duplicate(format!("status.devices[{at}]"), identity(&devices[at])).printed_as(printed)
@@ -99,7 +100,7 @@ fn wrong_consumer(consumer: &Value, path: &str) -> Wrong {
 }
 
 /// In Kubernetes: `validateDeviceStatus`.
-fn wrong_device(device: &Value, path: &str, allocated: &BTreeSet<JsonKey<'_>>) -> Wrong {
+fn wrong_device(device: &Value, path: &str, allocated: &BTreeSet<JsonKey<'_>>, release: &Release) -> Wrong {
     let mut wrong = wrong_place(device, path);
     let identity = identity(device);
     if !allocated.contains(&JsonKey(&identity)) {
@@ -112,7 +113,7 @@ fn wrong_device(device: &Value, path: &str, allocated: &BTreeSet<JsonKey<'_>>) -
     if conditions.len() > MOST_CONDITIONS {
         wrong.push(FieldError::too_many(&conditions_path, conditions.len(), MOST_CONDITIONS));
     }
-    wrong.extend(wrong_conditions(conditions, &conditions_path));
+    wrong.extend(wrong_conditions(conditions, &conditions_path, release));
     if device.has("data") {
         wrong.extend(wrong_foreign(device.at("data"), &format!("{path}.data"), Some(LONGEST_DATA)));
     }
@@ -172,7 +173,7 @@ mod tests {
     }
 
     fn said(new: &Object, old: &Object) -> Vec<String> {
-        wrong_status(new, old).iter().map(FieldError::message).collect()
+        wrong_status(new, old, &Release::default()).iter().map(FieldError::message).collect()
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         validate_change: |new, old, _| immutable(new, old, "spec"),
         reset_by_status: SPEC_AND_METADATA,
         prepare_status: |new, old, _, _| claim_status::prepare(new, old),
-        validate_status: |new, old, _| claim_status::wrong_status(new, old),
+        validate_status: claim_status::wrong_status,
         columns: columns(),
         hooks: Arc::new(AdminAccess { requests: "spec.devices.requests" }),
         ..built_in(release, GROUP, "v1", "resourceclaims")

@@ -11,7 +11,7 @@ const MOST_BYTES_OF_PARAMETERS: usize = 256 << 10;
 
 pub(super) fn provisioner(object: &Object, field: &str) -> Wrong {
     match object.text(field) {
-        "" => vec![FieldError::required(field, "")],
+        "" => vec![FieldError::required(field, "").declared()],
         name => {
             let name = name.to_lowercase();
             each_invalid(field, &name, names::qualified_name(&name))

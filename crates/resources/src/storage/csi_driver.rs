@@ -13,7 +13,9 @@ use crate::field_checks::{Wrong, each_invalid, immutable, one_of};
 /// `csidrivers`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        set_defaults: |object, _| edit_spec(object, set_defaults),
+        set_defaults: |object, release| edit_spec(object, |spec| set_defaults(spec, release)),
+        prepare_create: |object, _, release| drop_prevention(object, None, release),
+        prepare_update: |new, old, _, release| drop_prevention(new, Some(old), release),
         generation: Generation::BY_SPEC,
         validate: |object, _| wrong(object),
         validate_change: |new, old, _| wrong_change(new, old),
@@ -26,7 +28,21 @@ const SHORTEST_TOKEN: i64 = 600;
 
 const LONGEST_TOKEN: i64 = 1 << 32;
 
-fn set_defaults(spec: &mut Tree) {
+/// The gate of `preventPodSchedulingIfMissing`.
+const LIMIT_SCALING: &str = "VolumeLimitScaling";
+
+/// Drops the field of a feature that is off, unless the old object uses it.
+fn drop_prevention(new: &mut Object, old: Option<&Object>, release: &Release) {
+    const PATH: &str = "spec.preventPodSchedulingIfMissing";
+    if !release.enabled(LIMIT_SCALING) && old.is_none_or(|old| !old.has(PATH)) {
+        new.remove(PATH);
+    }
+}
+
+fn set_defaults(spec: &mut Tree, release: &Release) {
+    if release.enabled(LIMIT_SCALING) {
+        spec.fill("preventPodSchedulingIfMissing", false);
+    }
     spec.fill("attachRequired", true);
     for field in ["podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"] {
         spec.fill(field, false);

@@ -20,7 +20,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
             });
         },
         validate: |object, _| wrong(object),
-        validate_change: |new, old, _| wrong_change(new, old),
+        validate_change: wrong_change,
         columns: columns(),
         ..built_in(release, "storage.k8s.io", "v1", "storageclasses")
     }
@@ -71,9 +71,14 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
-fn wrong_change(new: &Object, old: &Object) -> Wrong {
-    let mut wrong = forbidden_changes(new, old, &["parameters", "provisioner", "reclaimPolicy"]);
-    wrong.extend(immutable(new, old, "volumeBindingMode"));
+fn wrong_change(new: &Object, old: &Object, release: &Release) -> Wrong {
+    const FIELDS: [&str; 3] = ["parameters", "provisioner", "reclaimPolicy"];
+    let mut wrong = if release.has("ImmutableClassFieldsAreInvalid") {
+        FIELDS.into_iter().flat_map(|field| immutable(new, old, field)).map(FieldError::declared).collect()
+    } else {
+        forbidden_changes(new, old, &FIELDS)
+    };
+    wrong.extend(immutable(new, old, "volumeBindingMode").into_iter().map(FieldError::declared));
     wrong
 }
 

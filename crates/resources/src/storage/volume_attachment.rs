@@ -11,9 +11,9 @@ use crate::field_checks::{Wrong, each_invalid, immutable, join};
 /// `volumeattachments`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        validate: |object, _| wrong(object),
+        validate: wrong,
         validate_change: |new, old, _| immutable(new, old, "spec"),
-        validate_status: |new, _, _| wrong_status(new.at("status")),
+        validate_status: |new, _, release| wrong_status(new.at("status"), release),
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         ..built_in(release, "storage.k8s.io", "v1", "volumeattachments")
@@ -47,13 +47,13 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     const EXACTLY_ONE: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     let spec = object.at("spec");
     let attacher = spec.text("attacher");
-    let mut wrong = wrong_driver_name(attacher, "spec.attacher");
-    // Two separate checks report this.
-    if attacher.is_empty() {
+    let mut wrong: Wrong = wrong_driver_name(attacher, "spec.attacher").into_iter().map(FieldError::declared).collect();
+    // In older releases, two separate checks report this.
+    if attacher.is_empty() && !release.has("OneCauseForAMissingAttacher") {
         wrong.push(FieldError::required("spec.attacher", ""));
     }
     let source = spec.at("source");
@@ -80,7 +80,7 @@ const MOST_METADATA: usize = 256 << 10;
 const LONGEST_MESSAGE: usize = 1024;
 
 /// In Kubernetes: `validateVolumeAttachmentStatus`.
-fn wrong_status(status: &Value) -> Wrong {
+fn wrong_status(status: &Value, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     let metadata = status.entries("attachmentMetadata");
     let size: usize = metadata.map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum();
@@ -90,8 +90,9 @@ fn wrong_status(status: &Value) -> Wrong {
     for name in ["attachError", "detachError"] {
         let error = status.at(name);
         if error.text("message").len() > LONGEST_MESSAGE {
-            // Kubernetes reports the limit of the metadata here.
-            wrong.push(FieldError::too_long(format!("status.{name}.message"), MOST_METADATA));
+            // Older releases report the limit of the metadata here.
+            let limit = if release.has("VolumeErrorsNameTheirLimit") { LONGEST_MESSAGE } else { MOST_METADATA };
+            wrong.push(FieldError::too_long(format!("status.{name}.message"), limit));
         }
         let code = error.int("errorCode");
         if code < 0 {
@@ -108,7 +109,7 @@ mod tests {
     use serde_json::json;
 
     fn messages(object: Value) -> Vec<String> {
-        wrong(&Object::from_value(object).unwrap()).iter().map(FieldError::message).collect()
+        wrong(&Object::from_value(object).unwrap(), &Release::default()).iter().map(FieldError::message).collect()
     }
 
     #[test]

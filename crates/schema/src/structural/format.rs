@@ -42,19 +42,28 @@ pub(super) fn is_known(format: &str) -> bool {
 
 /// The string formats in a schema that are not validated, one for each place.
 /// In Kubernetes: `getUnrecognizedFormatsInSchema`.
-pub fn unrecognized_formats(schema: &Value) -> Vec<String> {
+pub fn unrecognized_formats(schema: &Value, of_all_types: bool) -> Vec<String> {
     let Some(fields) = schema.as_object() else { return Vec::new() };
     let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or("");
     let own = text("format");
-    let is_unknown = !own.is_empty() && text("type") == "string" && !is_known(own);
+    let is_unknown = match text("type") {
+        _ if own.is_empty() => false,
+        "string" => !is_known(own),
+        _ if !of_all_types => false,
+        "" => !is_known(own),
+        "integer" => !["int32", "int64"].contains(&own),
+        "number" => !["float", "double"].contains(&own),
+        _ => true,
+    };
     let mut found: Vec<String> = is_unknown.then(|| own.to_owned()).into_iter().collect();
+    let recurse = |below: &Value| unrecognized_formats(below, of_all_types);
     for name in ["items", "allOf", "anyOf", "oneOf", "not", "properties", "additionalProperties"] {
         match fields.get(name) {
             Some(Value::Object(below)) if name == "properties" => {
-                found.extend(below.values().flat_map(unrecognized_formats));
+                found.extend(below.values().flat_map(recurse));
             }
-            Some(Value::Array(below)) => found.extend(below.iter().flat_map(unrecognized_formats)),
-            Some(below) => found.extend(unrecognized_formats(below)),
+            Some(Value::Array(below)) => found.extend(below.iter().flat_map(recurse)),
+            Some(below) => found.extend(recurse(below)),
             None => {}
         }
     }

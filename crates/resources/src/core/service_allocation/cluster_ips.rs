@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{Object, Status};
+use coracle_release::Release;
 use serde_json::json;
 
 use super::super::service_needs::{needs_cluster_ip, needs_health_check_port, needs_node_ports};
