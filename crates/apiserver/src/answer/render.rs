@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -28,6 +29,8 @@ pub(crate) struct Rendering {
     now: Timestamp,
     /// The projection that is shown instead of the object; it has its own table.
     projection: Option<Arc<dyn Projection>>,
+    /// The name of the object that the table of a list marks as the default of its kind.
+    marked: Option<String>,
     /// Whether the next table must contain the column definitions; in a watch only the first event does.
     columns_due: bool,
 }
@@ -67,7 +70,22 @@ impl Rendering {
             Some(Subresource::Projection(projection)) => Some(Arc::clone(projection)),
             _ => None,
         };
-        Ok(Self { kind, how, renderings, include, now: request.now, projection, columns_due: true })
+        let now = request.now;
+        Ok(Self { kind, how, renderings, include, now, projection, marked: None, columns_due: true })
+    }
+
+    /// The rendering of a list of these objects, whose table may mark one of them.
+    pub(crate) fn of_list(mut self, items: &[Stored]) -> Self {
+        if matches!(self.how.transform, Transform::Table(_)) {
+            let is_default = self.kind.spec().default_in_list;
+            let defaults = items.iter().map(Stored::object).filter(|object| is_default(object));
+            // Of equal age, the first by name.
+            let by_age = defaults.map(|object| {
+                (Reverse(object.text("metadata.creationTimestamp").to_owned()), object.name().to_owned())
+            });
+            self.marked = by_age.min().map(|(_, name)| name);
+        }
+        self
     }
 
     /// The result of content negotiation.
@@ -309,10 +327,13 @@ impl Rendering {
             IncludeObject::Object => object.to_value(),
             IncludeObject::Metadata => self.metadata_of(object, version).into_value(),
         };
-        let cells = match &self.projection {
+        let mut cells = match &self.projection {
             Some(projection) => projection.cells(object, self.now),
             None => spec.cells(object, self.now),
         };
+        if self.marked.as_deref() == Some(object.name()) {
+            cells[0] = format!("{} (default)", object.name()).into();
+        }
         let mut row = json!({"cells": cells, "object": shown});
         let conditions = (spec.row_conditions)(object);
         if !conditions.is_empty() {

@@ -49,6 +49,7 @@ async fn written(
     headers: &HeaderMap,
     audit: &AuditNotes,
 ) -> Result<Response<Body>, Status> {
+    let rendering = rendering.of_list(&list.items);
     let how = rendering.how();
     let (mut head, member) = rendering.list_head(&list)?;
     audit.response(|| whole(&rendering, head.clone(), member, &list.items));

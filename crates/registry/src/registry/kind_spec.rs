@@ -163,6 +163,9 @@ pub struct KindSpec {
     pub columns: Vec<TableColumn>,
     /// The `conditions` of an object's row (a finished pod is `Completed`).
     pub row_conditions: fn(&Object) -> Vec<Value>,
+    /// Whether an object is a default of its kind. The table of a list marks the default that is used, which is the
+    /// newest. In Kubernetes: `GetDefaultClass`.
+    pub default_in_list: fn(&Object) -> bool,
 
     // What may do I/O.
     /// The handler of a kind that is computed and not stored (reviews).
@@ -222,6 +225,7 @@ impl KindSpec {
             hidden_annotations: &[],
             columns: table::default_columns(),
             row_conditions: |_| Vec::new(),
+            default_in_list: |_| false,
             computed: None,
             hooks: Arc::new(NoHooks),
         }

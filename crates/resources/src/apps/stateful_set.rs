@@ -124,13 +124,15 @@ fn wrong_spec(spec: &Value, path: &str, release: &Release) -> Wrong {
     match strategy.text("type") {
         "OnDelete" if !rolling.is_null() => {
             let what = "only allowed for updateStrategy 'RollingUpdate'";
-            wrong.push(FieldError::invalid(rolling_path, rolling.clone(), what));
+            wrong.push(FieldError::invalid(rolling_path, rolling.clone(), what).printed_as(go_rolling(rolling)));
         }
         "OnDelete" => {}
         "RollingUpdate" => wrong.extend(wrong_rolling(rolling, &rolling_path)),
         _ => {
             let what = "must be 'RollingUpdate' or 'OnDelete'";
-            wrong.push(FieldError::invalid(format!("{path}.updateStrategy"), strategy.clone(), what));
+            let printed = format!(r#"{{"Type":{},"RollingUpdate":{}}}"#, strategy.at("type"), go_rolling(rolling));
+            let error = FieldError::invalid(format!("{path}.updateStrategy"), strategy.clone(), what);
+            wrong.push(error.printed_as(printed));
         }
     }
     let retention = spec.at("persistentVolumeClaimRetentionPolicy");
@@ -147,6 +149,14 @@ fn wrong_spec(spec: &Value, path: &str, release: &Release) -> Wrong {
     wrong.extend(selector_and_template(spec, path, "statefulset"));
     wrong.extend(wrong_lasting_template(&as_of_pods(spec), &format!("{path}.template"), "StatefulSet", release));
     wrong
+}
+
+/// The parameters of a rolling update as Go prints them.
+fn go_rolling(rolling: &Value) -> String {
+    if rolling.is_null() {
+        return "null".to_owned();
+    }
+    format!(r#"{{"Partition":{},"MaxUnavailable":{}}}"#, rolling.int("partition"), rolling.at("maxUnavailable"))
 }
 
 /// In Kubernetes: `validateRollingUpdateStatefulSet`.

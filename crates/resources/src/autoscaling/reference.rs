@@ -6,25 +6,35 @@ use crate::field_checks::{Wrong, each_invalid, required};
 
 /// The errors of a reference to an object of any kind. In Kubernetes: `ValidateCrossVersionObjectReference`.
 pub(super) fn wrong_reference(reference: &Value, path: &str) -> Wrong {
+    let mut wrong = wrong_described_object(reference, path);
+    if wrong_version(reference).is_none() && has_no_group(reference) {
+        let what = "apiVersion must specify API group";
+        wrong.push(FieldError::invalid(format!("{path}.apiVersion"), reference.text("apiVersion"), what));
+    }
+    wrong
+}
+
+/// The errors of a reference to an object whose version may be left out.
+pub(super) fn wrong_described_object(reference: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for field in ["kind", "name"] {
         wrong.extend(required(reference, field, path));
         let value = reference.text(field);
         wrong.extend(each_invalid(&format!("{path}.{field}"), value, names::path_segment(value)));
     }
-    wrong.extend(wrong_target_version(reference, &format!("{path}.apiVersion")));
+    let version = reference.text("apiVersion");
+    let what = wrong_version(reference);
+    wrong.extend(what.map(|what| FieldError::invalid(format!("{path}.apiVersion"), version, what)));
     wrong
 }
 
-/// Only a ReplicationController has no group.
-fn wrong_target_version(target: &Value, path: &str) -> Wrong {
+fn wrong_version(target: &Value) -> Option<String> {
     let version = target.text("apiVersion");
-    let what = match GroupVersion::parse(version) {
-        None => format!("unexpected GroupVersion string: {version}"),
-        Some(parsed) if parsed.group.is_empty() && target.text("kind") != "ReplicationController" => {
-            "apiVersion must specify API group".to_owned()
-        }
-        Some(_) => return Wrong::new(),
-    };
-    vec![FieldError::invalid(path, version, what)]
+    GroupVersion::parse(version).is_none().then(|| format!("unexpected GroupVersion string: {version}"))
+}
+
+/// Only a ReplicationController has no group.
+fn has_no_group(target: &Value) -> bool {
+    let version = GroupVersion::parse(target.text("apiVersion"));
+    version.is_some_and(|version| version.group.is_empty()) && target.text("kind") != "ReplicationController"
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::field_checks::{Wrong, each_invalid, one_of, quantity_not_negative};
 use crate::pod_spec::name_of_container;
 
-use super::reference::wrong_reference;
+use super::reference::wrong_described_object;
 
 const LONGEST_WINDOW: i64 = 3600;
 const LONGEST_PERIOD: i64 = 1800;
@@ -72,7 +72,9 @@ fn wrong_source(member: &str, source: &Value, path: &str) -> Wrong {
     let target_path = format!("{path}.target");
     let mut wrong = Wrong::new();
     match member {
-        "object" => wrong.extend(wrong_reference(source.at("describedObject"), &format!("{path}.describedObject"))),
+        "object" => {
+            wrong.extend(wrong_described_object(source.at("describedObject"), &format!("{path}.describedObject")))
+        }
         "resource" | "containerResource" => wrong.extend(wrong_resource(member, source, path)),
         _ => {}
     }

@@ -106,11 +106,15 @@ impl View for Resize {
 
     fn only_fields(&self) -> Option<Vec<Vec<String>>> {
         let path = |list: &str, field: &str| ["spec", list, "*", field].map(str::to_owned).to_vec();
-        Some(vec![
+        let mut fields = vec![
             path("containers", "resources"),
             path("containers", "resizePolicy"),
             path("initContainers", "resources"),
             path("initContainers", "resizePolicy"),
-        ])
+        ];
+        if self.release.enabled("InPlacePodLevelResourcesVerticalScaling") {
+            fields.push(["spec", "resources"].map(str::to_owned).to_vec());
+        }
+        Some(fields)
     }
 }

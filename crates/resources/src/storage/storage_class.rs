@@ -21,14 +21,20 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         },
         validate: |object, _| wrong(object),
         validate_change: wrong_change,
-        columns: columns(),
+        columns: columns(release.has("ListsMarkTheirDefault")),
+        default_in_list: if release.has("ListsMarkTheirDefault") { is_default } else { |_| false },
         ..built_in(release, "storage.k8s.io", "v1", "storageclasses")
     }
 }
 
-fn columns() -> Vec<TableColumn> {
+fn columns(do_lists_mark: bool) -> Vec<TableColumn> {
+    let name = if do_lists_mark {
+        TableColumn::name()
+    } else {
+        TableColumn::new(Column::name(), |object, _| shown_name(object).into())
+    };
     vec![
-        TableColumn::new(Column::name(), |object, _| shown_name(object).into()),
+        name,
         TableColumn::text("Provisioner", "provisioner indicates the type of the provisioner.", |object| {
             object.text("provisioner").into()
         }),
@@ -53,10 +59,13 @@ fn columns() -> Vec<TableColumn> {
 
 /// The name, and whether it is the default class.
 fn shown_name(object: &Object) -> String {
+    if is_default(object) { format!("{} (default)", object.name()) } else { object.name().to_owned() }
+}
+
+fn is_default(object: &Object) -> bool {
     const DEFAULT: [&str; 2] =
         ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
-    let is_default = DEFAULT.iter().any(|name| object.annotation(name) == Some("true"));
-    if is_default { format!("{} (default)", object.name()) } else { object.name().to_owned() }
+    DEFAULT.iter().any(|name| object.annotation(name) == Some("true"))
 }
 
 /// The errors of a storage class. Changes of immutable fields are errors only in an update.
