@@ -5,6 +5,7 @@ use coracle_ambient::Timestamp;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, GroupVersionResource, Object, ResourcePath, Status};
 use coracle_registry::{Attributes, Decision, Hooks, Registry, Request, Reservation};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 use super::issued_chain;
@@ -34,7 +35,7 @@ impl Hooks for Issuance {
         if request.at.subresource != "status" || is_stale {
             return Ok(None);
         }
-        let mut wrong = wrong_status(new, old, request.now);
+        let mut wrong = wrong_status(new, old, request.now, registry.release());
         if wrong.is_empty() && !same(new.at("status"), old.at("status")) {
             wrong.extend(wrong_user(registry, request, old.text("spec.signerName")).await?);
         }
@@ -62,8 +63,8 @@ async fn wrong_user(registry: &Registry, request: &Request, signer: &str) -> Res
 }
 
 /// In Kubernetes: `ValidatePodCertificateRequestStatusUpdate`.
-fn wrong_status(new: &Object, old: &Object, now: Timestamp) -> Wrong {
-    let wrong = wrong_ends(new.list("status.conditions"));
+fn wrong_status(new: &Object, old: &Object, now: Timestamp, release: &Release) -> Wrong {
+    let wrong = wrong_ends(new.list("status.conditions"), release);
     if !wrong.is_empty() {
         return wrong;
     }
@@ -86,7 +87,7 @@ fn wrong_status(new: &Object, old: &Object, now: Timestamp) -> Wrong {
 }
 
 /// The errors of the conditions: only those that end a request exist, and one of them at most.
-fn wrong_ends(conditions: &[Value]) -> Wrong {
+fn wrong_ends(conditions: &[Value], release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     let mut ends = 0;
     for (at, condition) in conditions.iter().enumerate() {
@@ -106,7 +107,7 @@ fn wrong_ends(conditions: &[Value]) -> Wrong {
             wrong.push(FieldError::not_supported(format!("{path}.status"), condition.text("status"), &["True"]));
         }
     }
-    wrong.extend(wrong_conditions(conditions, "status.conditions"));
+    wrong.extend(wrong_conditions(conditions, "status.conditions", release));
     wrong
 }
 
@@ -135,7 +136,7 @@ mod tests {
     }
 
     fn said(new: &Object, old: &Object) -> Vec<String> {
-        wrong_status(new, old, Timestamp::UNIX_EPOCH).iter().map(FieldError::message).collect()
+        wrong_status(new, old, Timestamp::UNIX_EPOCH, &Release::newest()).iter().map(FieldError::message).collect()
     }
 
     #[test]

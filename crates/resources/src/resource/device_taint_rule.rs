@@ -23,7 +23,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         reset_by_status: SPEC_AND_METADATA,
         validate_create: |rule, _| wrong(rule, None),
         validate_change: |new, old, _| wrong(new, Some(old)),
-        validate_status: |new, _, _| wrong_status(new),
+        validate_status: |new, _, release| wrong_status(new, release),
         columns: columns(),
         ..built_in(release, "resource.k8s.io", "v1", "devicetaintrules")
     }
@@ -83,9 +83,9 @@ fn wrong(rule: &Object, old: Option<&Object>) -> Wrong {
 }
 
 /// In Kubernetes: `ValidateDeviceTaintRuleStatusUpdate`.
-fn wrong_status(rule: &Object) -> Wrong {
+fn wrong_status(rule: &Object, release: &Release) -> Wrong {
     let conditions = rule.list(CONDITIONS);
-    let mut wrong = wrong_conditions(conditions, CONDITIONS);
+    let mut wrong = wrong_conditions(conditions, CONDITIONS, release);
     if conditions.len() > MOST_CONDITIONS {
         wrong.push(FieldError::too_many(CONDITIONS, conditions.len(), MOST_CONDITIONS));
     }

@@ -19,7 +19,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         reset_by_status: SPEC_AND_METADATA,
         validate: |object, _| wrong(object),
         validate_change: |new, old, _| wrong_change(new, old),
-        validate_status: |new, old, _| wrong_status(new, old),
+        validate_status: wrong_status,
         columns: columns(),
         ..built_in(release, "storagemigration.k8s.io", "v1", "storageversionmigrations")
     }
@@ -77,14 +77,14 @@ fn wrong_change(new: &Object, old: &Object) -> Wrong {
 }
 
 /// In Kubernetes: `ValidateStorageVersionMigrationStatusUpdate`.
-fn wrong_status(new: &Object, old: &Object) -> Wrong {
+fn wrong_status(new: &Object, old: &Object, release: &Release) -> Wrong {
     let (version, version_before) = (new.text(VERSION), old.text(VERSION));
     let mut wrong = Wrong::new();
     if !version.is_empty() && !is_resource_version(version) {
         wrong.push(FieldError::invalid(VERSION, version, format!("resource version is not well formed: {version}")));
     }
     let conditions = new.list(CONDITIONS);
-    wrong.extend(wrong_conditions(conditions, CONDITIONS));
+    wrong.extend(wrong_conditions(conditions, CONDITIONS, release));
     if !version_before.is_empty() && version != version_before {
         wrong.push(FieldError::invalid(VERSION, version, IMMUTABLE));
     }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn details(new: &Object, old: &Object) -> Vec<String> {
-        wrong_status(new, old).into_iter().map(|error| error.detail).collect()
+        wrong_status(new, old, &Release::newest()).into_iter().map(|error| error.detail).collect()
     }
 
     #[test]
