@@ -36,7 +36,8 @@ pub(crate) fn is_review(resource: &GroupVersionResource) -> bool {
 
 /// Whether this is a review kind that the release does not send to webhooks.
 pub(crate) fn is_unsent_review(review: &Review<'_>) -> bool {
-    review.registry.release().enabled("ExcludeAdmissionWebhookVirtualResources") && is_review(&review.request.at.resource)
+    review.registry.release().enabled("ExcludeAdmissionWebhookVirtualResources")
+        && is_review(&review.request.at.resource)
 }
 
 /// The namespace of the request; for a Namespace object, itself.

@@ -115,9 +115,7 @@ impl Cluster {
             ambient,
             recorder,
             controllers: controllers_config(builder.controllers, &builder.api_server, &api_server),
-            scheduler: builder
-                .scheduler
-                .unwrap_or_else(|| coracle_scheduler::Config::of(&builder.api_server.release)),
+            scheduler: builder.scheduler.unwrap_or_else(|| coracle_scheduler::Config::of(&builder.api_server.release)),
             kubelet,
             stages: builder.stages,
             own_informers,

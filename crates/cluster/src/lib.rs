@@ -69,10 +69,10 @@ pub use coracle_kubelet::{
     Delays, Images, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, NodeSwitch,
     SavedNodes, SavedNodesError, SwitchedNode,
 };
-pub use coracle_release::Release;
 #[cfg(feature = "serve")]
 pub use coracle_pki::{KeyFiles, SigningFiles, read_keys};
 pub use coracle_registry::{AsOf, Callee, Caller, Trust, UnreadableValue, User};
+pub use coracle_release::Release;
 pub use coracle_schema::openapi::Descriptions;
 pub use coracle_stages as stages;
 pub use coracle_storage_backend::{EtcdServers, OpenStore, StoreOptions, StoreSpec};

@@ -66,7 +66,10 @@ pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
         flowcontrol::flow_schema::kind(release),
         flowcontrol::priority_level_configuration::kind(release),
     ]);
-    kinds.chain(later_kinds(release)).map(|kind| Arc::new(with_words_of_release(kind, release)) as Arc<dyn Strategy>).collect()
+    kinds
+        .chain(later_kinds(release))
+        .map(|kind| Arc::new(with_words_of_release(kind, release)) as Arc<dyn Strategy>)
+        .collect()
 }
 
 /// A group, a plural, and the kind.

@@ -12,7 +12,8 @@ pub(crate) type Enums = BTreeMap<(String, String), Vec<String>>;
 /// Reads the values of the fields of these packages.
 pub(crate) fn read(kubernetes: &Path, packages: &[Package]) -> Result<Enums, Failure> {
     let text = std::fs::read_to_string(kubernetes.join("pkg/generated/openapi/zz_generated.openapi.go"))?;
-    let prefixes: Vec<(String, &Package)> = packages.iter().map(|package| (function_prefix(package), package)).collect();
+    let prefixes: Vec<(String, &Package)> =
+        packages.iter().map(|package| (function_prefix(package), package)).collect();
     let (mut enums, mut ty, mut field) = (Enums::new(), None, None);
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("func ") {

@@ -34,7 +34,11 @@ fn section<'a>(text: &'a str, begin: &str, end: &str) -> Result<&'a str, Failure
 /// The plug-ins of a list, as the code names them: `lifecycle.PluginName`.
 fn identifiers(section: &str) -> Vec<String> {
     let lines = section.lines().map(|line| line.trim().split("//").next().unwrap_or_default().trim());
-    lines.filter_map(|line| line.strip_suffix(',')).filter(|line| line.ends_with("PluginName")).map(str::to_owned).collect()
+    lines
+        .filter_map(|line| line.strip_suffix(','))
+        .filter(|line| line.ends_with("PluginName"))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The names that the comments of a list say.

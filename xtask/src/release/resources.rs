@@ -42,7 +42,9 @@ pub(crate) fn write(kubernetes: &Path, traits: &Traits) -> Result<(String, Vec<S
             let name = format!("{version} {}", text(resource, "name"));
             write!(out, "{name} {}", text(resource, "kind"))?;
             out.push_str(if resource["namespaced"] == true { " namespaced" } else { " cluster" });
-            for (word, list, usual) in [("short", "shortNames", ""), ("categories", "categories", ""), ("verbs", "verbs", ALL_VERBS)] {
+            for (word, list, usual) in
+                [("short", "shortNames", ""), ("categories", "categories", ""), ("verbs", "verbs", ALL_VERBS)]
+            {
                 let list = words(resource, list);
                 if list != usual {
                     write!(out, " {word}={list}")?;

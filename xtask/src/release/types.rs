@@ -137,7 +137,8 @@ fn write_type(
 fn kind_first(fields: &[FlatField]) -> impl Iterator<Item = &FlatField> {
     let place = |name: &str| fields.iter().find(move |field| field.name == name && field.tags.is_none());
     let (kind, version) = (place("kind"), place("apiVersion"));
-    let is_of_head = |field: &&FlatField| field.tags.is_some() || !["kind", "apiVersion"].contains(&field.name.as_str());
+    let is_of_head =
+        |field: &&FlatField| field.tags.is_some() || !["kind", "apiVersion"].contains(&field.name.as_str());
     kind.into_iter().chain(version).chain(fields.iter().filter(is_of_head))
 }
 
@@ -247,7 +248,8 @@ fn write_presence(out: &mut String, sources: &TypeSources, field: &FlatField, _r
         Some(GoExpression::Named(path, _)) => path.is_empty(),
         _ => false,
     };
-    let is_struct = matches!(underlying(&sources.go, &field.ty), Some(GoExpression::Named(path, _)) if !path.is_empty());
+    let is_struct =
+        matches!(underlying(&sources.go, &field.ty), Some(GoExpression::Named(path, _)) if !path.is_empty());
     if field.is_pointer {
         if !field.omits_empty {
             out.push_str(" or-null");

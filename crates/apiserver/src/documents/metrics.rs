@@ -298,7 +298,8 @@ mod tests {
         let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n";
         let policy = Arc::new(crate::AuditPolicy::parse(policy).unwrap());
         let audit = Audit { policy, sink: Arc::new(Losing) };
-        let text = RequestMetrics::default().exposition(&Release::default(), &InFlight::new(Limits::default()), Some(&audit));
+        let text =
+            RequestMetrics::default().exposition(&Release::default(), &InFlight::new(Limits::default()), Some(&audit));
         assert!(text.contains("apiserver_audit_error_total{plugin=\"buffered\"} 7\n"), "{text}");
     }
 

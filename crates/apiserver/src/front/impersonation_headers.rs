@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use coracle_meta::names::{dns1123_label, dns1123_subdomain};
 use coracle_meta::{GroupVersionResource, ResourcePath, Status, go_quote};
-use coracle_release::Release;
 use coracle_registry::User;
+use coracle_release::Release;
 use http::{HeaderMap, HeaderValue};
 
 use crate::front::authenticate::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, add_group};

@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use coracle_meta::{ResourcePath, Status};
-use coracle_release::Release;
 use coracle_registry::{Attributes, Authorizer, Decision, Registry, Rules, Target, User};
+use coracle_release::Release;
 
 use crate::policy::rules_in;
 use crate::{Rule, bootstrap_policy};

@@ -11,7 +11,8 @@ use crate::output::note;
 pub(super) fn read(release: &Release, flag: &str, file: &Path) -> Result<Configuration> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| exit::Usage(format!("{flag} {shown}: {error}")))?;
-    let read = Configuration::read_for(release, &shown.to_string(), &text).map_err(|error| exit::Usage(error.to_string()))?;
+    let read =
+        Configuration::read_for(release, &shown.to_string(), &text).map_err(|error| exit::Usage(error.to_string()))?;
     read.notes.iter().for_each(|note| note!("note: {note}"));
     Ok(read)
 }
@@ -29,7 +30,10 @@ mod tests {
         let said = read(&Release::default(), "--config", &file).unwrap_err().to_string();
         assert!(said.contains("s.yaml:3: parallelism"), "{said}");
         assert!(
-            read(&Release::default(), "--config", &folder.path().join("nowhere.yaml")).unwrap_err().to_string().starts_with("--config ")
+            read(&Release::default(), "--config", &folder.path().join("nowhere.yaml"))
+                .unwrap_err()
+                .to_string()
+                .starts_with("--config ")
         );
         std::fs::write(&file, head).unwrap();
         assert_eq!(read(&Release::default(), "--config", &file).unwrap().config.profiles.len(), 1);

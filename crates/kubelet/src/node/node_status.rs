@@ -219,8 +219,8 @@ fn system_info(name: &str, boots: u32, version: &str) -> NodeSystemInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coracle_release::Release;
     use coracle_meta::parse_time;
+    use coracle_release::Release;
 
     #[test]
     fn a_lost_node_reports_again_with_new_times() {

@@ -132,7 +132,7 @@ impl Intent for Update<'_> {
     }
 
     fn reserves(&self) -> bool {
-        matches!(self.part, WrittenPart::Object)
+        matches!(self.part, WrittenPart::Object | WrittenPart::Status)
     }
 
     fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Planned<Plan> {

@@ -52,7 +52,7 @@ fn wrong(bundle: &Object) -> Wrong {
 }
 
 /// The errors of the name of a bundle of this signer. In Kubernetes: `ValidateClusterTrustBundleName`.
-fn wrong_name(name: &str, signer: &str) -> Vec<String> {
+pub(crate) fn wrong_name(name: &str, signer: &str) -> Vec<String> {
     if name.is_empty() {
         return Vec::new();
     }

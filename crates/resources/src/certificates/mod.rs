@@ -9,7 +9,7 @@ mod encoded_request;
 mod issuance;
 mod issued_chain;
 mod request_validation;
-mod signer_name;
+pub(crate) mod signer_name;
 mod stub_request;
 mod trust_anchors;
 

@@ -7,7 +7,7 @@ const LONGEST_DOMAIN: usize = 253;
 const LONGEST: usize = LONGEST_DOMAIN + 1 + 253 + 63 + 1;
 
 /// The errors of the name of a signer, `domain/path`. In Kubernetes: `ValidateSignerName`.
-pub(super) fn wrong(name: &str, path: &str) -> Wrong {
+pub(crate) fn wrong(name: &str, path: &str) -> Wrong {
     if name.is_empty() {
         return vec![FieldError::required(path, "")];
     }

@@ -11,6 +11,7 @@ mod environment;
 mod files;
 mod handlers;
 mod host_names;
+mod identity_sources;
 mod iscsi;
 mod label_keys;
 mod mounts;

@@ -5,18 +5,22 @@ use coracle_meta::fields::Fields;
 use serde_json::Value;
 
 use super::files::{wrong_downward_file, wrong_key_file};
+use super::identity_sources::{paths_of, wrong_pod_certificate, wrong_trust_bundle};
 use super::paths::{unreserved_path, wrong_mode};
 use crate::field_checks::{Wrong, required};
 
-/// The errors of a projected volume. Sources of features that are disabled by default, `clusterTrustBundle` and
-/// `podCertificate`, are dropped before. In Kubernetes: `validateProjectionSources`.
+const KINDS: [&str; 6] =
+    ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
+
+/// The errors of a projected volume. Sources whose features are off are dropped before.
+/// In Kubernetes: `validateProjectionSources`.
 pub(super) fn wrong_projection(volume: &Value, path: &str) -> Wrong {
     let mut wrong = wrong_mode(volume, "defaultMode", path);
     let mut paths = BTreeSet::new();
     for (at, source) in volume.list("sources").iter().enumerate() {
         let source_path = format!("{path}.sources[{at}]");
         let mut count = 0;
-        for kind in ["secret", "configMap", "downwardAPI", "serviceAccountToken"] {
+        for kind in KINDS {
             let part = source.at(kind);
             if part.is_null() {
                 continue;
@@ -37,9 +41,14 @@ pub(super) fn wrong_projection(volume: &Value, path: &str) -> Wrong {
                     wrong.push(FieldError::invalid(path, shown, "conflicting duplicate paths"));
                 }
             }
-            if kind == "serviceAccountToken" {
-                wrong.extend(wrong_token(part, path, &part_path));
+            match kind {
+                "serviceAccountToken" => wrong.extend(wrong_token(part, path, &part_path)),
+                "clusterTrustBundle" => wrong.extend(wrong_trust_bundle(part, &part_path)),
+                "podCertificate" => wrong.extend(wrong_pod_certificate(part, &part_path)),
+                _ => {}
             }
+            let repeated = paths_of(kind, part).into_iter().filter(|own| !paths.insert(own));
+            wrong.extend(repeated.map(|own| FieldError::invalid(path, own, "conflicting duplicate paths")));
         }
         if count > 1 {
             wrong.push(FieldError::forbidden(&source_path, "may not specify more than 1 volume type per source"));

@@ -1,4 +1,4 @@
-//! Admin access to devices in use, which needs a label of the namespace.
+//! Admin access to devices in use, which needs a label of the namespace, and the permissions to write a status.
 
 use std::sync::Arc;
 
@@ -6,17 +6,23 @@ use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
 use coracle_registry::{GetOptions, Hooks, Registry, Request, Reservation, User, Verb};
+use coracle_release::Release;
 use serde_json::Value;
+
+use super::{claim_status, status_permission};
+use crate::field_checks::Wrong;
 
 const LABEL: &str = "resource.kubernetes.io/admin-access";
 
-/// Refuses claims with admin access if the namespace does not permit it.
+/// Refuses claims with admin access if the namespace does not permit it, and changes of the status by users without the
+/// permission.
 ///
-/// In Kubernetes: `AuthorizedForAdmin`. Unlike Kubernetes: it is the only reported error, because the check runs before
-/// validation.
+/// In Kubernetes: `AuthorizedForAdmin`, and the authorizations of `resourceclaimStatusStrategy.ValidateUpdate`.
+/// Unlike Kubernetes: admin access of a new claim is the only reported error, because the check runs before validation.
 pub(super) struct AdminAccess {
     /// The path of the requests of a claim.
     pub(super) requests: &'static str,
+    pub(super) release: Release,
 }
 
 #[async_trait]
@@ -30,7 +36,7 @@ impl Hooks for AdminAccess {
         let asks = |request: &Value| request.flag("exactly.adminAccess");
         if let Some(at) = object.list(self.requests).iter().position(asks) {
             let path = format!("spec.devices.requests[{at}].adminAccess");
-            refuse(registry, request, object, path).await?;
+            refuse(object, wrong_namespace(registry, request, object, path).await.into_iter().collect())?;
         }
         Ok(None)
     }
@@ -42,15 +48,38 @@ impl Hooks for AdminAccess {
         new: &mut Object,
         old: &Object,
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
-        // The spec is immutable; allocations are written through the status.
-        if request.at.subresource == "status"
-            && granted(old).is_none()
-            && let Some(at) = granted(new)
-        {
-            refuse(registry, request, new, format!("{RESULTS}[{at}].adminAccess")).await?;
+        // The spec is immutable; allocations are written through the status. A stale write is refused as a conflict.
+        let version = new.text("metadata.resourceVersion");
+        let is_stale = !version.is_empty() && version != old.text("metadata.resourceVersion");
+        if request.at.subresource != "status" || is_stale {
+            return Ok(None);
         }
+        let mut wanted = new.clone();
+        claim_status::prepare(&mut wanted, old, &self.release);
+        let mut wrong = Wrong::new();
+        if granted(old).is_none()
+            && let Some(at) = granted(&wanted)
+        {
+            let path = format!("{RESULTS}[{at}].adminAccess");
+            wrong.extend(wrong_namespace(registry, request, &wanted, path).await);
+        }
+        if self.release.enabled("DRAResourceClaimGranularStatusAuthorization") {
+            wrong.extend(status_permission::wrong_user(registry, request, &wanted, old).await?);
+        }
+        if !wrong.is_empty() {
+            wrong.extend(claim_status::wrong_status(&wanted, old, &self.release));
+        }
+        refuse(new, wrong)?;
         Ok(None)
     }
+}
+
+fn refuse(object: &Object, wrong: Wrong) -> Result<(), Status> {
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let kind = object.group_version_kind().unwrap_or_default();
+    Err(Status::invalid(&kind, object.name(), &wrong))
 }
 
 const RESULTS: &str = "status.allocation.devices.results";
@@ -59,22 +88,21 @@ fn granted(claim: &Object) -> Option<usize> {
     claim.list(RESULTS).iter().position(|result| result.flag("adminAccess"))
 }
 
-async fn refuse(registry: &Registry, request: &Request, object: &Object, path: String) -> Result<(), Status> {
+/// The error of a namespace that does not permit admin access.
+async fn wrong_namespace(registry: &Registry, request: &Request, object: &Object, path: String) -> Option<FieldError> {
     let namespace = object.namespace();
     let about = request.about(Verb::Get, GroupVersionResource::new("", "v1", "namespaces"), "", namespace);
     let about = Request { user: Arc::new(User::system()), ..about };
-    let error = match registry.get(&about, &GetOptions::default()).await {
-        Ok(stored) if stored.object().label(LABEL) == Some("true") => return Ok(()),
+    match registry.get(&about, &GetOptions::default()).await {
+        Ok(stored) if stored.object().label(LABEL) == Some("true") => None,
         Ok(_) => {
             let what =
                 format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
-            FieldError::forbidden(path, what)
+            Some(FieldError::forbidden(path, what))
         }
         Err(status) => {
             let why = status.message;
-            FieldError::internal(path, format!("could not retrieve namespace to verify admin access: {why}"))
+            Some(FieldError::internal(path, format!("could not retrieve namespace to verify admin access: {why}")))
         }
-    };
-    let kind = object.group_version_kind().unwrap_or_default();
-    Err(Status::invalid(&kind, object.name(), &[error]))
+    }
 }

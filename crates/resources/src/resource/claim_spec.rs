@@ -2,11 +2,13 @@
 
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 use coracle_meta::{FieldError, names};
+use coracle_release::Release;
 use serde_json::Value;
 
 use super::bounded::{wrong_list, wrong_set};
 use super::configuration::{MOST_CONFIGURATIONS, Standing, wrong_configuration};
-use super::naming::{wrong_fully_qualified_name, wrong_label, wrong_request_reference};
+use super::device_taint::wrong_tolerations;
+use super::naming::{wrong_declared_name, wrong_fully_qualified_name, wrong_label, wrong_request_reference};
 use super::selector::wrong_selectors;
 use crate::field_checks::{Wrong, each_invalid};
 
@@ -15,22 +17,32 @@ pub(super) const MOST_REQUESTS: usize = 32;
 const MOST_ALTERNATIVES: usize = 8;
 const MOST_CONSTRAINTS: usize = 32;
 
-/// Drops fields of features that are disabled by default: consumable capacity and device taints.
+/// The fields of a request that a feature adds.
+const FEATURES: [(&str, &str); 3] = [
+    ("DRADeviceTaints", "tolerations"),
+    ("DRAConsumableCapacity", "capacity"),
+    ("DRADerivedAttributes", "derivedAttributes"),
+];
+
+/// Drops fields of features that the release does not enable: consumable capacity and device taints.
 /// In Kubernetes: `resourceclaimspec.DropDisabledFields`.
-pub(super) fn drop_disabled(spec: &mut Tree) {
-    const DISABLED: [&str; 2] = ["tolerations", "capacity"];
+pub(super) fn drop_disabled(spec: &mut Tree, release: &Release) {
+    let disabled: Vec<&str> =
+        FEATURES.iter().filter(|(feature, _)| !release.enabled(feature)).map(|(_, field)| *field).collect();
     let Some(devices) = spec.object_in("devices") else { return };
-    devices.each_in("constraints", |constraint| constraint.drop_fields(&["distinctAttribute"]));
+    if !release.enabled("DRAConsumableCapacity") {
+        devices.each_in("constraints", |constraint| constraint.drop_fields(&["distinctAttribute"]));
+    }
     devices.each_in("requests", |request| {
         if let Some(exactly) = request.object_in("exactly") {
-            exactly.drop_fields(&DISABLED);
+            exactly.drop_fields(&disabled);
         }
-        request.each_in("firstAvailable", |alternative| alternative.drop_fields(&DISABLED));
+        request.each_in("firstAvailable", |alternative| alternative.drop_fields(&disabled));
     });
 }
 
 /// The errors of the spec of a claim.
-pub(super) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
+pub(super) fn wrong_claim_spec(spec: &Value, path: &str, release: &Release) -> Wrong {
     let devices = spec.at("devices");
     let path = format!("{path}.devices");
     let requests = devices.list("requests");
@@ -39,7 +51,7 @@ pub(super) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
     let constraints = devices.list("constraints");
     wrong.extend(wrong_list(constraints, MOST_CONSTRAINTS, &format!("{path}.constraints"), |constraint, path| {
         let mut wrong = wrong_references(constraint, path, requests);
-        wrong.extend(wrong_attribute(constraint, path));
+        wrong.extend(wrong_attribute(constraint, path, release));
         wrong
     }));
     let configurations = devices.list("config");
@@ -110,14 +122,25 @@ fn wrong_demand(demand: &Value, path: &str) -> Wrong {
             wrong.push(FieldError::not_supported(path, other, &["All", "ExactCount"]));
         }
     }
+    wrong.extend(wrong_tolerations(demand.list("tolerations"), path));
     wrong
 }
 
-fn wrong_attribute(constraint: &Value, path: &str) -> Wrong {
-    let path = format!("{path}.matchAttribute");
-    match constraint.at("matchAttribute").as_str() {
-        None => vec![FieldError::required(path, "")],
-        Some(name) => wrong_fully_qualified_name(name, &path),
+/// The errors of the attribute that devices have in common, or in which they differ.
+fn wrong_attribute(constraint: &Value, path: &str, release: &Release) -> Wrong {
+    let fields = ["matchAttribute", "distinctAttribute"];
+    let named = fields.into_iter().find_map(|field| Some((field, constraint.at(field).as_str()?)));
+    match named {
+        Some((field, name)) if release.has("DeclaredDeviceRules") => {
+            wrong_declared_name(name, &format!("{path}.{field}"))
+        }
+        Some((field, name)) => wrong_fully_qualified_name(name, &format!("{path}.{field}")),
+        None if release.enabled("DRAConsumableCapacity") => {
+            let what =
+                r#"exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set"#;
+            vec![FieldError::required(path, what)]
+        }
+        None => vec![FieldError::required(format!("{path}.matchAttribute"), "")],
     }
 }
 
@@ -127,7 +150,10 @@ mod tests {
     use serde_json::json;
 
     fn said(devices: Value) -> Vec<String> {
-        wrong_claim_spec(&json!({"devices": devices}), "spec").iter().map(FieldError::message).collect()
+        wrong_claim_spec(&json!({"devices": devices}), "spec", &Release::named("1.35").unwrap())
+            .iter()
+            .map(FieldError::message)
+            .collect()
     }
 
     fn exactly() -> Value {
@@ -207,7 +233,7 @@ mod tests {
             ],
             "constraints": [{"distinctAttribute": "a/b"}],
         }});
-        drop_disabled(spec.as_object_mut().unwrap());
+        drop_disabled(spec.as_object_mut().unwrap(), &Release::named("1.35").unwrap());
         let kept = json!({"devices": {
             "requests": [{"name": "a", "exactly": {"count": 1}}, {"name": "b", "firstAvailable": [{"name": "c"}]}],
             "constraints": [{}],

@@ -7,9 +7,11 @@ use coracle_meta::{FieldError, JsonKey, Object};
 use coracle_release::Release;
 use serde_json::{Value, json};
 
+use super::binding_conditions::wrong_binding_conditions;
 use super::bounded::{duplicates, wrong_list, wrong_set};
 use super::claim_spec::{MOST_REQUESTS, wrong_references};
 use super::configuration::{MOST_CONFIGURATIONS, Standing, wrong_configuration, wrong_foreign};
+use super::device_taint::wrong_tolerations;
 use super::naming::{wrong_label, wrong_pool_name, wrong_request_reference};
 use super::network::wrong_network;
 use crate::conditions::wrong_conditions;
@@ -23,18 +25,31 @@ const LONGEST_DATA: usize = 10 << 10;
 const ALLOCATION: &str = "status.allocation";
 const RESERVED: &str = "status.reservedFor";
 
-/// Drops fields of features that are disabled by default, and the status of devices that are deallocated.
-pub(super) fn prepare(new: &mut Object, old: &Object) {
+/// The fields of a result of an allocation that a feature adds.
+const FEATURES: [(&str, &[&str]); 3] = [
+    ("DRAConsumableCapacity", &["shareID", "consumedCapacity"]),
+    ("DRADeviceBindingConditions", &["bindingConditions", "bindingFailureConditions"]),
+    ("DRAOptionalNodeOperations", &["skipNodeOperations"]),
+];
+
+/// Drops fields of features that the release does not enable, and the status of devices that are deallocated.
+pub(super) fn prepare(new: &mut Object, old: &Object, release: &Release) {
     edit_at(new, "status.allocation.devices", |devices| {
         devices.each_in("results", |result| {
-            result.drop_fields(&["shareID", "consumedCapacity", "bindingConditions", "bindingFailureConditions"]);
+            for (feature, fields) in FEATURES {
+                if !release.enabled(feature) {
+                    result.drop_fields(fields);
+                }
+            }
         });
     });
+    if !release.enabled("DRAConsumableCapacity") {
+        edit_at(new, "status", |status| status.each_in("devices", |device| device.drop_fields(&["shareID"])));
+    }
     let (kept, before) = (allocated(new), allocated(old));
     let kept: BTreeSet<_> = kept.iter().map(JsonKey).collect();
     let returned: BTreeSet<_> = before.iter().map(JsonKey).filter(|device| !kept.contains(device)).collect();
     edit_at(new, "status", |status| {
-        status.each_in("devices", |device| device.drop_fields(&["shareID"]));
         if let Some(Value::Array(devices)) = status.get_mut("devices") {
             devices.retain(|device| !returned.contains(&JsonKey(&identity(device))));
             if devices.is_empty() {
@@ -70,7 +85,7 @@ pub(super) fn wrong_status(new: &Object, old: &Object, release: &Release) -> Wro
     }
     match (new.has(ALLOCATION), old.has(ALLOCATION)) {
         (true, true) => wrong.extend(immutable(new, old, ALLOCATION)),
-        (true, false) => wrong.extend(wrong_allocation(new)),
+        (true, false) => wrong.extend(wrong_allocation(new, release)),
         (false, _) => {}
     }
     wrong
@@ -83,7 +98,12 @@ fn allocated(claim: &Object) -> Vec<Value> {
 
 /// The identity of a device.
 fn identity(device: &Value) -> Value {
-    json!({"Driver": device.text("driver"), "Pool": device.text("pool"), "Device": device.text("device"), "ShareID": ""})
+    json!({
+        "Driver": device.text("driver"),
+        "Pool": device.text("pool"),
+        "Device": device.text("device"),
+        "ShareID": device.text("shareID"),
+    })
 }
 
 /// The same as Go prints it.
@@ -102,6 +122,7 @@ fn wrong_consumer(consumer: &Value, path: &str) -> Wrong {
 /// In Kubernetes: `validateDeviceStatus`.
 fn wrong_device(device: &Value, path: &str, allocated: &BTreeSet<JsonKey<'_>>, release: &Release) -> Wrong {
     let mut wrong = wrong_place(device, path);
+    wrong.extend(wrong_share(device, path, release));
     let identity = identity(device);
     if !allocated.contains(&JsonKey(&identity)) {
         let what = "must be an allocated device in the claim";
@@ -129,8 +150,31 @@ fn wrong_place(device: &Value, path: &str) -> Wrong {
     wrong
 }
 
+/// The error of the identity of a share of a device. In Kubernetes: `validateUID`.
+fn wrong_share(device: &Value, path: &str, release: &Release) -> Option<FieldError> {
+    let share = device.at("shareID").as_str()?;
+    let is_digit = |sign: u8| sign.is_ascii_digit() || (b'a'..=b'f').contains(&sign);
+    let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
+    let mut signs = share.bytes().enumerate();
+    if share.len() == 36 && signs.all(|(at, sign)| if is_dash(at) { sign == b'-' } else { is_digit(sign) }) {
+        return None;
+    }
+    let what = if release.has("DeclaredDeviceRules") {
+        "must be a lowercase UUID in 8-4-4-4-12 format".to_owned()
+    } else if ![32, 36, 38, 45].contains(&share.len()) {
+        format!("error validating uid: invalid UUID length: {}", share.len())
+    } else if share.bytes().any(|sign| !sign.is_ascii_hexdigit() && !b"-{}urn:id".contains(&sign)) {
+        "error validating uid: invalid UUID format".to_owned()
+    } else {
+        "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal \
+         characters"
+            .to_owned()
+    };
+    Some(FieldError::invalid(format!("{path}.shareID"), share, what))
+}
+
 /// In Kubernetes: `validateAllocationResult`.
-fn wrong_allocation(claim: &Object) -> Wrong {
+fn wrong_allocation(claim: &Object, release: &Release) -> Wrong {
     let requests = claim.list("spec.devices.requests");
     let allocation = claim.at(ALLOCATION);
     let path = format!("{ALLOCATION}.devices");
@@ -138,6 +182,11 @@ fn wrong_allocation(claim: &Object) -> Wrong {
     let mut wrong = wrong_list(results, MOST_REQUESTS, &format!("{path}.results"), |result, path| {
         let mut wrong = wrong_request_reference(result.text("request"), &format!("{path}.request"), requests);
         wrong.extend(wrong_place(result, path));
+        wrong.extend(wrong_binding_conditions(result, path));
+        wrong.extend(wrong_share(result, path, release));
+        if release.has("DeclaredDeviceRules") {
+            wrong.extend(wrong_tolerations(result.list("tolerations"), path));
+        }
         wrong
     });
     let configurations = allocation.list("devices.config");
@@ -173,7 +222,7 @@ mod tests {
     }
 
     fn said(new: &Object, old: &Object) -> Vec<String> {
-        wrong_status(new, old, &Release::default()).iter().map(FieldError::message).collect()
+        wrong_status(new, old, &Release::named("1.35").unwrap()).iter().map(FieldError::message).collect()
     }
 
     #[test]
@@ -244,7 +293,7 @@ mod tests {
             ]
         );
         let mut returned = claim(json!({"devices": [device("g")]}));
-        prepare(&mut returned, &old);
+        prepare(&mut returned, &old, &Release::named("1.35").unwrap());
         assert_eq!(returned.at("status"), &json!({}));
     }
 }

@@ -2,38 +2,65 @@
 
 use coracle_meta::FieldError;
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
+use coracle_release::Release;
 use serde_json::Value;
 
+use super::binding_conditions::wrong_binding_conditions;
+use super::bounded::wrong_list;
+use super::counters::wrong_consumption;
+use super::device_taint::{MOST_TAINTS, wrong_taint};
 use super::naming::{wrong_label, wrong_qualified_name};
-use crate::field_checks::Wrong;
+use super::places::wrong_device_places;
+use super::request_policy::wrong_capacity;
+use crate::field_checks::{Wrong, same};
 
 const MOST_ATTRIBUTES: usize = 32;
 const LONGEST_VALUE: usize = 64;
 const LONGEST_KEY: usize = 63 + 1 + 32;
 
-/// Drops fields of features that are disabled by default: taints, counters, per-device nodes, binding conditions, and
-/// devices with multiple allocations.
-pub(super) fn drop_disabled(device: &mut Tree) {
-    device.drop_fields(&[
-        "taints",
-        "consumesCounters",
-        "nodeName",
-        "nodeSelector",
-        "allNodes",
-        "bindingConditions",
-        "bindingFailureConditions",
-        "bindsToNode",
-        "allowMultipleAllocations",
-    ]);
-    for capacity in device.object_in("capacity").into_iter().flat_map(Tree::values_mut) {
-        if let Value::Object(capacity) = capacity {
-            capacity.remove("requestPolicy");
+/// The fields of a device that a feature adds.
+const FEATURES: [(&str, &[&str]); 4] = [
+    ("DRADeviceTaints", &["taints"]),
+    ("DRAPartitionableDevices", &["consumesCounters", "nodeName", "nodeSelector", "allNodes"]),
+    ("DRADeviceBindingConditions", &["bindingConditions", "bindingFailureConditions", "bindsToNode"]),
+    ("DRAConsumableCapacity", &["allowMultipleAllocations"]),
+];
+
+/// Drops fields of features that the release does not enable: taints, counters, per-device nodes, binding conditions,
+/// devices with multiple allocations, lists of values, and resources of the node.
+pub(super) fn drop_disabled(device: &mut Tree, release: &Release) {
+    for (feature, fields) in FEATURES {
+        if !release.enabled(feature) {
+            device.drop_fields(fields);
+        }
+    }
+    if !release.enabled("DRAConsumableCapacity") {
+        each_value(device, "capacity", |capacity| capacity.drop_fields(&["requestPolicy"]));
+    }
+    if !release.enabled("DRAListTypeAttributes") {
+        each_value(device, "attributes", |attribute| attribute.drop_fields(&LISTS));
+    }
+    if !release.enabled("DRANodeAllocatableResources") {
+        device.drop_fields(&["nodeAllocatableResourceMappings", "nodeAllocatableResources"]);
+    }
+    if !release.enabled("DRADeviceCompatibilityGroups") {
+        device.each_in("consumesCounters", |counters| counters.drop_fields(&["compatibilityGroups"]));
+    }
+}
+
+/// The lists of values of an attribute.
+const LISTS: [&str; 4] = ["ints", "bools", "strings", "versions"];
+
+fn each_value(holder: &mut Tree, map: &str, edit: impl Fn(&mut Tree)) {
+    for value in holder.object_in(map).into_iter().flat_map(Tree::values_mut) {
+        if let Value::Object(value) = value {
+            edit(value);
         }
     }
 }
 
-/// The errors of a device.
-pub(super) fn wrong_device(device: &Value, path: &str) -> Wrong {
+/// The errors of a device; `spec` is that of its slice, and `old` the device before the change.
+pub(super) fn wrong_device(device: &Value, old: Option<&Value>, spec: &Value, path: &str, release: &Release) -> Wrong {
     let mut wrong = wrong_label(device.text("name"), &format!("{path}.name"));
     let count = device.entries("attributes").count() + device.entries("capacity").count();
     if count > MOST_ATTRIBUTES {
@@ -43,11 +70,22 @@ pub(super) fn wrong_device(device: &Value, path: &str) -> Wrong {
     for (name, attribute) in device.entries("attributes") {
         let path = format!("{path}.attributes[{}]", shortened(name));
         wrong.extend(wrong_qualified_name(name, &path));
-        wrong.extend(wrong_attribute(attribute, &path));
+        wrong.extend(wrong_attribute(attribute, &path, release));
     }
-    for (name, _) in device.entries("capacity") {
-        wrong.extend(wrong_qualified_name(name, &format!("{path}.capacity[{}]", shortened(name))));
+    for (name, capacity) in device.entries("capacity") {
+        let path = format!("{path}.capacity[{}]", shortened(name));
+        wrong.extend(wrong_qualified_name(name, &path));
+        wrong.extend(wrong_capacity(capacity, device.flag("allowMultipleAllocations"), &path, release));
     }
+    if old.is_none_or(|old| !same(old.at("taints"), device.at("taints"))) {
+        let path = format!("{path}.taints");
+        wrong.extend(wrong_list(device.list("taints"), MOST_TAINTS, &path, |taint, path| {
+            wrong_taint(taint, None, path)
+        }));
+    }
+    wrong.extend(wrong_consumption(device.list("consumesCounters"), &format!("{path}.consumesCounters")));
+    wrong.extend(wrong_device_places(device, spec.flag("perDeviceNodeSelection"), path));
+    wrong.extend(wrong_binding_conditions(device, path));
     wrong
 }
 
@@ -62,7 +100,7 @@ fn shortened(key: &str) -> String {
     format!("{}...{}", text(head), text(tail))
 }
 
-fn wrong_attribute(attribute: &Value, path: &str) -> Wrong {
+fn wrong_attribute(attribute: &Value, path: &str, release: &Release) -> Wrong {
     let mut wrong = Wrong::new();
     if let Some(text) = attribute.at("string").as_str()
         && text.len() > LONGEST_VALUE
@@ -80,22 +118,46 @@ fn wrong_attribute(attribute: &Value, path: &str) -> Wrong {
         }
     }
     let values = ["int", "bool", "string", "version"];
+    if release.has("DeclaredDeviceRules") {
+        wrong.extend(wrong_union(attribute, path));
+        return wrong;
+    }
     let what = "exactly one value must be specified";
     match values.iter().filter(|value| attribute.has(value)).count() {
         0 => wrong.push(FieldError::invalid(path, "", what)),
         1 => {}
         _ => {
-            let fields = ["IntValue", "BoolValue", "StringValue", "VersionValue"];
-            let printed: Vec<String> = fields
-                .iter()
-                .zip(values)
-                .map(|(field, value)| format!("\"{field}\":{}", attribute.at(value)))
-                .collect();
-            let printed = format!("{{{}}}", printed.join(","));
+            let printed = go_attribute(attribute, release);
             wrong.push(FieldError::invalid(path, attribute.clone(), what).printed_as(printed));
         }
     }
     wrong
+}
+
+/// An attribute as Go prints its internal type.
+fn go_attribute(attribute: &Value, release: &Release) -> String {
+    const ONE: [(&str, &str); 4] =
+        [("IntValue", "int"), ("BoolValue", "bool"), ("StringValue", "string"), ("VersionValue", "version")];
+    const MANY: [(&str, &str); 4] =
+        [("IntValues", "ints"), ("BoolValues", "bools"), ("StringValues", "strings"), ("VersionValues", "versions")];
+    let many: &[_] = if release.has("AttributeLists") { &MANY } else { &[] };
+    let fields = ONE.iter().chain(many).map(|(field, value)| format!("{field:?}:{}", attribute.at(value)));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
+
+/// The error of an attribute without a value, or with several. In Kubernetes: `validate.Union`.
+fn wrong_union(attribute: &Value, path: &str) -> Option<FieldError> {
+    const ALL: [&str; 8] = ["int", "bool", "string", "version", "ints", "bools", "strings", "versions"];
+    let listed = |fields: &[&str]| fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ");
+    let set: Vec<&str> = ALL.into_iter().filter(|value| attribute.has(value)).collect();
+    match set.len() {
+        0 => Some(FieldError::invalid(path, "", format!("must specify one of: {}", listed(&ALL)))),
+        1 => None,
+        _ => {
+            let what = format!("must specify exactly one of: {}", listed(&ALL));
+            Some(FieldError::invalid(path, format!("{{{}}}", listed(&set)), what))
+        }
+    }
 }
 
 /// Whether a text is a semantic version (semver.org).
@@ -120,7 +182,10 @@ mod tests {
     use serde_json::json;
 
     fn said(device: &Value) -> Vec<String> {
-        wrong_device(device, "d").iter().map(FieldError::message).collect()
+        wrong_device(device, None, &Value::Null, "d", &Release::named("1.35").unwrap())
+            .iter()
+            .map(FieldError::message)
+            .collect()
     }
 
     #[test]

@@ -59,6 +59,38 @@ pub(super) fn wrong_fully_qualified_name(name: &str, path: &str) -> Wrong {
     wrong
 }
 
+/// The same, with the sentences of the rule that is declared on the field. In Kubernetes: `ResourceFullyQualifiedName`.
+pub(super) fn wrong_declared_name(name: &str, path: &str) -> Wrong {
+    const LONGEST_DOMAIN: usize = 63;
+    let parts: Vec<&str> = name.split('/').collect();
+    let mut wrong = match parts[..] {
+        [name] => wrong_identifier(name, path),
+        [domain, name] => {
+            let mut wrong = Wrong::new();
+            if domain.is_empty() {
+                wrong.push(FieldError::invalid(path, "", "prefix must not be empty"));
+            } else {
+                if domain.len() > LONGEST_DOMAIN {
+                    wrong.push(FieldError::too_long(path, LONGEST_DOMAIN));
+                }
+                let sentences = names::dns1123_subdomain(domain).into_iter().map(|what| format!("prefix: {what}"));
+                wrong.extend(each_invalid(path, domain, sentences.collect()));
+            }
+            wrong.extend(match name {
+                "" => vec![FieldError::invalid(path, "", "name must not be empty")],
+                name => wrong_identifier(name, path),
+            });
+            wrong
+        }
+        _ => Wrong::new(),
+    };
+    if !name.contains('/') {
+        let what = "a fully qualified name must be a domain and a name separated by a slash";
+        wrong.push(FieldError::invalid(path, name, what));
+    }
+    wrong
+}
+
 fn wrong_identifier(name: &str, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     if name.len() > LONGEST_IDENTIFIER {

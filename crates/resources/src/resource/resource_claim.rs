@@ -15,15 +15,15 @@ use crate::field_checks::immutable;
 /// `resourceclaims`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        prepare_create: |object, _, _| edit_spec(object, drop_disabled),
-        prepare_update: |new, _, _, _| edit_spec(new, drop_disabled),
-        validate_create: |object, _| wrong_claim_spec(object.at("spec"), "spec"),
+        prepare_create: |object, _, release| edit_spec(object, |spec| drop_disabled(spec, release)),
+        prepare_update: |new, _, _, release| edit_spec(new, |spec| drop_disabled(spec, release)),
+        validate_create: |object, release| wrong_claim_spec(object.at("spec"), "spec", release),
         validate_change: |new, old, _| immutable(new, old, "spec"),
         reset_by_status: SPEC_AND_METADATA,
-        prepare_status: |new, old, _, _| claim_status::prepare(new, old),
-        validate_status: claim_status::wrong_status,
+        prepare_status: |new, old, _, release| claim_status::prepare(new, old, release),
+        validate_status: |new, old, release| claim_status::wrong_status(new, old, release),
         columns: columns(),
-        hooks: Arc::new(AdminAccess { requests: "spec.devices.requests" }),
+        hooks: Arc::new(AdminAccess { requests: "spec.devices.requests", release: release.clone() }),
         ..built_in(release, GROUP, "v1", "resourceclaims")
     }
 }

@@ -14,22 +14,22 @@ use crate::field_checks::{Wrong, annotations, immutable, labels};
 /// `resourceclaimtemplates`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        prepare_create: |object, _, _| edit_at(object, "spec.spec", drop_disabled),
-        prepare_update: |new, _, _, _| edit_at(new, "spec.spec", drop_disabled),
-        validate: |object, _| wrong(object),
+        prepare_create: |object, _, release| edit_at(object, "spec.spec", |spec| drop_disabled(spec, release)),
+        prepare_update: |new, _, _, release| edit_at(new, "spec.spec", |spec| drop_disabled(spec, release)),
+        validate: |object, release| wrong(object, release),
         validate_change: |new, old, _| immutable(new, old, "spec"),
         columns: columns(),
-        hooks: Arc::new(AdminAccess { requests: "spec.spec.devices.requests" }),
+        hooks: Arc::new(AdminAccess { requests: "spec.spec.devices.requests", release: release.clone() }),
         ..built_in(release, GROUP, "v1", "resourceclaimtemplates")
     }
 }
 
 /// In Kubernetes: `validateResourceClaimTemplateSpec`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, release: &Release) -> Wrong {
     let metadata = object.at("spec.metadata");
     let mut wrong = annotations(metadata.at("annotations"), "spec.metadata.annotations");
     wrong.extend(labels(metadata.at("labels"), "spec.metadata.labels"));
-    wrong.extend(wrong_claim_spec(object.at("spec.spec"), "spec.spec"));
+    wrong.extend(wrong_claim_spec(object.at("spec.spec"), "spec.spec", release));
     wrong
 }
 

@@ -1,27 +1,40 @@
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
-use coracle_meta::{FieldError, Object, go_quote, names};
+use coracle_meta::{FieldError, Object, go_quote};
 use coracle_registry::{KindSpec, TableColumn};
 use coracle_release::Release;
 use serde_json::Value;
 
 use super::GROUP;
 use super::bounded::wrong_set;
+use super::counters::wrong_shared_counters;
 use super::device::{self, wrong_device};
+use super::device_taint::set_time;
 use super::naming::wrong_pool_name;
+use super::places::wrong_slice_places;
 use crate::built_in::built_in;
-use crate::field_checks::{Wrong, each_invalid, immutable};
-use crate::pod_spec::node_selector;
+use crate::field_checks::{Wrong, immutable};
 use crate::storage::csi_driver::wrong_driver_name;
 
 const MOST_DEVICES: usize = 128;
+/// The same where one of them has taints or consumes counters.
+const MOST_ADVANCED_DEVICES: usize = 64;
 
 /// `resourceslices`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
-        prepare_create: |object, _, _| drop_disabled(object),
-        prepare_update: |new, _, _, _| drop_disabled(new),
-        validate: |object, _| wrong(object),
-        validate_change: |new, old, _| wrong_change(new, old),
+        prepare_create: |object, _, release| drop_disabled(object, release),
+        prepare_update: |new, _, _, release| drop_disabled(new, release),
+        set_times: |slice, now| {
+            edit_spec(slice, |spec| {
+                spec.each_in("devices", |device| device.each_in("taints", |taint| set_time(taint, now)));
+            });
+        },
+        validate_create: |slice, release| wrong(slice, None, release),
+        validate_change: |new, old, release| {
+            let mut wrong = wrong(new, Some(old), release);
+            wrong.extend(wrong_change(new, old));
+            wrong
+        },
         warnings: |new, old, _| warnings(new, old),
         selectable: Some(&["spec.nodeName", "spec.driver"]),
         columns: columns(),
@@ -51,16 +64,27 @@ fn columns() -> Vec<TableColumn> {
     ]
 }
 
-/// Drops fields of features that are disabled by default.
-fn drop_disabled(slice: &mut Object) {
+/// Drops fields of features that the release does not enable.
+fn drop_disabled(slice: &mut Object, release: &Release) {
     edit_spec(slice, |spec| {
-        spec.drop_fields(&["sharedCounters", "perDeviceNodeSelection"]);
-        spec.each_in("devices", device::drop_disabled);
+        for (feature, fields) in FEATURES {
+            if !release.enabled(feature) {
+                spec.drop_fields(fields);
+            }
+        }
+        spec.each_in("devices", |device| device::drop_disabled(device, release));
     });
 }
 
+/// The fields of a slice that a feature adds.
+const FEATURES: [(&str, &[&str]); 3] = [
+    ("DRAPartitionableDevices", &["sharedCounters", "perDeviceNodeSelection"]),
+    ("DRAPartitionableDevicesType", &["partitionTypeAttribute"]),
+    ("DRAOptionalNodeOperations", &["skipNodeOperations"]),
+];
+
 /// In Kubernetes: `validateResourceSliceSpec`.
-fn wrong(object: &Object) -> Wrong {
+fn wrong(object: &Object, old: Option<&Object>, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = wrong_driver_name(spec.text("driver"), "spec.driver");
     wrong.extend(wrong_pool_name(spec.text("pool.name"), "spec.pool.name"));
@@ -72,72 +96,26 @@ fn wrong(object: &Object) -> Wrong {
     if generation < 0 {
         wrong.push(FieldError::invalid("spec.pool.generation", generation, "must be greater than or equal to zero"));
     }
-    wrong.extend(wrong_nodes(spec));
+    wrong.extend(wrong_slice_places(spec));
+    if spec.has("sharedCounters") && spec.has("devices") {
+        wrong.push(FieldError::invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed"));
+    }
+    wrong.extend(wrong_devices(spec, old, release));
+    wrong.extend(wrong_shared_counters(spec.list("sharedCounters"), "spec.sharedCounters"));
+    wrong
+}
+
+fn wrong_devices(spec: &Value, old: Option<&Object>, release: &Release) -> Wrong {
+    let devices = spec.list("devices");
+    let is_advanced = |device: &Value| !device.list("taints").is_empty() || !device.list("consumesCounters").is_empty();
+    let most = if devices.iter().any(is_advanced) { MOST_ADVANCED_DEVICES } else { MOST_DEVICES };
+    let before = old.map_or(&[][..], |old| old.list("spec.devices"));
     let name = |device: &Value| device.text("name").to_owned();
-    wrong.extend(wrong_set(spec.list("devices"), MOST_DEVICES, "spec.devices", wrong_device, name));
-    wrong
-}
-
-/// The nodes of the devices: one, some or all.
-fn wrong_nodes(spec: &Value) -> Wrong {
-    const ONE: &str = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
-    let mut wrong = Wrong::new();
-    let mut places = Vec::new();
-    match spec.at("nodeName").as_str() {
-        None => {}
-        Some("") => {
-            let what = "must be either unset or set to a non-empty string";
-            wrong.push(FieldError::invalid("spec.nodeName", "", what));
-        }
-        Some(name) => {
-            places.push("`nodeName`");
-            wrong.extend(each_invalid("spec.nodeName", name, names::dns1123_subdomain(name)));
-        }
-    }
-    let selector = spec.at("nodeSelector");
-    if !selector.is_null() {
-        places.push("`nodeSelector`");
-        wrong.extend(node_selector(selector, "spec.nodeSelector"));
-        let terms = selector.list("nodeSelectorTerms");
-        if terms.len() != 1 {
-            let path = "spec.nodeSelector.nodeSelectorTerms";
-            wrong.push(
-                FieldError::invalid(path, terms, "must have exactly one node selector term").printed_as(printed(terms)),
-            );
-        }
-    }
-    match spec.at("allNodes").as_bool() {
-        None => {}
-        Some(true) => places.push("`allNodes`"),
-        Some(false) => {
-            wrong.push(FieldError::invalid("spec.allNodes", false, "must be either unset or set to true"));
-        }
-    }
-    match places.len() {
-        0 => wrong.push(FieldError::required("spec", ONE)),
-        1 => {}
-        _ => {
-            let printed = format!("{{{}}}", places.join(", "));
-            wrong.push(FieldError::invalid("spec", printed, format!("{ONE}, but multiple fields are set")));
-        }
-    }
-    wrong
-}
-
-/// Terms as Go prints them.
-fn printed(terms: &[Value]) -> String {
-    let all = |items: &[Value], one: &dyn Fn(&Value) -> String| match items {
-        [] => "null".to_owned(),
-        items => format!("[{}]", items.iter().map(one).collect::<Vec<_>>().join(",")),
+    let check = |device: &Value, path: &str| {
+        let old = before.iter().find(|old| old.text("name") == device.text("name"));
+        wrong_device(device, old, spec, path, release)
     };
-    let requirement = |requirement: &Value| {
-        let values = all(requirement.list("values"), &Value::to_string);
-        format!("{{\"Key\":{},\"Operator\":{},\"Values\":{values}}}", requirement.at("key"), requirement.at("operator"))
-    };
-    all(terms, &|term| {
-        let list = |name: &str| all(term.list(name), &requirement);
-        format!("{{\"MatchExpressions\":{},\"MatchFields\":{}}}", list("matchExpressions"), list("matchFields"))
-    })
+    wrong_set(devices, most, "spec.devices", check, name)
 }
 
 fn wrong_change(new: &Object, old: &Object) -> Wrong {
@@ -169,7 +147,10 @@ mod tests {
         for (field, value) in change.as_object().unwrap() {
             object["spec"][field] = value.clone();
         }
-        wrong(&Object::from_value(object).unwrap()).iter().map(FieldError::message).collect()
+        wrong(&Object::from_value(object).unwrap(), None, &Release::named("1.35").unwrap())
+            .iter()
+            .map(FieldError::message)
+            .collect()
     }
 
     #[test]

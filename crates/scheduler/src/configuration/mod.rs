@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use coracle_controller_runtime::LeaderTimings;
 use coracle_meta::ObjectKey;
-use coracle_yaml::{At, KnownFields, StrictReader, YamlNode};
 use coracle_release::Release;
+use coracle_yaml::{At, KnownFields, StrictReader, YamlNode};
 
 use crate::config::Config;
 use crate::queue::Backoff;

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use coracle_yaml::{At, KnownFields, StrictReader};
 use coracle_release::Release;
+use coracle_yaml::{At, KnownFields, StrictReader};
 
 use crate::plugins::{OFF, PLUGINS, Plugin, Point, REMOVED, enabled};
 

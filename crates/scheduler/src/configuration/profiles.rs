@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_yaml::{At, StrictReader};
 use coracle_release::Release;
+use coracle_yaml::{At, StrictReader};
 
 use super::plugin_sets::PluginSets;
 use super::{percentage_of_nodes, plugin_arguments};

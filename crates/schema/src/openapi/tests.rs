@@ -189,7 +189,8 @@ fn parameters_that_many_operations_have_are_said_once_in_version_two() {
 fn a_kind_that_takes_any_field_is_but_an_object_in_version_two() {
     let row = boats();
     let schema = json!({"type": "object", "description": "", "properties": {"a": {}}, "x-kubernetes-preserve-unknown-fields": true});
-    let v2 = v2(&Release::newest(), &[Published { row: &row, schema: Some(&schema), selectable: Vec::new() }], &Undescribed);
+    let v2 =
+        v2(&Release::newest(), &[Published { row: &row, schema: Some(&schema), selectable: Vec::new() }], &Undescribed);
     let kind = json!([{"group": "example.com", "version": "v1", "kind": "Boat"}]);
     let boat = &v2["definitions"]["com.example.v1.Boat"];
     assert_eq!(boat, &json!({"type": "object", "x-kubernetes-group-version-kind": kind}));

@@ -77,6 +77,9 @@ impl Hooks for ServiceHooks {
         new: &mut Object,
         old: &Object,
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
+        if request.at.subresource == "status" {
+            return Ok(None);
+        }
         patch_allocated(new, old);
         align_cluster_ips(new, Some(old));
         refuse_wrong_ips(new, Some(old), &self.release)?;
