@@ -67,6 +67,11 @@ impl TokenRequests {
             let detail = "may not specify a duration larger than 2^32 seconds";
             errors.push(FieldError::invalid("spec.expirationSeconds", seconds, detail));
         }
+        let attestations = body.field("spec.attestations").cloned().unwrap_or_default();
+        if attestations.as_object().is_some_and(|all| !all.is_empty()) {
+            let detail = "attestations may only be specified with a webhook bound object reference";
+            errors = vec![FieldError::invalid("spec.attestations", attestations, detail)];
+        }
         if errors.is_empty() { Ok(Spec { audiences, seconds }) } else { Err(invalid("", &errors)) }
     }
 

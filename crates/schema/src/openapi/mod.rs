@@ -20,7 +20,6 @@ mod v2;
 mod v3;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use coracle_meta::GroupVersion;
 use coracle_release::Release;
@@ -81,7 +80,7 @@ pub fn v3_paths(resources: &[Published<'_>]) -> BTreeSet<String> {
 
 /// The routes and resources in the document of a name; `None` if there is no such document.
 fn routes_of<'a>(
-    table: &Arc<Table>,
+    release: &Release,
     path: &str,
     resources: &[Published<'a>],
     descriptions: &dyn Descriptions,
@@ -112,7 +111,7 @@ fn routes_of<'a>(
                 single("getAPIResources", Some(&meta("APIResourceList")))
             };
             for published in &here {
-                routes.extend(routes::of_resource(table, published.row, custom(published), descriptions));
+                routes.extend(routes::of_resource(release, published.row, custom(published), descriptions));
             }
             routes
         }

@@ -15,7 +15,9 @@ pub(super) struct Parameter {
     pub description: String,
 }
 
-pub(super) const LIST: [&str; 10] = [
+/// The parameter that not every release has.
+pub(super) const SHARDS: &str = "shardSelector";
+pub(super) const LIST: [&str; 11] = [
     "allowWatchBookmarks",
     "continue",
     "fieldSelector",
@@ -24,6 +26,7 @@ pub(super) const LIST: [&str; 10] = [
     "resourceVersion",
     "resourceVersionMatch",
     "sendInitialEvents",
+    SHARDS,
     "timeoutSeconds",
     "watch",
 ];
@@ -34,7 +37,7 @@ pub(super) const DELETE: [&str; 5] = [
     "orphanDependents",
     "propagationPolicy",
 ];
-pub(super) const DELETE_COLLECTION: [&str; 13] = [
+pub(super) const DELETE_COLLECTION: [&str; 14] = [
     "continue",
     "dryRun",
     "fieldSelector",
@@ -47,6 +50,7 @@ pub(super) const DELETE_COLLECTION: [&str; 13] = [
     "resourceVersion",
     "resourceVersionMatch",
     "sendInitialEvents",
+    SHARDS,
     "timeoutSeconds",
 ];
 pub(super) const WRITE: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];

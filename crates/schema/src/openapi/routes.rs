@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, Scope};
+use coracle_release::Release;
 
-use super::parameters::{DELETE, DELETE_COLLECTION, DELETE_OPTIONS, LIST, LIST_OPTIONS, PATCH, Parameter, WRITE};
+use super::parameters::{
+    DELETE, DELETE_COLLECTION, DELETE_OPTIONS, LIST, LIST_OPTIONS, PATCH, Parameter, SHARDS, WRITE,
+};
 use super::route::{ANY, CUSTOM, CUSTOM_PATCHES, LOG, Model, OBJECT, PATCHES, RequestBody, Route, STREAM, root_of};
 use super::{Descriptions, META, operation_id, type_name};
 use crate::table::{ResourceRow, SubresourceRow, Table, Trait};
@@ -13,12 +16,13 @@ use crate::table::{ResourceRow, SubresourceRow, Table, Trait};
 ///
 /// In Kubernetes: `registerResourceHandlers`, and `generateBuilder` for custom kinds.
 pub(super) fn of_resource(
-    table: &Arc<Table>,
+    release: &Release,
     row: &ResourceRow,
     is_custom: bool,
     descriptions: &dyn Descriptions,
 ) -> Vec<Route> {
-    Routes { table, row, is_custom, descriptions, out: Vec::new() }.all()
+    let has_shards = release.has("ListsCanBeSharded");
+    Routes { table: Table::of(release), has_shards, row, is_custom, descriptions, out: Vec::new() }.all()
 }
 
 /// One method of a route.
@@ -33,6 +37,8 @@ struct Call<'a> {
 
 struct Routes<'a> {
     table: &'a Arc<Table>,
+    /// Whether lists have the parameter of shards.
+    has_shards: bool,
     row: &'a ResourceRow,
     is_custom: bool,
     descriptions: &'a dyn Descriptions,
@@ -125,7 +131,8 @@ impl Routes<'_> {
 
     /// Adds parameters of the generic verbs to a route; they are fields of these options.
     fn give(&self, route: &mut Route, parameters: &[&str], options: &str) {
-        let parameters = parameters.iter().map(|name| Parameter::in_query(name, options, self.descriptions));
+        let served = parameters.iter().filter(|name| self.has_shards || **name != SHARDS);
+        let parameters = served.map(|name| Parameter::in_query(name, options, self.descriptions));
         route.parameters.extend(parameters);
     }
 

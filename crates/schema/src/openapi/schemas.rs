@@ -1,5 +1,7 @@
 //! The schemas of built-in types.
 
+use coracle_meta::{GroupVersion, GroupVersionKind};
+use coracle_release::Release;
 use serde_json::{Map, Value, json};
 
 use super::Descriptions;
@@ -9,19 +11,52 @@ use crate::table::{
 
 const REFERENCE: &str = "#/components/schemas/";
 
+/// What the schemas are written from.
+pub(super) struct SchemaWriter<'a> {
+    table: &'a Table,
+    descriptions: &'a dyn Descriptions,
+    /// The group version to which kinds are limited, besides `v1`.
+    own: Option<GroupVersion>,
+    /// Whether the document of a group version limits them.
+    names_own_version: bool,
+    /// Whether elements of lists and values of maps show the zero value of their type as the default.
+    elements_have_defaults: bool,
+}
+
+impl<'a> SchemaWriter<'a> {
+    pub(super) fn new(release: &Release, descriptions: &'a dyn Descriptions) -> Self {
+        let elements_have_defaults = !release.has("ElementsHaveNoDefaults");
+        let own = None;
+        let names_own_version = release.has("OptionsNameTheirVersion");
+        Self { table: Table::of(release), descriptions, own, names_own_version, elements_have_defaults }
+    }
+
+    /// The same for the document of a group version: `apis/apps/v1`.
+    pub(super) fn of_document(mut self, path: &str) -> Self {
+        let version = path.trim_start_matches("apis/").trim_start_matches("api/");
+        self.own = self.names_own_version.then(|| GroupVersion::parse(version)).flatten();
+        self
+    }
+
+    /// The kinds of a type that its schema lists.
+    fn kinds(&self, ty: &'a Type) -> Vec<&'a GroupVersionKind> {
+        let is_listed = |kind: &&GroupVersionKind| {
+            let version = kind.group_version();
+            self.own.as_ref().is_none_or(|own| version == *own || version == GroupVersion::new("", "v1"))
+        };
+        let listed: Vec<_> = ty.kinds.iter().filter(is_listed).collect();
+        if listed.is_empty() { ty.kinds.iter().collect() } else { listed }
+    }
+}
+
 /// Adds the built-in types among these, and the types to which they refer.
-pub(super) fn add_referenced(
-    table: &Table,
-    mut open: Vec<String>,
-    descriptions: &dyn Descriptions,
-    out: &mut Map<String, Value>,
-) {
+pub(super) fn add_referenced(writer: &SchemaWriter<'_>, mut open: Vec<String>, out: &mut Map<String, Value>) {
     while let Some(name) = open.pop() {
         if out.contains_key(&name) {
             continue;
         }
-        let Some(ty) = table.by_name(&name) else { continue };
-        let schema = of_type(table, ty, descriptions);
+        let Some(ty) = writer.table.by_name(&name) else { continue };
+        let schema = of_type(writer, ty);
         references(&schema, &mut open);
         out.insert(name, schema);
     }
@@ -42,12 +77,12 @@ fn references(value: &Value, out: &mut Vec<String>) {
     }
 }
 
-fn of_type(table: &Table, ty: &Type, descriptions: &dyn Descriptions) -> Value {
+fn of_type(writer: &SchemaWriter<'_>, ty: &Type) -> Value {
     let mut out = match &ty.body {
         TypeBody::Special(special) => of_special(*special),
-        TypeBody::Struct(body) => of_struct(table, ty, body, descriptions),
+        TypeBody::Struct(body) => of_struct(writer, ty, body),
     };
-    out["description"] = descriptions.describe(&ty.name, None).into();
+    out["description"] = writer.descriptions.describe(&ty.name, None).into();
     if ty.atomic {
         out["x-kubernetes-map-type"] = "atomic".into();
     }
@@ -55,8 +90,8 @@ fn of_type(table: &Table, ty: &Type, descriptions: &dyn Descriptions) -> Value {
         out["x-kubernetes-unions"] = unions.clone();
     }
     if !ty.kinds.is_empty() {
-        let kind = |kind: &coracle_meta::GroupVersionKind| json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
-        out["x-kubernetes-group-version-kind"] = ty.kinds.iter().map(kind).collect();
+        let kind = |kind: &GroupVersionKind| json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
+        out["x-kubernetes-group-version-kind"] = writer.kinds(ty).into_iter().map(kind).collect();
     }
     out
 }
@@ -71,12 +106,12 @@ fn of_special(special: Special) -> Value {
     }
 }
 
-fn of_struct(table: &Table, ty: &Type, body: &Struct, descriptions: &dyn Descriptions) -> Value {
+fn of_struct(writer: &SchemaWriter<'_>, ty: &Type, body: &Struct) -> Value {
     let mut properties = Map::new();
     for field in &body.fields {
-        let mut property = of_field(table, field);
+        let mut property = of_field(writer, field);
         if field.described {
-            property["description"] = descriptions.describe(&ty.name, Some(&field.name)).into();
+            property["description"] = writer.descriptions.describe(&ty.name, Some(&field.name)).into();
         }
         properties.insert(field.name.clone(), with_reference_in_all_of(property));
     }
@@ -94,9 +129,9 @@ fn of_struct(table: &Table, ty: &Type, body: &Struct, descriptions: &dyn Descrip
     out
 }
 
-fn of_field(table: &Table, field: &Field) -> Value {
-    let ty = TypeRef::new(table, &field.shape);
-    let mut out = of_shape(ty);
+fn of_field(writer: &SchemaWriter<'_>, field: &Field) -> Value {
+    let ty = TypeRef::new(writer.table, &field.shape);
+    let mut out = of_shape(writer, ty);
     let always = field.presence == Presence::Always;
     if let Some(default) = &field.default {
         out["default"] = default.clone();
@@ -152,7 +187,8 @@ fn strategy(patch: &PatchStrategy) -> Option<&'static str> {
     }
 }
 
-fn of_shape(ty: TypeRef<'_>) -> Value {
+fn of_shape(writer: &SchemaWriter<'_>, ty: TypeRef<'_>) -> Value {
+    let of_element = |ty| of_element(writer, ty);
     match ty.node() {
         TypeNode::String => json!({"type": "string"}),
         TypeNode::Bytes => json!({"type": "string", "format": "byte"}),
@@ -170,10 +206,10 @@ fn of_shape(ty: TypeRef<'_>) -> Value {
     }
 }
 
-/// An element of a list or a value of a map, with Go's zero value as its default.
-fn of_element(ty: TypeRef<'_>) -> Value {
-    let mut out = of_shape(ty);
-    if let Some(zero) = zero(ty) {
+/// An element of a list or a value of a map.
+fn of_element(writer: &SchemaWriter<'_>, ty: TypeRef<'_>) -> Value {
+    let mut out = of_shape(writer, ty);
+    if let Some(zero) = zero(ty).filter(|_| writer.elements_have_defaults) {
         out["default"] = zero;
     }
     with_reference_in_all_of(out)

@@ -12,7 +12,8 @@ use super::dialect::Dialect;
 use super::parameters::Parameter;
 use super::route::{Model, PathRoutes, Route, by_path};
 use super::v3::models;
-use super::{Descriptions, Published, routes_of, schemas, v3_paths};
+use super::schemas::{self, SchemaWriter};
+use super::{Descriptions, Published, routes_of, v3_paths};
 use crate::table::Table;
 
 /// Parameters that are not shared: the names of objects, and those with which old clients detect features of a server.
@@ -25,7 +26,7 @@ pub fn v2(release: &Release, resources: &[Published<'_>], descriptions: &dyn Des
     let table = Table::of(release);
     let mut routes = Vec::new();
     for path in v3_paths(resources) {
-        routes.extend(routes_of(table, &path, resources, descriptions).into_iter().flat_map(|(routes, _)| routes));
+        routes.extend(routes_of(release, &path, resources, descriptions).into_iter().flat_map(|(routes, _)| routes));
     }
     let mut definitions = Map::new();
     let mut open: Vec<String> = routes.iter().flat_map(models).collect();
@@ -35,7 +36,7 @@ pub fn v2(release: &Release, resources: &[Published<'_>], descriptions: &dyn Des
     }
     let mut built_in = Map::new();
     open.retain(|name| !definitions.contains_key(name));
-    schemas::add_referenced(table, open, descriptions, &mut built_in);
+    schemas::add_referenced(&SchemaWriter::new(release, descriptions), open, &mut built_in);
     definitions.extend(built_in.iter().map(|(name, schema)| (name.clone(), of_schema(schema))));
     let mut shared = BTreeMap::new();
     let paths: Map<String, Value> =

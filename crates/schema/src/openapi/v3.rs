@@ -7,7 +7,8 @@ use super::custom;
 use super::dialect::Dialect;
 use super::parameters::Parameter;
 use super::route::{Model, PathRoutes, Route, by_path};
-use super::{Descriptions, Published, routes_of, schemas};
+use super::schemas::{self, SchemaWriter};
+use super::{Descriptions, Published, routes_of};
 use crate::table::Table;
 
 /// The document of a name; `None` if there is no such document.
@@ -18,7 +19,7 @@ pub fn v3(
     descriptions: &dyn Descriptions,
 ) -> Option<Value> {
     let table = Table::of(release);
-    let (routes, here) = routes_of(table, path, resources, descriptions)?;
+    let (routes, here) = routes_of(release, path, resources, descriptions)?;
     let mut schemas = Map::new();
     let mut open: Vec<String> = routes.iter().flat_map(models).collect();
     for published in &here {
@@ -29,7 +30,7 @@ pub fn v3(
     }
     let is_custom = here.iter().any(|published| published.schema.is_some());
     let paths: Map<String, Value> = by_path(routes).into_iter().map(|(path, item)| (path, of_path(&item))).collect();
-    schemas::add_referenced(table, open, descriptions, &mut schemas);
+    schemas::add_referenced(&SchemaWriter::new(release, descriptions).of_document(path), open, &mut schemas);
     if is_custom {
         schemas.values_mut().for_each(custom::forget_unknown_groups);
     }
