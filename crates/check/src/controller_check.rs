@@ -5,6 +5,7 @@ use std::sync::Arc;
 use coracle_cluster::controllers::Selection;
 use coracle_meta::Object;
 use coracle_sim::ClockMode;
+use coracle_release::Release;
 use futures_util::FutureExt;
 
 use crate::check_report::CheckReport;
@@ -43,6 +44,7 @@ const JOBS_OF_A_PROGRAM: usize = 6;
 #[must_use]
 pub struct ControllerCheck {
     name: String,
+    release: Release,
     subject: Subject,
     pace: Pace,
     controllers: Option<Vec<String>>,
@@ -115,6 +117,7 @@ impl ControllerCheck {
             Limits { seed: 1, plans, from: 1, jobs, known_only: false, first_only: false, only: None, faults: None };
         Self {
             name: NAME.to_owned(),
+            release: Release::default(),
             subject,
             pace,
             controllers: None,
@@ -256,6 +259,12 @@ impl ControllerCheck {
         self
     }
 
+    /// The Kubernetes release of the clusters, the default one without it.
+    pub fn kubernetes(mut self, release: Release) -> Self {
+        self.release = release;
+        self
+    }
+
     /// The seed of the runs; 1 without it. One seed gives one report.
     pub fn seed(mut self, seed: u64) -> Self {
         self.limits.seed = seed;
@@ -364,7 +373,7 @@ impl ControllerCheck {
         if limits.known_only {
             limits.plans = known.len();
         }
-        let prepared = prepare(&given, &samples)?;
+        let prepared = prepare(&self.release, &given, &samples)?;
         let controllers = self.controllers.as_ref().map(|names| names.join(",").parse::<Selection>());
         let controllers = controllers.transpose().map_err(|error| Error::Input(error.to_string()))?;
         let (workload, properties) = demanded(&self.name, self.workload.take(), &self.properties, &prepared)?;

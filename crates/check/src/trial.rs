@@ -13,6 +13,7 @@ use coracle_sim::checks::{Run, RunLog, STAGES};
 use coracle_sim::{
     ClockMode, PluralOf, Senders, StartingObjects, Wire, World, record_changes, record_objects, run_in, settle,
 };
+use coracle_release::Release;
 use futures_util::future::{Either, select};
 
 use crate::acts::Acts;
@@ -97,7 +98,8 @@ impl Setup {
         let mode = if self.pace.clock == ClockMode::Virtual { "virtual" } else { "real" };
         let header = Header::new(cluster.ambient().clock.now().to_string()).run(mode, seed);
         let faults = if plan.faults.is_empty() { "without a fault".to_owned() } else { plan.lines().join("; ") };
-        Header { scenario: Some(format!("{}: {faults}", self.name)), ..header }
+        let kubernetes = Some(self.prepared.release.version().to_owned());
+        Header { kubernetes, scenario: Some(format!("{}: {faults}", self.name)), ..header }
     }
 
     /// The API server of a run.
@@ -116,6 +118,7 @@ impl Setup {
         served: Option<&ServedProgram>,
     ) -> Result<Cluster, Error> {
         let builder = Cluster::builder().ambient(self.pace.ambient(seed)).recorder(recorder.clone()).api_server_only();
+        let builder = builder.kubernetes(self.prepared.release.clone());
         let builder = builder.kept_store(self.prepared.store.clone()).transport_layer_for_all(observed.layer());
         let builder = builder.api_server(self.api_server(served));
         let builder = match &self.controllers {
@@ -152,6 +155,8 @@ fn without_accounts(mut options: ApiServerOptions) -> ApiServerOptions {
 /// What is the same in all runs, found in a cluster without the controller.
 #[derive(Clone)]
 pub(crate) struct Prepared {
+    /// The release of the clusters.
+    pub(crate) release: Release,
     /// A store with the objects that exist before the controller starts.
     pub(crate) store: KeptStore,
     /// These objects.
@@ -200,9 +205,9 @@ pub(crate) fn trial(setup: &Setup, seed: u64, plan: &Plan) -> Result<Outcome, Er
 ///
 /// # Errors
 /// If the API server refuses an object, or the cluster does not start.
-pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, Error> {
+pub(crate) fn prepare(release: &Release, given: &[Object], samples: &[Object]) -> Result<Prepared, Error> {
     let prepared = run_in(ClockMode::Virtual, async {
-        let builder = Cluster::builder().seed(1).api_server_only();
+        let builder = Cluster::builder().kubernetes(release.clone()).seed(1).api_server_only();
         let cluster = builder.api_server(without_accounts(ApiServerOptions::default())).start().await?;
         let work = UserWork::new(&cluster);
         for object in given {
@@ -226,7 +231,8 @@ pub(crate) fn prepare(given: &[Object], samples: &[Object]) -> Result<Prepared, 
         cluster.shutdown().await;
         let texts: Vec<String> = given.iter().chain(samples).map(|object| object.to_value().to_string()).collect();
         let work = hash(&texts.join("\n"));
-        Ok(Prepared { store, objects, samples: changing, served, kinds, namespaced, work })
+        let release = release.clone();
+        Ok(Prepared { release, store, objects, samples: changing, served, kinds, namespaced, work })
     });
     prepared.map_err(|error| coracle_cluster::Error::NotStarted(error.to_string()))?
 }

@@ -55,6 +55,7 @@ mod story;
 mod up;
 mod validate;
 mod version;
+mod versions;
 mod view;
 mod wait_for_ready;
 mod webhook_flags;
@@ -127,6 +128,8 @@ pub(crate) enum Command {
     Kubelet(kubelet::SimulatedNodes),
     /// Print the version of this program, and the version of Kubernetes as which it answers
     Version(version::VersionCommand),
+    /// List the Kubernetes releases that --kubernetes chooses from
+    Versions(versions::VersionsCommand),
     /// Print a completion script for a shell
     Completion(completion::Completion),
 }
@@ -163,6 +166,7 @@ impl Command {
             Self::Scheduler(command) => command.run(),
             Self::Kubelet(command) => command.run(),
             Self::Version(command) => command.run(),
+            Self::Versions(command) => command.run(),
             Self::Completion(command) => command.run(),
         }
     }

@@ -31,6 +31,8 @@ pub struct Builder {
     pub(crate) images: coracle_kubelet::Images,
     pub(crate) stages: Option<Arc<StageSet>>,
     pub(crate) controllers: coracle_controllers::Config,
+    /// Unset: that of `api_server`.
+    pub(crate) kubernetes: Option<Release>,
     /// Unset: the default configuration of the release.
     pub(crate) scheduler: Option<coracle_scheduler::Config>,
     pub(crate) layer: Option<TransportLayer>,
@@ -67,6 +69,7 @@ impl Default for Builder {
             images: coracle_kubelet::Images::default(),
             stages: None,
             controllers: coracle_controllers::Config::default(),
+            kubernetes: None,
             scheduler: None,
             layer: None,
             components: Components::All,
@@ -154,8 +157,12 @@ impl Builder {
     /// The release that all components have, with switched feature gates.
     #[must_use]
     pub fn kubernetes(mut self, release: Release) -> Self {
-        self.api_server.release = release;
+        self.kubernetes = Some(release);
         self
+    }
+
+    pub(crate) fn release(&self) -> &Release {
+        self.kubernetes.as_ref().unwrap_or(&self.api_server.release)
     }
 
     /// Where the objects are stored.
@@ -224,7 +231,7 @@ impl Builder {
     /// # Errors
     /// All errors in it, with lines and paths.
     pub fn scheduler_configuration(self, text: &str) -> Result<Self, coracle_scheduler::ConfigurationError> {
-        let read = coracle_scheduler::Configuration::read_for(&self.api_server.release, "configuration", text)?;
+        let read = coracle_scheduler::Configuration::read_for(self.release(), "configuration", text)?;
         Ok(self.scheduler(read.config))
     }
 

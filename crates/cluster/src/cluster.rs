@@ -73,6 +73,7 @@ impl Cluster {
     }
 
     pub(crate) async fn start(mut builder: Builder) -> Result<Self, Error> {
+        builder.api_server.release = builder.release().clone();
         let ambient = builder.ambient.take().unwrap_or_else(clock::default_ambient);
         // Clusters that share a clock do not share work.
         let ambient = Ambient { work: PendingWork::default(), ..ambient };

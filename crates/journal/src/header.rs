@@ -25,6 +25,9 @@ pub struct Header {
     /// The mode of the clock: `virtual`, `real` or `scaled=N`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
+    /// The Kubernetes release of the cluster, such as `1.36`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<String>,
     /// The seed of all randomness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -61,6 +64,7 @@ impl Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             start: start.into(),
             mode: None,
+            kubernetes: None,
             seed: None,
             scenario: None,
             hash: None,

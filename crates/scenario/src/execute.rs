@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use coracle_ambient::Ambient;
 use coracle_cluster::{Cluster, Delays, Error, KeptStore, LeaderTimings, TransportLayer, controllers};
+use coracle_release::Release;
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
 use coracle_sim::{ClockMode, ClusterState, InvariantAnswer, Latency, Senders, Wire, World};
@@ -38,6 +39,8 @@ pub struct Options {
     pub rest: Duration,
     /// A step to insert into the run; only in virtual time, because no other run is reproducible.
     pub change: Option<Change>,
+    /// The Kubernetes release; absent for that of the scenario.
+    pub kubernetes: Option<Release>,
     /// The number of events after which the run ends, although steps are left; absent for no limit.
     pub most_events: Option<u64>,
 }
@@ -48,6 +51,13 @@ impl Options {
         let written = scenario.spec.cluster.mode.as_ref().and_then(|mode| mode.value.parse().ok());
         let mode = self.mode.or(written).unwrap_or(Mode::Virtual);
         (mode, self.seed.or(scenario.spec.cluster.seed).unwrap_or(1))
+    }
+
+    /// The Kubernetes release of this run.
+    pub fn release(&self, scenario: &Scenario) -> Release {
+        let written = scenario.spec.cluster.kubernetes.as_ref();
+        let written = || written.and_then(|version| Release::named(&version.value).ok());
+        self.kubernetes.clone().or_else(written).unwrap_or_default()
     }
 
     /// Checks that these options are possible.
@@ -123,7 +133,7 @@ pub fn execute_until<T>(
         let recorder = make_recorder(&header);
         let own = own_informers(scenario, path, options.change.as_ref());
         let layer = wiring.as_ref().map(|wiring| Arc::clone(&wiring.layer));
-        let cluster = start(scenario, layer, ambient, options.disturbance, recorder, own, None).await?;
+        let cluster = start(scenario, layer, ambient, options, recorder, own, None).await?;
         let plural_of = Arc::new(cluster.plurals());
         let world = World::new(cluster.store(), &scenario.spec.namespace, plural_of, invariants(scenario));
         let world = world.recorded(cluster.recorder().clone());
@@ -187,14 +197,15 @@ pub(crate) async fn start(
     scenario: &Scenario,
     layer: Option<TransportLayer>,
     ambient: Ambient,
-    disturbance: Option<Disturbance>,
+    options: &Options,
     recorder: Recorder,
     own_informers: BTreeSet<String>,
     kept: Option<KeptStore>,
 ) -> Result<Cluster, Error> {
     let spec = &scenario.spec.cluster;
     let controllers = controllers::Config {
-        leader_election: disturbance
+        leader_election: options
+            .disturbance
             .and_then(Disturbance::election)
             .or_else(|| spec.leader_election.then(LeaderTimings::default)),
         ..controllers::Config::default()
@@ -202,7 +213,7 @@ pub(crate) async fn start(
     let delays = Delays { start: spec.latency.pod_start, stop: spec.latency.pod_stop, ..Delays::zero() };
     let at_start = spec.nodes.value.shapes().into_iter().filter(|shape| shape.joins == Joins::AtStart);
     let nodes = at_start.map(|shape| node_spec(&shape)).collect();
-    let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
+    let builder = Cluster::builder().kubernetes(options.release(scenario)).node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
     let builder = builder.metrics_server(spec.metrics_server).images(spec.images.clone());
     let builder = builder.csi_driver().own_informers(own_informers);
     let builder = match kept {
@@ -229,7 +240,8 @@ pub(crate) fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) 
     let start = coracle_meta::format_time(ambient.clock.now());
     let header = Header::new(start).of_scenario(&scenario.metadata.name, &scenario.hash).run(mode.to_string(), seed);
     let disturb = options.disturbance.map(|disturbance| disturbance.to_string());
-    Header { disturb, change: options.change.as_ref().map(Change::mark), ..header }
+    let kubernetes = Some(options.release(scenario).version().to_owned());
+    Header { kubernetes, disturb, change: options.change.as_ref().map(Change::mark), ..header }
 }
 
 /// Waits until every node is ready, and pods of the scenario's namespace can be admitted: the steps begin in a stable

@@ -78,7 +78,7 @@ pub(crate) fn execute_from(
         let wire = wire(scenario, &changed, mode);
         let own = own_informers(scenario, &change.path, Some(change));
         let layer = wire.as_ref().map(Wire::layer);
-        let cluster = start(scenario, layer, ambient, None, recorder, own, Some(moment.store)).await?;
+        let cluster = start(scenario, layer, ambient, &changed, recorder, own, Some(moment.store)).await?;
         let named = scenario.bindings();
         let invariants =
             invariants(scenario).into_iter().filter(|invariant| !uses(&invariant.question, &named)).collect();

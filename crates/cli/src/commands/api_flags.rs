@@ -51,6 +51,11 @@ pub(crate) struct ApiFlags {
 }
 
 impl ApiFlags {
+    /// Sets the flags of the release.
+    pub(crate) fn choose(&mut self, release: &ReleaseFlags) {
+        self.release = release.clone();
+    }
+
     /// The release, with switched feature gates.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use coracle_check::{ControllerCheck, Roles, SearchProgress, SearchStop, check_program};
+use coracle_release::Release;
 use futures_util::FutureExt;
 
 use crate::commands::budget::Budget;
@@ -14,6 +15,7 @@ use crate::commands::check_files::{ROLES, SAMPLES, definitions, folder, or_else,
 use crate::commands::check_output::{CheckOutput, ReportFormat, SearchEnd};
 use crate::commands::checked_program::{CheckedProgram, Network};
 use crate::exit;
+use crate::output::out;
 use crate::progress::Progress;
 
 /// The name of a controller, if no other is given, and its first seed.
@@ -59,6 +61,9 @@ pub(crate) struct CheckCommand {
     /// When the search ends: after a number of plans, or after a time such as 90s
     #[arg(long, value_name = "PLANS|TIME", default_value = "60")]
     budget: Budget,
+    /// The Kubernetes release of the clusters, such as 1.36; several are checked one after the other
+    #[arg(long, value_name = "VERSION,...", value_delimiter = ',', num_args = 1, value_parser = Release::named, env = "CORACLE_KUBERNETES")]
+    kubernetes: Vec<Release>,
     /// The number of the first plan, to continue a search that has ended
     #[arg(long, value_name = "PLAN", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     from: u64,
@@ -92,12 +97,30 @@ pub(crate) struct CheckCommand {
 
 impl CheckCommand {
     pub(crate) fn run(self) -> Result<u8> {
+        if self.kubernetes.len() > 1 && (self.out.is_some() || self.rbac || self.format != ReportFormat::Text) {
+            let why = "--kubernetes with several releases takes neither --out nor --rbac, and prints the report as text";
+            return Err(exit::Usage(why.to_owned()).into());
+        }
+        if self.kubernetes.is_empty() {
+            return self.run_in(&Release::default());
+        }
+        let mut worst = exit::PASS;
+        for release in &self.kubernetes {
+            if self.kubernetes.len() > 1 {
+                out!("Kubernetes {release}")?;
+            }
+            worst = worst.max(self.run_in(release)?);
+        }
+        Ok(worst)
+    }
+
+    fn run_in(&self, release: &Release) -> Result<u8> {
         let (stop, budget) = (SearchStop::default(), self.budget.time());
         let roles = self.roles()?;
         let network = if self.host_network { Network::Host } else { Network::Own };
         let program = CheckedProgram::new(self.command.clone(), &self.name, roles.is_empty(), network)?;
         let done = SearchProgress::default();
-        let check = self.of(check_program(program.host()))?.roles(roles).stopped_by(&stop).counted_by(&done);
+        let check = self.of(check_program(program.host()))?.kubernetes(release.clone()).roles(roles).stopped_by(&stop).counted_by(&done);
         crate::open_files::raise_limit();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         #[expect(clippy::disallowed_methods, reason = "the search blocks its thread, and this one waits for signals")]

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::commands::env::StateArgs;
+use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::up::with_a_cluster_of_its_own;
 use crate::exit;
 use crate::handed_on::Signals;
@@ -14,6 +15,8 @@ use crate::runtime::runtime;
 pub(crate) struct Exec {
     #[command(flatten)]
     state: StateArgs,
+    #[command(flatten)]
+    release: ReleaseFlags,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     command: Vec<String>,
@@ -22,9 +25,13 @@ pub(crate) struct Exec {
 impl Exec {
     pub(crate) fn run(self) -> Result<u8> {
         if let Ok(kubeconfig) = self.state.kubeconfig() {
+            if self.release.is_given() {
+                let why = "a cluster runs already, and keeps its release: --kubernetes and --feature-gates are for a cluster of its own";
+                return Err(exit::Usage(why.to_owned()).into());
+            }
             return runtime()?.block_on(async { self.child(&kubeconfig, Signals::catch()?).await });
         }
-        with_a_cluster_of_its_own(|kubeconfig, signals| self.child(kubeconfig, signals))
+        with_a_cluster_of_its_own(&self.release, |kubeconfig, signals| self.child(kubeconfig, signals))
     }
 
     /// Runs the program to its end; signals are forwarded to it.

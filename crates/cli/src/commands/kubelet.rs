@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use crate::commands::certificate_file::certificate_file;
 use crate::commands::component::until_interrupted;
 use crate::commands::node_flags::NodeFlags;
+use crate::commands::release_flags::ReleaseFlags;
 use crate::kubeconfig_file::read;
 use crate::output::out;
 
@@ -29,6 +30,8 @@ pub(crate) struct SimulatedNodes {
     /// The number of simulated nodes, with the names node-1, node-2 and so on
     #[arg(long, value_name = "COUNT", default_value_t = 2)]
     nodes: usize,
+    #[command(flatten)]
+    release: ReleaseFlags,
     #[command(flatten)]
     node: NodeFlags,
     #[command(flatten)]
@@ -58,13 +61,14 @@ struct KubeletFlags {
 impl SimulatedNodes {
     pub(crate) fn run(self) -> Result<u8> {
         let nodes = self.node.specs(self.nodes)?;
+        let release = self.release.release()?;
         let kubeconfig = read(&self.kubeconfig)?;
         let serving_certificates = self.server.serving_certificates(&kubeconfig)?;
         let address = SocketAddr::new(self.server.address, self.server.port);
         until_interrupted(&kubeconfig, |client, ambient, recorder, stop| async move {
             let listener = Listener::bind_for_kubelet(address, serving_certificates, OldestTls::default()).await?;
             let endpoint = endpoint(listener.address()).context("--address: no other machine finds this one")?;
-            let config = kubelet::Config { nodes, endpoint: Some(endpoint), ..kubelet::Config::default() };
+            let config = kubelet::Config { release, nodes, endpoint: Some(endpoint), ..kubelet::Config::default() };
             let kubelet = Kubelet::new(config, client.clone(), ambient, recorder);
             out!("nodes' API at https://{endpoint}")?;
             let stop = stop.shared();

@@ -22,6 +22,11 @@ pub(crate) struct ReleaseFlags {
 }
 
 impl ReleaseFlags {
+    /// Whether a flag chooses a release or a gate.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kubernetes.is_some() || !self.feature_gates.is_empty()
+    }
+
     /// The chosen release with its switched gates.
     ///
     /// # Errors

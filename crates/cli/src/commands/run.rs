@@ -6,7 +6,8 @@ use clap::Args;
 use coracle_check::PlanFile;
 use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
-use coracle_viewer::{Format, JunitReport, Picture, lanes, sentence};
+use coracle_release::Release;
+use coracle_viewer::{Format, JunitReport, Picture, RunPair, differ, lanes, sentence};
 
 use super::plan_files::is_plan;
 use super::replay::{check_plans, replay};
@@ -35,6 +36,10 @@ pub(crate) struct Run {
     /// The clock: real, scaled=N or virtual
     #[arg(long)]
     mode: Option<Mode>,
+    /// The Kubernetes release of the cluster, such as 1.36; several run each scenario in each, and the first event that
+    /// differs is shown
+    #[arg(long, value_name = "VERSION,...", value_delimiter = ',', value_parser = Release::named, env = "CORACLE_KUBERNETES")]
+    kubernetes: Vec<Release>,
     /// The seed of all randomness
     #[arg(long, env = "CORACLE_SEED")]
     seed: Option<u64>,
@@ -67,6 +72,16 @@ pub(crate) struct Run {
     plain: bool,
 }
 
+/// The exit code of an outcome.
+fn code_of(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Passed => exit::PASS,
+        Outcome::Failed(_) => exit::CHECK_FAILED,
+        Outcome::NotInTime(_) => exit::NOT_IN_TIME,
+        Outcome::NothingMatched(_) => exit::NOTHING_MATCHED,
+    }
+}
+
 /// Shows how far a scenario is that has no picture.
 fn progress_of(name: &str, recorder: &Recorder) -> Progress {
     let (name, recorder) = (name.to_owned(), recorder.clone());
@@ -91,7 +106,7 @@ impl Run {
             Some(seeds) => seeds.each().map(Some).collect(),
             None => vec![self.seed],
         };
-        self.fits_runs(files.len() * seeds.len())?;
+        self.fits_runs(files.len() * seeds.len() * self.kubernetes.len().max(1))?;
         reports::check(&self.report)?;
         if let Some(path) = &self.events {
             reports::check_folder("--events", path)?;
@@ -143,6 +158,7 @@ impl Run {
         let Some((first, _)) = plans.first() else { return Ok(()) };
         let others = [
             ("--mode", self.mode.is_some()),
+            ("--kubernetes", self.kubernetes.len() > 1),
             ("--seeds", self.seeds.is_some()),
             ("--disturb", self.disturb.is_some()),
             ("--events", self.events.is_some()),
@@ -203,7 +219,11 @@ impl Run {
 
     fn one(&self, file: &Path, scenario: &Scenario, seed: Option<u64>, joined: Option<&mut JunitReport>) -> Result<u8> {
         let (mode, disturbance, strict) = (self.mode, self.disturb, self.strict);
-        let options = Options { mode, seed, disturbance, strict, ..Options::default() };
+        let kubernetes = self.kubernetes.first().cloned();
+        let options = Options { mode, seed, disturbance, strict, kubernetes, ..Options::default() };
+        if self.kubernetes.len() > 1 {
+            return self.in_each_release(file, scenario, &options, joined);
+        }
         if self.put.is_wanted() {
             let output = Output {
                 kept_entries: KEPT_ENTRIES,
@@ -223,12 +243,34 @@ impl Run {
             None => self.report.iter().try_for_each(|path| report.write(path))?,
         }
         self.print(file, &report)?;
-        Ok(match report.outcome {
-            Outcome::Passed => exit::PASS,
-            Outcome::Failed(_) => exit::CHECK_FAILED,
-            Outcome::NotInTime(_) => exit::NOT_IN_TIME,
-            Outcome::NothingMatched(_) => exit::NOTHING_MATCHED,
-        })
+        Ok(code_of(&report.outcome))
+    }
+
+    /// Runs a scenario in each release, and compares the event log of each later one with that of the first.
+    fn in_each_release(
+        &self,
+        file: &Path,
+        scenario: &Scenario,
+        options: &Options,
+        mut joined: Option<&mut JunitReport>,
+    ) -> Result<u8> {
+        let (mut worst, mut first) = (exit::PASS, None::<(&Release, Report)>);
+        for release in &self.kubernetes {
+            let options = Options { kubernetes: Some(release.clone()), ..options.clone() };
+            let report = self.recorded(file, scenario, &options)?;
+            worst = worst.max(code_of(&report.outcome));
+            if let Some(joined) = &mut joined {
+                joined.add(report.events(), Some(&format!("Kubernetes {release}")));
+            }
+            output::shown_on(self.screen(), &format!(" Kubernetes {release}\n{}", report.block()))?;
+            let Some((other, before)) = &first else {
+                first = Some((release, report));
+                continue;
+            };
+            let names = [other.version(), release.version()];
+            output::shown(&format!("\n{}\n", differ(&RunPair::of(before.events(), report.events(), names))))?;
+        }
+        Ok(worst)
     }
 
     /// Runs a scenario, shows it while it runs, and writes its event log.
@@ -304,6 +346,8 @@ impl Run {
         let (name, seed, mode) = (&report.name, report.seed, report.mode);
         let disturb = self.disturb.map(|how| format!(" --disturb {how}")).unwrap_or_default();
         let strict = if self.strict { " --strict" } else { "" };
-        format!("coracle run {} --seed {seed} --mode {mode}{disturb}{strict} --report {name}.html", quoted(file))
+        let release = self.kubernetes.first().map(|release| format!(" --kubernetes {release}")).unwrap_or_default();
+        let how = format!("--seed {seed} --mode {mode}{release}{disturb}{strict}");
+        format!("coracle run {} {how} --report {name}.html", quoted(file))
     }
 }

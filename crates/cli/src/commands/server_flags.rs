@@ -15,6 +15,7 @@ use crate::commands::api_flags::ApiFlags;
 use crate::commands::audit_flags::AuditFlags;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::kubelet_client_flags::KubeletClientFlags;
+use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
@@ -114,6 +115,11 @@ pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
 ];
 
 impl ServerFlags {
+    /// Sets the flags of the release.
+    pub(crate) fn choose(&mut self, release: &ReleaseFlags) {
+        self.api.choose(release);
+    }
+
     /// The release of the cluster.
     ///
     /// # Errors

@@ -27,6 +27,7 @@ use crate::commands::detached::detached;
 use crate::commands::env::StateArgs;
 use crate::commands::greeting::Greeting;
 use crate::commands::node_flags::NodeFlags;
+use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{SecureServing, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
@@ -550,7 +551,10 @@ pub(crate) fn run_on_worker(serve: impl Future<Output = Result<u8>> + Send + 'st
 
 /// Runs a command with a temporary cluster in memory, which is removed afterwards with all its files. A signal before
 /// the cluster is ready aborts the start.
-pub(crate) fn with_a_cluster_of_its_own<F>(run: impl FnOnce(&std::path::Path, Signals) -> F) -> Result<u8>
+pub(crate) fn with_a_cluster_of_its_own<F>(
+    release: &ReleaseFlags,
+    run: impl FnOnce(&std::path::Path, Signals) -> F,
+) -> Result<u8>
 where
     F: Future<Output = Result<u8>>,
 {
@@ -558,7 +562,8 @@ where
     // Signals are caught before the folder is created; otherwise a signal would leave it behind.
     let mut signals = runtime.block_on(async { Signals::catch() })?;
     let folder = ExecFolder::create()?;
-    let up = Up { empty: true, metrics_server: None, ..Up::in_memory(StateArgs::at(folder.path().to_owned()), 2) };
+    let mut up = Up { empty: true, metrics_server: None, ..Up::in_memory(StateArgs::at(folder.path().to_owned()), 2) };
+    up.server.choose(release);
     runtime.block_on(async {
         let state = up.state.folder();
         let starting = Progress::of("starting the cluster");

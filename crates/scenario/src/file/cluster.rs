@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
 use super::duration::duration;
-use crate::schema_words::{DurationText, ModeText, OwnInformersWord, WholeObject};
+use crate::schema_words::{DurationText, ModeText, OwnInformersWord, ReleaseText, WholeObject};
 
 /// The cluster that a scenario runs in.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -20,6 +20,9 @@ pub struct ClusterSpec {
     /// How many simulated nodes, named `node-1` and so on; or the shape of each.
     #[schemars(with = "Nodes")]
     pub nodes: Spanned<Nodes>,
+    /// The Kubernetes release of all components, such as `1.36`; the command line takes precedence.
+    #[schemars(with = "ReleaseText")]
+    pub kubernetes: Option<Spanned<String>>,
     /// `virtual`, `real` or `scaled=N`; the command line takes precedence.
     #[schemars(with = "ModeText")]
     pub mode: Option<Spanned<String>>,
@@ -43,6 +46,7 @@ impl Default for ClusterSpec {
         let nodes = Spanned::new(Nodes::Count(2), Location::UNKNOWN, Location::UNKNOWN);
         Self {
             nodes,
+            kubernetes: None,
             mode: None,
             seed: None,
             latency: Latency::default(),

@@ -9,6 +9,8 @@ use serde_saphyr::{Location, Spanned};
 
 use self::faults::FaultPlace;
 use self::written::NeedsName;
+use coracle_release::Release;
+
 use super::{DocumentKind, Known, Problem, Vocabulary};
 use crate::broken_controller::BROKEN_CONTROLLERS;
 use crate::file::{
@@ -41,6 +43,7 @@ impl Checker<'_> {
             self.word(&scenario.api_version, &[API_VERSION], "apiVersion"),
             self.word(&scenario.kind, &[DocumentKind::Scenario.name()], "kind"),
             self.mode(spec.cluster.mode.as_ref()),
+            self.release(spec.cluster.kubernetes.as_ref()),
             self.nodes(spec.cluster.nodes.referenced, &spec.cluster.nodes.value),
         ];
         head.into_iter()
@@ -57,6 +60,15 @@ impl Checker<'_> {
     fn mode(&self, mode: Option<&Spanned<String>>) -> Result<(), Problem> {
         let Some(mode) = mode else { return Ok(()) };
         mode.value.parse::<Mode>().map(drop).map_err(|why| self.problem(mode.referenced, why.to_string()))
+    }
+
+    fn release(&self, version: Option<&Spanned<String>>) -> Result<(), Problem> {
+        let Some(version) = version else { return Ok(()) };
+        let known = Release::all().any(|release| release.version() == version.value);
+        let why = || Release::named(&version.value).err().map_or_else(|| {
+            format!("{:?} has more than the minor version of a release, such as 1.36", version.value)
+        }, |error| error.to_string());
+        if known { Ok(()) } else { Err(self.problem(version.referenced, why())) }
     }
 
     fn at_the_end(&self, invariant: &Spanned<Invariant>) -> Result<(), Problem> {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use coracle_release::Release;
 use coracle_schema::Table;
 use coracle_sim::ChangeKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -39,6 +40,8 @@ schemas! {
     DurationText: |_generator| json_schema!({"type": "string", "pattern": DURATION});
     /// How the clock runs: `virtual`, `real` or `scaled=N`.
     ModeText: |_generator| json_schema!({"type": "string", "anyOf": [{"enum": ["virtual", "real"]}, {"pattern": "^scaled=.+$"}]});
+    /// A Kubernetes release, such as `1.36`.
+    ReleaseText: |_generator| json_schema!({"type": "string", "enum": Release::all().map(|release| release.version()).collect::<Vec<_>>()});
     /// A kind.
     KindWord: |_generator| known_or_other(kinds());
     /// The plural of a resource, with `/SUBRESOURCE` for requests of a subresource.
