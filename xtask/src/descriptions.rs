@@ -1,11 +1,14 @@
-//! `cargo xtask descriptions FILE`: writes `crates/cli/descriptions.txt.gz`, what kinds, fields and parameters are for, in
-//! Kubernetes' own words, from a kube-apiserver's `/openapi/v2` (`kubectl get --raw /openapi/v2 > FILE`).
+//! `cargo xtask descriptions RELEASE FILE`: writes `crates/release/data/RELEASE/descriptions.txt.gz`, what kinds, fields and
+//! parameters are for, in Kubernetes' own words, from the `/openapi/v2` of a kube-apiserver of that release
+//! (`kubectl get --raw /openapi/v2 > FILE`). A release after the first has only what the ones before do not say.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use coracle_schema::openapi::Described;
+use coracle_release::Release;
+use coracle_schema::openapi::{Described, Descriptions as _};
+use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use serde_json::Value;
 
@@ -18,20 +21,38 @@ type Found = BTreeMap<(String, Option<String>), String>;
 
 /// Writes the file.
 pub(crate) fn write() -> Result<(), Failure> {
-    let source = std::env::args().nth(2).ok_or("usage: cargo xtask descriptions FILE")?;
-    let document: Value = serde_json::from_slice(&std::fs::read(source)?)?;
+    let usage = "usage: cargo xtask descriptions RELEASE FILE";
+    let release = Release::named(&std::env::args().nth(2).ok_or(usage)?)?;
+    let document: Value = serde_json::from_slice(&std::fs::read(std::env::args().nth(3).ok_or(usage)?)?)?;
+    let mut found = found(&document);
+    let mut before = Vec::new();
+    for earlier in Release::all().filter(|earlier| earlier.place() < release.place()).rev() {
+        before.push(Described::read(unpacked(&earlier)?)?);
+    }
+    found.retain(|(ty, field), text| {
+        let known = before.iter().map(|earlier| earlier.describe(ty, field.as_deref()));
+        known.into_iter().find(|known| !known.is_empty()).as_ref() != Some(text)
+    });
     // No time and no name in the header: the same descriptions are the same file.
     let mut gzip = GzBuilder::new().write(Vec::new(), Compression::best());
-    gzip.write_all(text(&document).as_bytes())?;
-    std::fs::write(file(), gzip.finish()?)?;
+    gzip.write_all(Described::write(&found).as_bytes())?;
+    std::fs::write(file(&release), gzip.finish()?)?;
     Ok(())
 }
 
-fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cli/descriptions.txt.gz")
+fn file(release: &Release) -> PathBuf {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/release/data");
+    data.join(release.version()).join("descriptions.txt.gz")
 }
 
-fn text(document: &Value) -> String {
+/// The text of a release.
+fn unpacked(release: &Release) -> Result<String, Failure> {
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut GzDecoder::new(std::fs::File::open(file(release))?), &mut text)?;
+    Ok(text)
+}
+
+fn found(document: &Value) -> Found {
     let mut found = Found::new();
     for (ty, schema) in members(&document["definitions"]).filter(|(ty, _)| ty.starts_with("io.k8s.")) {
         describe(&mut found, ty, None, schema);
@@ -50,7 +71,7 @@ fn text(document: &Value) -> String {
             }
         }
     }
-    Described::write(&found)
+    found
 }
 
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
@@ -125,14 +146,13 @@ mod tests {
         let expected = "io.k8s.api.core.v1.Pod\tPod\\nis\nio.k8s.api.core.v1.Pod spec\ts\n\
                         io.k8s.api.core.v1.PodExecOptions tty\tt\n\
                         io.k8s.apimachinery.pkg.apis.meta.v1.ListOptions limit\thow many\n";
-        assert_eq!(text(&document), expected);
+        assert_eq!(Described::write(&found(&document)), expected);
     }
 
     #[test]
-    fn the_file_can_be_read() {
-        let mut written = String::new();
-        let file = std::fs::File::open(file()).unwrap();
-        std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut written).unwrap();
-        Described::read(written).unwrap();
+    fn the_files_can_be_read() {
+        for release in Release::all() {
+            Described::read(unpacked(&release).unwrap()).unwrap();
+        }
     }
 }

@@ -3,6 +3,7 @@ use coracle_meta::{
     FieldError, GroupResource, GroupVersionKind, GroupVersionResource, Object, Status, format_time, go_quote,
 };
 use coracle_registry::{Action, BodyKind, GetOptions, Registry, Request, Subresource, Verb};
+use coracle_release::Release;
 use serde_json::{Map, Value, json};
 
 use crate::bound::Reference;
@@ -36,14 +37,15 @@ impl Default for TokenLifetimes {
 /// Issues tokens: the subresource `serviceaccounts/token`. In Kubernetes: `TokenRequest`.
 #[derive(Clone, Debug)]
 pub struct TokenRequests {
+    release: Release,
     issuer: Issuer,
     lifetimes: TokenLifetimes,
 }
 
 impl TokenRequests {
     /// Issues tokens of this issuer.
-    pub fn new(issuer: Issuer, lifetimes: TokenLifetimes) -> Self {
-        Self { issuer, lifetimes }
+    pub fn new(release: &Release, issuer: Issuer, lifetimes: TokenLifetimes) -> Self {
+        Self { release: release.clone(), issuer, lifetimes }
     }
 
     /// The subresource `token` of service accounts.
@@ -192,7 +194,7 @@ impl Action for TokenRequests {
     }
 
     fn body(&self) -> BodyKind {
-        BodyKind::built_in(GROUP, "v1", "TokenRequest")
+        BodyKind::of(&self.release, GROUP, "v1", "TokenRequest")
     }
 
     fn keeps_system_fields(&self) -> bool {
@@ -259,7 +261,7 @@ mod tests {
     use super::*;
 
     fn requests(lifetimes: TokenLifetimes) -> TokenRequests {
-        TokenRequests::new(Issuer::generate("https://ours").unwrap(), lifetimes)
+        TokenRequests::new(&Release::default(), Issuer::generate("https://ours").unwrap(), lifetimes)
     }
 
     fn lifetime(requests: &TokenRequests, audience: &str, seconds: i64, is_pod: bool) -> (i64, Option<i64>) {

@@ -4,25 +4,35 @@ use std::io::Read as _;
 use std::sync::OnceLock;
 
 use coracle_cluster::Descriptions;
+use coracle_release::Release;
 use coracle_schema::openapi::Described;
 use flate2::read::GzDecoder;
 
-/// The descriptions that `cargo xtask descriptions` wrote; unpacked when they are first needed.
-#[derive(Debug, Default)]
+/// The descriptions of a release that `cargo xtask descriptions` wrote; unpacked when they are first needed.
+#[derive(Debug)]
 pub(crate) struct Included {
-    unpacked: OnceLock<Described>,
+    release: Release,
+    /// Those of the first release, and what each later one changes.
+    unpacked: OnceLock<Vec<Described>>,
+}
+
+impl Included {
+    pub(crate) fn of(release: &Release) -> Self {
+        Self { release: release.clone(), unpacked: OnceLock::new() }
+    }
 }
 
 impl Descriptions for Included {
     fn describe(&self, ty: &str, field: Option<&str>) -> String {
-        self.unpacked.get_or_init(unpack).describe(ty, field)
+        let unpacked = self.unpacked.get_or_init(|| self.release.packed_descriptions().map(unpack).collect());
+        let found = unpacked.iter().rev().map(|described| described.describe(ty, field));
+        found.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
     }
 }
 
-fn unpack() -> Described {
+fn unpack(packed: &[u8]) -> Described {
     let mut text = String::new();
-    let packed = include_bytes!("../descriptions.txt.gz");
-    GzDecoder::new(packed.as_slice()).read_to_string(&mut text).expect("the included file is gzip of a text");
+    GzDecoder::new(packed).read_to_string(&mut text).expect("the included file is gzip of a text");
     Described::read(text).expect("the included file is one that was written")
 }
 
@@ -32,7 +42,7 @@ mod tests {
 
     #[test]
     fn kinds_and_fields_are_described() {
-        let descriptions = Included::default();
+        let descriptions = Included::of(&Release::default());
         let pod = "io.k8s.api.core.v1.Pod";
         assert!(descriptions.describe(pod, None).starts_with("Pod is a collection of containers"));
         assert!(!descriptions.describe(pod, Some("spec")).is_empty());
@@ -48,7 +58,7 @@ mod tests {
 
     #[test]
     fn parameters_are_described_as_the_fields_of_their_options() {
-        let descriptions = Included::default();
+        let descriptions = Included::of(&Release::default());
         let fields = [
             (
                 "ListOptions",

@@ -323,7 +323,7 @@ fn registry(
     issuer: &Issuer,
 ) -> Result<Registry, Error> {
     let (service_accounts, token) =
-        TokenRequests::new(issuer.clone(), options.service_accounts.lifetimes).into_subresource();
+        TokenRequests::new(&options.release, issuer.clone(), options.service_accounts.lifetimes).into_subresource();
     let mut kinds = coracle_resources::kinds(config);
     kinds.retain(|kind| options.runtime_config.serves(&kind.spec().row.resource()));
     let builder = options.etcd_prefix.iter().fold(builder, |builder, root| builder.store_root(root));

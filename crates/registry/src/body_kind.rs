@@ -12,13 +12,20 @@ pub struct BodyKind {
 }
 
 impl BodyKind {
-    /// A built-in kind in the table of the newest release. The bodies of subresources are the same in all releases, but
-    /// for optional fields.
+    /// A built-in kind that is the same in all releases.
     ///
     /// # Panics
     /// If the table does not contain the kind.
     pub fn built_in(group: &str, version: &str, kind: &str) -> Self {
+        Self::of(&Release::newest(), group, version, kind)
+    }
+
+    /// A built-in kind as a release has it.
+    ///
+    /// # Panics
+    /// If the table does not contain the kind.
+    pub fn of(release: &Release, group: &str, version: &str, kind: &str) -> Self {
         let gvk = GroupVersionKind::new(group, version, kind);
-        Self { schema: KindSchema::built_in(&Release::newest(), &gvk), gvk }
+        Self { schema: KindSchema::built_in(release, &gvk), gvk }
     }
 }

@@ -13,6 +13,9 @@ pub(crate) struct Data {
     pub(crate) lists: &'static str,
     pub(crate) types: &'static str,
     pub(crate) resources: &'static str,
+    /// Packed with gzip.
+    #[cfg(feature = "descriptions")]
+    pub(crate) descriptions: &'static [u8],
 }
 
 macro_rules! data {
@@ -26,6 +29,8 @@ macro_rules! data {
             lists: include_str!(concat!("../data/", $version, "/lists.txt")),
             types: include_str!(concat!("../data/", $version, "/types.txt")),
             resources: include_str!(concat!("../data/", $version, "/resources.txt")),
+            #[cfg(feature = "descriptions")]
+            descriptions: include_bytes!(concat!("../data/", $version, "/descriptions.txt.gz")),
         }
     };
 }
@@ -38,4 +43,4 @@ pub(crate) const RELEASES: &[Data] = &[
 ];
 
 /// The release of a program that chooses none.
-pub(crate) const DEFAULT: &str = "1.35";
+pub(crate) const DEFAULT: &str = "1.37";

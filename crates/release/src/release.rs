@@ -206,6 +206,13 @@ impl Release {
     pub fn resources(&self) -> String {
         resources_text::of(&RELEASES[..=self.at]).unwrap_or_else(|line| unreadable(line))
     }
+
+    /// The descriptions of kinds and fields, each text packed with gzip: those of the first release, and what each later
+    /// one up to this changes.
+    #[cfg(feature = "descriptions")]
+    pub fn packed_descriptions(&self) -> impl Iterator<Item = &'static [u8]> + use<> {
+        RELEASES[..=self.at].iter().map(|data| data.descriptions)
+    }
 }
 
 fn unreadable(line: &str) -> ! {
