@@ -51,6 +51,7 @@ mod simulated;
 mod snapshot;
 mod snapshot_api;
 mod state;
+mod state_release;
 mod terminal;
 mod yaml_files;
 

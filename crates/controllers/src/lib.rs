@@ -68,6 +68,7 @@ mod service_accounts;
 mod service_cidr;
 mod service_lb;
 mod statefulset;
+mod storage_version_migrator;
 mod taint_eviction;
 mod ttl_after_finished;
 mod validating_admission_policy_status;

@@ -21,7 +21,7 @@ const fn missing(name: &'static str, alias: &'static str, account: &'static str)
     Name { is_built: false, ..self::name(name, alias, account) }
 }
 
-/// All controllers of Kubernetes 1.35, whether or not they are implemented here.
+/// All controllers of all releases, whether or not they are implemented here.
 ///
 /// In Kubernetes: `cmd/kube-controller-manager/names`, the aliases and clients of `cmd/kube-controller-manager/app`.
 const NAMES: &[Name] = &[
@@ -59,10 +59,12 @@ const NAMES: &[Name] = &[
     name("persistentvolume-protection-controller", "pv-protection", "pv-protection-controller"),
     name("persistentvolumeclaim-protection-controller", "pvc-protection", "pvc-protection-controller"),
     name("pod-garbage-collector-controller", "podgc", "pod-garbage-collector"),
-    missing("podcertificaterequest-cleaner-controller", "", "podcertificaterequestcleaner"),
+    name("podcertificaterequest-cleaner-controller", "", "podcertificaterequestcleaner"),
+    missing("podgroup-protection-controller", "", "podgroup-protection-controller"),
     name("replicaset-controller", "replicaset", "replicaset-controller"),
     name("replicationcontroller-controller", "replicationcontroller", "replication-controller"),
     name("resourceclaim-controller", "resource-claim-controller", "resource-claim-controller"),
+    missing("resourcepoolstatusrequest-controller", "", "resourcepoolstatusrequest-controller"),
     name("resourcequota-controller", "resourcequota", "resourcequota-controller"),
     name("root-ca-certificate-publisher-controller", "root-ca-cert-publisher", "root-ca-cert-publisher"),
     missing("selinux-warning-controller", "", "selinux-warning-controller"),
@@ -71,7 +73,7 @@ const NAMES: &[Name] = &[
     name("serviceaccount-controller", "serviceaccount", "service-account-controller"),
     name("serviceaccount-token-controller", "serviceaccount-token", ""),
     name("statefulset-controller", "statefulset", "statefulset-controller"),
-    missing("storage-version-migrator-controller", "svm", "storage-version-migrator-controller"),
+    name("storage-version-migrator-controller", "svm", "storage-version-migrator-controller"),
     missing("storageversion-garbage-collector-controller", "storage-version-gc", "storage-version-garbage-collector"),
     name("taint-eviction-controller", "", "node-controller"),
     missing("token-cleaner-controller", "tokencleaner", "token-cleaner"),

@@ -1,4 +1,4 @@
-use crate::Release;
+use crate::data::RELEASES;
 
 /// No release has this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum GateError {
 }
 
 fn known() -> String {
-    let versions: Vec<&str> = Release::all().map(|release| release.version()).collect();
+    let versions: Vec<&str> = RELEASES.iter().map(|data| data.version).collect();
     match versions.split_last() {
         Some((last, [])) => (*last).to_owned(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),

@@ -7,7 +7,7 @@ use coracle_release::Release;
 
 /// Descriptions are those of the fields of stable types, no longer those of the types of betas.
 const STABLE: &str = "TablesQuoteStableTypes";
-/// Descriptions are those of types whose comments were written anew.
+/// Descriptions are those of types whose comments were written again.
 const REVISED: &str = "TablesQuoteRevisedTypes";
 
 /// What a column is about since a behaviour of a release.

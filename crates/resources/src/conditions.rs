@@ -91,11 +91,11 @@ mod tests {
     fn a_condition_says_what_since_when_and_why() {
         let good = json!({"type": "a.io/Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z",
             "reason": "A,B:c_"});
-        assert_eq!(wrong_conditions(std::slice::from_ref(&good), "c", &Release::default()), []);
+        assert_eq!(wrong_conditions(std::slice::from_ref(&good), "c", &Release::named("1.35").unwrap()), []);
         let said: Vec<String> = wrong_conditions(
             &[good, json!({"type": "a.io/Ready", "status": "Maybe", "observedGeneration": -1})],
             "c",
-            &Release::default(),
+            &Release::named("1.35").unwrap(),
         )
         .iter()
         .map(FieldError::message)

@@ -9,6 +9,7 @@ use coracle_registry::{DeleteOptions, Registry, Request, Verb};
 use coracle_resources::{Config, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
+use coracle_release::Release;
 use serde_json::{Value, json};
 
 struct Server(Registry);
@@ -19,7 +20,9 @@ impl Server {
         let engine = Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()));
         let storage = Storage::new(Arc::new(engine));
         tokio::spawn(storage.run());
-        let config = Config { service_cluster_ip_ranges: vec![Cidr::parse(range).unwrap()], ..Config::default() };
+        let release = Release::named("1.35").unwrap();
+        let config =
+            Config { release, service_cluster_ip_ranges: vec![Cidr::parse(range).unwrap()], ..Config::default() };
         Self(Registry::builder(storage, Ambient::seeded(1), Recorder::off()).kinds(kinds(&config)).build())
     }
 

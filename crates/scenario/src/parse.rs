@@ -155,7 +155,7 @@ mod tests {
         );
         assert_eq!(
             problem("  cluster: {noodes: 2}\n  steps: []\n"),
-            "x.yaml:5:13: unknown field `noodes`, expected one of nodes, mode, seed, latency, metricsServer, leaderElection, images, ownInformers; did you mean `nodes`?"
+            "x.yaml:5:13: unknown field `noodes`, expected one of nodes, kubernetes, mode, seed, latency, metricsServer, leaderElection, images, ownInformers; did you mean `nodes`?"
         );
     }
 

@@ -250,13 +250,16 @@ fn write_presence(out: &mut String, sources: &TypeSources, field: &FlatField, _r
     };
     let is_struct =
         matches!(underlying(&sources.go, &field.ty), Some(GoExpression::Named(path, _)) if !path.is_empty());
+    // Go prints null for bytes that are not there, and no server stores them so.
+    let bytes = GoExpression::List(Box::new(GoExpression::Named(String::new(), "byte".to_owned())));
+    let is_bytes = underlying(&sources.go, &field.ty).is_some_and(|ty| ty == bytes);
     if field.is_pointer {
         if !field.omits_empty {
             out.push_str(" or-null");
         } else if is_scalar {
             out.push_str(" given");
         }
-    } else if !field.omits_zero && (!field.omits_empty || is_struct) {
+    } else if !is_bytes && !field.omits_zero && (!field.omits_empty || is_struct) {
         out.push_str(" always");
     }
 }

@@ -41,7 +41,7 @@ lean_struct! {
         expiration_seconds: Option<i32> = "expirationSeconds",
         extra: BTreeMap<String, Vec<String>> = "extra",
         groups: Vec<String> = "groups",
-        request: String = "request",
+        request: String = "request" if nonzero,
         signer_name: String = "signerName",
         uid: String = "uid" if nonzero,
         usages: Vec<String> = "usages",

@@ -46,6 +46,7 @@ use crate::runtime::runtime;
 use crate::simulated::simulated_nodes;
 use crate::snapshot_api::SnapshotApi;
 use crate::state::StateFolder;
+use crate::state_release;
 use crate::{exit, faults_api, state};
 
 /// The addresses of load balancers: a documentation range of RFC 5737, so that they lead to no real host.
@@ -379,6 +380,8 @@ impl Up {
         folder.set_event_log(self.events.as_deref())?;
         if self.ephemeral {
             claim.mark_ephemeral()?;
+        } else {
+            state_release::settle(folder, &self.server.release()?)?;
         }
         Ok(claim)
     }

@@ -457,7 +457,7 @@ mod tests {
         let command = ControllerFlags::augment_args(Command::new("kube-controller-manager"));
         let known: BTreeSet<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
         let all: BTreeSet<&str> = ALL.lines().collect();
-        let elsewhere = ["help", "kubeconfig", "version"];
+        let elsewhere = ["feature-gates", "help", "kubeconfig", "version"];
         let missing: Vec<_> = all.difference(&known).filter(|name| !elsewhere.contains(name)).collect();
         assert!(missing.is_empty(), "{missing:?}");
         assert_eq!(known.difference(&all).collect::<Vec<_>>(), [&"service-lb-range"]);

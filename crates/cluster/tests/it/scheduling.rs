@@ -134,7 +134,7 @@ async fn a_class_that_is_missing_is_named_and_waited_for() {
     soon().await;
     let said = why(&client, "p").await;
     assert!(
-        said.starts_with("0/2 nodes are available: request r: device class gpu does not exist. no new claims"),
+        said.starts_with("0/2 nodes are available: request r: device class gpu does not exist. preemption: "),
         "{said}"
     );
     devices(&client).await;

@@ -4,9 +4,11 @@
 
 mod approving;
 mod cleaning;
+mod cleaning_pod_certificates;
 mod request;
 mod signing;
 
 pub(crate) use approving::approving;
 pub(crate) use cleaning::cleaning;
+pub(crate) use cleaning_pod_certificates::cleaning_pod_certificates;
 pub(crate) use signing::signing;

@@ -60,8 +60,8 @@ async fn a_pod_waits_for_its_claim_and_says_so_and_gets_the_node_that_its_volume
     let missing = "0/2 nodes are available: persistentvolumeclaim \"data\" not found. not found";
     until("the claim is missed", async || why(&world).await == missing).await;
     claim(&world).await;
-    let no_volume = "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind. no new claims to \
-                     deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.";
+    let no_volume = "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind. \
+                     preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.";
     until("a volume is missed", async || why(&world).await == no_volume).await;
     world.create::<PersistentVolume>(volume(Value::Null)).await;
     until("the pod has its node", async || user(&world).await.node_name() == Some("node-2")).await;

@@ -12,6 +12,7 @@ mod daemons;
 mod elections;
 mod jobs;
 mod legacy_tokens;
+mod migrations;
 mod namespaces;
 mod quotas;
 mod resource_claims;

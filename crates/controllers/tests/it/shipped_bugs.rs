@@ -8,7 +8,6 @@ use coracle_api::core_v1::{Pod, ServiceAccount};
 use coracle_api::resource_v1::{ResourceClaim, ResourceClaimTemplate};
 use coracle_client::{Api, Client, DeleteParams, ListParams, Patch, Propagation};
 use coracle_cluster::Cluster;
-use coracle_controllers::Config;
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
 use coracle_meta::ObjectKey;
 use coracle_release::Release;
@@ -32,8 +31,7 @@ impl Slowed {
 
     async fn in_release(release: Release, nodes: usize, rules: impl IntoIterator<Item = Rule>) -> Self {
         let recorder = Recorder::ring(1_000_000);
-        let controllers = Config { release, ..Config::default() };
-        let builder = Cluster::builder().nodes(nodes).recorder(recorder.clone()).controllers(controllers);
+        let builder = Cluster::builder().kubernetes(release).nodes(nodes).recorder(recorder.clone());
         let cluster = builder.transport_layer(Wire::with(rules).layer()).start().await.unwrap();
         let client = Client::new(cluster.service(), cluster.ambient());
         let accounts: Api<ServiceAccount> = Api::of(&client);

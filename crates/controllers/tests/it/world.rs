@@ -23,7 +23,7 @@ impl World {
 
     /// With controllers that were told something.
     pub(crate) async fn start_with(controllers: Config) -> Self {
-        Self::of(Cluster::builder().controllers(controllers)).await
+        Self::of(Cluster::builder().kubernetes(controllers.release.clone()).controllers(controllers)).await
     }
 
     async fn of(builder: Builder) -> Self {

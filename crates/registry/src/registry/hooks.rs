@@ -19,7 +19,7 @@ pub trait Hooks: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// The same for an update of the object or its status; `request.at.subresource` tells which.
+    /// The same for an update of the object or its status; `request.at.subresource` says which.
     async fn begin_update(
         &self,
         _registry: &Registry,

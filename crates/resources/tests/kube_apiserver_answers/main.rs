@@ -16,6 +16,7 @@ use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User
 use coracle_resources::{AuthenticationTrust, Config, ServerControllers, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
+use coracle_release::Release;
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde_json::Value;
@@ -60,7 +61,9 @@ impl Server {
         let (ambient, recorder) = (Ambient::seeded(1), Recorder::off());
         let storage = Storage::new(Arc::new(Engine::in_memory(Options::new(ambient.split("store"), recorder.clone()))));
         tokio::spawn(storage.run());
-        let registry = Registry::builder(storage, ambient, recorder).kinds(kinds(&Config::default())).build();
+        let release = Release::named("1.35").unwrap();
+        let kinds = kinds(&Config { release: release.clone(), ..Config::default() });
+        let registry = Registry::builder(storage, ambient, recorder).release(release).kinds(kinds).build();
         let flows = ServerControllers::new(&registry, AuthenticationTrust::default()).flows();
         Self(BoxCloneService::new(router(ApiServerConfig {
             extensions: Arc::new(NoExtensions),

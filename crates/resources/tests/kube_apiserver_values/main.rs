@@ -44,8 +44,9 @@ async fn over(engine: &Engine) -> Registry {
     let storage = Storage::new(Arc::new(engine.clone()));
     tokio::spawn(storage.run());
     let builder = Registry::builder(storage, Ambient::seeded(1), Recorder::off());
-    let mut all = kinds(&Config::default());
-    all.push(Arc::new(coracle_registry::custom::definitions(&Release::default())));
+    let release = Release::named("1.35").unwrap();
+    let mut all = kinds(&Config { release: release.clone(), ..Config::default() });
+    all.push(Arc::new(coracle_registry::custom::definitions(&release)));
     let registry = builder.kinds(all).build();
     registry.load_custom_kinds().await.unwrap();
     registry

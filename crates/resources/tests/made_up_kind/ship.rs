@@ -7,7 +7,7 @@ use coracle_registry::{KindSpec, Offers, Scale, SelectorForm, Subresource, Table
 use coracle_release::Release;
 use coracle_schema::{KindSchema, Table};
 
-/// The types of the kind, and below them its row, as `crates/schema/table` has those of Kubernetes.
+/// The types of the kind, and below them its row, as the data of a release have those of Kubernetes.
 const TYPES: &str = "\
 package example.harbour.v1
 type Ship kinds=harbour.example/v1/Ship

@@ -1,4 +1,4 @@
-//! A whole API server without plug-ins, in this process, that takes each client for an administrator.
+//! A whole API server of Kubernetes 1.35 without plug-ins, in this process, that takes each client for an administrator.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User
 use coracle_resources::{AuthenticationTrust, Config, ServerControllers, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
+use coracle_release::Release;
 use tower::util::BoxCloneService;
 
 /// Takes each client for an administrator.
@@ -31,8 +32,10 @@ pub(crate) fn server() -> Server {
     let (ambient, recorder) = (Ambient::seeded(1), Recorder::off());
     let storage = Storage::new(Arc::new(Engine::in_memory(Options::new(ambient.split("store"), recorder.clone()))));
     tokio::spawn(storage.run());
-    let config = Config { service_cluster_ip_ranges: vec![Cidr::parse("10.0.0.0/16").unwrap()], ..Config::default() };
-    let registry = Registry::builder(storage, ambient, recorder).kinds(kinds(&config)).build();
+    let release = Release::named("1.35").unwrap();
+    let service_cluster_ip_ranges = vec![Cidr::parse("10.0.0.0/16").unwrap()];
+    let config = Config { release: release.clone(), service_cluster_ip_ranges, ..Config::default() };
+    let registry = Registry::builder(storage, ambient, recorder).release(release).kinds(kinds(&config)).build();
     let flows = ServerControllers::new(&registry, AuthenticationTrust::default()).flows();
     BoxCloneService::new(router(ApiServerConfig {
         extensions: Arc::new(coracle_apiserver::NoExtensions),

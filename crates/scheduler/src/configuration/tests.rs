@@ -59,6 +59,7 @@ fn plug_ins_are_turned_off_and_on_by_point_and_everywhere() {
         ("NodeResourcesFit", 5),
         ("TaintToleration", 3),
         ("NodeAffinity", 2),
+        ("VolumeBinding", 1),
         ("PodTopologySpread", 2),
         ("InterPodAffinity", 2),
         ("DynamicResources", 2),

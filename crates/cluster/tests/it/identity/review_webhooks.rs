@@ -301,7 +301,7 @@ async fn the_webhook_allows_denies_or_has_no_opinion_and_if_it_fails_the_next_is
     assert!(denied.message().ends_with("at the cluster scope: nobody may"), "{}", denied.message());
     assert_eq!(ask(&cluster, "/api/v1/services").await.code, 403, "both is no");
     let neither = ask(&cluster, "/api/v1/endpoints").await;
-    assert!(neither.message().ends_with("at the cluster scope: who knows"), "{}", neither.message());
+    assert!(neither.message().ends_with("at the cluster scope: default: who knows"), "{}", neither.message());
     let failed = with_token(&cluster, "ann-token", Method::GET, "/api/v1/namespaces/a/pods/x/log", Value::Null).await;
     assert_eq!(failed.code, 500, "nobody else allows, and the webhook has failed: {}", failed.message());
 

@@ -11,7 +11,7 @@
 
 use std::io::Read;
 
-use coracle_cluster::{ApiServerOptions, Cluster};
+use coracle_cluster::{ApiServerOptions, Cluster, Release};
 use coracle_schema::patch::merge_patch;
 use flate2::read::GzDecoder;
 use http::Request;
@@ -35,7 +35,7 @@ async fn cluster() -> Cluster {
         tokens += &format!("{user},{user},uid-{user},\"team-{}\"\n", number % 2);
     }
     let spec = ApiServerOptions { tokens: Some(tokens), ..ApiServerOptions::default() };
-    Cluster::builder().api_server(spec).api_server_only().start().await.unwrap()
+    Cluster::builder().kubernetes(Release::named("1.35").unwrap()).api_server(spec).api_server_only().start().await.unwrap()
 }
 
 /// The code and the document of an answer to a user.
