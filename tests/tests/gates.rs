@@ -17,7 +17,8 @@ fn asked() -> BTreeSet<String> {
             read(&krate.path().join("src"), &mut code);
         }
     }
-    let gates: BTreeSet<&str> = Release::all().flat_map(|release| release.gates().map(|(gate, _)| gate).collect::<Vec<_>>()).collect();
+    let gates: BTreeSet<&str> =
+        Release::all().flat_map(|release| release.gates().map(|(gate, _)| gate).collect::<Vec<_>>()).collect();
     let texts: BTreeSet<&str> = code.split('"').collect();
     gates.into_iter().filter(|gate| texts.contains(gate)).map(str::to_owned).collect()
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use coracle_cluster::controllers::Selection;
 use coracle_meta::Object;
-use coracle_sim::ClockMode;
 use coracle_release::Release;
+use coracle_sim::ClockMode;
 use futures_util::FutureExt;
 
 use crate::check_report::CheckReport;

@@ -7,13 +7,13 @@ use coracle_cluster::controllers::{Config, Selection};
 use coracle_cluster::{ApiServerOptions, Cluster, Component, KeptStore, Transport, User};
 use coracle_journal::{EntryId, Events, Header, Recorder};
 use coracle_meta::{Object, Scope};
+use coracle_release::Release;
 use coracle_scenario::parse::hash;
 use coracle_scenario::{FaultStatus, PluralsOfKinds, RunningFaults, parse_faults};
 use coracle_sim::checks::{Run, RunLog, STAGES};
 use coracle_sim::{
     ClockMode, PluralOf, Senders, StartingObjects, Wire, World, record_changes, record_objects, run_in, settle,
 };
-use coracle_release::Release;
 use futures_util::future::{Either, select};
 
 use crate::acts::Acts;

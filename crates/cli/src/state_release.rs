@@ -1,14 +1,15 @@
 //! The Kubernetes release of a state folder, which a cluster can follow by one release, and not go back.
 
 use anyhow::{Context, Result};
+use coracle_pki::write_private;
 use coracle_release::Release;
 
 use crate::exit::Usage;
 use crate::output::note;
 use crate::state::StateFolder;
 
-/// Compares the release of a cluster that starts with that of the state in the folder, and records it. A folder with data
-/// that names no release has the state of the first one.
+/// Compares the release of a cluster that starts with that of the state in the folder, and records it. State that names no
+/// release, because it was restored from a snapshot, can be used by any.
 ///
 /// # Errors
 /// If the state is of a newer release, or of one that is more than one release older.
@@ -19,18 +20,14 @@ pub(crate) fn settle(folder: &StateFolder, release: &Release) -> Result<()> {
             let known = Release::named(version.trim());
             Some(known.map_err(|error| Usage(format!("the state in {}: {error}", folder.path().display())))?)
         }
-        Err(_) if folder.data().exists() => Release::all().next(),
         Err(_) => None,
     };
-    match before.filter(|before| before.version() != release.version()) {
-        Some(before) => {
-            let why = |why| Usage(format!("the state in {} {why}{}", folder.path().display(), folder.flag()));
-            upgrade(&before, release).map_err(why)?;
-            note!("note: the state is of Kubernetes {before}, and is upgraded to {release}");
-        }
-        None => {}
+    if let Some(before) = before.filter(|before| before.version() != release.version()) {
+        let why = |why| Usage(format!("the state in {} {why}{}", folder.path().display(), folder.flag()));
+        upgrade(&before, release).map_err(why)?;
+        note!("note: the state is of Kubernetes {before}, and is upgraded to {release}");
     }
-    std::fs::write(&file, format!("{release}\n")).with_context(|| format!("cannot write {}", file.display()))
+    write_private(&file, &format!("{release}\n")).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Whether the state of one release can be used by another. In Kubernetes: the version skew policy.
@@ -67,17 +64,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = StateFolder::named(Some(root.path()));
         settle(&folder, &Release::named("1.36").unwrap()).unwrap();
-        assert!(settle(&folder, &Release::named("1.35").unwrap()).unwrap_err().to_string().contains("is of Kubernetes 1.36"));
+        assert!(
+            settle(&folder, &Release::named("1.35").unwrap())
+                .unwrap_err()
+                .to_string()
+                .contains("is of Kubernetes 1.36")
+        );
         settle(&folder, &Release::named("1.37").unwrap()).unwrap();
         assert_eq!(std::fs::read_to_string(root.path().join("kubernetes")).unwrap(), "1.37\n");
-    }
-
-    #[test]
-    fn data_without_a_release_are_of_the_first() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = StateFolder::named(Some(root.path()));
-        std::fs::create_dir(folder.data()).unwrap();
-        assert!(settle(&folder, &Release::named("1.37").unwrap()).is_err());
-        settle(&folder, &Release::named("1.36").unwrap()).unwrap();
     }
 }

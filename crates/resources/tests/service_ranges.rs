@@ -6,10 +6,10 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{Cidr, GroupVersionResource, Object, Status};
 use coracle_registry::{DeleteOptions, Registry, Request, Verb};
+use coracle_release::Release;
 use coracle_resources::{Config, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
-use coracle_release::Release;
 use serde_json::{Value, json};
 
 struct Server(Registry);

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use coracle_ambient::Ambient;
 use coracle_cluster::{Cluster, Delays, Error, KeptStore, LeaderTimings, TransportLayer, controllers};
-use coracle_release::Release;
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
+use coracle_release::Release;
 use coracle_sim::{ClockMode, ClusterState, InvariantAnswer, Latency, Senders, Wire, World};
 use tokio::task::JoinHandle;
 
@@ -20,6 +20,7 @@ use crate::mode::Mode;
 use crate::question::invariants;
 use crate::report::Report;
 use crate::run::{Ending, ScenarioRun};
+use crate::served::missing_kind;
 
 /// How long a cluster may take until its nodes accept pods, on its own clock.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -61,7 +62,10 @@ impl Options {
     }
 
     /// Checks that these options are possible.
-    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), Error> {
+    pub(crate) fn check(&self, scenario: &Scenario, path: &Path) -> Result<(), Error> {
+        if let Some(why) = missing_kind(scenario, path, &self.release(scenario)) {
+            return Err(Error::Options(why));
+        }
         let (mode, _) = self.settle(scenario);
         if self.change.is_some() && mode != Mode::Virtual {
             let why =
@@ -86,7 +90,7 @@ pub fn execute(
     options: &Options,
     make_recorder: impl FnOnce(&Header) -> Recorder,
 ) -> Result<Report, Error> {
-    options.check(scenario)?;
+    options.check(scenario, path)?;
     let (mode, _) = options.settle(scenario);
     let wiring = wire(scenario, options, mode).map(Wiring::of);
     execute_until(scenario, path, options, wiring, make_recorder, async |_| Ok(())).map(|(report, ())| report)
@@ -213,7 +217,12 @@ pub(crate) async fn start(
     let delays = Delays { start: spec.latency.pod_start, stop: spec.latency.pod_stop, ..Delays::zero() };
     let at_start = spec.nodes.value.shapes().into_iter().filter(|shape| shape.joins == Joins::AtStart);
     let nodes = at_start.map(|shape| node_spec(&shape)).collect();
-    let builder = Cluster::builder().kubernetes(options.release(scenario)).node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
+    let builder = Cluster::builder()
+        .kubernetes(options.release(scenario))
+        .node_specs(nodes)
+        .recorder(recorder)
+        .pod_delays(delays)
+        .controllers(controllers);
     let builder = builder.metrics_server(spec.metrics_server).images(spec.images.clone());
     let builder = builder.csi_driver().own_informers(own_informers);
     let builder = match kept {

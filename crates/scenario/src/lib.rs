@@ -45,6 +45,7 @@ mod rerun;
 mod run;
 mod running_faults;
 mod schema_words;
+mod served;
 mod step_file;
 mod taint;
 mod typed;

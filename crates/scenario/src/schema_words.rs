@@ -6,7 +6,7 @@ mod words;
 pub(crate) use self::fault::{FaultAction, FaultLength};
 pub use self::words::schema_of_words;
 pub(crate) use self::words::{
-    AnyComponentWord, ChangeWord, ComponentWord, DurationText, FaultyComponentWord, KindWord, MergePatch, ModeText, ReleaseText,
-    MomentWord, NodeText, OwnInformersWord, PartialObject, PluralWord, PropagationWord, RequestWord, SenderWord,
-    ToyWord, VerbWord, WholeObject, WriteVerbWord,
+    AnyComponentWord, ChangeWord, ComponentWord, DurationText, FaultyComponentWord, KindWord, MergePatch, ModeText,
+    MomentWord, NodeText, OwnInformersWord, PartialObject, PluralWord, PropagationWord, ReleaseText, RequestWord,
+    SenderWord, ToyWord, VerbWord, WholeObject, WriteVerbWord,
 };

@@ -203,7 +203,10 @@ mod tests {
     fn a_group_without_a_user_is_quoted_as_the_release_quotes_it() {
         let group = headers(&[("impersonate-group", b"devs")]);
         let refused = |release: &Release| Wanted::read(&group, release).unwrap_err().message;
-        assert_eq!(refused(&Release::named("1.35").unwrap()), "requested [{Group  devs    }] without impersonating a user");
+        assert_eq!(
+            refused(&Release::named("1.35").unwrap()),
+            "requested [{Group  devs    }] without impersonating a user"
+        );
         assert_eq!(
             refused(&Release::named("1.36").unwrap()),
             r#"requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"devs"}, Extra:map[string][]string(nil)} without impersonating a user name"#

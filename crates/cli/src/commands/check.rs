@@ -98,7 +98,8 @@ pub(crate) struct CheckCommand {
 impl CheckCommand {
     pub(crate) fn run(self) -> Result<u8> {
         if self.kubernetes.len() > 1 && (self.out.is_some() || self.rbac || self.format != ReportFormat::Text) {
-            let why = "--kubernetes with several releases takes neither --out nor --rbac, and prints the report as text";
+            let why =
+                "--kubernetes with several releases takes neither --out nor --rbac, and prints the report as text";
             return Err(exit::Usage(why.to_owned()).into());
         }
         if self.kubernetes.is_empty() {
@@ -120,7 +121,12 @@ impl CheckCommand {
         let network = if self.host_network { Network::Host } else { Network::Own };
         let program = CheckedProgram::new(self.command.clone(), &self.name, roles.is_empty(), network)?;
         let done = SearchProgress::default();
-        let check = self.of(check_program(program.host()))?.kubernetes(release.clone()).roles(roles).stopped_by(&stop).counted_by(&done);
+        let check = self
+            .of(check_program(program.host()))?
+            .kubernetes(release.clone())
+            .roles(roles)
+            .stopped_by(&stop)
+            .counted_by(&done);
         crate::open_files::raise_limit();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         #[expect(clippy::disallowed_methods, reason = "the search blocks its thread, and this one waits for signals")]

@@ -5,8 +5,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_check::PlanFile;
 use coracle_journal::Recorder;
-use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
 use coracle_release::Release;
+use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
 use coracle_viewer::{Format, JunitReport, Picture, RunPair, differ, lanes, sentence};
 
 use super::plan_files::is_plan;

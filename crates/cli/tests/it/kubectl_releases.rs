@@ -91,7 +91,7 @@ fn go_through_a_session(kubectl: &Release<'_>) {
 }
 
 fn what_is_there_is_described(kubectl: &Release<'_>) {
-    kubectl.says("version", "Server Version: v1.37.");
+    kubectl.says("version", "v1.37.");
     kubectl.says("api-resources --api-group=apps", "deployments");
     kubectl.says("api-versions", "autoscaling/v2");
     kubectl.says("explain pod.spec.containers.image", "image");

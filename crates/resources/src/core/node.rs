@@ -25,12 +25,8 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
             }
         },
         prepare_update: |new, old, _, _| drop_newly_used(new, old, &["spec.configSource", "spec.podPreemptionPolicy"]),
-        prepare_status: |new, old, _, release| {
-            drop_newly_used(new, old, &["status.config"]);
-            if !release.enabled(FEATURES) {
-                drop_newly_used(new, old, &["status.declaredFeatures"]);
-            }
-        },
+        // A status keeps the features that it declares, also while the gate is off.
+        prepare_status: |new, old, _, _| drop_newly_used(new, old, &["status.config"]),
         store_directory: "minions".to_owned(),
         set_defaults: |object, _| set_defaults(object),
         validate: wrong,

@@ -13,10 +13,10 @@ use coracle_apiserver::{Anonymous, ApiServerConfig, Body, Limits, NoExtensions, 
 use coracle_journal::Recorder;
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
+use coracle_release::Release;
 use coracle_resources::{AuthenticationTrust, Config, ServerControllers, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
-use coracle_release::Release;
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde_json::Value;

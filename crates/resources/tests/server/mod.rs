@@ -9,10 +9,10 @@ use coracle_apiserver::{Anonymous, ApiServerConfig, Body, Limits, NoNodes, Shutd
 use coracle_journal::Recorder;
 use coracle_meta::{Cidr, Status};
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
+use coracle_release::Release;
 use coracle_resources::{AuthenticationTrust, Config, ServerControllers, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
-use coracle_release::Release;
 use tower::util::BoxCloneService;
 
 /// Takes each client for an administrator.

@@ -65,9 +65,12 @@ impl Checker<'_> {
     fn release(&self, version: Option<&Spanned<String>>) -> Result<(), Problem> {
         let Some(version) = version else { return Ok(()) };
         let known = Release::all().any(|release| release.version() == version.value);
-        let why = || Release::named(&version.value).err().map_or_else(|| {
-            format!("{:?} has more than the minor version of a release, such as 1.36", version.value)
-        }, |error| error.to_string());
+        let why = || {
+            Release::named(&version.value).err().map_or_else(
+                || format!("{:?} has more than the minor version of a release, such as 1.36", version.value),
+                |error| error.to_string(),
+            )
+        };
         if known { Ok(()) } else { Err(self.problem(version.referenced, why())) }
     }
 

@@ -10,6 +10,7 @@ mod faults;
 mod harness;
 mod log;
 mod moments;
+mod releases;
 mod repeated;
 mod running_faults;
 mod skew;

@@ -11,8 +11,8 @@ use super::custom;
 use super::dialect::Dialect;
 use super::parameters::Parameter;
 use super::route::{Model, PathRoutes, Route, by_path};
-use super::v3::models;
 use super::schemas::{self, SchemaWriter};
+use super::v3::models;
 use super::{Descriptions, Published, routes_of, v3_paths};
 use crate::table::Table;
 

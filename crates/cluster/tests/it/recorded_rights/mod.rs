@@ -35,7 +35,13 @@ async fn cluster() -> Cluster {
         tokens += &format!("{user},{user},uid-{user},\"team-{}\"\n", number % 2);
     }
     let spec = ApiServerOptions { tokens: Some(tokens), ..ApiServerOptions::default() };
-    Cluster::builder().kubernetes(Release::named("1.35").unwrap()).api_server(spec).api_server_only().start().await.unwrap()
+    Cluster::builder()
+        .kubernetes(Release::named("1.35").unwrap())
+        .api_server(spec)
+        .api_server_only()
+        .start()
+        .await
+        .unwrap()
 }
 
 /// The code and the document of an answer to a user.
