@@ -6,7 +6,7 @@
 //! A part is defaulted before the parts inside it, as in Kubernetes: the `SetDefaults_...` functions of `pkg/apis/*/v1`
 //! and the `+default` markers. The defaults of a whole kind are in its own file.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use coracle_meta::{Object, Quantity};
 use coracle_release::Release;
@@ -64,13 +64,13 @@ fn round_up_to_milli(text: &mut String) {
 
 /// Sets the defaults of one part.
 type Rule = fn(&mut Tree);
+/// The rule of each type of a table; made when an object of its release is defaulted first.
+type RulesOfTable = OnceLock<Vec<Option<Rule>>>;
 
 fn rule_of(ty: TypeRef<'_>) -> Option<Rule> {
-    static RULES: LazyLock<Vec<(&'static Table, Vec<Option<Rule>>)>> = LazyLock::new(|| {
-        let tables = Release::all().map(|release| &**Table::of(&release));
-        tables.map(|table| (table, rules_of(table))).collect()
-    });
-    let (_, rules) = RULES.iter().find(|(table, _)| std::ptr::eq(ty.table(), *table))?;
+    static RULES: LazyLock<Vec<RulesOfTable>> = LazyLock::new(|| Release::all().map(|_| OnceLock::new()).collect());
+    let table = ty.table();
+    let rules = RULES.get(table.place_of_release()?)?.get_or_init(|| rules_of(table));
     *rules.get(ty.id()?.index())?
 }
 

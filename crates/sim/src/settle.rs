@@ -74,7 +74,7 @@ pub struct NotSettled {
     /// The work that is left: `queue job: default/pi is retried`.
     pub pending: Vec<String>,
     /// Why the cluster ended, if it ended first.
-    pub ended: Option<Error>,
+    pub ended: Option<Box<Error>>,
 }
 
 impl fmt::Display for NotSettled {
@@ -178,7 +178,7 @@ impl Settling {
         let ended = match is_settled {
             Ok(true) => return Ok(self.last.settled()),
             Ok(false) => None,
-            Err(ended) => Some(ended),
+            Err(ended) => Some(Box::new(ended)),
         };
         Err(NotSettled { after: self.start.elapsed(), last_change: self.last.what, pending: self.pending, ended })
     }

@@ -42,7 +42,7 @@ pub(crate) fn write() -> Result<(), Failure> {
     let asked = arguments.next().ok_or(usage)?;
     let version = Version::of(&asked)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let own = || root.join("crates/release/data").join(&version.minor_version());
+    let own = || root.join("crates/release/data").join(version.minor_version());
     let folder = arguments.next().map_or_else(own, PathBuf::from);
     let modules = Modules::of(&version.full)?;
     let before = Release::all().find(|release| release.version() == version.before());

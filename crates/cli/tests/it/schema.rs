@@ -165,6 +165,9 @@ fn paths_in(value: &Value, at: &str, paths: &mut Vec<String>) {
     }
 }
 
+/// Files with their texts, and the validators of the four kinds of files.
+type FilesAndValidators = (Vec<(PathBuf, String)>, [Validator; 4]);
+
 /// Changes a value: another type, another key, a key less or more.
 fn bent(value: &mut Value, way: usize, which: usize) {
     let other =
@@ -194,7 +197,7 @@ proptest! {
     fn what_a_schema_refuses_of_a_changed_file_the_parser_refuses_too(
         file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), way in 0usize..4, which in 0usize..21,
     ) {
-        static ALL: std::sync::LazyLock<(Vec<(PathBuf, String)>, [Validator; 4])> =
+        static ALL: std::sync::LazyLock<FilesAndValidators> =
             std::sync::LazyLock::new(|| (files(), KINDS.map(validator)));
         let (files, validators) = &*ALL;
         let (path, text) = &files[file.index(files.len())];

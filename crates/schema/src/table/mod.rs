@@ -12,7 +12,7 @@ mod text;
 mod type_ref;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use coracle_meta::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 use coracle_release::Release;
@@ -38,15 +38,23 @@ pub struct Table {
     foreign: OnceLock<BTreeSet<TypeId>>,
 }
 
+/// The tables of the releases, each parsed when it is needed first.
+static TABLES: LazyLock<Vec<OnceLock<Arc<Table>>>> =
+    LazyLock::new(|| Release::all().map(|_| OnceLock::new()).collect());
+
 impl Table {
     /// The built-in kinds of a release; parsed at the first call for it.
     pub fn of(release: &Release) -> &'static Arc<Table> {
-        static TABLES: OnceLock<Vec<OnceLock<Arc<Table>>>> = OnceLock::new();
-        let tables = TABLES.get_or_init(|| Release::all().map(|_| OnceLock::new()).collect());
-        tables[release.place()].get_or_init(|| {
+        TABLES[release.place()].get_or_init(|| {
             let table = Table::from_text(&release.types(), &release.resources());
             Arc::new(table.expect("a test reads the tables of all releases"))
         })
+    }
+
+    /// The place in the list of releases of the one whose table this is; `None` for a table with other kinds.
+    pub fn place_of_release(&self) -> Option<usize> {
+        let is_this = |table: &OnceLock<Arc<Table>>| table.get().is_some_and(|table| std::ptr::eq(&**table, self));
+        TABLES.iter().position(is_this)
     }
 
     /// The kinds of the newest release, for decisions that are the same in all releases.
