@@ -96,7 +96,7 @@
 //!
 //! let client = Client::new(cluster.service(), cluster.ambient());
 //! let version: serde_json::Value = client.get_path("/version").await.unwrap();
-//! assert_eq!(version["minor"], "35");
+//! assert_eq!(version["minor"], "37");
 //!
 //! let jane = cluster.client_as(User::new("jane", ["developers"]));
 //! let secrets = Api::<Secret>::of(&jane);

@@ -100,7 +100,7 @@ pub trait ClusterExt {
     /// use coracle::prelude::*;
     ///
     /// let client: kube::Client = cluster.client();
-    /// assert_eq!(client.apiserver_version().await.unwrap().minor, "35");
+    /// assert_eq!(client.apiserver_version().await.unwrap().minor, "37");
     /// # }).unwrap();
     /// ```
     ///

@@ -1,7 +1,7 @@
 /// Parses a `resourceVersion` as a revision of the store; `None` for other texts, including the empty one.
 ///
 /// To a client it is a text to be handed back; that of two versions of one resource the greater is the newer is all that may
-/// be made of it. In Kubernetes: `k8s.io/apimachinery/pkg/util/resourceversion`, since 1.35.
+/// be made of it. In Kubernetes: `k8s.io/apimachinery/pkg/util/resourceversion`.
 pub fn parse_resource_version(text: &str) -> Option<i64> {
     if text.starts_with(['0', '+', '-']) { None } else { text.parse().ok() }
 }

@@ -119,10 +119,10 @@ pub enum NotChanged {
 ///             spec: {cluster: {nodes: 0}, steps: [{name: wait, try: [{sleep: {duration: 3s}}]}]}\n";
 /// let scenario = parse::parse(path, text, &words).unwrap();
 /// let step = "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}";
-/// let change = parse_change(Path::new("step.yaml"), step, EntryId(1600), &scenario, &words).unwrap();
+/// let change = parse_change(Path::new("step.yaml"), step, EntryId(1700), &scenario, &words).unwrap();
 /// let both = rerun(&scenario, path, &Options::default(), &change, None, |_| Recorder::ring(100_000)).unwrap();
 /// assert_eq!(both.new.fate, Some(ChangeOutcome::Taken));
-/// assert!(both.divergence.same >= 1600);
+/// assert!(both.divergence.same >= 1700);
 /// ```
 pub fn rerun(
     scenario: &Scenario,
