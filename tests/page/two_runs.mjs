@@ -15,7 +15,7 @@ export async function twoRuns({ coracle, scenarios, folder, claim, opened }) {
   const changed = (name, step, ...more) => {
     const [file, page] = [join(folder, `${name}.yaml`), join(folder, `${name}.html`)];
     writeFileSync(file, step);
-    const { status } = run("run", demo, "--at", "#3400", "--put", file, "--report", page, ...more);
+    const { status } = run("run", demo, "--at", "#3490", "--put", file, "--report", page, ...more);
     return { page, status };
   };
   const made = changed("changed", DELETE);
@@ -60,8 +60,8 @@ export async function twoRuns({ coracle, scenarios, folder, claim, opened }) {
     await close();
   }
   {
-    const { page, close } = await opened(made.page, "#i=3500&run=was");
-    claim((await page.innerText(".at b")) === "#3500" && (await page.innerText("header .outcome")).includes("passed"), "a link selects an event of the old run");
+    const { page, close } = await opened(made.page, "#i=3600&run=was");
+    claim((await page.innerText(".at b")) === "#3600" && (await page.innerText("header .outcome")).includes("passed"), "a link selects an event of the old run");
     await close();
   }
   for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 400, height: 900 } }]]) {
@@ -76,7 +76,7 @@ export async function twoRuns({ coracle, scenarios, folder, claim, opened }) {
   }
   {
     const { page, said, close } = await opened(changed("refused", REFUSED).page);
-    claim((await page.innerText(".failure")).includes("there is no Pod nobody") && (await page.innerText(".at b")) === "#3400" && said.length === 0, "a change that is refused is told at its event, and the run is as it was", said.join("\n"));
+    claim((await page.innerText(".failure")).includes("there is no Pod nobody") && (await page.innerText(".at b")) === "#3490" && said.length === 0, "a change that is refused is told at its event, and the run is as it was", said.join("\n"));
     await close();
   }
   {
