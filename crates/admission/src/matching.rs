@@ -5,8 +5,6 @@ use coracle_meta::{GroupResource, GroupVersionResource, LabelSelector, Object, S
 use coracle_registry::{Kind, Review};
 use serde_json::Value;
 
-use crate::request_view::is_review;
-
 /// How a rule matches a request.
 #[derive(Clone)]
 pub(crate) enum RuleMatch {
@@ -105,10 +103,6 @@ impl Matching {
         review: &Review<'_>,
         namespace: Option<&Object>,
     ) -> Result<Option<RuleMatch>, Status> {
-        let sees_reviews = !review.strategy.spec().release.enabled("ExcludeAdmissionWebhookVirtualResources");
-        if !sees_reviews && is_review(&review.request.at.resource) {
-            return Ok(None);
-        }
         match self.found(&self.rules, review) {
             Some(found) if self.selects(review, namespace)? => Ok(Some(found)),
             _ => Ok(None),

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -8,6 +9,7 @@ use coracle_release::Release;
 use coracle_tls::OldestTls;
 
 use crate::commands::release_flags::ReleaseFlags;
+use crate::descriptions::Included;
 use crate::exit;
 
 /// kube-apiserver's flags that have the same meaning and the same default wherever an API server runs.
@@ -68,7 +70,8 @@ impl ApiFlags {
     pub(crate) fn set(&self, options: &mut ApiServerOptions) -> Result<()> {
         let config = RuntimeConfig::parse(&self.runtime_config.join(","));
         options.runtime_config = config.map_err(|error| exit::Usage(error.to_string()))?;
-        options.release = self.release()?;
+        options.release = self.release.noted()?;
+        options.descriptions = Arc::new(Included::of(&options.release));
         let any = |count: usize| if count == 0 { usize::MAX } else { count };
         let limits = &mut options.limits;
         limits.reads = self.max_requests_inflight.map_or(limits.reads, any);

@@ -69,7 +69,7 @@ impl ControllerManager {
     pub(crate) fn run(mut self) -> Result<u8> {
         self.flags.update("--arg", &self.pairs)?;
         let (mut config, key_files) = (self.flags.config()?, self.flags.key_files()?);
-        config.release = self.release.release()?;
+        config.release = self.release.noted()?;
         let kubeconfig = read(&self.kubeconfig)?;
         // In Kubernetes, too, pods get the certificate authority that the program itself trusts.
         let authority = kubeconfig.certificate_authority.as_deref().unwrap_or_default();
@@ -115,7 +115,7 @@ impl Identities for ServiceAccounts {
 impl Scheduler {
     pub(crate) fn run(self) -> Result<u8> {
         self.unused.check()?;
-        let release = self.release.release()?;
+        let release = self.release.noted()?;
         let configuration = |file: &Path| scheduler_configuration::read(&release, "--config", file);
         let read_file = self.config.as_deref().map(configuration).transpose()?;
         let (mut config, said, named) = match read_file {

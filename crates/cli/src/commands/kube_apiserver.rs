@@ -175,7 +175,6 @@ impl KubeApiserver {
             service_routes: service_routes(&self.service_address)?,
             service_accounts: self.service_accounts.spec()?,
             client_ca,
-            descriptions: std::sync::Arc::new(crate::descriptions::Included::of(&self.api.release()?)),
             ..ApiServerOptions::default()
         };
         self.front_proxy.set(&mut options)?;

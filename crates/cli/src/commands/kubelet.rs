@@ -61,7 +61,7 @@ struct KubeletFlags {
 impl SimulatedNodes {
     pub(crate) fn run(self) -> Result<u8> {
         let nodes = self.node.specs(self.nodes)?;
-        let release = self.release.release()?;
+        let release = self.release.noted()?;
         let kubeconfig = read(&self.kubeconfig)?;
         let serving_certificates = self.server.serving_certificates(&kubeconfig)?;
         let address = SocketAddr::new(self.server.address, self.server.port);

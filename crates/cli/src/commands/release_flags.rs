@@ -40,7 +40,12 @@ impl ReleaseFlags {
             (None, _) => Release::default(),
         };
         let list = self.feature_gates.join(",");
-        let release = release.with_gates(&list).map_err(|error| exit::Usage(format!("--feature-gates: {error}")))?;
+        Ok(release.with_gates(&list).map_err(|error| exit::Usage(format!("--feature-gates: {error}")))?)
+    }
+
+    /// The same; prints a note about the gates that have no effect.
+    pub(crate) fn noted(&self) -> Result<Release> {
+        let release = self.release()?;
         let idle: Vec<&str> = release.switched().filter(|gate| !Release::has_effect(gate)).collect();
         if !idle.is_empty() {
             note!("note: --feature-gates: no effect in Coracle: {}", idle.join(", "));

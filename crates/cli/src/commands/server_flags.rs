@@ -144,7 +144,6 @@ impl ServerFlags {
             token_auth_file: self.token_auth_file.clone(),
             service_accounts: self.service_accounts.spec()?,
             service_routes: service_routes(&self.service_address)?,
-            descriptions: std::sync::Arc::new(crate::descriptions::Included::of(&self.api.release()?)),
             ..ApiServerOptions::default()
         };
         self.front_proxy.set_or_make(&mut options, folder)?;
