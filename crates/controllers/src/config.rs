@@ -6,7 +6,7 @@ use coracle_meta::Cidr;
 use coracle_release::Release;
 
 use crate::keys::{CertificateKeys, TokenKey};
-use crate::{ConfigError, Selection};
+use crate::{ConfigError, Selection, names};
 
 /// The configuration of the controller-manager. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,6 +166,12 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Whether a controller runs: it is selected, and the feature gate that it needs is on.
+    pub(crate) fn runs(&self, controller: &str) -> bool {
+        let gate = names::find(controller).and_then(|name| name.gate);
+        self.controllers.runs(controller) && gate.is_none_or(|gate| self.release.enabled(gate))
+    }
+
     /// A client for one controller.
     pub(crate) fn client(&self, process: &Process) -> Client {
         match self.rate_limit {
@@ -228,5 +234,18 @@ mod tests {
         assert!(matches!(check(&["10.244.0.0/25"], 64), Err(ConfigError::NodeCidrMask { mask: 24, .. })));
         assert!(matches!(check(&["fd00::/48"], 80), Err(ConfigError::NodeCidrMask { mask: 80, .. })));
         assert_eq!(Config::default().check(), Ok(()), "without --allocate-node-cidrs");
+    }
+    #[test]
+    fn a_controller_runs_if_it_is_selected_and_its_feature_gate_is_on() {
+        let config = |release: &str, controllers: &str| Config {
+            release: Release::named(release).unwrap(),
+            controllers: controllers.parse().unwrap(),
+            ..Config::default()
+        };
+        let migrator = "storage-version-migrator-controller";
+        assert!(config("1.37", "*").runs(migrator));
+        assert!(!config("1.37", "*,-svm").runs(migrator));
+        assert!(!config("1.35", "*").runs(migrator) && !config("1.35", "svm").runs(migrator));
+        assert!(config("1.35", "*").runs("job-controller"));
     }
 }

@@ -135,7 +135,7 @@ impl ControllerSet {
             let shared = self.shared.lock();
             shared.starter.clone().filter(|_| !shared.running.contains_key(&place))
         };
-        let Some(starter) = starter.filter(|starter| starter.config.controllers.runs(entry.0)) else { return false };
+        let Some(starter) = starter.filter(|starter| starter.config.runs(entry.0)) else { return false };
         let has_own_informers = turn == Turn::Second || self.own_informers.contains(controller);
         let (work, handlers, lifetime) = starter.start(entry, has_own_informers);
         let mut shared = self.shared.lock();

@@ -10,15 +10,23 @@ pub(crate) struct Name {
     pub(crate) account: &'static str,
     /// Whether it is implemented here.
     pub(crate) is_built: bool,
+    /// The feature gate without which it does not run. In Kubernetes: `requiredFeatureGates`.
+    pub(crate) gate: Option<&'static str>,
 }
 
 const fn name(name: &'static str, alias: &'static str, account: &'static str) -> Name {
-    Name { name, alias, account, is_built: true }
+    Name { name, alias, account, is_built: true, gate: None }
 }
 
 /// The names of a controller that is not implemented here.
 const fn missing(name: &'static str, alias: &'static str, account: &'static str) -> Name {
     Name { is_built: false, ..self::name(name, alias, account) }
+}
+
+impl Name {
+    const fn behind(self, gate: &'static str) -> Self {
+        Self { gate: Some(gate), ..self }
+    }
 }
 
 /// All controllers of all releases, whether or not they are implemented here.
@@ -59,7 +67,8 @@ const NAMES: &[Name] = &[
     name("persistentvolume-protection-controller", "pv-protection", "pv-protection-controller"),
     name("persistentvolumeclaim-protection-controller", "pvc-protection", "pvc-protection-controller"),
     name("pod-garbage-collector-controller", "podgc", "pod-garbage-collector"),
-    name("podcertificaterequest-cleaner-controller", "", "podcertificaterequestcleaner"),
+    name("podcertificaterequest-cleaner-controller", "", "podcertificaterequestcleaner")
+        .behind("PodCertificateRequest"),
     missing("podgroup-protection-controller", "", "podgroup-protection-controller"),
     name("replicaset-controller", "replicaset", "replicaset-controller"),
     name("replicationcontroller-controller", "replicationcontroller", "replication-controller"),
@@ -73,7 +82,8 @@ const NAMES: &[Name] = &[
     name("serviceaccount-controller", "serviceaccount", "service-account-controller"),
     name("serviceaccount-token-controller", "serviceaccount-token", ""),
     name("statefulset-controller", "statefulset", "statefulset-controller"),
-    name("storage-version-migrator-controller", "svm", "storage-version-migrator-controller"),
+    name("storage-version-migrator-controller", "svm", "storage-version-migrator-controller")
+        .behind("StorageVersionMigrator"),
     missing("storageversion-garbage-collector-controller", "storage-version-gc", "storage-version-garbage-collector"),
     name("taint-eviction-controller", "", "node-controller"),
     missing("token-cleaner-controller", "tokencleaner", "token-cleaner"),

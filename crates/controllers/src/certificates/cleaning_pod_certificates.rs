@@ -16,11 +16,8 @@ use crate::Config;
 
 const KEPT: SignedDuration = SignedDuration::from_mins(30);
 
-/// The controller; it does nothing in a release without the kind.
+/// The controller.
 pub(crate) fn cleaning_pod_certificates(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
-    if !config.release.enabled("PodCertificateRequest") {
-        return Box::pin(std::future::pending());
-    }
     let requests = process.informers.informer::<PodCertificateRequest>();
     let cleaning = Cleaning { requests: requests.lister(), clock: process.ambient.clock.clone() };
     let controller = Controller::new(process, "podcertificaterequest-cleaner", cleaning)

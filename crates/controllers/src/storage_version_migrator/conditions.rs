@@ -3,6 +3,8 @@ use coracle_api::meta_v1::Condition;
 use coracle_api::storagemigration_v1::StorageVersionMigration;
 use coracle_meta::format_time;
 
+use crate::conditions::{is_true, put};
+
 /// How many objects are not yet migrated, of how many.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MigrationProgress {
@@ -12,8 +14,7 @@ pub(super) struct MigrationProgress {
 
 /// Whether a migration has succeeded or failed.
 pub(super) fn has_ended(migration: &StorageVersionMigration) -> bool {
-    let is_end = |condition: &Condition| matches!(condition.type_.as_str(), "Succeeded" | "Failed");
-    migration.status.conditions.iter().any(|condition| is_end(condition) && condition.status == "True")
+    ["Succeeded", "Failed"].iter().any(|type_| is_true(&migration.status.conditions, type_))
 }
 
 pub(super) fn set_running(migration: &mut StorageVersionMigration, progress: MigrationProgress, now: Timestamp) {
@@ -34,20 +35,16 @@ pub(super) fn set_failed(migration: &mut StorageVersionMigration, why: &str, now
     set(migration, "Failed", "StorageVersionMigrationFailed", message, now);
 }
 
-/// In Kubernetes: `meta.SetStatusCondition`.
 fn set(migration: &mut StorageVersionMigration, type_: &str, reason: &str, message: String, now: Timestamp) {
-    let conditions = &mut migration.status.conditions;
-    let at = conditions.iter().position(|condition| condition.type_ == type_).unwrap_or_else(|| {
-        conditions.push(Condition { type_: type_.to_owned(), ..Condition::default() });
-        conditions.len() - 1
-    });
-    let condition = &mut conditions[at];
-    if condition.status != "True" {
-        "True".clone_into(&mut condition.status);
-        condition.last_transition_time = Some(format_time(now));
-    }
-    reason.clone_into(&mut condition.reason);
-    condition.message = message;
+    let condition = Condition {
+        type_: type_.to_owned(),
+        status: "True".to_owned(),
+        last_transition_time: Some(format_time(now)),
+        reason: reason.to_owned(),
+        message,
+        ..Condition::default()
+    };
+    put(&mut migration.status.conditions, condition);
 }
 
 #[cfg(test)]

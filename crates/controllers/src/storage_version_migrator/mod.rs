@@ -10,6 +10,7 @@
 
 mod conditions;
 
+use coracle_ambient::Clock;
 use coracle_api::storagemigration_v1::StorageVersionMigration;
 use coracle_client::{Api, ApiResource, ListParams, Patch};
 use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of, unless_gone};
@@ -24,11 +25,8 @@ use conditions::{MigrationProgress, set_failed, set_running, set_succeeded};
 /// What a resource must support to be migrated.
 const VERBS: [&str; 6] = ["create", "delete", "get", "list", "patch", "update"];
 
-/// The controller; it does nothing in a release without the kind.
+/// The controller.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
-    if !config.release.enabled("StorageVersionMigrator") {
-        return Box::pin(std::future::pending());
-    }
     let migrations = process.informers.informer::<StorageVersionMigration>();
     let migrator = Migrator { migrations: migrations.lister(), clock: process.ambient.clock.clone() };
     let controller = Controller::new(process, "storage-version-migrator", migrator)
@@ -39,7 +37,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
 
 struct Migrator {
     migrations: Lister<StorageVersionMigration>,
-    clock: coracle_ambient::Clock,
+    clock: Clock,
 }
 
 impl Reconciler for Migrator {
@@ -85,7 +83,8 @@ impl Migrator {
         set_running(migration, MigrationProgress::default(), self.clock.now());
         match pass.api().update_status(&*migration).await {
             Ok(running) => *migration = running,
-            Err(error) => return unless_gone(Err::<(), _>(error)).map(|()| Action::Done).map_err(Into::into),
+            Err(error) if error.is_not_found() => return Ok(Action::Done),
+            Err(error) => return Err(error.into()),
         }
         for object in &list.items {
             let patch = json!({
