@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use coracle_meta::GroupVersionKind;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -76,11 +77,14 @@ fn write_other_kind(out: &mut String, resource: &Value, subresource: &Value) -> 
     }
     let (group, version) = (text(subresource, "group"), text(subresource, "version"));
     let version = if version.is_empty() { "v1" } else { version };
-    match group {
-        "" => write!(out, " {version}/{}", text(subresource, "kind"))?,
-        group => write!(out, " {group}/{version}/{}", text(subresource, "kind"))?,
-    }
+    write!(out, " {}", written_kind(group, version, text(subresource, "kind")))?;
     Ok(())
+}
+
+/// A kind in the words of the data: `apps/v1/Deployment`, `v1/Pod`.
+pub(crate) fn written_kind(group: &str, version: &str, kind: &str) -> String {
+    let kind = GroupVersionKind::new(group, version, kind);
+    format!("{}/{}", kind.api_version(), kind.kind)
 }
 
 /// The stable versions in the order of discovery.

@@ -16,6 +16,7 @@ use super::enums::Enums;
 use super::go_fields::{FlatField, fields_of, scalar_name, underlying};
 use super::go_types::GoExpression;
 use super::packages::{Package, Sources};
+use super::resources::written_kind;
 use crate::failure::Failure;
 
 /// What the types are made from.
@@ -154,8 +155,7 @@ fn write_unpublished(
     let is_written = |field: &&FlatField| ty.starts_with("Partial") || field.tags.is_some();
     for field in kind_first(&fields).filter(is_written) {
         write!(out, " {} {} {}", field.name, go_shape(sources, package, &field.ty)?, tags(field))?;
-        let is_required = field.name == "items";
-        write_presence(out, sources, field, is_required);
+        write_presence(out, sources, field);
         out.push('\n');
     }
     Ok(())
@@ -180,11 +180,8 @@ fn special(name: &str) -> Option<&'static str> {
 }
 
 fn kind(value: &Value) -> String {
-    let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-    match text("group").as_str() {
-        "" => format!("{}/{}", text("version"), text("kind")),
-        group => format!("{group}/{}/{}", text("version"), text("kind")),
-    }
+    let text = |name: &str| value[name].as_str().unwrap_or_default();
+    written_kind(text("group"), text("version"), text("kind"))
 }
 
 fn list<'a>(object: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'a str> {
@@ -210,7 +207,7 @@ fn write_field(
     if required {
         out.push_str(" required");
     }
-    write_presence(out, sources, field, required);
+    write_presence(out, sources, field);
     if let Some(default) = published_default(field, property) {
         write!(out, " default={default}")?;
     }
@@ -243,16 +240,13 @@ fn write_field(
 }
 
 /// What Go prints where nothing was given.
-fn write_presence(out: &mut String, sources: &TypeSources, field: &FlatField, _required: bool) {
-    let is_scalar = match underlying(&sources.go, &field.ty) {
-        Some(GoExpression::Named(path, _)) => path.is_empty(),
-        _ => false,
-    };
-    let is_struct =
-        matches!(underlying(&sources.go, &field.ty), Some(GoExpression::Named(path, _)) if !path.is_empty());
+fn write_presence(out: &mut String, sources: &TypeSources, field: &FlatField) {
+    let ty = underlying(&sources.go, &field.ty);
+    let is_scalar = matches!(&ty, Some(GoExpression::Named(path, _)) if path.is_empty());
+    let is_struct = matches!(&ty, Some(GoExpression::Named(path, _)) if !path.is_empty());
     // Go prints null for bytes that are not there, and no server stores them so.
     let bytes = GoExpression::List(Box::new(GoExpression::Named(String::new(), "byte".to_owned())));
-    let is_bytes = underlying(&sources.go, &field.ty).is_some_and(|ty| ty == bytes);
+    let is_bytes = ty == Some(bytes);
     if field.is_pointer {
         if !field.omits_empty {
             out.push_str(" or-null");
