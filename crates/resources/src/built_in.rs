@@ -1,3 +1,4 @@
+use coracle_meta::fields::{Fields, FieldsMut, Tree};
 use coracle_meta::{GroupVersionKind, Object};
 use coracle_registry::KindSpec;
 use coracle_release::Release;
@@ -30,6 +31,25 @@ pub(crate) fn object(group: &str, kind: &str, name: &str, fields: Value) -> Obje
         object.set(field.as_str(), value.clone());
     }
     object
+}
+
+/// Fields by the feature gate that adds them.
+pub(crate) type GatedFields<'f> = (&'f str, &'f [&'f str]);
+
+/// Drops the fields whose feature gates are off in a release.
+pub(crate) fn drop_disabled(tree: &mut Tree, features: &[GatedFields<'_>], release: &Release) {
+    for (gate, fields) in features {
+        if !release.enabled(gate) {
+            tree.drop_fields(fields);
+        }
+    }
+}
+
+/// Drops the fields that the old object does not have; of a new object, all of them: dotted paths.
+pub(crate) fn drop_newly_used(new: &mut Object, old: Option<&Object>, paths: &[&str]) {
+    for path in paths.iter().filter(|path| old.is_none_or(|old| !old.has(path))) {
+        new.remove(*path);
+    }
 }
 
 /// Drops fields of features that are disabled by default: dotted paths.

@@ -11,6 +11,11 @@ pub(crate) fn since(time: &Value, now: Timestamp) -> String {
     table::since(time.as_str().unwrap_or_default(), now)
 }
 
+/// The name of a class, and whether it is the default one.
+pub(crate) fn name_of_class(object: &Object, is_default: bool) -> Value {
+    if is_default { format!("{} (default)", object.name()).into() } else { object.name().into() }
+}
+
 /// A text, or a placeholder if it is missing or empty.
 pub(crate) fn text_or(value: &str, stand_in: &str) -> Value {
     if value.is_empty() { stand_in.into() } else { value.into() }

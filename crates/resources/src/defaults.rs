@@ -17,7 +17,7 @@ use crate::image::tag_of;
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 
 /// Sets the defaults of the parts of an object.
-pub(crate) fn fill_parts(schema: &KindSchema, object: &mut Object, _: &Release) {
+pub(crate) fn fill_parts(schema: &KindSchema, object: &mut Object) {
     object.edit(|tree| fill_struct(schema.root(), tree));
 }
 

@@ -50,6 +50,7 @@ mod resource;
 mod runtime_class;
 mod server_controllers;
 mod status_counts;
+mod status_write;
 mod storage;
 mod storagemigration;
 mod volume_claim_spec;

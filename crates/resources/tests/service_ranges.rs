@@ -23,7 +23,8 @@ impl Server {
         let release = Release::named("1.35").unwrap();
         let config =
             Config { release, service_cluster_ip_ranges: vec![Cidr::parse(range).unwrap()], ..Config::default() };
-        Self(Registry::builder(storage, Ambient::seeded(1), Recorder::off()).kinds(kinds(&config)).build())
+        let builder = Registry::builder(storage, Ambient::seeded(1), Recorder::off());
+        Self(builder.release(config.release.clone()).kinds(kinds(&config)).build())
     }
 
     fn request(&self, verb: Verb, group: &str, plural: &str) -> Request {

@@ -80,7 +80,7 @@ pub struct KindSpec {
     /// Sets the defaults of the whole object, after decoding and after a patch.
     pub set_defaults: fn(&mut Object, &Release),
     /// Sets the defaults of its parts, after those of the whole object.
-    pub set_part_defaults: fn(&KindSchema, &mut Object, &Release),
+    pub set_part_defaults: fn(&KindSchema, &mut Object),
     /// Sets the missing times whose default is the time of the request, after all other defaults.
     pub set_times: fn(&mut Object, Timestamp),
     /// Prepares an object for creation: drops the fields that clients must not set. The caller has dropped `status` if
@@ -191,7 +191,7 @@ impl KindSpec {
             former_versions: &[],
             review: |_, _, wrong| wrong,
             set_defaults: |_, _| {},
-            set_part_defaults: |_, _, _| {},
+            set_part_defaults: |_, _| {},
             set_times: |_, _| {},
             prepare_create: |_, _, _| {},
             takes_new_status: false,

@@ -68,7 +68,7 @@ pub trait Strategy: Send + Sync + 'static {
     fn set_defaults(&self, object: &mut Object) {
         let spec = self.spec();
         (spec.set_defaults)(object, &spec.release);
-        (spec.set_part_defaults)(&spec.schema, object, &spec.release);
+        (spec.set_part_defaults)(&spec.schema, object);
     }
 
     /// Sets the defaults of this version and, in a write at this time, the missing times.

@@ -5,26 +5,28 @@ use std::collections::BTreeSet;
 use coracle_meta::Object;
 use coracle_meta::fields::Fields;
 use coracle_release::Release;
+use coracle_schema::Table;
 use serde_json::Value;
 
-/// The reviews, which are never stored, by group.
-const UNSEEN: [(&str, &[&str]); 2] = [
-    ("authentication.k8s.io", &["selfsubjectreviews", "tokenreviews"]),
-    (
-        "authorization.k8s.io",
-        &["localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"],
-    ),
-];
+/// The groups whose resources are all reviews, which are never stored.
+const GROUPS: [&str; 2] = ["authentication.k8s.io", "authorization.k8s.io"];
+
+/// The reviews of a release.
+fn reviews(release: &Release) -> BTreeSet<(&'static str, &'static str)> {
+    let rows = Table::of(release).resources().iter();
+    let pairs = rows.map(|row| (row.kind.group.as_str(), row.plural.as_str()));
+    pairs.filter(|(group, _)| GROUPS.contains(group)).collect()
+}
 
 /// A warning for each such resource that a rule names.
 pub(super) fn warnings(object: &Object, release: &Release) -> Vec<String> {
     if !release.enabled("ExcludeAdmissionWebhookVirtualResources") {
         return Vec::new();
     }
-    let mut warnings = Vec::new();
+    let (reviews, mut warnings) = (reviews(release), Vec::new());
     for (at, hook) in object.list("webhooks").iter().enumerate() {
         for (rule_at, rule) in hook.list("rules").iter().enumerate() {
-            let named = named_by(rule).into_iter();
+            let named = named_by(rule, &reviews).into_iter();
             warnings.extend(named.map(|resource| {
                 format!(
                     "webhooks[{at}].rules[{rule_at}]: {resource} is excluded from admission webhooks; this rule will have no effect"
@@ -36,7 +38,7 @@ pub(super) fn warnings(object: &Object, release: &Release) -> Vec<String> {
 }
 
 /// The unseen resources that a rule names, without those that a `*` includes.
-fn named_by(rule: &Value) -> Vec<String> {
+fn named_by(rule: &Value, reviews: &BTreeSet<(&'static str, &'static str)>) -> Vec<String> {
     let texts = |field: &str| rule.list(field).iter().filter_map(Value::as_str).collect::<Vec<_>>();
     let (groups, resources) = (texts("apiGroups"), texts("resources"));
     if groups.contains(&"*") || resources.contains(&"*") {
@@ -44,8 +46,7 @@ fn named_by(rule: &Value) -> Vec<String> {
     }
     let mut seen = BTreeSet::new();
     let pairs = groups.iter().flat_map(|group| resources.iter().map(move |resource| (*group, *resource)));
-    let unseen = pairs
-        .filter(|(group, resource)| UNSEEN.iter().any(|(own, resources)| own == group && resources.contains(resource)));
+    let unseen = pairs.filter(|pair| reviews.contains(pair));
     unseen.filter(|pair| seen.insert(*pair)).map(|(group, resource)| format!("{resource}.{group}")).collect()
 }
 
@@ -58,7 +59,8 @@ mod tests {
     fn a_rule_names_unseen_resources_once_and_not_by_a_wildcard() {
         let rule = json!({"apiGroups": ["authentication.k8s.io", "apps"],
             "resources": ["tokenreviews", "tokenreviews", "deployments"]});
-        assert_eq!(named_by(&rule), ["tokenreviews.authentication.k8s.io"]);
-        assert!(named_by(&json!({"apiGroups": ["*"], "resources": ["tokenreviews"]})).is_empty());
+        let reviews = reviews(&Release::newest());
+        assert_eq!(named_by(&rule, &reviews), ["tokenreviews.authentication.k8s.io"]);
+        assert!(named_by(&json!({"apiGroups": ["*"], "resources": ["tokenreviews"]}), &reviews).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use coracle_registry::{KindSpec, Scale, SelectorForm, Subresource, TableColumn};
 use coracle_release::Release;
 use serde_json::{Value, json};
 
-use crate::built_in::built_in;
+use crate::built_in::{built_in, drop_newly_used};
 use crate::cells::{containers, images};
 use crate::field_checks::{
     Wrong, amount_of, count_or_share, each_invalid, immutable, not_more_than_all, not_negative, one_of, same,
@@ -49,9 +49,8 @@ const MAX_UNAVAILABLE: &str = "MaxUnavailableStatefulSet";
 
 /// Drops the field of a feature that is off, unless the old object uses it.
 fn drop_unavailable(new: &mut Object, old: Option<&Object>, release: &Release) {
-    const PATH: &str = "spec.updateStrategy.rollingUpdate.maxUnavailable";
-    if !release.enabled(MAX_UNAVAILABLE) && old.is_none_or(|old| !old.has(PATH)) {
-        new.remove(PATH);
+    if !release.enabled(MAX_UNAVAILABLE) {
+        drop_newly_used(new, old, &["spec.updateStrategy.rollingUpdate.maxUnavailable"]);
     }
 }
 

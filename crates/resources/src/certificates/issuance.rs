@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::issued_chain;
 use crate::conditions::wrong_conditions;
 use crate::field_checks::{Wrong, same};
+use crate::status_write;
 
 /// The conditions that end a request.
 const FINAL: [&str; 3] = ["Issued", "Denied", "Failed"];
@@ -29,21 +30,15 @@ impl Hooks for Issuance {
         new: &mut Object,
         old: &Object,
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
-        let version = new.text("metadata.resourceVersion");
-        let is_stale = !version.is_empty() && version != old.text("metadata.resourceVersion");
-        // A stale write is refused as a conflict.
-        if request.at.subresource != "status" || is_stale {
+        if !status_write::is_current(request, new, old) {
             return Ok(None);
         }
         let mut wrong = wrong_status(new, old, request.now, registry.release());
         if wrong.is_empty() && !same(new.at("status"), old.at("status")) {
             wrong.extend(wrong_user(registry, request, old.text("spec.signerName")).await?);
         }
-        if wrong.is_empty() {
-            return Ok(None);
-        }
-        let kind = old.group_version_kind().unwrap_or_default();
-        Err(Status::invalid(&kind, old.name(), &wrong))
+        status_write::refuse(old, &wrong)?;
+        Ok(None)
     }
 }
 

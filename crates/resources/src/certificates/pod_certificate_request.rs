@@ -15,8 +15,10 @@ use crate::field_checks::{IMMUTABLE, Wrong, each_invalid, same};
 const REQUEST: &str = "spec.stubPKCS10Request";
 const SECONDS: &str = "spec.maxExpirationSeconds";
 const LONGEST_UID: usize = 128;
-const HOUR: i64 = 60 * 60;
-const DAY: i64 = 24 * HOUR;
+/// The shortest lifetime of a certificate that a request can ask for, in seconds. In Kubernetes:
+/// `MinMaxExpirationSeconds`.
+pub(crate) const SHORTEST: i64 = 60 * 60;
+const DAY: i64 = 24 * 60 * 60;
 
 /// `podcertificaterequests.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/podcertificaterequest`.
 pub(crate) fn kind(release: &Release) -> KindSpec {
@@ -94,9 +96,9 @@ fn wrong(request: &Object) -> Wrong {
         }
     }
     let seconds = spec.int("maxExpirationSeconds");
-    let most = if is_of_kubernetes(signer) { DAY } else { 91 * DAY };
-    if !(HOUR..=most).contains(&seconds) {
-        wrong.push(FieldError::invalid(SECONDS, seconds, format!("must be in the range [{HOUR}, {most}]")));
+    let longest = longest(signer);
+    if !(SHORTEST..=longest).contains(&seconds) {
+        wrong.push(FieldError::invalid(SECONDS, seconds, format!("must be in the range [{SHORTEST}, {longest}]")));
     }
     let der = decoded(spec.at("stubPKCS10Request"));
     if der.is_empty() {
@@ -106,6 +108,12 @@ fn wrong(request: &Object) -> Wrong {
         wrong.extend(stub_request::wrong(&der, REQUEST));
     }
     wrong
+}
+
+/// The longest lifetime of a certificate of a signer, in seconds. In Kubernetes: `MaxMaxExpirationSeconds`,
+/// `KubernetesMaxMaxExpirationSeconds`.
+pub(crate) fn longest(signer: &str) -> i64 {
+    if is_of_kubernetes(signer) { DAY } else { 91 * DAY }
 }
 
 /// Whether a signer belongs to the Kubernetes project. In Kubernetes: `IsKubernetesSignerName`.

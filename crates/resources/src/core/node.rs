@@ -9,7 +9,7 @@ use coracle_meta::{FieldError, JsonKey, Object, names};
 use serde_json::Value;
 
 use super::node_proxy::NodeProxy;
-use crate::built_in::{built_in, drop_fields};
+use crate::built_in::{built_in, drop_newly_used};
 use crate::cells::text_or;
 use crate::field_checks::{Wrong, cidr, each_invalid, quantity_not_negative, required_one_of};
 use crate::pod_spec::whole_if_counted;
@@ -19,14 +19,16 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
     KindSpec {
         takes_new_status: true,
         prepare_create: |object, _, release| {
-            drop_fields(object, &UNSERVED);
+            drop_newly_used(object, None, &UNSERVED);
             if !release.enabled(FEATURES) {
                 object.remove("status.declaredFeatures");
             }
         },
-        prepare_update: |new, old, _, _| drop_newly_used(new, old, &["spec.configSource", "spec.podPreemptionPolicy"]),
+        prepare_update: |new, old, _, _| {
+            drop_newly_used(new, Some(old), &["spec.configSource", "spec.podPreemptionPolicy"]);
+        },
         // A status keeps the features that it declares, also while the gate is off.
-        prepare_status: |new, old, _, _| drop_newly_used(new, old, &["status.config"]),
+        prepare_status: |new, old, _, _| drop_newly_used(new, Some(old), &["status.config"]),
         store_directory: "minions".to_owned(),
         set_defaults: |object, _| set_defaults(object),
         validate: wrong,
@@ -49,13 +51,6 @@ const UNSERVED: [&str; 3] = ["spec.configSource", "spec.podPreemptionPolicy", "s
 
 /// The gate of the features that a node declares.
 const FEATURES: &str = "NodeDeclaredFeatures";
-
-/// Drops the fields that the node did not have before.
-fn drop_newly_used(new: &mut Object, old: &Object, fields: &[&str]) {
-    for field in fields.iter().filter(|field| old.at(field).is_null()) {
-        new.remove(*field);
-    }
-}
 
 fn set_defaults(object: &mut Object) {
     let cidr = object.text("spec.podCIDR").to_owned();

@@ -45,7 +45,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         row_conditions: pod_table::row_conditions,
         subresources: vec![
             Subresource::Action(Arc::new(Binding)),
-            Subresource::Action(Arc::new(Eviction { release: release.clone() })),
+            Subresource::Action(Arc::new(Eviction)),
             Subresource::View(Arc::new(EphemeralContainers { release: release.clone() })),
             Subresource::View(Arc::new(Resize { release: release.clone() })),
             Subresource::Connect(Arc::new(Log)),

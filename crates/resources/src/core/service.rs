@@ -36,11 +36,7 @@ pub(crate) fn kind(config: &Config) -> KindSpec {
         selectable: Some(&["spec.clusterIP", "spec.type"]),
         columns: columns(),
         subresources: vec![Subresource::Connect(Arc::new(NoProxy))],
-        hooks: Arc::new(ServiceHooks::new(
-            config.service_cluster_ip_ranges.clone(),
-            first_port..=last_port,
-            release.clone(),
-        )),
+        hooks: Arc::new(ServiceHooks::new(config.service_cluster_ip_ranges.clone(), first_port..=last_port)),
         ..built_in(release, "", "v1", "services")
     }
 }

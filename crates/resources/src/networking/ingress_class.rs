@@ -5,6 +5,7 @@ use coracle_release::Release;
 use serde_json::Value;
 
 use crate::built_in::built_in;
+use crate::cells::name_of_class;
 use crate::field_checks::{Wrong, domain_prefixed_path, each_invalid, immutable, one_of, required};
 
 /// `ingressclasses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingressclass`.
@@ -21,7 +22,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
 fn columns(release: &Release) -> Vec<TableColumn> {
     let shows_default = release.has("DefaultIngressClassIsShown");
     let name = if shows_default {
-        TableColumn::new(Column::name(), |object, _| shown_name(object).into())
+        TableColumn::new(Column::name(), |object, _| name_of_class(object, is_default(object)))
     } else {
         TableColumn::name()
     };
@@ -37,10 +38,8 @@ fn columns(release: &Release) -> Vec<TableColumn> {
     ]
 }
 
-/// The name, and whether it is the default class.
-fn shown_name(object: &Object) -> String {
-    let is_default = object.annotation("ingressclass.kubernetes.io/is-default-class") == Some("true");
-    if is_default { format!("{} (default)", object.name()) } else { object.name().to_owned() }
+fn is_default(object: &Object) -> bool {
+    object.annotation("ingressclass.kubernetes.io/is-default-class") == Some("true")
 }
 
 fn parameters(object: &Object) -> String {

@@ -34,6 +34,9 @@ fn columns() -> Vec<TableColumn> {
 }
 
 /// The policy types default to Ingress, and Egress if there are egress rules.
+/// The lists of rules, each with the list of peers of a rule.
+const PEERS: [(&str, &str); 2] = [("ingress", "from"), ("egress", "to")];
+
 fn set_defaults(object: &mut Object) {
     edit_spec(object, |spec| {
         if spec.list("policyTypes").is_empty() {
@@ -49,7 +52,7 @@ fn wrong(object: &Object, old: Option<&Object>, release: &Release) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = label_selector(spec.at("podSelector"), "spec.podSelector");
     let kept = old.map(blocks).unwrap_or_default();
-    for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
+    for (direction, peers) in PEERS {
         for (at, rule) in spec.list(direction).iter().enumerate() {
             let path = format!("spec.{direction}[{at}]");
             for (at, port) in rule.list("ports").iter().enumerate() {
@@ -123,7 +126,7 @@ fn wrong_peer(peer: &Value, kept: &BTreeSet<&str>, path: &str, release: &Release
 /// All blocks of addresses of a policy, which it may keep in older forms.
 fn blocks(object: &Object) -> BTreeSet<&str> {
     let mut blocks = BTreeSet::new();
-    for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
+    for (direction, peers) in PEERS {
         for rule in object.at("spec").list(direction) {
             for block in rule.list(peers).iter().map(|peer| peer.at("ipBlock")) {
                 blocks.insert(block.text("cidr"));

@@ -6,12 +6,10 @@ use serde_json::{Value, json};
 
 use super::paths::unreserved_path;
 use crate::certificates::cluster_trust_bundle;
-use crate::certificates::pod_certificate_request::wrong_annotations;
+use crate::certificates::pod_certificate_request::{SHORTEST, longest, wrong_annotations};
 use crate::certificates::signer_name;
 use crate::field_checks::{Wrong, label_selector};
 
-const HOUR: i64 = 60 * 60;
-const DAY: i64 = 24 * HOUR;
 const KEY_TYPES: [&str; 6] = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
 
 /// The paths of files of a source, in the order in which they are compared with those of others.
@@ -97,12 +95,12 @@ pub(super) fn wrong_pod_certificate(source: &Value, path: &str) -> Wrong {
         let mut refuse = |what: String| {
             wrong.push(FieldError::invalid(format!("{path}.maxExpirationSeconds"), seconds, what));
         };
-        if seconds < HOUR {
-            refuse(format!("if provided, maxExpirationSeconds must be >= {HOUR}"));
+        if seconds < SHORTEST {
+            refuse(format!("if provided, maxExpirationSeconds must be >= {SHORTEST}"));
         }
-        let most = if signer.starts_with("kubernetes.io/") { DAY } else { 91 * DAY };
-        if seconds > most {
-            refuse(format!("if provided, maxExpirationSeconds must be <= {most}"));
+        let longest = longest(signer);
+        if seconds > longest {
+            refuse(format!("if provided, maxExpirationSeconds must be <= {longest}"));
         }
     }
     let mut has_path = false;
@@ -152,6 +150,7 @@ mod tests {
             [of(3600, "a.io/b"), of(100_000, "a.io/b"), of(100_000, "kubernetes.io/b"), of(5, "a.io/b")],
             [0, 0, 1, 1]
         );
+        assert_eq!([of(100_000, "x.kubernetes.io/b"), of(100_000, "notkubernetes.io/b")], [1, 0]);
         let none = said(&wrong_pod_certificate(&json!({"signerName": "a.io/b", "keyType": "ED25519"}), "s"));
         assert!(none[0].contains("specify at least one of"), "{none:?}");
     }

@@ -18,13 +18,7 @@ use coracle_meta::fields::Fields;
 use coracle_release::Release;
 
 /// `pods/eviction`: deletes a pod if its disruption budget allows it. In Kubernetes: `EvictionREST`.
-pub(crate) struct Eviction {
-    pub(crate) release: Release,
-}
-
-fn kind_of_body() -> BodyKind {
-    BodyKind::built_in("policy", "v1", "Eviction")
-}
+pub(crate) struct Eviction;
 
 /// The maximum number of attempts to count a disruption after conflicts with other writes of the budget. In Kubernetes:
 /// `EvictionsRetry`.
@@ -40,7 +34,7 @@ impl Action for Eviction {
     }
 
     fn body(&self) -> BodyKind {
-        kind_of_body()
+        BodyKind::built_in("policy", "v1", "Eviction")
     }
 
     fn check(&self, request: &Request, body: &Object) -> Result<(), Status> {
@@ -69,7 +63,7 @@ impl Action for Eviction {
                 }
             }
             [budget] => {
-                take_from_budget(registry, &request, budget.name(), &self.release).await?;
+                take_from_budget(registry, &request, budget.name()).await?;
                 evict(registry, &request, options, None).await
             }
             _ => Err(Status::failure(
@@ -90,7 +84,7 @@ fn check(request: &Request, body: &Object) -> Result<(), Status> {
     if body.at(field) == &Value::Bool(true) {
         let why = "can not be set for pod eviction, try after removing the option";
         let error = FieldError::invalid(field, true, why);
-        return Err(Status::invalid(&kind_of_body().gvk, &request.at.name, &[error]));
+        return Err(Status::invalid(&Eviction.body().gvk, &request.at.name, &[error]));
     }
     let modes: Vec<_> = body.list("deleteOptions.dryRun").iter().filter_map(Value::as_str).collect();
     if request.dry_run && !modes.is_empty() && modes != ["All"] {
@@ -190,7 +184,7 @@ async fn budgets_of(registry: &Registry, request: &Request, pod: &Object) -> Res
 }
 
 /// Counts one disruption, or returns why none is allowed. The API server writes this itself, not the evicting user.
-async fn take_from_budget(registry: &Registry, request: &Request, name: &str, release: &Release) -> Result<(), Status> {
+async fn take_from_budget(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
     let (pod, now) = (&request.at.name, format_time(request.now));
     let about = |verb| Request {
         user: Arc::new(User::system()),
@@ -200,7 +194,7 @@ async fn take_from_budget(registry: &Registry, request: &Request, name: &str, re
     let mut tries_left = MAX_TRIES;
     loop {
         let mut budget = Object::clone(&registry.get(&about(Verb::Get), &GetOptions::default()).await?.object());
-        take_one(&mut budget, pod, &now, release)?;
+        take_one(&mut budget, pod, &now, registry.release())?;
         match registry.update(&about(Verb::Update).subresource("status"), budget).await {
             Err(status) if status.is_conflict() && tries_left > 0 => tries_left -= 1,
             written => return written.map(drop),

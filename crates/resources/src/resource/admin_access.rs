@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
 use coracle_registry::{GetOptions, Hooks, Registry, Request, Reservation, User, Verb};
-use coracle_release::Release;
 use serde_json::Value;
 
 use super::{claim_status, status_permission};
 use crate::field_checks::Wrong;
+use crate::status_write;
 
 const LABEL: &str = "resource.kubernetes.io/admin-access";
 
@@ -22,7 +22,6 @@ const LABEL: &str = "resource.kubernetes.io/admin-access";
 pub(super) struct AdminAccess {
     /// The path of the requests of a claim.
     pub(super) requests: &'static str,
-    pub(super) release: Release,
 }
 
 #[async_trait]
@@ -36,7 +35,7 @@ impl Hooks for AdminAccess {
         let asks = |request: &Value| request.flag("exactly.adminAccess");
         if let Some(at) = object.list(self.requests).iter().position(asks) {
             let path = format!("spec.devices.requests[{at}].adminAccess");
-            refuse(object, wrong_namespace(registry, request, object, path).await.into_iter().collect())?;
+            status_write::refuse(object, wrong_namespace(registry, request, object, path).await.as_slice())?;
         }
         Ok(None)
     }
@@ -48,14 +47,13 @@ impl Hooks for AdminAccess {
         new: &mut Object,
         old: &Object,
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
-        // The spec is immutable; allocations are written through the status. A stale write is refused as a conflict.
-        let version = new.text("metadata.resourceVersion");
-        let is_stale = !version.is_empty() && version != old.text("metadata.resourceVersion");
-        if request.at.subresource != "status" || is_stale {
+        // The spec is immutable; allocations are written through the status.
+        if !status_write::is_current(request, new, old) {
             return Ok(None);
         }
+        let release = registry.release();
         let mut wanted = new.clone();
-        claim_status::prepare(&mut wanted, old, &self.release);
+        claim_status::prepare(&mut wanted, old, release);
         let mut wrong = Wrong::new();
         if granted(old).is_none()
             && let Some(at) = granted(&wanted)
@@ -63,23 +61,15 @@ impl Hooks for AdminAccess {
             let path = format!("{RESULTS}[{at}].adminAccess");
             wrong.extend(wrong_namespace(registry, request, &wanted, path).await);
         }
-        if self.release.enabled("DRAResourceClaimGranularStatusAuthorization") {
+        if release.enabled("DRAResourceClaimGranularStatusAuthorization") {
             wrong.extend(status_permission::wrong_user(registry, request, &wanted, old).await?);
         }
         if !wrong.is_empty() {
-            wrong.extend(claim_status::wrong_status(&wanted, old, &self.release));
+            wrong.extend(claim_status::wrong_status(&wanted, old, release));
         }
-        refuse(new, wrong)?;
+        status_write::refuse(new, &wrong)?;
         Ok(None)
     }
-}
-
-fn refuse(object: &Object, wrong: Wrong) -> Result<(), Status> {
-    if wrong.is_empty() {
-        return Ok(());
-    }
-    let kind = object.group_version_kind().unwrap_or_default();
-    Err(Status::invalid(&kind, object.name(), &wrong))
 }
 
 const RESULTS: &str = "status.allocation.devices.results";

@@ -10,6 +10,7 @@ use super::configuration::{MOST_CONFIGURATIONS, Standing, wrong_configuration};
 use super::device_taint::wrong_tolerations;
 use super::naming::{wrong_declared_name, wrong_fully_qualified_name, wrong_label, wrong_request_reference};
 use super::selector::wrong_selectors;
+use crate::built_in::{self, GatedFields};
 use crate::field_checks::{Wrong, each_invalid};
 
 /// The maximum number of requests in a claim.
@@ -18,26 +19,24 @@ const MOST_ALTERNATIVES: usize = 8;
 const MOST_CONSTRAINTS: usize = 32;
 
 /// The fields of a request that a feature adds.
-const FEATURES: [(&str, &str); 3] = [
-    ("DRADeviceTaints", "tolerations"),
-    ("DRAConsumableCapacity", "capacity"),
-    ("DRADerivedAttributes", "derivedAttributes"),
+const FEATURES: [GatedFields<'_>; 3] = [
+    ("DRADeviceTaints", &["tolerations"]),
+    ("DRAConsumableCapacity", &["capacity"]),
+    ("DRADerivedAttributes", &["derivedAttributes"]),
 ];
 
 /// Drops fields of features that the release does not enable: consumable capacity and device taints.
 /// In Kubernetes: `resourceclaimspec.DropDisabledFields`.
 pub(super) fn drop_disabled(spec: &mut Tree, release: &Release) {
-    let disabled: Vec<&str> =
-        FEATURES.iter().filter(|(feature, _)| !release.enabled(feature)).map(|(_, field)| *field).collect();
     let Some(devices) = spec.object_in("devices") else { return };
     if !release.enabled("DRAConsumableCapacity") {
         devices.each_in("constraints", |constraint| constraint.drop_fields(&["distinctAttribute"]));
     }
     devices.each_in("requests", |request| {
         if let Some(exactly) = request.object_in("exactly") {
-            exactly.drop_fields(&disabled);
+            built_in::drop_disabled(exactly, &FEATURES, release);
         }
-        request.each_in("firstAvailable", |alternative| alternative.drop_fields(&disabled));
+        request.each_in("firstAvailable", |alternative| built_in::drop_disabled(alternative, &FEATURES, release));
     });
 }
 

@@ -14,6 +14,7 @@ use super::configuration::{MOST_CONFIGURATIONS, Standing, wrong_configuration, w
 use super::device_taint::wrong_tolerations;
 use super::naming::{wrong_label, wrong_pool_name, wrong_request_reference};
 use super::network::wrong_network;
+use crate::built_in::{GatedFields, drop_disabled};
 use crate::conditions::wrong_conditions;
 use crate::field_checks::{Wrong, immutable, join};
 use crate::pod_spec::node_selector;
@@ -26,7 +27,7 @@ const ALLOCATION: &str = "status.allocation";
 const RESERVED: &str = "status.reservedFor";
 
 /// The fields of a result of an allocation that a feature adds.
-const FEATURES: [(&str, &[&str]); 3] = [
+const FEATURES: [GatedFields<'_>; 3] = [
     ("DRAConsumableCapacity", &["shareID", "consumedCapacity"]),
     ("DRADeviceBindingConditions", &["bindingConditions", "bindingFailureConditions"]),
     ("DRAOptionalNodeOperations", &["skipNodeOperations"]),
@@ -36,11 +37,7 @@ const FEATURES: [(&str, &[&str]); 3] = [
 pub(super) fn prepare(new: &mut Object, old: &Object, release: &Release) {
     edit_at(new, "status.allocation.devices", |devices| {
         devices.each_in("results", |result| {
-            for (feature, fields) in FEATURES {
-                if !release.enabled(feature) {
-                    result.drop_fields(fields);
-                }
-            }
+            drop_disabled(result, &FEATURES, release);
         });
     });
     if !release.enabled("DRAConsumableCapacity") {

@@ -12,6 +12,7 @@ use super::device_taint::{MOST_TAINTS, wrong_taint};
 use super::naming::{wrong_label, wrong_qualified_name};
 use super::places::wrong_device_places;
 use super::request_policy::wrong_capacity;
+use crate::built_in::{self, GatedFields};
 use crate::field_checks::{Wrong, same};
 
 const MOST_ATTRIBUTES: usize = 32;
@@ -19,29 +20,23 @@ const LONGEST_VALUE: usize = 64;
 const LONGEST_KEY: usize = 63 + 1 + 32;
 
 /// The fields of a device that a feature adds.
-const FEATURES: [(&str, &[&str]); 4] = [
+const FEATURES: [GatedFields<'_>; 5] = [
     ("DRADeviceTaints", &["taints"]),
     ("DRAPartitionableDevices", &["consumesCounters", "nodeName", "nodeSelector", "allNodes"]),
     ("DRADeviceBindingConditions", &["bindingConditions", "bindingFailureConditions", "bindsToNode"]),
     ("DRAConsumableCapacity", &["allowMultipleAllocations"]),
+    ("DRANodeAllocatableResources", &["nodeAllocatableResourceMappings", "nodeAllocatableResources"]),
 ];
 
 /// Drops fields of features that the release does not enable: taints, counters, per-device nodes, binding conditions,
 /// devices with multiple allocations, lists of values, and resources of the node.
 pub(super) fn drop_disabled(device: &mut Tree, release: &Release) {
-    for (feature, fields) in FEATURES {
-        if !release.enabled(feature) {
-            device.drop_fields(fields);
-        }
-    }
+    built_in::drop_disabled(device, &FEATURES, release);
     if !release.enabled("DRAConsumableCapacity") {
         each_value(device, "capacity", |capacity| capacity.drop_fields(&["requestPolicy"]));
     }
     if !release.enabled("DRAListTypeAttributes") {
         each_value(device, "attributes", |attribute| attribute.drop_fields(&LISTS));
-    }
-    if !release.enabled("DRANodeAllocatableResources") {
-        device.drop_fields(&["nodeAllocatableResourceMappings", "nodeAllocatableResources"]);
     }
     if !release.enabled("DRADeviceCompatibilityGroups") {
         device.each_in("consumesCounters", |counters| counters.drop_fields(&["compatibilityGroups"]));

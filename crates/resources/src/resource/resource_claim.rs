@@ -23,7 +23,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         prepare_status: |new, old, _, release| claim_status::prepare(new, old, release),
         validate_status: |new, old, release| claim_status::wrong_status(new, old, release),
         columns: columns(),
-        hooks: Arc::new(AdminAccess { requests: "spec.devices.requests", release: release.clone() }),
+        hooks: Arc::new(AdminAccess { requests: "spec.devices.requests" }),
         ..built_in(release, GROUP, "v1", "resourceclaims")
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         validate: |object, release| wrong(object, release),
         validate_change: |new, old, _| immutable(new, old, "spec"),
         columns: columns(),
-        hooks: Arc::new(AdminAccess { requests: "spec.spec.devices.requests", release: release.clone() }),
+        hooks: Arc::new(AdminAccess { requests: "spec.spec.devices.requests" }),
         ..built_in(release, GROUP, "v1", "resourceclaimtemplates")
     }
 }

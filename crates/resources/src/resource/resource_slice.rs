@@ -11,7 +11,7 @@ use super::device::{self, wrong_device};
 use super::device_taint::set_time;
 use super::naming::wrong_pool_name;
 use super::places::wrong_slice_places;
-use crate::built_in::built_in;
+use crate::built_in::{self, GatedFields, built_in};
 use crate::field_checks::{Wrong, immutable};
 use crate::storage::csi_driver::wrong_driver_name;
 
@@ -67,17 +67,13 @@ fn columns() -> Vec<TableColumn> {
 /// Drops fields of features that the release does not enable.
 fn drop_disabled(slice: &mut Object, release: &Release) {
     edit_spec(slice, |spec| {
-        for (feature, fields) in FEATURES {
-            if !release.enabled(feature) {
-                spec.drop_fields(fields);
-            }
-        }
+        built_in::drop_disabled(spec, &FEATURES, release);
         spec.each_in("devices", |device| device::drop_disabled(device, release));
     });
 }
 
 /// The fields of a slice that a feature adds.
-const FEATURES: [(&str, &[&str]); 3] = [
+const FEATURES: [GatedFields<'_>; 3] = [
     ("DRAPartitionableDevices", &["sharedCounters", "perDeviceNodeSelection"]),
     ("DRAPartitionableDevicesType", &["partitionTypeAttribute"]),
     ("DRAOptionalNodeOperations", &["skipNodeOperations"]),

@@ -6,7 +6,7 @@ use coracle_registry::{Generation, KindSpec, TableColumn};
 use coracle_release::Release;
 use serde_json::{Value, json};
 
-use crate::built_in::built_in;
+use crate::built_in::{built_in, drop_newly_used};
 use crate::cells::text_or;
 use crate::field_checks::{Wrong, each_invalid, immutable, one_of};
 
@@ -33,9 +33,8 @@ const LIMIT_SCALING: &str = "VolumeLimitScaling";
 
 /// Drops the field of a feature that is off, unless the old object uses it.
 fn drop_prevention(new: &mut Object, old: Option<&Object>, release: &Release) {
-    const PATH: &str = "spec.preventPodSchedulingIfMissing";
-    if !release.enabled(LIMIT_SCALING) && old.is_none_or(|old| !old.has(PATH)) {
-        new.remove(PATH);
+    if !release.enabled(LIMIT_SCALING) {
+        drop_newly_used(new, old, &["spec.preventPodSchedulingIfMissing"]);
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::classes::{forbidden_changes, parameters, provisioner};
 use crate::built_in::built_in;
+use crate::cells::name_of_class;
 use crate::field_checks::{Wrong, each_invalid, immutable, one_of, without_nothing};
 
 /// `storageclasses`.
@@ -31,7 +32,7 @@ fn columns(do_lists_mark: bool) -> Vec<TableColumn> {
     let name = if do_lists_mark {
         TableColumn::name()
     } else {
-        TableColumn::new(Column::name(), |object, _| shown_name(object).into())
+        TableColumn::new(Column::name(), |object, _| name_of_class(object, is_default(object)))
     };
     vec![
         name,
@@ -55,11 +56,6 @@ fn columns(do_lists_mark: bool) -> Vec<TableColumn> {
         ),
         TableColumn::age(),
     ]
-}
-
-/// The name, and whether it is the default class.
-fn shown_name(object: &Object) -> String {
-    if is_default(object) { format!("{} (default)", object.name()) } else { object.name().to_owned() }
 }
 
 fn is_default(object: &Object) -> bool {

@@ -47,7 +47,7 @@ async fn over(engine: &Engine) -> Registry {
     let release = Release::named("1.35").unwrap();
     let mut all = kinds(&Config { release: release.clone(), ..Config::default() });
     all.push(Arc::new(coracle_registry::custom::definitions(&release)));
-    let registry = builder.kinds(all).build();
+    let registry = builder.release(release).kinds(all).build();
     registry.load_custom_kinds().await.unwrap();
     registry
 }

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use coracle_meta::{Cidr, FieldError, GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{DeleteOptions, Hooks, Registry, Request, Reservation, Verb};
-use coracle_release::Release;
 
 use self::allocator::Allocator;
 use self::cluster_ips::{align_cluster_ips, patch_allocated, refuse_wrong_ips};
@@ -28,13 +27,12 @@ use super::service_needs::addresses_of;
 /// Allocation for services.
 pub(crate) struct ServiceHooks {
     allocator: Arc<Allocator>,
-    release: Release,
 }
 
 impl ServiceHooks {
     /// Allocates from these ranges, the first of which is the default, and from these node ports.
-    pub(crate) fn new(ranges: Vec<Cidr>, node_ports: RangeInclusive<u16>, release: Release) -> Self {
-        Self { allocator: Arc::new(Allocator::new(ranges, node_ports)), release }
+    pub(crate) fn new(ranges: Vec<Cidr>, node_ports: RangeInclusive<u16>) -> Self {
+        Self { allocator: Arc::new(Allocator::new(ranges, node_ports)) }
     }
 
     /// Allocates what a Service needs and does not have.
@@ -66,7 +64,7 @@ impl Hooks for ServiceHooks {
         object: &mut Object,
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
         align_cluster_ips(object, None);
-        refuse_wrong_ips(object, None, &self.release)?;
+        refuse_wrong_ips(object, None, registry.release())?;
         self.allocate(registry, request, object, None).await
     }
 
@@ -82,7 +80,7 @@ impl Hooks for ServiceHooks {
         }
         patch_allocated(new, old);
         align_cluster_ips(new, Some(old));
-        refuse_wrong_ips(new, Some(old), &self.release)?;
+        refuse_wrong_ips(new, Some(old), registry.release())?;
         self.allocate(registry, request, new, Some(old)).await
     }
 
@@ -98,7 +96,7 @@ impl Hooks for ServiceHooks {
         taken.freed = addresses_of(old);
         let about = taken.request().about(Verb::Delete, endpoints(), old.namespace(), old.name());
         taken.commit().await;
-        if self.release.has("ServicesLeaveEndpoints") {
+        if registry.release().has("ServicesLeaveEndpoints") {
             return Ok(());
         }
         // The endpoints of a Service are deleted with it.
