@@ -32,6 +32,11 @@ impl Clock {
         Self { epoch, origin: Instant::now(), skews: Vec::new() }
     }
 
+    /// A clock that shows `time` at this moment.
+    pub fn starting_at(time: Timestamp) -> Self {
+        Self { epoch: time, origin: Instant::now(), skews: Vec::new() }
+    }
+
     /// The same clock as a machine shows it whose clock has this skew, in addition to those of this clock. Timers are not
     /// affected: they follow tokio's clock.
     #[must_use]

@@ -65,6 +65,11 @@ impl Ambient {
         Self::of(Clock::fixed(), Random::from_seed(seed))
     }
 
+    /// A reproducible environment whose clock shows `time` at this moment.
+    pub fn seeded_at(seed: u64, time: Timestamp) -> Self {
+        Self::of(Clock::starting_at(time), Random::from_seed(seed))
+    }
+
     fn of(clock: Clock, random: Random) -> Self {
         Self { clock, random, panics: Panics::default(), work: PendingWork::default() }
     }

@@ -144,7 +144,9 @@ async fn admit(
     let flow = server.flows.flow_of(&attributes);
     let nowhere = AuditNotes::default();
     let notes = audit_event.as_ref().map_or(&nowhere, AuditEventBuilder::notes);
-    let allowed = access::decide_noted(&server.registry, &attributes, notes).await;
+    let of_path = parts.extensions.get::<PathService>().filter(|_| info.resource.is_none());
+    let of_path = of_path.and_then(|service| service.attributes(&asker, &parts.method, &info.path));
+    let allowed = access::decide_noted(&server.registry, of_path.as_ref().unwrap_or(&attributes), notes).await;
     Admitted { allowed: allowed.map(|()| asker), flow, audit_event }
 }
 
@@ -231,7 +233,8 @@ async fn dispatch(server: &Arc<ApiServer>, mut received: Received, body: Body) -
         let account = server.bodies.account(&received.user);
         let body = deadline::within(limit, body::read(body, server.limits.body_bytes, account)).await?;
         let path = received.info.path.clone();
-        let request = PathRequest { user: Arc::clone(&received.user), method: received.method.clone(), path, body };
+        let (user, query) = (Arc::clone(&received.user), received.query.pairs().to_vec());
+        let request = PathRequest { user, method: received.method.clone(), path, query, body };
         return service.serve(request).await;
     }
     match received.info.resource.clone() {

@@ -27,7 +27,6 @@ mod go_flags;
 mod handed_on;
 mod input;
 mod interrupt;
-mod kind_names;
 mod kubeconfig_file;
 mod layout;
 mod live_view;

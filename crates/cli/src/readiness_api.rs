@@ -7,7 +7,7 @@ use coracle_ambient::PendingWork;
 use coracle_client::{Client, ListParams};
 use coracle_cluster::{Cluster, Kubelet, PathRequest, PathService, Transport, User};
 use coracle_meta::{Object, Status};
-use coracle_sim::{Settle, settle_work};
+use coracle_sim::{Settle, SteppedClock, settle_work};
 use coracle_store::Store;
 use http::{Method, Response, StatusCode};
 use http_body_util::Full;
@@ -41,11 +41,15 @@ pub(crate) struct ReadinessApi {
     work: PendingWork,
     kubelet: Kubelet,
     client: Client,
+    /// A clock that must advance for a wait.
+    clock: Option<SteppedClock>,
 }
 
 impl ReadinessApi {
-    pub(crate) fn of(cluster: &Cluster) -> Self {
+    /// `clock` is that of the cluster, if it must be advanced.
+    pub(crate) fn of(cluster: &Cluster, clock: Option<&SteppedClock>) -> Self {
         Self {
+            clock: clock.cloned(),
             store: cluster.store(),
             work: cluster.ambient().work.clone(),
             kubelet: cluster.kubelet().clone(),
@@ -78,6 +82,7 @@ impl ReadinessApi {
 
     /// Waits until the cluster is ready, but at most so long.
     pub(crate) async fn wait(&self, within: Duration) -> Readiness {
+        let _running = self.clock.as_ref().map(SteppedClock::run);
         let deadline = Instant::now() + within;
         loop {
             let left = deadline.saturating_duration_since(Instant::now()).max(2 * QUIET);

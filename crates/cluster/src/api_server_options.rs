@@ -10,7 +10,9 @@ use coracle_release::Release;
 use coracle_registry::{ExpressionPool, RunningComponents};
 
 use crate::runtime_config::RuntimeConfig;
-use crate::{AccessWebhookSpec, KubeletClient, ProxyClient, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec};
+use crate::{
+    AccessWebhookSpec, KubeletClient, ProxyClient, RealTime, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec,
+};
 
 /// The configuration of an API server. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
@@ -54,6 +56,8 @@ pub struct ApiServerOptions {
     pub service_accounts: ServiceAccountSpec,
     /// `--service-address`, and services in this process: the programs that serve webhooks.
     pub service_routes: ServiceRoutes,
+    /// Where calls to other processes run while the clock of the cluster is paused; `None` for no such calls.
+    pub real_time: Option<RealTime>,
     /// `--proxy-client-cert-file` and its key: the client certificate for extension API servers.
     pub proxy_client: Option<ProxyClient>,
     /// `--kubelet-client-certificate` and its siblings: the client for nodes in other processes; `None` for no such
@@ -111,6 +115,7 @@ impl Default for ApiServerOptions {
             authorization_webhook: None,
             service_accounts: ServiceAccountSpec::default(),
             service_routes: ServiceRoutes::default(),
+            real_time: None,
             proxy_client: None,
             kubelet_client: None,
             client_ca: None,

@@ -9,7 +9,7 @@ use coracle_stages::{Stage, StageSet};
 use coracle_storage_backend::StoreContent;
 
 use crate::kept_store::KeptStore;
-use crate::{ApiServerOptions, Audit, Requester, RequesterKind, ServiceRoutes, StoreSpec, Transport};
+use crate::{ApiServerOptions, Audit, RealTime, Requester, RequesterKind, ServiceRoutes, StoreSpec, Transport};
 
 /// Wraps the transport between a requester and the API server, for example to add a latency or a fault.
 ///
@@ -185,6 +185,13 @@ impl Builder {
     /// The content with which the store starts.
     pub(crate) fn kept_content(&self) -> Option<&StoreContent> {
         self.kept_store.as_ref().map(|kept| &kept.content)
+    }
+
+    /// Where calls to other processes run while the clock of the cluster is paused.
+    #[must_use]
+    pub fn real_time(mut self, real_time: RealTime) -> Self {
+        self.api_server.real_time = Some(real_time);
+        self
     }
 
     /// The options of the API server.

@@ -32,4 +32,12 @@ impl KeptStore {
         let bootstrapped = self.bootstrapped.clone().filter(has_them);
         Ok(Self { content: self.content.at(revision)?, bootstrapped })
     }
+
+    /// The newest content without its history, at a revision after `revision`: for a cluster that takes the place of
+    /// another, whose clients must not continue their watches. They get `410 Gone`, and list again.
+    #[must_use]
+    pub fn after(&self, revision: Revision) -> Self {
+        let bootstrapped = self.bootstrapped.clone();
+        Self { content: self.content.after(revision), bootstrapped }
+    }
 }

@@ -36,6 +36,7 @@ mod own_component;
 mod own_informers;
 mod parts;
 mod processes;
+mod real_time;
 #[cfg(feature = "serve")]
 mod remote_nodes;
 mod requester;
@@ -83,6 +84,7 @@ pub use kinds::built_in_kinds;
 pub use kubelet_client::KubeletClient;
 pub use manifests_on_disk::ManifestsOnDisk;
 pub use node_transport::NodeTransports;
+pub use real_time::RealTime;
 pub use requester::{Requester, RequesterKind};
 pub use review_webhooks::{AccessWebhookSpec, TokenWebhookSpec};
 pub use runtime_config::RuntimeConfig;

@@ -1,3 +1,8 @@
+#[cfg(feature = "serve")]
+use std::sync::Arc;
+#[cfg(feature = "serve")]
+use std::time::Duration;
+
 use async_trait::async_trait;
 use coracle_apiserver::{Body as ServerBody, ExtensionTransport, Unreachable};
 #[cfg(feature = "serve")]
@@ -12,11 +17,18 @@ use coracle_registry::{
 use http::header::{ACCEPT, IF_NONE_MATCH};
 use http_body_util::Full;
 
+#[cfg(feature = "serve")]
+use crate::RealTime;
 use crate::service_routes::{Route, ServiceRoutes};
-use crate::{ApiServerOptions, Body, Error, ProxyClient, Transport, boxed};
+use crate::{ApiServerOptions, Body, Error, Transport, boxed};
 
 /// The user name for the API server's own requests to extension API servers.
 const AGGREGATOR: &str = "system:kube-aggregator";
+
+/// How long the headers of an extension API server may take, in the machine's time. In Kubernetes: the timeout of a
+/// request, `--request-timeout`.
+#[cfg(feature = "serve")]
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The API server's outgoing calls: to services in this process, and over the network if there are sockets.
 pub(crate) struct OutgoingCalls {
@@ -28,6 +40,9 @@ pub(crate) struct OutgoingCalls {
 enum Network {
     #[cfg(feature = "serve")]
     Open(HttpsCalls),
+    /// Yes, from another runtime.
+    #[cfg(feature = "serve")]
+    Elsewhere(Arc<HttpsCalls>, RealTime),
     /// No, and why not.
     Closed(&'static str),
 }
@@ -36,16 +51,18 @@ impl OutgoingCalls {
     /// # Errors
     /// If the client certificate cannot be read.
     pub(crate) fn new(options: &ApiServerOptions) -> Result<Self, Error> {
-        Ok(Self {
-            routes: options.service_routes.clone(),
-            network: Network::of_this_runtime(options.proxy_client.as_ref())?,
-        })
+        Ok(Self { routes: options.service_routes.clone(), network: Network::of_this_runtime(options)? })
     }
 }
 
 impl Network {
-    fn of_this_runtime(proxy_client: Option<&ProxyClient>) -> Result<Self, Error> {
+    fn of_this_runtime(options: &ApiServerOptions) -> Result<Self, Error> {
+        let proxy_client = options.proxy_client.as_ref();
         if crate::clock::is_paused() {
+            #[cfg(feature = "serve")]
+            if let Some(real_time) = &options.real_time {
+                return Ok(Self::Elsewhere(Arc::new(HttpsCalls::new(proxy_client)?), real_time.clone()));
+            }
             return Ok(Self::Closed(
                 "in virtual time the server calls services in this process only: register the webhook as one",
             ));
@@ -73,6 +90,14 @@ impl Network {
         match self {
             #[cfg(feature = "serve")]
             Self::Open(https) => https.post(origin, path, server_name, call).await,
+            #[cfg(feature = "serve")]
+            Self::Elsewhere(https, real_time) => {
+                let (https, call) = (Arc::clone(https), call.clone());
+                let (origin, path) = (origin.to_owned(), path.to_owned());
+                let within = call.timeout;
+                let post = async move { https.post(&origin, &path, server_name, &call).await };
+                real_time.run(within, post).await
+            }
             Self::Closed(why) => Err((*why).to_owned()),
         }
     }
@@ -89,6 +114,12 @@ impl Network {
         match self {
             #[cfg(feature = "serve")]
             Self::Open(https) => https.send(origin, server_name, trust, request).await,
+            #[cfg(feature = "serve")]
+            Self::Elsewhere(https, real_time) => {
+                let (https, origin, trust) = (Arc::clone(https), origin.to_owned(), trust.clone());
+                let send = async move { https.send(&origin, server_name, &trust, request).await };
+                real_time.run(PATIENCE, send).await
+            }
             Self::Closed(why) => Err((*why).to_owned()),
         }
     }

@@ -72,7 +72,7 @@ pub use mode::{Mode, NotAMode};
 pub use object_file::parse_objects;
 pub use parse::{Problem, Vocabulary};
 pub use path::Position;
-pub use question::question_of;
+pub use question::{expected_and_found, question_of};
 pub use report::{Check, Failure, Outcome, Report};
 pub use rerun::{NotChanged, Rerun, rerun};
 pub use running_faults::{FaultStatus, RunningFaults};

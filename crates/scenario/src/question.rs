@@ -37,7 +37,7 @@ pub fn question_of(expression: &str, served: &[String]) -> Result<InvariantQuest
 }
 
 /// What was expected and what was found when an answer was not the one that was waited for.
-pub(crate) fn expected_and_found(answer: InvariantAnswer) -> (String, String) {
+pub fn expected_and_found(answer: InvariantAnswer) -> (String, String) {
     match answer {
         InvariantAnswer::Fails { expected, found, .. } => (expected, found),
         InvariantAnswer::Unanswerable(why) => ("an answer".to_owned(), why),

@@ -33,6 +33,7 @@ mod seen;
 mod settle;
 mod shown_parts;
 mod starting_objects;
+mod stepped_clock;
 mod store_changes;
 mod until;
 mod wire;
@@ -49,6 +50,7 @@ pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
 pub use settle::{NotSettled, Settle, Settled, settle, settle_work};
 pub use starting_objects::StartingObjects;
+pub use stepped_clock::{Hold, Pace, Running, SteppedClock};
 pub use until::{NotMet, until};
 pub use wire::{
     Asked, Effect, LastSent, Leg, Moment, Observer, Rule, RuleId, Selected, Selector, Senders, Strike, Turns, Wire,

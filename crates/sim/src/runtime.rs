@@ -59,7 +59,7 @@ pub fn run_in<F: Future>(mode: ClockMode, future: F) -> std::io::Result<F::Outpu
 /// A blocking task that has not ended keeps tokio from advancing a paused clock. So the clock stands still while the
 /// machine's clock advances a little. Then it is released until a sleep until the next target fires: all timers before
 /// that fire in order.
-async fn pace(factor: f64) {
+pub(crate) async fn pace(factor: f64) {
     let origin = Instant::now();
     let mut elapsed = Duration::ZERO;
     loop {

@@ -23,4 +23,11 @@ impl StoreContent {
         let engine = self.engine.fork(revision, self.options.clone())?;
         Ok(Self { engine, options: self.options.clone() })
     }
+
+    /// The newest content without its history, at a revision after `revision`: a client that saw that revision in
+    /// another store cannot continue its watches, and lists again.
+    #[must_use]
+    pub fn after(&self, revision: Revision) -> Self {
+        Self { engine: self.engine.fork_after(revision, self.options.clone()), options: self.options.clone() }
+    }
 }

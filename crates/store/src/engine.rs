@@ -104,6 +104,16 @@ impl Engine {
         Ok(Self::with_state(snapshot, log, options))
     }
 
+    /// A second store with the newest state of this one, whose history begins after `revision`: reads and watches of
+    /// that revision and of earlier ones get [`Error::Compacted`], even if a client saw them in another store.
+    ///
+    /// In Kubernetes: `etcdutl snapshot restore --bump-revision --mark-compacted`.
+    #[must_use]
+    pub fn fork_after(&self, revision: Revision, options: Options) -> Self {
+        let (snapshot, log) = crate::fork::continued_after(&self.shared.hub.snapshot(), revision);
+        Self::with_state(snapshot, log, options)
+    }
+
     /// Ends expired leases, each in a revision of its own. Runs until the future is dropped.
     pub async fn expire_leases(&self) {
         let writer = &self.shared.writer;

@@ -44,6 +44,29 @@ pub(crate) fn rewind(snapshot: &Snapshot, changes: &Slice, revision: Revision) -
     (rewound, log)
 }
 
+/// `snapshot` without its history. Its revision is so late that no watch can continue from `revision`, or from one
+/// before.
+pub(crate) fn continued_after(snapshot: &Snapshot, revision: Revision) -> (Snapshot, Log) {
+    let mut continued = snapshot.clone();
+    // A watch that has seen a revision asks for the next one, and that one must be compacted, too.
+    let revision = revision.max(snapshot.revision) + 2;
+    (continued.revision, continued.compacted) = (revision, revision);
+    continued.ended_leases = Vector::new();
+    for (key, history) in &snapshot.keys {
+        let mut freed = 0;
+        let kept = history.compacted(revision, |version| freed += version.size());
+        if freed == 0 {
+            continue;
+        }
+        continued.size -= freed;
+        match kept {
+            Some(history) => continued.keys.insert(key.clone(), Arc::new(history)),
+            None => continued.keys.remove(&key[..]),
+        };
+    }
+    (continued, Log::after(revision))
+}
+
 /// The leases of a rewound store: those that still exist, and those that keys use again. Leases have no history, so
 /// the time to live of a lease that has ended is unknown; it becomes a minute.
 fn leases(rewound: &Snapshot) -> OrdMap<LeaseId, Lease> {

@@ -42,6 +42,11 @@ pub(crate) struct Slice {
 }
 
 impl Log {
+    /// An empty log of what happens after `revision`.
+    pub(crate) fn after(revision: Revision) -> Self {
+        Self { forgotten: revision, ..Self::default() }
+    }
+
     pub(crate) fn push(&mut self, change: KeyChange) {
         if self.chunks.back().is_none_or(|last| last.is_full()) {
             self.chunks.push_back(Arc::new(Chunk::new()));

@@ -66,7 +66,7 @@ class Trial:
 
     def struck(self):
         """How often each fault has struck, as `coracle fault list` knows it."""
-        listed = self.api.call_api("/coracle/faults", "GET", auth_settings=["BearerToken"], response_type="object")[0]
+        listed = self.api.call_api("/coracle/v1/faults", "GET", auth_settings=["BearerToken"], response_type="object")[0]
         return [fault["struck"] for fault in listed["faults"]]
 
     def grows(self):

@@ -41,19 +41,19 @@ def create(name):
 
 
 def cause(fault):
-    code, added = ask("POST", "/coracle/faults", fault)
+    code, added = ask("POST", "/coracle/v1/faults", fault)
     assert code == 201, added
     return added["faults"][0]["id"]
 
 
 def struck(fault):
-    code, found = ask("GET", f"/coracle/faults/{fault}")
+    code, found = ask("GET", f"/coracle/v1/faults/{fault}")
     assert code == 200, found
     return found["faults"][0]["struck"]
 
 
 def heal(fault):
-    code, removed = ask("DELETE", f"/coracle/faults/{fault}")
+    code, removed = ask("DELETE", f"/coracle/v1/faults/{fault}")
     assert code == 200, removed
     return removed["faults"][0]["struck"]
 

@@ -153,7 +153,7 @@ class Session(unittest.TestCase):
 
     def faults(self, method, below="", body=None):
         answer = self.core.api_client.call_api(
-            f"/coracle/faults{below}", method, body=body, auth_settings=["BearerToken"], response_type="object"
+            f"/coracle/v1/faults{below}", method, body=body, auth_settings=["BearerToken"], response_type="object"
         )
         return answer[0]["faults"]
 

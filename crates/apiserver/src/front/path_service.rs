@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use bytes::Bytes;
 use coracle_meta::Status;
-use coracle_registry::User;
+use coracle_registry::{Attributes, User};
 use futures_util::future::BoxFuture;
 use http::{Method, Response};
 
@@ -19,6 +19,8 @@ pub struct PathRequest {
     pub method: Method,
     /// The path, decoded.
     pub path: String,
+    /// The parameters behind the path, decoded.
+    pub query: Vec<(String, String)>,
     /// The body, of at most the length that the server accepts for an object.
     pub body: Bytes,
 }
@@ -30,7 +32,12 @@ pub struct PathRequest {
 #[derive(Clone)]
 pub struct PathService {
     answer: Arc<dyn Fn(PathRequest) -> Answer + Send + Sync>,
+    /// What a request is authorized as, if not as its path.
+    authorized_as: Option<Arc<AuthorizedAs>>,
 }
+
+/// The attributes of a request of a user for a method and a path.
+type AuthorizedAs = dyn Fn(&Arc<User>, &Method, &str) -> Attributes + Send + Sync;
 
 impl PathService {
     /// A service that responds with `answer`.
@@ -45,7 +52,23 @@ impl PathService {
                 let answer = answer(request);
                 Box::pin(async move { answer.await.map(|response| response.map(Body::new)) })
             }),
+            authorized_as: None,
         }
+    }
+
+    /// The same service, whose requests are authorized as these attributes say, such as a verb of a resource, and not as
+    /// a verb of a path.
+    #[must_use]
+    pub fn authorized_as(
+        self,
+        attributes: impl Fn(&Arc<User>, &Method, &str) -> Attributes + Send + Sync + 'static,
+    ) -> Self {
+        Self { authorized_as: Some(Arc::new(attributes)), ..self }
+    }
+
+    /// The attributes of a request that are authorized; `None` for those of its path.
+    pub(crate) fn attributes(&self, user: &Arc<User>, method: &Method, path: &str) -> Option<Attributes> {
+        self.authorized_as.as_ref().map(|attributes| attributes(user, method, path))
     }
 
     pub(crate) async fn serve(&self, request: PathRequest) -> Result<Response<Body>, Status> {

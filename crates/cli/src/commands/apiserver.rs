@@ -14,7 +14,7 @@ use crate::commands::server_flags::{IDENTITIES, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::commands::up::{run_on_worker, server_ambient, service_account_key};
 use crate::exit;
-use crate::faults_api::{self, cause, read_faults};
+use crate::faults_api::{cause, read_faults};
 use crate::flags::headings::STORE;
 use crate::interrupt::interrupted;
 use crate::output::{note, out};
@@ -86,7 +86,7 @@ impl Apiserver {
         api_server.advertise(&spec, store.is_shared()).await?;
         let wire = Wire::default();
         let running_faults = RunningFaults::of_api_server(&api_server, &store, &recorder, &wire);
-        cause(&running_faults, faults).await?;
+        cause(&running_faults, faults.as_ref()).await?;
         out!("API server ready at {}; kubeconfigs in {}", serving.url(), self.cert_dir.display())?;
         for limit in api_server.limits() {
             note!("note: {limit}");
@@ -98,7 +98,7 @@ impl Apiserver {
             running_faults.remove(|_| true);
             api_server.stop().await;
         };
-        let front = faults_api::in_front_of(api_server.transport_behind(&wire.layer()), &running_faults);
+        let front = coracle_control::faults_in_front_of(api_server.transport_behind(&wire.layer()), &running_faults);
         serving.listener.serve(front, stop).await;
         close(spec.audit.as_ref());
         store.close().await;

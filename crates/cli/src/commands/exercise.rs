@@ -20,7 +20,6 @@ use super::up::{RunningCluster, Up, server_ambient};
 use crate::cluster_api::get;
 use crate::exercise_api::{self, PATH, RunningExercise};
 use crate::exit;
-use crate::faults_api;
 use crate::interrupt::interrupted;
 use crate::output::{note, out};
 use crate::page_socket::{LOOPBACK, address};
@@ -130,7 +129,7 @@ async fn serve(exercise: Exercise, state: StateArgs, view: Option<SocketAddr>) -
     let code = cluster.unless_ended(breaking).await?;
     drop(starting);
     let front = SnapshotApi::in_front_of(cluster, &folder);
-    let front = faults_api::in_front_of(front, &running.faults);
+    let front = coracle_control::faults_in_front_of(front, &running.faults);
     let front = exercise_api::in_front_of(front, &Arc::new(RunningExercise::new(exercise.clone(), workload, world)));
     let serving = tokio::spawn(running.serving.listener.serve(front, std::future::pending()));
     let code = match code {

@@ -23,7 +23,6 @@ use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::up::{run_on_worker, server_ambient};
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
-use crate::faults_api;
 use crate::flags::api_server_unused::ApiServerUnused;
 use crate::flags::headings::{
     ADMISSION, AUDIT, AUTHENTICATION, FRONT_PROXIES, NODE_CALLS, REQUESTS, SERVICE_ACCOUNTS, SERVICES, SERVING, STORE,
@@ -146,7 +145,7 @@ impl KubeApiserver {
         }
         let mut code = Ok(exit::PASS);
         let faults = RunningFaults::new(&cluster, &wire);
-        let front = faults_api::in_front_of(cluster.front_door(), &faults);
+        let front = coracle_control::faults_in_front_of(cluster.front_door(), &faults);
         let stop = async {
             code = cluster.unless_ended(interrupted_or_orphaned()).await;
             if code.is_ok() {

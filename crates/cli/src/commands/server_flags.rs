@@ -8,7 +8,7 @@ use coracle_cluster::{ApiServerOptions, ServiceRoutes};
 use coracle_pki::{Authority, Credential, kubeconfig};
 use coracle_release::Release;
 use coracle_secure_serving::{Listener, ServingCertificates};
-use coracle_tls::Identity;
+use coracle_tls::{Identity, OldestTls};
 
 use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::api_flags::ApiFlags;
@@ -104,6 +104,8 @@ impl Default for ServerFlags {
 pub(crate) struct SecureServing {
     pub(crate) listener: Listener,
     pub(crate) authority: Arc<Authority>,
+    /// The certificates and the protocol of the listener, for further ones.
+    pub(crate) certificates: (ServingCertificates, OldestTls),
 }
 
 /// The users with a kubeconfig: file name, user name and groups.
@@ -179,10 +181,11 @@ impl ServerFlags {
         let front_proxy_authority = self.front_proxy.authority(options);
         let serving_certificates =
             ServingCertificates { front_proxy_authority, ..ServingCertificates::of(identity, authority.certificate()) };
-        let listener = Listener::bind(address, serving_certificates, self.api.oldest_tls()).await?;
+        let oldest_tls = self.api.oldest_tls();
+        let listener = Listener::bind(address, serving_certificates.clone(), oldest_tls).await?;
         options.root_ca = Some(authority.certificate().to_owned());
         options.client_ca = Some(authority.certificate().to_owned());
-        Ok(SecureServing { listener, authority })
+        Ok(SecureServing { listener, authority, certificates: (serving_certificates, oldest_tls) })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::commands::env::StateArgs;
 use crate::output::out;
 use crate::readiness::Readiness;
 use crate::runtime::runtime;
-use crate::{exit, faults_api, kubeconfig_file, readiness_api};
+use crate::{exit, kubeconfig_file, readiness_api};
 
 /// Shows the cluster that runs: its address, nodes, pods, faults, and the work that its controllers have left.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ impl Status {
         let server = kubeconfig.connect().map_err(kubeconfig_file::refused)?;
         let [version, pods, faults, readiness] = runtime()?.block_on(async {
             let mut found = [Value::Null, Value::Null, Value::Null, Value::Null];
-            let paths = ["/version", "/api/v1/pods", faults_api::PATH, readiness_api::PATH];
+            let paths = ["/version", "/api/v1/pods", coracle_control::FAULTS_PATH, readiness_api::PATH];
             for (path, found) in paths.into_iter().zip(&mut found) {
                 *found = object(&server, path).await?;
             }

@@ -2,12 +2,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use coracle_control::with_plural_kind;
 use coracle_journal::{Entry, Events};
 use coracle_viewer::{Columns, NotInLog, Read, Telling};
 
 use crate::commands::env::StateArgs;
 use crate::exit;
-use crate::kind_names::with_plural_kind;
 use crate::output::{self, note};
 use crate::progress::Progress;
 use crate::screen::Screen;

@@ -1,25 +1,24 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::stages::{Stage, read_stages};
-use coracle_cluster::{ApiServerOptions, Audit, Builder, Cluster, SavedNodes, StoreSpec, User, controllers};
+use coracle_cluster::{ApiServerOptions, Builder, Cluster, SavedNodes, StoreSpec, controllers};
 use coracle_cluster::{Images, KeyFiles, read_keys};
-use coracle_journal::{EntryId, Header, Recorder};
+use coracle_control::ControlledCluster;
+use coracle_journal::{Header, Recorder};
 use coracle_pki::Credential;
+use coracle_release::Release;
 use coracle_scenario::parse::{read_text, yaml};
 use coracle_scenario::{FaultList, FaultyServer, RunningFaults};
 use coracle_secure_serving::MetricsListener;
-use coracle_sim::{Wire, record_objects};
-use coracle_store::Store;
 use coracle_viewer::serve::ServedPage;
 use futures_util::future::{Either, select};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::commands::audit_flags::close;
@@ -27,13 +26,15 @@ use crate::commands::detached::detached;
 use crate::commands::env::StateArgs;
 use crate::commands::greeting::Greeting;
 use crate::commands::node_flags::NodeFlags;
+use crate::commands::prepared_cluster::{Around, PreparedCluster, flush, launch, more_nodes, readiness};
 use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{SecureServing, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
+use crate::commands::time_flag::TimeFlag;
 use crate::commands::wait_for_ready::{WaitFlags, announce, complain, until_ready};
 use crate::exec_folder::ExecFolder;
-use crate::faults_api::{cause, read_faults};
+use crate::faults_api::read_faults;
 use crate::flags::controller_manager::ControllerFlags;
 use crate::handed_on::Signals;
 use crate::interrupt::interrupted;
@@ -41,13 +42,10 @@ use crate::output::note;
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::progress::Progress;
 use crate::random::random_letters;
-use crate::readiness_api::{ReadinessApi, WAITS};
 use crate::runtime::runtime;
-use crate::simulated::simulated_nodes;
-use crate::snapshot_api::SnapshotApi;
 use crate::state::StateFolder;
 use crate::state_release;
-use crate::{exit, faults_api, state};
+use crate::{exit, state};
 
 /// The addresses of load balancers: a documentation range of RFC 5737, so that they lead to no real host.
 const LOAD_BALANCERS: &str = "198.51.100.0/24";
@@ -64,12 +62,6 @@ const VIEWED_ENTRIES: usize = 100_000;
 /// The maximum size of the entries in memory, because entries contain complete objects.
 const KEPT_BYTES: usize = 64 << 20;
 
-/// How often the disks are checked for errors.
-const LOOKED_AT: Duration = Duration::from_secs(1);
-
-/// How long the newest entry may wait to be written to the events file.
-const FLUSHED: Duration = Duration::from_secs(1);
-
 /// Starts a cluster and keeps it until Ctrl-C.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
@@ -83,6 +75,13 @@ pub(crate) struct Up {
     /// Write nothing to disk except the kubeconfig
     #[arg(long)]
     ephemeral: bool,
+    /// How time passes: real, stepped (the clock stands still until `coracle clock advance` or `coracle settle`), or
+    /// scaled=N (N times as fast). Other than real only with --ephemeral
+    #[arg(long, value_name = "real|stepped|scaled=N", default_value = "real")]
+    time: TimeFlag,
+    /// The seed of all randomness, such as the suffixes of pod names [default: from the operating system]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
     /// Start without add-ons: no CSI driver, no metrics-server and no addresses for load balancers
     #[arg(long)]
     empty: bool,
@@ -139,50 +138,20 @@ pub(crate) struct RunningCluster {
     pub(crate) kubeconfig: PathBuf,
     /// The link to the page, if it is served.
     pub(crate) page: Option<String>,
-    /// The names of simulated nodes in the stored state in addition to the requested number.
+    _claim: state::Claim,
+    _tasks: JoinSet<()>,
+}
+
+/// What a greeting says about a cluster that runs.
+struct GreetingFacts {
+    /// Whether the state folder had data before.
+    known: bool,
+    release: Release,
+    limits: Vec<String>,
+    /// The nodes of the state in addition to the requested ones.
     more: Vec<String>,
-    audit: Option<Audit>,
-    claim: state::Claim,
-}
-
-/// Records objects in the event log whenever they change.
-fn tell_objects(cluster: &Cluster) {
-    let (store, plural_of, recorder) = (cluster.store(), Arc::new(cluster.plurals()), cluster.recorder().clone());
-    cluster.spawn("world", async move {
-        if let Err(error) = record_objects(&*store, plural_of, recorder).await {
-            note!("coracle: the event log no longer records objects: {error}");
-        }
-    });
-}
-
-/// Flushes recorded entries to the events file after a short delay, so that readers find them there, even after a
-/// kill.
-async fn flush(recorder: Recorder) {
-    loop {
-        recorder.written(EntryId(recorder.last().0 + 1)).await;
-        tokio::time::sleep(FLUSHED).await;
-        recorder.flush();
-    }
-}
-
-/// Reports when the store or the event log cannot be written, and when the store can be written again.
-async fn watch_disks(store: Arc<dyn Store>, recorder: Recorder) {
-    let (mut refusal, mut is_log_lost) = (None, false);
-    loop {
-        tokio::time::sleep(LOOKED_AT).await;
-        let status = store.status().await.unwrap_or_default();
-        let now = if status.no_space { Some(status.refusal.unwrap_or_default()) } else { None };
-        match (&refusal, &now) {
-            (None, Some(why)) => note!("coracle: {why}"),
-            (Some(_), None) => note!("coracle: there is space again, and the store is written"),
-            _ => {}
-        }
-        refusal = now;
-        if let Some(why) = recorder.failure().filter(|_| !is_log_lost) {
-            note!("coracle: the events file ends here, because it cannot be written: {why}");
-            is_log_lost = true;
-        }
-    }
+    page: Option<String>,
+    url: String,
 }
 
 /// The current time, for the first line of an event log.
@@ -199,6 +168,8 @@ impl Up {
             detach: false,
             wait: WaitFlags::default(),
             ephemeral: true,
+            time: TimeFlag::default(),
+            seed: None,
             empty: false,
             metrics_server: None,
             nodes,
@@ -229,51 +200,59 @@ impl Up {
 
     async fn serve(self) -> Result<u8> {
         let started = Instant::now();
+        if self.time != TimeFlag::Real && !self.ephemeral {
+            let why = "--time: a clock other than the machine's needs a cluster in memory: add --ephemeral";
+            return Err(exit::Usage(why.to_owned()).into());
+        }
         let folder = self.state.folder();
         let known = folder.data().exists();
         let starting = Progress::of("starting the cluster");
-        let running = self.start(&folder, server_ambient()).await?;
+        let time = self.time.start()?;
+        let prepared = self.prepare(&folder, &time.to_string()).await?;
+        let token = prepared.token.clone();
+        let (options, around) = prepared.controlled(&folder, time, self.seed);
+        let Around { serving, page, named, audit, claim, tasks: _tasks } = around;
+        let controlled = ControlledCluster::start(options).await?;
+        // From now on the saved state of nodes is older than the store.
+        let _ = std::fs::remove_file(folder.nodes());
+        let more = more_nodes(&controlled, &named).await?;
+        controlled.settle_at_start().await?;
+        serving.write_kubeconfig_with(&folder.kubeconfig(), Credential::Token(&token))?;
         drop(starting);
-        let greeting = self.greeting(&running, &folder, known);
-        let readiness = ReadinessApi::of(&running.cluster);
-        let front = SnapshotApi::in_front_of(&running.cluster, &folder);
-        let front = readiness.clone().in_front_of(front);
-        let front = faults_api::in_front_of(front, &running.faults);
+        let release = controlled.generation()?.cluster.registry().release().clone();
+        let limits = controlled.generation()?.cluster.limits().to_vec();
+        let greeting =
+            self.greeting(&folder, &GreetingFacts { known, release, limits, more, page, url: serving.url() });
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
-        let serving = tokio::spawn(running.serving.listener.serve(front, {
+        let served = tokio::spawn(serving.listener.serve(controlled.transport(), {
             let stop = std::sync::Arc::clone(&stop);
             async move { stop.notified().await }
         }));
-        let code = running.cluster.unless_ended(self.stay(&greeting, &readiness, started)).await?;
+        let code = self.stay(&greeting, &controlled, started).await;
         note!("stopping");
         let _stopping = Progress::of("stopping the cluster");
         stop.notify_one();
-        // A cluster stops without faults.
-        running.faults.remove(|_| true);
-        let recorder = running.cluster.recorder().clone();
-        let kubelet = running.cluster.kubelet().clone();
-        running.cluster.shutdown().await;
-        if !self.ephemeral {
+        let saved = controlled.generation().ok().map(|generation| generation.cluster.kubelet().clone());
+        let recorder = controlled.recorder();
+        controlled.end().await;
+        if let Some(kubelet) = saved.filter(|_| !self.ephemeral) {
             keep_nodes(&folder, &kubelet.save())?;
         }
         recorder.close().context("cannot write the event log")?;
-        let _ = serving.await;
-        close(running.audit.as_ref());
-        drop(running.claim);
+        let _ = served.await;
+        close(audit.as_ref());
+        drop(claim);
         code
     }
 
     /// Waits for a ready cluster if that was asked for, greets, and waits for a signal. Returns the exit code.
-    async fn stay(&self, greeting: &Greeting, api: &ReadinessApi, started: Instant) -> Result<u8> {
+    async fn stay(&self, greeting: &Greeting, controlled: &ControlledCluster, started: Instant) -> Result<u8> {
         let Some(within) = self.wait.timeout() else {
             greeting.print(started.elapsed())?;
             return Ok(interrupted().await);
         };
         let mut interrupted = pin!(interrupted());
-        let ready = pin!(until_ready(within, || {
-            let api = api.clone();
-            async move { Ok(api.wait(WAITS).await) }
-        }));
+        let ready = pin!(until_ready(within, || async { readiness(controlled).await }));
         let readiness = match select(interrupted.as_mut(), ready).await {
             Either::Left((code, _)) => return Ok(code),
             Either::Right((readiness, _)) => readiness?,
@@ -288,33 +267,55 @@ impl Up {
     }
 
     /// What the command says when the cluster is ready.
-    fn greeting(&self, running: &RunningCluster, folder: &StateFolder, known: bool) -> Greeting {
-        let kept = match (self.ephemeral, known) {
+    fn greeting(&self, folder: &StateFolder, facts: &GreetingFacts) -> Greeting {
+        let kept = match (self.ephemeral, facts.known) {
             (true, _) => "gone when it stops".to_owned(),
             (false, true) => format!("found again in {}", folder.data().display()),
             (false, false) => format!("kept in {}", folder.data().display()),
         };
-        let more = (!running.more.is_empty()).then(|| {
-            let (asked, flag, names) = (self.nodes, folder.flag(), running.more.join(", "));
+        let more = (!facts.more.is_empty()).then(|| {
+            let (asked, flag, names) = (self.nodes, folder.flag(), facts.more.join(", "));
             format!(
                 "--nodes {asked}, and {names}, which the state has from before; remove one with  coracle kubectl{flag} \
                  delete node NAME"
             )
         });
-        let kubeconfig = running.kubeconfig.display();
-        let files = format!("kubeconfig {kubeconfig} (yours is untouched); objects are {kept}");
-        let page = running.page.as_ref().map(|link| format!("page {link}"));
+        let kubeconfig = folder.kubeconfig();
+        let files = format!("kubeconfig {} (yours is untouched); objects are {kept}", kubeconfig.display());
+        let page = facts.page.as_ref().map(|link| format!("page {link}"));
+        let time = match self.time {
+            TimeFlag::Real => None,
+            TimeFlag::Stepped => {
+                let flag = folder.flag();
+                Some(format!(
+                    "time stands still; advance it with  coracle clock{flag} advance 1h  or  coracle settle{flag}"
+                ))
+            }
+            TimeFlag::Scaled(factor) => Some(format!("time passes {factor} times as fast as the machine's")),
+        };
         Greeting {
-            release: running.cluster.registry().release().clone(),
-            notes: folder.new_notes(running.cluster.limits()).into_iter().map(str::to_owned).collect(),
-            url: running.serving.url(),
-            nodes: self.nodes + running.more.len(),
-            facts: more.into_iter().chain([files]).chain(page).collect(),
+            release: facts.release.clone(),
+            notes: folder.new_notes(&facts.limits).into_iter().map(str::to_owned).collect(),
+            url: facts.url.clone(),
+            nodes: self.nodes + facts.more.len(),
+            facts: more.into_iter().chain([files]).chain(time).chain(page).collect(),
             flag: folder.flag(),
         }
     }
 
+    /// Starts a cluster that is not controlled from outside.
     pub(crate) async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
+        let prepared = self.prepare(folder, "real").await?;
+        let PreparedCluster { builder, log: (recorder, _), faults, serving, token, page, claim, tasks, .. } = prepared;
+        let builder = builder.ambient(ambient).recorder(recorder);
+        let (cluster, faults) = launch(builder, faults.as_ref()).await?;
+        let kubeconfig = folder.kubeconfig();
+        serving.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
+        Ok(RunningCluster { cluster, faults, serving, kubeconfig, page, _claim: claim, _tasks: tasks })
+    }
+
+    /// Everything that a cluster needs before it starts.
+    async fn prepare(&self, folder: &StateFolder, mode: &str) -> Result<PreparedCluster> {
         let stages = stages(&self.stages)?;
         let images = self.images.as_deref().map(images).transpose()?.unwrap_or_default();
         let server = FaultyServer { has_components: true, has_store_in_memory: self.ephemeral };
@@ -335,42 +336,33 @@ impl Up {
         accept_admin_token(&mut options, &token);
         self.server.advertise(&mut options, serving.listener.address());
         let audit = options.audit.clone();
-        let (controller_metrics, scheduler_metrics) = (controllers.metrics.clone(), scheduler.metrics.clone());
+        let mut tasks = JoinSet::new();
+        if let Some(address) = self.controller_metrics {
+            let metrics = controllers.metrics.clone();
+            serve_metrics(&mut tasks, address, move || metrics.text()).await?;
+        }
+        if let Some(address) = self.scheduler_metrics {
+            let metrics = scheduler.metrics.clone();
+            serve_metrics(&mut tasks, address, move || metrics.text()).await?;
+        }
         let nodes = self.node.specs(self.nodes)?;
         let named: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-        let builder = Cluster::builder()
-            .ambient(ambient)
-            .node_specs(nodes)
-            .store(self.store(folder))
-            .api_server(options)
-            .images(images);
+        let builder = Cluster::builder().node_specs(nodes).store(self.store(folder)).api_server(options).images(images);
         let builder = self.with_options(builder.controllers(controllers).scheduler(scheduler), stages, folder);
-        let wire = Wire::default();
         let own_informers = faults.as_ref().map(FaultList::own_informers).unwrap_or_default();
-        let builder = builder.transport_layer_for_all(wire.layer()).own_informers(own_informers);
-        let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
+        let builder = builder.own_informers(own_informers);
+        let header = Header { mode: Some(mode.to_owned()), ..Header::new(now()) };
         let socket = match self.view {
             Some(address) => Some(PageSocket::bind(address).await?),
             None => None,
         };
-        let cluster = builder.recorder(self.recorder(&header)?).start().await?;
-        // From now on the saved state of nodes is older than the store.
-        let _ = std::fs::remove_file(folder.nodes());
-        self.spawn_writers(&cluster);
-        let running_faults = RunningFaults::new(&cluster, &wire);
-        let page = socket.map(|socket| serve_page(&cluster, socket, header));
-        if let Some(address) = self.controller_metrics {
-            serve_metrics(&cluster, "metrics", address, move || controller_metrics.text()).await?;
+        let recorder = self.recorder(&header)?;
+        if self.events.is_some() {
+            tasks.spawn(flush(recorder.clone()));
         }
-        if let Some(address) = self.scheduler_metrics {
-            serve_metrics(&cluster, "scheduler-metrics", address, move || scheduler_metrics.text()).await?;
-        }
-        let kubeconfig = folder.kubeconfig();
-        let client = cluster.client_as(User::new("kubernetes-admin", ["system:masters"]));
-        let more = simulated_nodes(&client).await?.into_iter().filter(|name| !named.contains(name)).collect();
-        cause(&running_faults, faults).await?;
-        serving.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
-        Ok(RunningCluster { cluster, faults: running_faults, serving, kubeconfig, page, more, audit, claim })
+        let page = socket.map(|socket| serve_page(&mut tasks, socket, &recorder, &header));
+        let log = (recorder, header);
+        Ok(PreparedCluster { builder, log, faults, serving, token, page, named, audit, claim, tasks })
     }
 
     /// Creates the state folder, and keeps other processes out of it.
@@ -413,17 +405,6 @@ impl Up {
         builder
     }
 
-    /// Spawns the tasks that write the event log and check the disks.
-    fn spawn_writers(&self, cluster: &Cluster) {
-        if cluster.recorder().is_on() {
-            tell_objects(cluster);
-        }
-        if self.events.is_some() {
-            cluster.spawn("events", flush(cluster.recorder().clone()));
-        }
-        cluster.spawn("disks", watch_disks(cluster.store(), cluster.recorder().clone()));
-    }
-
     /// The configuration of the controllers, and the files of their keys.
     fn controllers(&self) -> Result<(controllers::Config, KeyFiles)> {
         let flags = ControllerFlags::of_pairs("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
@@ -461,22 +442,20 @@ fn accept_admin_token(options: &mut ApiServerOptions, token: &str) {
 }
 
 /// Serves the page of the cluster; returns its link.
-fn serve_page(cluster: &Cluster, socket: PageSocket, header: Header) -> String {
+fn serve_page(tasks: &mut JoinSet<()>, socket: PageSocket, recorder: &Recorder, header: &Header) -> String {
     let link = socket.link();
-    let recorder = cluster.recorder().clone();
-    let begins = recorder.last();
-    cluster.spawn("page", socket.serve(ServedPage::of_cluster(recorder, header, begins)));
+    let page = ServedPage::of_cluster(recorder.clone(), header.clone(), recorder.last());
+    tasks.spawn(socket.serve(page));
     link
 }
 
 async fn serve_metrics(
-    cluster: &Cluster,
-    task: &str,
+    tasks: &mut JoinSet<()>,
     address: SocketAddr,
     text: impl Fn() -> String + Send + Sync + 'static,
 ) -> Result<()> {
     let listener = MetricsListener::bind(address, text).await?;
-    cluster.spawn(task, async move { match listener.serve().await {} });
+    tasks.spawn(async move { match listener.serve().await {} });
     Ok(())
 }
 
@@ -576,7 +555,7 @@ where
             Err(code) => return Ok(code),
         };
         drop(starting);
-        let front = faults_api::in_front_of(running.cluster.front_door(), &running.faults);
+        let front = coracle_control::faults_in_front_of(running.cluster.front_door(), &running.faults);
         let serving = tokio::spawn(running.serving.listener.serve(front, std::future::pending()));
         let code = running.cluster.unless_ended(run(&running.kubeconfig, signals)).await?;
         let _stopping = Progress::of("stopping the cluster");

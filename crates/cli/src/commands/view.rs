@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use coracle_control::with_plural_kind;
 use coracle_pki::write_private;
 use coracle_viewer::serve::ServedPage;
 use coracle_viewer::{Format, Read, find};
@@ -13,7 +14,6 @@ use super::plan_files::page_of;
 use super::story::{note, nothing, run_of};
 use crate::exit;
 use crate::interrupt::interrupted;
-use crate::kind_names::with_plural_kind;
 use crate::output::{note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;

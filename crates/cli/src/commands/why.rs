@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::env::StateArgs;
 use super::story::print_of;
-use crate::kind_names::with_plural_kind;
+use coracle_control::with_plural_kind;
 
 /// Shows the chain of causes of an object or an event.
 #[derive(Debug, Args)]

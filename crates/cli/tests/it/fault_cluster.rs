@@ -16,7 +16,7 @@ use crate::program::{Folder, Running, eventually, in_state};
 
 /// Objects that no controller creates.
 pub(crate) const SECRETS: &str = "/api/v1/namespaces/default/secrets";
-pub(crate) const FAULTS: &str = "/coracle/faults";
+pub(crate) const FAULTS: &str = "/coracle/v1/faults";
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 pub(crate) const PROTOBUF_WATCH: &str = "application/vnd.kubernetes.protobuf;stream=watch";

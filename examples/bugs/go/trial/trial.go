@@ -177,7 +177,7 @@ type fault struct {
 
 func (c *Cluster) faults(method, body string) []fault {
 	c.Helper()
-	request := c.User.CoreV1().RESTClient().Verb(method).AbsPath("/coracle/faults").Body([]byte(body))
+	request := c.User.CoreV1().RESTClient().Verb(method).AbsPath("/coracle/v1/faults").Body([]byte(body))
 	answer, err := request.Do(c.Context()).Raw()
 	c.Must(err)
 	var listed struct{ Faults []fault }

@@ -44,11 +44,11 @@ type caused struct {
 func cause(t *testing.T, client kubernetes.Interface, fault string) caused {
 	t.Helper()
 	server := client.CoreV1().RESTClient()
-	body, err := server.Post().AbsPath("/coracle/faults").Body([]byte(fault)).Do(ctx(t)).Raw()
+	body, err := server.Post().AbsPath("/coracle/v1/faults").Body([]byte(fault)).Do(ctx(t)).Raw()
 	must(t, err)
 	var added struct{ Faults []struct{ ID int } }
 	must(t, json.Unmarshal(body, &added))
-	one := caused{t, server, fmt.Sprintf("/coracle/faults/%d", added.Faults[0].ID)}
+	one := caused{t, server, fmt.Sprintf("/coracle/v1/faults/%d", added.Faults[0].ID)}
 	t.Cleanup(func() { _ = server.Delete().AbsPath(one.path).Do(context.Background()).Error() })
 	return one
 }

@@ -18,7 +18,7 @@ struct Names {
 /// `replicasets/web`. The names of built-in kinds are those of the API server; the names of custom kinds are in the
 /// log. A name that is not a kind is not changed, and neither is a name that the log itself contains: a namespace may
 /// have the name of a kind.
-pub(crate) fn with_plural_kind(entries: &[Entry], about: &str) -> String {
+pub fn with_plural_kind(entries: &[Entry], about: &str) -> String {
     let whole = with_plural(entries, about);
     let is_there = |name| find(entries, name).is_ok();
     if whole != about && !is_there(&whole) && is_there(about) { about.to_owned() } else { whole }

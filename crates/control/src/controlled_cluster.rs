@@ -1,0 +1,415 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use coracle_ambient::{Ambient, Panics, Timestamp};
+use coracle_cluster::{Cluster, PathService, Transport};
+use coracle_journal::{Header, Recorder};
+use coracle_sim::{NotSettled, Settle, Settled, settle};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use crate::access::coracle_dev;
+use crate::generation::{Generation, GenerationLog};
+use crate::slot::{self, Slot};
+use crate::snapshots::{START, Snapshot, Snapshots};
+use crate::start::{ForkListener, Launcher, Listening, Start};
+use crate::{ClusterTime, Error, api};
+
+/// The entries of the event log of a fork that are kept in memory.
+const FORK_ENTRIES: usize = 100_000;
+
+/// How often, and how many times, a stopping cluster looks whether a request still uses it.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const LOOKS: usize = 1000;
+
+/// A running cluster that is controlled from outside: its clock advances, it is reset to a snapshot, and it is forked.
+///
+/// Clones are the same cluster. Its API is [`Self::transport`].
+#[derive(Clone)]
+pub struct ControlledCluster {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    slot: Arc<Slot>,
+    time: ClusterTime,
+    launcher: Launcher,
+    listener: ForkListener,
+    log: (Recorder, Header),
+    panics: Panics,
+    /// The seed of all randomness; `None` for that of the operating system.
+    seed: Option<u64>,
+    snapshots: Snapshots,
+    forks: Mutex<BTreeMap<String, Fork>>,
+    forked: AtomicU64,
+    /// The runtime of the sockets, in the machine's time.
+    network: Handle,
+    /// A snapshot, a reset and a fork run one after the other.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// A second cluster that continues from a state of the first, with its own clock, address and control endpoint.
+#[derive(Clone)]
+pub struct Fork {
+    cluster: ControlledCluster,
+    serving: AbortHandle,
+    described: Value,
+}
+
+/// The options of a controlled cluster.
+pub struct Options {
+    /// The time of the cluster.
+    pub time: ClusterTime,
+    /// Starts the cluster, and starts it again.
+    pub launcher: Launcher,
+    /// Listens for forks.
+    pub listener: ForkListener,
+    /// The event log, and its first line.
+    pub log: (Recorder, Header),
+    /// How panics of components are handled.
+    pub panics: Panics,
+    /// The seed of all randomness; `None` for that of the operating system.
+    pub seed: Option<u64>,
+    /// When its clock starts; `None` for the machine's time.
+    pub starts_at: Option<Timestamp>,
+    /// The state in which it starts; `None` for a new cluster.
+    pub state: Option<Snapshot>,
+}
+
+impl ControlledCluster {
+    /// Starts the cluster. Call it on a runtime in the machine's time, which serves the sockets.
+    ///
+    /// # Errors
+    /// If the cluster does not start.
+    pub async fn start(options: Options) -> Result<Self, Error> {
+        let Options { time, launcher, listener, log, panics, seed, starts_at, state } = options;
+        let shared = Shared {
+            slot: Arc::default(),
+            time,
+            launcher,
+            listener,
+            log,
+            panics,
+            seed,
+            snapshots: Snapshots::default(),
+            forks: Mutex::default(),
+            forked: AtomicU64::default(),
+            network: Handle::current(),
+            turn: tokio::sync::Mutex::default(),
+        };
+        let controlled = Self { shared: Arc::new(shared) };
+        let at = state.as_ref().map(|state| state.at).or(starts_at);
+        let generation = controlled.launch(state, at).await?;
+        controlled.shared.slot.set(generation);
+        controlled.shared.time.quiet().await?;
+        if let Ok(start) = controlled.take_snapshot().await {
+            controlled.shared.snapshots.set(START, start);
+        }
+        Ok(controlled)
+    }
+
+    /// The generation that runs.
+    ///
+    /// # Errors
+    /// While a reset runs, and after one that failed.
+    pub fn generation(&self) -> Result<Arc<Generation>, Error> {
+        self.shared.slot.current().ok_or(Error::Ended)
+    }
+
+    /// The time of the cluster.
+    pub fn time(&self) -> &ClusterTime {
+        &self.shared.time
+    }
+
+    /// The API of the cluster, with the paths of the control endpoint, across resets.
+    pub fn transport(&self) -> Transport {
+        let controlled = self.clone();
+        let service = PathService::new(move |asked| {
+            let controlled = controlled.clone();
+            // What is asked is done to its end, in the machine's time, even if its cluster ends meanwhile.
+            let network = controlled.shared.network.clone();
+            async move {
+                let answer = network.spawn(async move { api::answer(&controlled, asked).await });
+                answer.await.unwrap_or_else(|error| Err(coracle_meta::Status::internal(error)))
+            }
+        });
+        let (slot, time) = (Arc::clone(&self.shared.slot), self.shared.time.clone());
+        slot::transport(slot, time, api::is_path, service.authorized_as(coracle_dev))
+    }
+
+    /// Runs `work` on the runtime of the cluster.
+    ///
+    /// # Errors
+    /// If there is no cluster, or it ends.
+    pub async fn with<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        work: impl FnOnce(Arc<Generation>) -> F,
+    ) -> Result<T, Error> {
+        let generation = self.generation()?;
+        self.shared.time.run(work(generation)).await
+    }
+
+    /// The time of the cluster.
+    ///
+    /// # Errors
+    /// If there is no cluster.
+    pub async fn now(&self) -> Result<Timestamp, Error> {
+        self.with(|generation| async move { generation.cluster.ambient().clock.now() }).await
+    }
+
+    /// Advances a stepped clock. All timers up to then fire in their order, and clients in other processes have a moment
+    /// to react to each change that they watch.
+    ///
+    /// # Errors
+    /// If the clock is not stepped, or there is no cluster.
+    pub async fn advance(&self, time: Duration) -> Result<(), Error> {
+        let clock = self.shared.time.stepped_clock().ok_or(NOT_STEPPED)?.clone();
+        self.with(|_| async move { clock.advance(time).await }).await?;
+        self.shared.time.quiet().await
+    }
+
+    /// Waits until nothing moves. A stepped clock advances as far as that needs.
+    ///
+    /// # Errors
+    /// If there is no cluster.
+    pub async fn settle(&self, options: Settle) -> Result<Result<Settled, NotSettled>, Error> {
+        let running = self.shared.time.running();
+        let settled = self.with(|generation| async move { settle(&generation.cluster, options).await }).await?;
+        drop(running);
+        self.shared.time.quiet().await?;
+        Ok(settled)
+    }
+
+    /// Lets the nodes of a cluster with a stepped clock register, and keeps that state as `start`.
+    ///
+    /// # Errors
+    /// If there is no cluster.
+    pub async fn settle_at_start(&self) -> Result<(), Error> {
+        if self.shared.time.stepped_clock().is_none() {
+            return Ok(());
+        }
+        let options =
+            Settle { quiet: Duration::from_secs(1), horizon: Duration::from_secs(1), within: Duration::from_secs(60) };
+        // A cluster with work that never ends is usable, too.
+        let _ = self.settle(options).await?;
+        self.snapshot(START).await.map(drop)
+    }
+
+    /// The event log.
+    pub fn recorder(&self) -> Recorder {
+        self.shared.log.0.clone()
+    }
+
+    /// Keeps the state under a name, in place of an earlier one.
+    ///
+    /// # Errors
+    /// If the store is not in memory, or there is no cluster.
+    pub async fn snapshot(&self, name: &str) -> Result<Snapshot, Error> {
+        let _turn = self.shared.turn.lock().await;
+        let snapshot = self.take_snapshot().await?;
+        self.shared.snapshots.set(name, snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// The store first, then the nodes: a node's state is then never older than the API's view of it.
+    async fn take_snapshot(&self) -> Result<Snapshot, Error> {
+        let taken = self.with(|generation| async move {
+            let cluster = &generation.cluster;
+            let kept = cluster.keep_store()?.after(0);
+            let revision = revision(cluster).await;
+            Ok(Snapshot { kept, nodes: cluster.kubelet().save(), revision, at: cluster.ambient().clock.now() })
+        });
+        taken.await?
+    }
+
+    /// Ends the cluster, and starts it again with the state of a snapshot. A stepped clock shows the time of the snapshot
+    /// again. The revision is higher than all before, so that watches of clients get `410 Gone` and they list again.
+    ///
+    /// # Errors
+    /// If there is no such snapshot, or the cluster does not start.
+    pub async fn reset(&self, name: &str) -> Result<Snapshot, Error> {
+        let _turn = self.shared.turn.lock().await;
+        let snapshot = self.shared.snapshots.get(name)?;
+        let old = self.shared.slot.take();
+        let ended = match &old {
+            Some(old) => {
+                old.faults.remove(|_| true);
+                let revision = revision(&old.cluster).await;
+                // A write in flight must not be acknowledged after this.
+                old.cluster.kill_store()?;
+                revision
+            }
+            None => 0,
+        };
+        let state = Snapshot { kept: snapshot.kept.after(ended), ..snapshot };
+        let at = self.shared.time.stepped_clock().map(|_| state.at);
+        let generation = self.launch(Some(state), at).await?;
+        let revision = revision(&generation.cluster).await;
+        let at = generation.cluster.ambient().clock.clone();
+        self.shared.slot.set(generation);
+        self.shared.time.spawn(async move { drop(old) });
+        let at = self.shared.time.run(async move { at.now() }).await?;
+        Ok(Snapshot { revision, at, ..self.shared.snapshots.get(name)? })
+    }
+
+    /// Starts a generation. Its ambient belongs to the runtime of the cluster, because its clock does.
+    async fn launch(&self, state: Option<Snapshot>, at: Option<Timestamp>) -> Result<Arc<Generation>, Error> {
+        let shared = &self.shared;
+        let (recorder, header) = shared.log.clone();
+        let log = GenerationLog { begins: recorder.last(), recorder: recorder.clone(), header };
+        let (launcher, time) = (Arc::clone(&shared.launcher), shared.time.clone());
+        let (seed, panics) = (shared.seed, shared.panics.clone());
+        let (kept, nodes) = state.map(|state| (state.kept, state.nodes)).unzip();
+        let launching = shared.time.run(async move {
+            let ambient = Ambient { panics, ..ambient(seed, at) };
+            launcher(Start { kept, nodes, ambient, recorder, time }).await
+        });
+        Ok(Generation::new(launching.await??, log))
+    }
+
+    /// Starts a second cluster from a snapshot, from a revision of this one, or from its state now.
+    ///
+    /// # Errors
+    /// If there is no such state, or the cluster does not start.
+    pub async fn fork(&self, from: ForkFrom) -> Result<Value, Error> {
+        let _turn = self.shared.turn.lock().await;
+        let state = match from {
+            ForkFrom::Now => self.take_snapshot().await?,
+            ForkFrom::Snapshot(name) => self.shared.snapshots.get(&name)?,
+            ForkFrom::Revision(revision) => {
+                let generation = self.generation()?;
+                let kept = generation.cluster.keep_store()?.at(revision)?;
+                // The state of nodes has no history: they find the pods of the revision as after a crash.
+                Snapshot { kept, nodes: coracle_cluster::SavedNodes::default(), revision, at: self.now().await? }
+            }
+        };
+        let revision = state.revision;
+        let name = format!("fork-{}", self.shared.forked.fetch_add(1, Ordering::Relaxed) + 1);
+        let (recorder, header) = &self.shared.log;
+        let recorder = if recorder.is_on() { Recorder::ring(FORK_ENTRIES) } else { Recorder::off() };
+        let options = Options {
+            time: self.shared.time.another()?,
+            launcher: Arc::clone(&self.shared.launcher),
+            listener: Arc::clone(&self.shared.listener),
+            log: (recorder, header.clone()),
+            panics: self.shared.panics.clone(),
+            seed: self.shared.seed,
+            starts_at: None,
+            state: Some(state),
+        };
+        let cluster = Box::pin(Self::start(options)).await?;
+        let Listening { address, kubeconfig, serving } = (self.shared.listener)(cluster.transport()).await?;
+        let described = json!({
+            "name": name, "server": format!("https://{address}"), "kubeconfig": kubeconfig, "revision": revision,
+        });
+        let serving = self.shared.network.spawn(serving).abort_handle();
+        let fork = Fork { cluster, serving, described: described.clone() };
+        self.shared.forks.lock().insert(name, fork);
+        Ok(described)
+    }
+
+    /// The forks that run, without their credentials.
+    pub(crate) fn forks(&self) -> Value {
+        let forks = self.shared.forks.lock();
+        let described = forks.values().map(|fork| fork.without_credentials());
+        json!({"forks": described.collect::<Vec<_>>()})
+    }
+
+    /// Stops a fork.
+    ///
+    /// # Errors
+    /// If there is none of this name.
+    pub async fn end_fork(&self, name: &str) -> Result<Value, Error> {
+        let removed = {
+            let mut forks = self.shared.forks.lock();
+            let there = || forks.keys().cloned().collect::<Vec<_>>().join(", ");
+            let unknown = || Error::NotFound { kind: "fork", name: name.to_owned(), there: there() };
+            if !forks.contains_key(name) { Err(unknown()) } else { Ok(forks.remove(name)) }
+        }?;
+        let Some(fork) = removed else { return Err(Error::Ended) };
+        fork.serving.abort();
+        fork.cluster.end().await;
+        Ok(fork.without_credentials())
+    }
+
+    /// Stops the forks, and then the cluster in order.
+    pub async fn end(&self) {
+        let forks = std::mem::take(&mut *self.shared.forks.lock());
+        for fork in forks.into_values() {
+            fork.serving.abort();
+            Box::pin(fork.cluster.end()).await;
+        }
+        let Some(generation) = self.shared.slot.take() else { return };
+        generation.faults.remove(|_| true);
+        let running = self.shared.time.running();
+        let _ = self
+            .shared
+            .time
+            .run(async move {
+                if let Some(generation) = sole(generation).await {
+                    generation.cluster.shutdown().await;
+                }
+            })
+            .await;
+        drop(running);
+        self.shared.time.end();
+    }
+
+    pub(crate) fn snapshots(&self) -> &Snapshots {
+        &self.shared.snapshots
+    }
+}
+
+impl Fork {
+    fn without_credentials(&self) -> Value {
+        let mut described = self.described.clone();
+        if let Some(fields) = described.as_object_mut() {
+            fields.remove("kubeconfig");
+        }
+        described
+    }
+}
+
+/// Where a fork begins.
+pub enum ForkFrom {
+    /// As the cluster is.
+    Now,
+    /// The state of a snapshot.
+    Snapshot(String),
+    /// The objects at a revision.
+    Revision(i64),
+}
+
+/// The answer where only a stepped clock is advanced.
+const NOT_STEPPED: Error =
+    Error::Unavailable("the clock advances by itself: start the server with --time stepped to advance it");
+
+/// The generation, when no request uses it any more; `None` if one still does after some seconds.
+async fn sole(mut generation: Arc<Generation>) -> Option<Generation> {
+    for _ in 0..LOOKS {
+        match Arc::try_unwrap(generation) {
+            Ok(sole) => return Some(sole),
+            Err(shared) => generation = shared,
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    None
+}
+
+async fn revision(cluster: &Cluster) -> i64 {
+    cluster.store().status().await.map(|status| status.revision).unwrap_or_default()
+}
+
+/// The clock and the randomness of a cluster. Call it on its runtime.
+fn ambient(seed: Option<u64>, at: Option<Timestamp>) -> Ambient {
+    let system = Ambient::system();
+    let at = at.unwrap_or_else(|| system.clock.now());
+    match seed {
+        Some(seed) => Ambient::seeded_at(seed, at),
+        None => Ambient { clock: coracle_ambient::Clock::starting_at(at), ..system },
+    }
+}

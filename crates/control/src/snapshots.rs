@@ -1,0 +1,59 @@
+use std::collections::BTreeMap;
+
+use coracle_ambient::Timestamp;
+use coracle_cluster::{KeptStore, SavedNodes};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::Error;
+
+/// The name of the state in which the cluster started.
+pub(crate) const START: &str = "start";
+
+/// The state of a cluster in memory: its store without history, and its nodes.
+#[derive(Clone)]
+pub struct Snapshot {
+    pub(crate) kept: KeptStore,
+    pub(crate) nodes: SavedNodes,
+    /// The revision of the store.
+    pub revision: i64,
+    /// The time of the cluster.
+    pub at: Timestamp,
+}
+
+impl Snapshot {
+    pub(crate) fn to_json(&self, name: &str) -> Value {
+        json!({"name": name, "revision": self.revision, "at": self.at.to_string()})
+    }
+}
+
+/// Snapshots by their names.
+#[derive(Default)]
+pub(crate) struct Snapshots(Mutex<BTreeMap<String, Snapshot>>);
+
+impl Snapshots {
+    pub(crate) fn set(&self, name: &str, snapshot: Snapshot) {
+        self.0.lock().insert(name.to_owned(), snapshot);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Result<Snapshot, Error> {
+        let snapshots = self.0.lock();
+        snapshots.get(name).cloned().ok_or_else(|| not_found(name, &snapshots))
+    }
+
+    pub(crate) fn remove(&self, name: &str) -> Result<Snapshot, Error> {
+        let mut snapshots = self.0.lock();
+        snapshots.remove(name).ok_or_else(|| not_found(name, &snapshots))
+    }
+
+    pub(crate) fn list(&self) -> Value {
+        let snapshots = self.0.lock();
+        let all: Vec<Value> = snapshots.iter().map(|(name, snapshot)| snapshot.to_json(name)).collect();
+        json!({"snapshots": all})
+    }
+}
+
+fn not_found(name: &str, snapshots: &BTreeMap<String, Snapshot>) -> Error {
+    let there: Vec<&str> = snapshots.keys().map(String::as_str).collect();
+    Error::NotFound { kind: "snapshot", name: name.to_owned(), there: there.join(", ") }
+}
