@@ -8,6 +8,7 @@
 //! `unknown`, so that a PUT loses nothing. Times are RFC 3339 texts (`meta::parse_time`), bytes are base64.
 //! Not here: how objects are checked, defaulted or merged (`schema`, `resources`).
 
+mod device_taints;
 #[expect(missing_docs, reason = "names and meanings are Kubernetes' own: `kubectl explain` shows them")]
 mod generated;
 mod label_selector;

@@ -247,5 +247,9 @@ mod tests {
         assert!(!config("1.37", "*,-svm").runs(migrator));
         assert!(!config("1.35", "*").runs(migrator) && !config("1.35", "svm").runs(migrator));
         assert!(config("1.35", "*").runs("job-controller"));
+        let taints = "device-taint-eviction-controller";
+        assert!(!config("1.35", "*").runs(taints) && config("1.36", "*").runs(taints));
+        let publisher = "kube-apiserver-serving-clustertrustbundle-publisher-controller";
+        assert!(!config("1.36", "*").runs(publisher) && config("1.37", "*").runs(publisher));
     }
 }

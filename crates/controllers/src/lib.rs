@@ -37,9 +37,11 @@ mod volumes;
 
 mod certificates;
 mod cluster_role_aggregation;
+mod cluster_trust_bundle_publisher;
 mod cronjob;
 mod daemonset;
 mod deployment;
+mod device_taint_eviction;
 mod disruption;
 mod endpoint_slice;
 mod endpoint_slice_mirroring;

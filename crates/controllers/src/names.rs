@@ -42,7 +42,7 @@ const NAMES: &[Name] = &[
     name("cronjob-controller", "cronjob", "cronjob-controller"),
     name("daemonset-controller", "daemonset", "daemon-set-controller"),
     name("deployment-controller", "deployment", "deployment-controller"),
-    missing("device-taint-eviction-controller", "", "device-taint-eviction-controller"),
+    name("device-taint-eviction-controller", "", "device-taint-eviction-controller").behind("DRADeviceTaints"),
     name("disruption-controller", "disruption", "disruption-controller"),
     name("endpoints-controller", "endpoint", "endpoint-controller"),
     name("endpointslice-controller", "endpointslice", "endpointslice-controller"),
@@ -51,7 +51,12 @@ const NAMES: &[Name] = &[
     name("garbage-collector-controller", "garbagecollector", "generic-garbage-collector"),
     name("horizontal-pod-autoscaler-controller", "horizontalpodautoscaling", "horizontal-pod-autoscaler"),
     name("job-controller", "job", "job-controller"),
-    missing("kube-apiserver-serving-clustertrustbundle-publisher-controller", "", ""),
+    name(
+        "kube-apiserver-serving-clustertrustbundle-publisher-controller",
+        "",
+        "kube-apiserver-serving-clustertrustbundle-publisher",
+    )
+    .behind("ClusterTrustBundle"),
     name(
         "legacy-serviceaccount-token-cleaner-controller",
         "legacy-service-account-token-cleaner",

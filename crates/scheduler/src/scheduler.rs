@@ -57,7 +57,7 @@ pub async fn run(
     let shared = Arc::new(Shared::new(SchedulerState::new(&config.profiles, config.backoff, &ambient.random)));
     watch(&process.informers, &shared);
     watch_volumes(&process.informers, &shared);
-    watch_devices(&process.informers, &shared);
+    watch_devices(&process.informers, &shared, &config.release);
     process.ambient.work.add(Shared::holder(&shared));
     let sizes = shared.clone();
     config.metrics.watch(move || sizes.lock().sizes());

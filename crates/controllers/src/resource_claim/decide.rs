@@ -1,5 +1,7 @@
 //! How pods and their ResourceClaims relate.
 
+use std::sync::Arc;
+
 use coracle_api::core_v1::{Pod, PodResourceClaim};
 use coracle_api::resource_v1::{ResourceClaim, ResourceClaimConsumerReference, ResourceClaimTemplate};
 use coracle_controller_runtime::ownership::controller_reference;
@@ -69,6 +71,28 @@ pub(super) fn claims_of(pod: &Pod) -> Vec<ObjectKey> {
     names.into_iter().map(|name| ObjectKey::new(namespace, name)).collect()
 }
 
+/// The claims that are reserved for a pod, and that it may use.
+///
+/// In Kubernetes: `PodClaims`, `IsForPod`, `IsReservedForPod`.
+pub(crate) fn reserved_claims(
+    pod: &Pod,
+    find: impl Fn(&ObjectKey) -> Option<Arc<ResourceClaim>>,
+) -> Vec<Arc<ResourceClaim>> {
+    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    let entries = pod.spec.resource_claims.iter().map(|entry| Meant::of(pod, entry));
+    let extended = pod.status.extended_resource_claim_status.iter();
+    let meant = entries.chain(extended.map(|status| Meant::Made(status.resource_claim_name.clone())));
+    let is_reserved = |claim: &ResourceClaim| {
+        claim.status.reserved_for.iter().any(|consumer| Some(&consumer.uid) == pod.metadata.uid.as_ref())
+    };
+    meant
+        .filter_map(|meant| {
+            let claim = find(&ObjectKey::new(namespace, meant.name()?))?;
+            (meant.fits(pod, &claim) && is_reserved(&claim)).then_some(claim)
+        })
+        .collect()
+}
+
 /// Whether no container of a pod runs, or ever will. In Kubernetes: `isPodDone`.
 pub(super) fn is_done(pod: &Pod) -> bool {
     pod.is_finished() || pod.is_terminating() && pod.node_name().is_none()
@@ -78,7 +102,7 @@ pub(super) fn is_done(pod: &Pod) -> bool {
 ///
 /// In Kubernetes: `podNeedsWork`. Unlike Kubernetes: a finished pod needs none; otherwise its deleted claims would be
 /// created again.
-pub(super) fn needs_work<'a>(pod: &Pod, find: impl Fn(&str) -> Option<std::sync::Arc<ResourceClaim>> + 'a) -> bool {
+pub(super) fn needs_work<'a>(pod: &Pod, find: impl Fn(&str) -> Option<Arc<ResourceClaim>> + 'a) -> bool {
     if pod.is_terminating() || is_done(pod) {
         return false;
     }
@@ -155,7 +179,6 @@ fn base_name(pod: &str, entry: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use std::sync::Arc;
 
     fn pod(status: Value) -> Pod {
         let entries = json!([{"name": "gpu", "resourceClaimTemplateName": "t"}]);
@@ -192,6 +215,21 @@ mod tests {
         bound.spec.resource_claims[0].resource_claim_name = Some("own".to_owned());
         bound.spec.resource_claims[0].resource_claim_template_name = None;
         assert!(!needs_work(&bound, |_| None), "its user has to make it");
+    }
+
+    #[test]
+    fn a_pod_uses_the_claims_that_are_reserved_for_it_unless_they_were_made_for_another() {
+        let made = pod(json!({"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "c"}]}));
+        let used = |pod: &Pod, claim: &ResourceClaim| {
+            reserved_claims(pod, |key| (key.name == "c").then(|| Arc::new(claim.clone()))).len()
+        };
+        let reserved = |owner: &str| claim(owner, json!({"reservedFor": [consumer(&made)]}));
+        assert_eq!(used(&made, &reserved("u")), 1);
+        assert_eq!(used(&made, &reserved("v")), 0);
+        assert_eq!(used(&made, &claim("u", json!({}))), 0);
+        assert_eq!(used(&pod(json!({})), &reserved("u")), 0, "it is not known that it was made");
+        let extended = pod(json!({"extendedResourceClaimStatus": {"resourceClaimName": "c"}}));
+        assert_eq!((used(&extended, &reserved("u")), used(&extended, &reserved("v"))), (1, 0));
     }
 
     #[test]

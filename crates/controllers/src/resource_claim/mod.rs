@@ -26,6 +26,8 @@ use self::claims::Claims;
 use self::pods::{BY_POD, Pods};
 use crate::Config;
 
+pub(crate) use self::decide::reserved_claims;
+
 /// The index of pods by the claims that they mean.
 const BY_CLAIM: &str = "resource claim";
 

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use coracle_api::resource_v1::{AllocationResult, DeviceClass, ResourceClaim, ResourceSlice};
+use coracle_api::resource_v1::{AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice};
 use coracle_meta::{ObjectKey, Resource};
 
 use super::DeviceId;
@@ -25,6 +25,7 @@ pub(crate) struct Inventory {
     of_several: BTreeSet<String>,
     by_pool: ByPool,
     classes: BTreeMap<String, Arc<DeviceClass>>,
+    taint_rules: BTreeMap<String, Arc<DeviceTaintRule>>,
     claims: BTreeMap<ObjectKey, Arc<ResourceClaim>>,
     /// Allocations that are being written, and the pod of each.
     pending: BTreeMap<ObjectKey, (ObjectKey, AllocationResult)>,
@@ -64,6 +65,14 @@ impl Inventory {
         match class {
             Some(class) => self.classes.insert(name.to_owned(), class),
             None => self.classes.remove(name),
+        };
+    }
+
+    /// Adds or updates a rule that taints devices; `None` if it is deleted.
+    pub(crate) fn set_taint_rule(&mut self, name: &str, rule: Option<Arc<DeviceTaintRule>>) {
+        match rule {
+            Some(rule) => self.taint_rules.insert(name.to_owned(), rule),
+            None => self.taint_rules.remove(name),
         };
     }
 
@@ -167,7 +176,7 @@ impl Inventory {
         node: &NodeInfo,
     ) -> Result<Option<Vec<AllocationResult>>, String> {
         let pools = self.pools(node);
-        let mut search = Search::new(claims, &pools, &self.selectors, &self.classes, &self.in_use);
+        let mut search = Search::new(claims, &pools, &self.selectors, &self.classes, &self.in_use, &self.taint_rules);
         if !search.run()? {
             return Ok(None);
         }

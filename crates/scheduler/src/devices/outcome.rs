@@ -24,6 +24,7 @@ pub(super) fn outcome(
             pool: id.pool,
             device: id.device,
             admin_access: pick.is_admin.then_some(true),
+            tolerations: pick.tolerations.to_vec(),
             ..DeviceRequestAllocationResult::default()
         });
     }

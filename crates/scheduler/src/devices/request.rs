@@ -1,5 +1,5 @@
 use coracle_api::resource_v1::{
-    DeviceClass, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest, ResourceClaim,
+    DeviceClass, DeviceRequest, DeviceSelector, DeviceSubRequest, DeviceToleration, ExactDeviceRequest, ResourceClaim,
 };
 use coracle_meta::Resource;
 
@@ -14,6 +14,7 @@ pub(super) struct Ask<'a> {
     pub(super) request: &'a str,
     pub(super) class: &'a DeviceClass,
     pub(super) selectors: &'a [DeviceSelector],
+    pub(super) tolerations: &'a [DeviceToleration],
     pub(super) is_admin: bool,
     /// How many devices; with allocation mode `All`, the number of these.
     pub(super) count: usize,
@@ -27,6 +28,7 @@ pub(super) struct RequestFields<'a> {
     pub(super) name: &'a str,
     pub(super) class: &'a str,
     pub(super) selectors: &'a [DeviceSelector],
+    pub(super) tolerations: &'a [DeviceToleration],
     pub(super) is_admin: bool,
     pub(super) mode: &'a str,
     pub(super) count: i64,
@@ -63,6 +65,7 @@ impl<'a> RequestFields<'a> {
             name: &request.name,
             class: &exactly.device_class_name,
             selectors: &exactly.selectors,
+            tolerations: &exactly.tolerations,
             is_admin: exactly.admin_access == Some(true),
             mode: &exactly.allocation_mode,
             count: exactly.count,
@@ -76,6 +79,7 @@ impl<'a> RequestFields<'a> {
             name: &one.name,
             class: &one.device_class_name,
             selectors: &one.selectors,
+            tolerations: &one.tolerations,
             is_admin: false,
             mode: &one.allocation_mode,
             count: one.count,

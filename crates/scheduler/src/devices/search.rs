@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use coracle_api::resource_v1::{DeviceSelector, ResourceClaim};
+use coracle_api::resource_v1::{DeviceSelector, DeviceTaintRule, DeviceToleration, ResourceClaim};
 use coracle_meta::Resource;
 
 use super::DeviceId;
@@ -22,6 +22,7 @@ pub(super) struct Pick<'a> {
     pub(super) reference: String,
     pub(super) request: &'a str,
     pub(super) is_admin: bool,
+    pub(super) tolerations: &'a [DeviceToleration],
 }
 
 /// The chosen alternative of each request, and its devices.
@@ -40,6 +41,8 @@ pub(super) struct Search<'a> {
     pub(super) classes: &'a BTreeMap<String, Arc<coracle_api::resource_v1::DeviceClass>>,
     /// Devices that are allocated, or will be.
     pub(super) in_use: &'a BTreeMap<DeviceId, usize>,
+    /// The rules that taint devices, by name.
+    pub(super) rules: &'a BTreeMap<String, Arc<DeviceTaintRule>>,
     /// By claim and request, the preferred alternative first.
     pub(super) asks: Vec<Vec<Vec<Ask<'a>>>>,
     pub(super) picked: Vec<Picked<'a>>,
@@ -55,9 +58,10 @@ impl<'a> Search<'a> {
         selectors: &'a Selectors,
         classes: &'a BTreeMap<String, Arc<coracle_api::resource_v1::DeviceClass>>,
         in_use: &'a BTreeMap<DeviceId, usize>,
+        rules: &'a BTreeMap<String, Arc<DeviceTaintRule>>,
     ) -> Self {
         let (asks, picked) = (Vec::new(), vec![Picked::default(); claims.len()]);
-        Self { claims, pools, selectors, classes, in_use, asks, picked, taken: BTreeMap::new(), steps: 0 }
+        Self { claims, pools, selectors, classes, in_use, rules, asks, picked, taken: BTreeMap::new(), steps: 0 }
     }
 
     /// True if there are devices for all claims; they are then in `picked`.
@@ -105,8 +109,8 @@ impl<'a> Search<'a> {
         let Some(class) = self.classes.get(said.class) else {
             return Err(format!("{}: could not retrieve device class {}", what(), said.class));
         };
-        let RequestFields { reference, request, selectors, is_admin, mode, count, .. } = said;
-        let mut ask = Ask { reference, request, class, selectors, is_admin, count: 0, all: None };
+        let RequestFields { reference, request, selectors, tolerations, is_admin, mode, count, .. } = said;
+        let mut ask = Ask { reference, request, class, selectors, tolerations, is_admin, count: 0, all: None };
         match mode {
             "" | "ExactCount" => ask.count = usize::try_from(count.max(1)).unwrap_or(usize::MAX),
             "All" => {
@@ -169,7 +173,7 @@ impl<'a> Search<'a> {
         }
         if let Some(all) = &ask.all {
             let found = all[at];
-            if !self.is_free(claim, ask, &found) {
+            if !self.is_free(claim, ask, &found) || !self.is_tolerated(ask, &found) {
                 return Ok(false);
             }
             if !self.meets_constraints(claim, ask, &found) {
@@ -185,6 +189,7 @@ impl<'a> Search<'a> {
         for pool in pools.iter().filter(|pool| !pool.is_incomplete && !pool.is_invalid) {
             for found in devices(pool) {
                 let fits = self.is_free(claim, ask, &found)
+                    && self.is_tolerated(ask, &found)
                     && self.is_selectable(&self.claims[claim], ask, &found)?
                     && self.meets_constraints(claim, ask, &found);
                 if fits && self.with(asks, claim, request, ask, at, found)? {
@@ -208,7 +213,8 @@ impl<'a> Search<'a> {
         let id = found.id();
         let is_first = self.taken.entry(id.clone()).or_default().insert(claim);
         let (reference, request_name) = (ask.reference.clone(), ask.request);
-        let pick = Pick { found, reference, request: request_name, is_admin: ask.is_admin };
+        let pick =
+            Pick { found, reference, request: request_name, is_admin: ask.is_admin, tolerations: ask.tolerations };
         self.picked[claim].picks.push(pick);
         let done = self.device(asks, claim, request, ask, at + 1)?;
         if !done {
@@ -231,6 +237,21 @@ impl<'a> Search<'a> {
             return !taken.is_some_and(|claims| claims.contains(&claim));
         }
         !self.in_use.contains_key(&id) && taken.is_none_or(BTreeSet::is_empty)
+    }
+
+    /// Whether the request tolerates the taints of the device, those of its slice and those by rules. In Kubernetes:
+    /// `taintPreventsAllocation`, with the taints that `resourceslice/tracker` adds.
+    fn is_tolerated(&self, ask: &Ask<'_>, found: &FoundDevice<'_>) -> bool {
+        let (driver, pool) = (&found.pool.driver, &found.pool.name);
+        let selected = self.rules.values().filter(|rule| {
+            let selector = rule.spec.device_selector.as_deref();
+            selector.is_some_and(|selector| selector.selects(driver, pool, &found.device.name))
+        });
+        let mut taints = found.device.taints.iter().chain(selected.map(|rule| &rule.spec.taint));
+        taints.all(|taint| {
+            let keeps_away = matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute");
+            !keeps_away || ask.tolerations.iter().any(|toleration| toleration.tolerates(taint))
+        })
     }
 
     fn is_selectable(&self, claim: &ResourceClaim, ask: &Ask<'_>, found: &FoundDevice<'_>) -> Result<bool, String> {

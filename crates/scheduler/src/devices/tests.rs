@@ -99,6 +99,31 @@ fn a_search_goes_back_until_constraints_hold() {
 }
 
 #[test]
+fn a_tainted_device_is_for_requests_that_tolerate_it_and_the_allocation_has_their_tolerations() {
+    let mut inventory = inventory();
+    let mut tainted = device("g0", "big", 0);
+    tainted["taints"] = json!([{"key": "broken", "effect": "NoSchedule"}, {"key": "seen", "effect": "None"}]);
+    let (name, slice) = slice("s", json!({"nodeName": "n"}), one_pool("n"), json!([tainted, device("g1", "big", 0)]));
+    inventory.set_slice(&name, Some(slice));
+    let wants = |more: Value| json!({"requests": [exactly("r", more)]});
+    assert_eq!(allocated(&inventory, wants(json!({}))), Ok(vec!["r=g1".to_owned()]));
+    let tolerations = json!([{"key": "broken", "operator": "Exists"}]);
+    let tolerating = wants(json!({"tolerations": tolerations}));
+    let found = inventory.allocate(&[claim("c", tolerating.clone())], &node("n")).unwrap().unwrap();
+    let result = serde_json::to_value(&found[0].devices.results[0]).unwrap();
+    assert_eq!((&result["device"], &result["tolerations"]), (&json!("g0"), &tolerations));
+    assert_eq!(allocated(&inventory, wants(json!({"allocationMode": "All"}))), Ok(vec![]));
+
+    let taint = json!({"key": "old", "effect": "NoExecute"});
+    let rule = json!({"metadata": {"name": "r"}, "spec": {"deviceSelector": {"device": "g1"}, "taint": taint}});
+    inventory.set_taint_rule("r", Some(read(rule)));
+    assert_eq!(allocated(&inventory, wants(json!({}))), Ok(vec![]));
+    assert_eq!(allocated(&inventory, tolerating), Ok(vec!["r=g0".to_owned()]));
+    inventory.set_taint_rule("r", None);
+    assert_eq!(allocated(&inventory, wants(json!({}))), Ok(vec!["r=g1".to_owned()]));
+}
+
+#[test]
 fn the_first_alternative_that_works_is_taken() {
     let inventory = inventory();
     let mut several = json!({"name": "several", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 3});
