@@ -291,7 +291,7 @@ fn every_document_is_in_the_summary_of_the_book_once() {
     let guides = guides().filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     for guide in guides {
         let name = guide.file_name().unwrap().to_str().unwrap();
-        let is_list = ["README.md", "SUMMARY.md"].iter().any(|list| *list == name);
+        let is_list = matches!(name, "README.md" | "SUMMARY.md");
         assert!(is_list || index.contains(name), "docs/README.md does not list {name}");
     }
 }
