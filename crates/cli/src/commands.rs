@@ -12,6 +12,7 @@ mod check_files;
 mod check_output;
 mod checked_process;
 mod checked_program;
+mod clock;
 mod completion;
 mod component;
 mod detached;
@@ -23,6 +24,7 @@ mod etcd_servers;
 mod exec;
 mod exercise;
 mod fault;
+mod fork;
 mod front_proxy_flags;
 mod greeting;
 mod import;
@@ -44,11 +46,13 @@ mod program_networks;
 mod program_temp;
 mod release_flags;
 mod replay;
+mod reset;
 mod run;
 mod scheduler_configuration;
 mod schema;
 mod server_flags;
 mod service_account_flags;
+mod settle;
 mod snapshot;
 mod status;
 mod store;
@@ -116,6 +120,14 @@ pub(crate) enum Command {
     Node(node::Node),
     /// Add, list or remove faults between the API server and those that use it: lost answers, late watches, stale reads
     Fault(fault::FaultCommand),
+    /// Show the time of a cluster with --time stepped, and advance it
+    Clock(clock::Clock),
+    /// Wait until nothing moves in the cluster; a stepped clock advances as far as that needs
+    Settle(settle::SettleCommand),
+    /// Reset a cluster in memory to the state in which it started, or to one that was kept
+    Reset(reset::Reset),
+    /// Start a second cluster that continues from a state of the first, or from a revision
+    Fork(fork::ForkCommand),
     /// Write a kubeconfig for a program, with a user of its own that faults can select
     Kubeconfig(kubeconfig::Kubeconfig),
     /// Run only the store, with etcd's protocol
@@ -161,6 +173,10 @@ impl Command {
             Self::Snapshot(command) => command.run(),
             Self::Node(command) => command.run(),
             Self::Fault(command) => command.run(),
+            Self::Clock(command) => command.run(),
+            Self::Settle(command) => command.run(),
+            Self::Reset(command) => command.run(),
+            Self::Fork(command) => command.run(),
             Self::Kubeconfig(command) => command.run(),
             Self::Store(command) => command.run(),
             Self::Apiserver(command) => command.run(),

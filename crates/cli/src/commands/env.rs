@@ -39,6 +39,11 @@ pub(crate) struct ClusterArgs {
 }
 
 impl ClusterArgs {
+    /// The state folder of the cluster.
+    pub(crate) fn folder(&self) -> StateFolder {
+        self.state.folder()
+    }
+
     /// The API server, with the credentials of the kubeconfig.
     pub(crate) fn connect(&self) -> Result<Https> {
         self.state.connect(self.kubeconfig.as_deref())
