@@ -6,7 +6,7 @@ use crate::program::eventually;
 #[test]
 fn every_release_of_kubectl_shows_what_is_used_and_drains_a_node() {
     // One node more than releases: what all of them drain at once has somewhere to go.
-    with_each_release("kubectl-nodes", &["--nodes=8"], |kubectl| {
+    with_each_release("kubectl-nodes", &["--nodes=9"], |kubectl| {
         kubectl.says(&format!("create namespace {}", kubectl.namespace), "created");
         let node = a_node_of_its_own(kubectl);
         what_is_used_is_shown(kubectl, &node);
@@ -16,8 +16,7 @@ fn every_release_of_kubectl_shows_what_is_used_and_drains_a_node() {
 
 /// A node for each release: the sessions go side by side.
 fn a_node_of_its_own(kubectl: &Release<'_>) -> String {
-    let minor: usize = kubectl.namespace.rsplit('-').next().unwrap().parse().unwrap();
-    format!("node-{}", minor - 26)
+    format!("node-{}", kubectl.place)
 }
 
 fn what_is_used_is_shown(kubectl: &Release<'_>, node: &str) {
