@@ -92,7 +92,8 @@ impl ApiServer {
         let limits = limits(options, &issuer);
         let anonymous = anonymous(options, &authorizer);
 
-        let storage = Storage::new(store);
+        let streams_ranges = options.release.enabled("EtcdRangeStream");
+        let storage = if streams_ranges { Storage::streaming(store) } else { Storage::new(store) };
         storage.report_unreadable(|key, why| {
             let _ = writeln!(std::io::stderr(), "coracle: {key} is kept and left out: {why}");
         });

@@ -35,7 +35,7 @@ impl Kv for Shared {
 
     type RangeStreamStream = BoxStream<'static, Result<pb::RangeStreamResponse, Status>>;
 
-    /// The complete range at one revision, in parts; the last part has the counts.
+    /// The complete range at one revision, in parts. Only the last part has a header and the count.
     async fn range_stream(
         &self,
         request: Request<pb::RangeRequest>,
@@ -45,6 +45,7 @@ impl Kv for Shared {
             let whole = self.answer_range(request).await?;
             return Ok(Response::new(Box::pin(stream::iter([Ok(part(whole))]))));
         }
+        let pinned = request.revision > 0;
         let first = Some((pb::RangeRequest { limit: STREAM_PAGE, ..request }, 0));
         let shared = self.clone();
         let parts = stream::try_unfold(first, move |page| {
@@ -63,7 +64,16 @@ impl Kv for Shared {
                     (pb::RangeRequest { key, revision, ..request }, sent)
                 });
                 response.more = false;
-                response.count = if next.is_some() { 0 } else { before + response.count };
+                if next.is_some() {
+                    response.count = 0;
+                    response.header = None;
+                } else {
+                    response.count += before;
+                    // Without a requested revision, the header has that of the first part, at which all were read.
+                    if !pinned && request.revision > 0 {
+                        response.header = Some(header(request.revision));
+                    }
+                }
                 Ok(Some((part(response), next)))
             }
         });
