@@ -49,7 +49,7 @@ pub fn parse(path: &Path, text: &str, scenario: &dyn Fn(&Path) -> Result<String,
     let reader = Reader { path, text, hash: hash(text), scenario, vocabulary: &BuiltIn::default() };
     let name = &lesson.metadata.name;
     let own = reader.scenario(&lesson.spec.scenario, name.clone())?;
-    let contrast = reader.contrast(&lesson.spec.contrast, &own, format!("{name}-contrast"))?;
+    let contrast = reader.contrast(&lesson.spec.contrast, &own.0, &own.1, format!("{name}-contrast"))?;
     lesson.scenarios = Some(Box::new([own, contrast]));
     Ok(lesson)
 }
@@ -93,13 +93,13 @@ impl Reader<'_> {
     fn contrast(
         &self,
         contrast: &Contrast,
-        own: &(Scenario, PathBuf),
+        run: &Scenario,
+        path: &Path,
         name: String,
     ) -> Result<(Scenario, PathBuf), Problem> {
         match (&contrast.scenario, &contrast.kubernetes) {
             (Some(source), _) => self.scenario(source, name),
             (None, Some(version)) => {
-                let (run, path) = own;
                 if Options::default().release(run).version() == version.value {
                     let why = format!("the run of the lesson is in {}, too: nothing would differ", version.value);
                     return Err(self.problem(version.referenced, why));
@@ -109,7 +109,7 @@ impl Reader<'_> {
                 scenario.spec.cluster.kubernetes = Some(version.clone());
                 // The rest of the scenario was checked, so an error is about the release in this file.
                 parse::check(self.path, self.text, &scenario, self.vocabulary)?;
-                Ok((scenario, path.clone()))
+                Ok((scenario, path.to_owned()))
             }
             (None, None) => Err(self.problem(contrast.title.referenced, NEEDS_ONE.to_owned())),
         }
