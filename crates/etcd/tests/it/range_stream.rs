@@ -65,8 +65,14 @@ async fn a_stream_has_the_keys_of_one_revision_and_says_at_its_end_which_one() {
     let pinned = parts(&store, RangeRequest { revision: whole.revision, ..all() }, async {}).await;
     assert_eq!(pinned.last().unwrap().revision, whole.revision + 1);
     assert_eq!(keys(pinned), whole.kvs);
+    let limited = RangeRequest { limit: 2500, revision: whole.revision, ..all() };
+    let streamed = parts(&store, limited.clone(), async {}).await;
+    let (last, before) = streamed.split_last().unwrap();
+    assert!(before.len() > 1 && before.iter().all(|part| !part.more));
+    assert_eq!((last.count, last.more), (3500, true), "the limit left out keys");
+    assert_eq!(keys(streamed), store.range(limited).await.unwrap().kvs);
     let metrics = store.metrics().await.unwrap();
-    assert!((metrics[STREAMS] - 2.0).abs() < 0.1, "{metrics:?}");
+    assert!((metrics[STREAMS] - 3.0).abs() < 0.1, "{metrics:?}");
 }
 
 /// A server like an etcd before 3.7, and how many streams it was asked for.
