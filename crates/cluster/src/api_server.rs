@@ -92,10 +92,7 @@ impl ApiServer {
         let limits = limits(options, &issuer);
         let anonymous = anonymous(options, &authorizer);
 
-        let storage = Storage::new(store);
-        storage.report_unreadable(|key, why| {
-            let _ = writeln!(std::io::stderr(), "coracle: {key} is kept and left out: {why}");
-        });
+        let storage = storage(options, store);
         let caches = {
             let storage = storage.clone();
             Running::start(&tasks, "watch caches", move |_| storage.run().map(|never| match never {}))
@@ -374,6 +371,16 @@ fn forget_watch_caches(registry: &Registry) {
         let cached = Resource::new(spec.row.resource().group_resource(), spec.store_directory.clone(), true);
         registry.storage().forget(&cached);
     }
+}
+
+/// The objects in the store, with reports about values that cannot be decoded.
+fn storage(options: &ApiServerOptions, store: Arc<dyn Store>) -> Storage {
+    let streams_ranges = options.release.enabled("EtcdRangeStream");
+    let storage = if streams_ranges { Storage::streaming(store) } else { Storage::new(store) };
+    storage.report_unreadable(|key, why| {
+        let _ = writeln!(std::io::stderr(), "coracle: {key} is kept and left out: {why}");
+    });
+    storage
 }
 
 /// The randomness of an API server that starts with this store. With the same seed and a store that earlier servers

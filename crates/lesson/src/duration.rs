@@ -17,7 +17,8 @@ impl Lesson {
         let captions: Vec<_> = captions.value.iter().chain(&contrast.captions.value).collect();
         let shown: usize = captions.iter().map(|caption| words(&caption.text.value)).sum();
         let instead: usize = contrast.refutes.value.iter().map(|refuted| words(&refuted.instead.value)).sum();
-        let all = words(title) + words(question) + words(note) + words(&contrast.title) + answers + shown + instead;
+        let all =
+            words(title) + words(question) + words(note) + words(&contrast.title.value) + answers + shown + instead;
         let seconds = all * 60 / WORDS_A_MINUTE + captions.len() * SECONDS_A_CAPTION + SECONDS_OF_THOUGHT;
         seconds.div_ceil(60)
     }

@@ -199,17 +199,29 @@ pub struct Pattern {
     #[serde(default)]
     #[schemars(with = "i64")]
     pub nth: Option<Spanned<i64>>,
+    /// Whether it is the first entry in which the run and its contrast in another release differ: in the time since the
+    /// first step, the actor, the stage or the subject.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    pub differs: Option<Spanned<bool>>,
 }
 
 /// A run in which claims of the lesson are false.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["scenario"]}, {"required": ["kubernetes"]}]))]
 pub struct Contrast {
     /// What is different, in one line.
-    pub title: String,
+    #[schemars(with = "String")]
+    pub title: Spanned<String>,
     /// The scenario to run.
+    #[serde(default)]
     #[schemars(with = "Source")]
-    pub scenario: Spanned<Source>,
+    pub scenario: Option<Spanned<Source>>,
+    /// The Kubernetes release in which to run the scenario of the lesson: its minor version, such as `1.35`.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub kubernetes: Option<Spanned<String>>,
     /// The captions whose claims are false there.
     #[schemars(with = "Vec<Refutation>", length(min = 1))]
     pub refutes: Spanned<Vec<Refutation>>,

@@ -27,6 +27,7 @@ pub(crate) fn find<'e>(
     let places = (named(&pattern.after), named(&pattern.before), named(&pattern.caused_by));
     // A pattern that refers to a missing entry matches nothing.
     let (Ok(after), Ok(before), Ok(cause)) = places else { return Ok(None) };
+    let differs = pattern.differs.as_ref().is_some_and(|differs| differs.value);
     let effects = cause.map(|cause| record.effects(cause));
     let stage = Stage::ALL.iter().find(|stage| stage.word() == pattern.stage.value);
     let mut variables = Variables::default();
@@ -36,6 +37,7 @@ pub(crate) fn find<'e>(
     let mut matching = Vec::new();
     for entry in record.entries_of_steps() {
         let fits = Some(&entry.stage) == stage
+            && (!differs || record.differs == Some(entry.id))
             && after.is_none_or(|after| entry.id > after)
             && before.is_none_or(|before| entry.id < before)
             && effects.as_ref().is_none_or(|effects| effects.contains(&entry.id))

@@ -28,6 +28,7 @@ const LESSONS: &[(&str, &str)] = &[
     ("lessons/when-a-controller-gives-up.yaml", include_str!("../lessons/when-a-controller-gives-up.yaml")),
     ("lessons/who-leads.yaml", include_str!("../lessons/who-leads.yaml")),
     ("lessons/two-worlds-of-volumes.yaml", include_str!("../lessons/two-worlds-of-volumes.yaml")),
+    ("lessons/expectations-expire.yaml", include_str!("../lessons/expectations-expire.yaml")),
 ];
 
 /// The scenarios that they run.

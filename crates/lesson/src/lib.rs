@@ -17,6 +17,7 @@
 //!
 //! Not here: scenarios (`scenario`), the log (`journal`), and the presentation of a lesson (`viewer`, `cli`).
 
+mod difference;
 mod duration;
 mod environment;
 mod exercise;

@@ -48,7 +48,8 @@ pub(crate) struct PlannedValue {
 impl<'l> Plan<'l> {
     /// Compiles the expressions of a lesson.
     pub(crate) fn of(spec: &'l Spec) -> Result<Self, Wrong> {
-        let mut names = Names { environment: environment(), ..Names::default() };
+        let compares = spec.contrast.kubernetes.is_some();
+        let mut names = Names { environment: environment(), compares, ..Names::default() };
         let conditions = names.captions(&spec.captions.value)?;
         let values = names.values(&spec.values)?;
         let captions = names.planned(&spec.captions.value, conditions)?;
@@ -77,6 +78,8 @@ struct Names {
     taken: BTreeSet<String>,
     /// The names of captions.
     captions: Vec<String>,
+    /// Whether the contrast is the run in another release.
+    compares: bool,
 }
 
 impl Names {
@@ -124,6 +127,10 @@ impl Names {
         }
         if let Some(nth) = pattern.nth.as_ref().filter(|nth| nth.value == 0) {
             return Err((nth.referenced, "`nth` counts from 1, or from the end with -1".to_owned()));
+        }
+        if let Some(differs) = pattern.differs.as_ref().filter(|_| !self.compares) {
+            let why = "`differs` needs a contrast with `kubernetes`: other runs are not compared";
+            return Err((differs.referenced, why.to_owned()));
         }
         let environment = with_entry(self.environment.clone(), ENTRY);
         pattern.condition.as_ref().map(|condition| compiled(condition, &environment)).transpose()

@@ -2,14 +2,16 @@ use std::path::{Path, PathBuf};
 
 use coracle_scenario::file::Metadata;
 use coracle_scenario::parse::{self, API_VERSION, DocumentKind, Problem, Vocabulary, hash, read_text, yaml};
-use coracle_scenario::{BuiltIn, Scenario};
+use coracle_scenario::{BuiltIn, Options, Scenario};
 use serde_saphyr::{Location, Spanned};
 
-use crate::file::{Lesson, Source, Spec};
+use crate::file::{Contrast, Lesson, Source, Spec};
 use crate::plan::{Plan, Wrong, known_word};
 
 /// How many answers a question may have.
 const ANSWERS: std::ops::RangeInclusive<usize> = 2..=4;
+/// Why a contrast without a scenario, or with two, is refused.
+const NEEDS_ONE: &str = "the contrast needs either `scenario` or `kubernetes`";
 
 /// Reads and checks a lesson file, and the scenarios that it refers to.
 ///
@@ -47,7 +49,7 @@ pub fn parse(path: &Path, text: &str, scenario: &dyn Fn(&Path) -> Result<String,
     let reader = Reader { path, text, hash: hash(text), scenario, vocabulary: &BuiltIn::default() };
     let name = &lesson.metadata.name;
     let own = reader.scenario(&lesson.spec.scenario, name.clone())?;
-    let contrast = reader.scenario(&lesson.spec.contrast.scenario, format!("{name}-contrast"))?;
+    let contrast = reader.contrast(&lesson.spec.contrast, &own.0, &own.1, format!("{name}-contrast"))?;
     lesson.scenarios = Some(Box::new([own, contrast]));
     Ok(lesson)
 }
@@ -67,6 +69,10 @@ fn checked(spec: &Spec) -> Result<(), Wrong> {
             return Err((captions.referenced, "there are no captions, expected at least one".to_owned()));
         }
     }
+    let Contrast { title, scenario, kubernetes, .. } = &spec.contrast;
+    if scenario.is_some() == kubernetes.is_some() {
+        return Err((title.referenced, NEEDS_ONE.to_owned()));
+    }
     if spec.contrast.refutes.value.is_empty() {
         let place = spec.contrast.refutes.referenced;
         return Err((place, "the contrast refutes nothing, expected the name of a caption".to_owned()));
@@ -83,6 +89,32 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
+    /// The scenario of the contrast: its own, or that of the run in another release.
+    fn contrast(
+        &self,
+        contrast: &Contrast,
+        run: &Scenario,
+        path: &Path,
+        name: String,
+    ) -> Result<(Scenario, PathBuf), Problem> {
+        match (&contrast.scenario, &contrast.kubernetes) {
+            (Some(source), _) => self.scenario(source, name),
+            (None, Some(version)) => {
+                if Options::default().release(run).version() == version.value {
+                    let why = format!("the run of the lesson is in {}, too: nothing would differ", version.value);
+                    return Err(self.problem(version.referenced, why));
+                }
+                let mut scenario = run.clone();
+                scenario.metadata.name = name;
+                scenario.spec.cluster.kubernetes = Some(version.clone());
+                // The rest of the scenario was checked, so an error is about the release in this file.
+                parse::check(self.path, self.text, &scenario, self.vocabulary)?;
+                Ok((scenario, path.to_owned()))
+            }
+            (None, None) => Err(self.problem(contrast.title.referenced, NEEDS_ONE.to_owned())),
+        }
+    }
+
     fn scenario(&self, source: &Spanned<Source>, name: String) -> Result<(Scenario, PathBuf), Problem> {
         match (&source.value.file, &source.value.spec) {
             (Some(file), None) => {

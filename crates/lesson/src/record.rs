@@ -12,6 +12,8 @@ pub(crate) struct Record<'e> {
     pub(crate) entries: &'e [Entry],
     /// The index of the first step.
     begin: usize,
+    /// The first entry that differs from the other run, if the two are compared.
+    pub(crate) differs: Option<EntryId>,
     /// The change of each object at each revision.
     changes: BTreeMap<(&'e str, i64), Change>,
     /// All entries from the first step on, as expressions see them.
@@ -29,7 +31,7 @@ impl<'e> Record<'e> {
     pub(crate) fn of(events: &'e Events) -> Self {
         let entries = &events.entries[..];
         let begin = entries.iter().position(|entry| entry.stage == Stage::StepStart).unwrap_or(0);
-        let mut record = Self { entries, begin, changes: changes(entries), shown: Value::Null };
+        let mut record = Self { entries, begin, differs: None, changes: changes(entries), shown: Value::Null };
         let shown = entries[begin..].iter().map(|entry| match entry.stage {
             Stage::ObjectChange => record.shown(entry),
             _ => plain(entry),

@@ -8,6 +8,7 @@ use coracle_scenario::{Mode, Options, Scenario, execute};
 use coracle_viewer as shown;
 use serde_saphyr::Spanned;
 
+use crate::difference::first_difference;
 use crate::environment::{ENTRIES, entries as entries_schema, entry as entry_schema};
 use crate::file::{AnswerPlace, Lesson, Spec};
 use crate::finding::{FoundEntries, find};
@@ -72,12 +73,16 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
     let (events, contrast) = (run(scenario, file)?, run(other, other_file)?);
     let mut problems = Problems { path, all: Vec::new() };
 
-    let record = Record::of(&events);
+    let (mut record, mut other_record) = (Record::of(&events), Record::of(&contrast));
+    if lesson.spec.contrast.kubernetes.is_some() {
+        let differs = first_difference(record.entries_of_steps(), other_record.entries_of_steps());
+        [record.differs, other_record.differs] = differs;
+    }
     let found = problems.found(&plan.captions, FoundEntries::new(), &record);
     let context = RunContext::new(&record, &found, &plan.values);
     let captions: Vec<_> = plan.captions.iter().filter_map(|one| problems.caption(one, &context)).collect();
 
-    let record = Record::of(&contrast);
+    let record = other_record;
     let found = problems.found(&plan.captions, FoundEntries::new(), &record);
     let found = problems.found(&plan.contrast, found, &record);
     let context = RunContext::new(&record, &found, plan.values.iter().chain(&plan.contrast_values));
@@ -111,7 +116,7 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
         answers,
         note: one_line(&spec.note),
         captions,
-        contrast: shown::Contrast { title: spec.contrast.title.clone(), refuted, captions: beside },
+        contrast: shown::Contrast { title: spec.contrast.title.value.clone(), refuted, captions: beside },
     };
     Ok(Taught { lesson, events, contrast })
 }

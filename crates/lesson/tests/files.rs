@@ -67,6 +67,56 @@ fn errors_of_a_lesson_have_their_place_and_the_expectation() {
     }
 }
 
+/// What is said of the lesson about two releases when a part of it is another.
+fn refusal_of_releases(part: &str, other: &str) -> String {
+    let lesson = include_str!("../../../lessons/expectations-expire.yaml");
+    assert!(lesson.contains(part), "{part}");
+    match read::parse(Path::new("a.yaml"), &lesson.replacen(part, other, 1), &no_file) {
+        Err(problem) => problem.to_string(),
+        Ok(_) => "accepted".to_owned(),
+    }
+}
+
+#[test]
+fn a_contrast_is_a_scenario_or_the_run_in_another_known_release() {
+    let contrast = "    kubernetes: \"1.35\"\n";
+    for (other, said) in [
+        ("    kubernetes: \"1.36\"\n", "the run of the lesson is in 1.36, too: nothing would differ"),
+        ("    kubernetes: \"1.12\"\n", "1.12"),
+        ("    kubernetes: \"1.35.3\"\n", "\"1.35.3\" has more than the minor version of a release"),
+        ("", "the contrast needs either `scenario` or `kubernetes`"),
+        (
+            "    kubernetes: \"1.35\"\n    scenario: {file: ../scenarios/delete-a-pod.yaml}\n",
+            "the contrast needs either `scenario` or `kubernetes`",
+        ),
+        (
+            "    scenario: {file: ../scenarios/delete-a-pod.yaml}\n",
+            "`differs` needs a contrast with `kubernetes`: other runs are not compared",
+        ),
+        ("    kubernets: \"1.35\"\n", "unknown field `kubernets`"),
+    ] {
+        let found = refusal_of_releases(contrast, other);
+        assert!(found.starts_with("a.yaml:") && found.contains(said), "{other}: {found}");
+        let line = found.split(':').nth(1).unwrap().parse::<usize>().unwrap();
+        assert!(line > 30, "{found}");
+    }
+    assert_eq!(refusal_of_releases("kubernetes: \"1.36\"", "kubernetes: \"1.37\""), "accepted");
+}
+
+#[test]
+fn an_event_that_is_not_the_first_that_differs_is_not_found() {
+    let lesson = include_str!("../../../lessons/expectations-expire.yaml");
+    let text = lesson.replacen(
+        "name: created\n    at: {stage: sync.end,",
+        "name: created\n    at: {differs: true, stage: sync.end,",
+        1,
+    );
+    let lesson = read::parse(Path::new("a.yaml"), &text, &no_file).unwrap();
+    let Err(Error::Untrue(problems)) = teach(&lesson, Path::new("a.yaml")) else { panic!("it is taught") };
+    let said: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert!(said.contains(&"the run has no entry that is what `created` says"), "{said:?}");
+}
+
 #[test]
 fn a_lesson_with_a_false_claim_is_rejected() {
     let text = LESSON

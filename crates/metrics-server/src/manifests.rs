@@ -1,19 +1,22 @@
 use coracle_meta::Object;
 use serde_json::{Value, json};
 
-use crate::{GROUP, SERVICE, VERSION};
+use crate::{GROUP, SERVICE};
 
-/// The name of the APIService.
-pub(crate) const API_SERVICE: &str = "v1beta1.metrics.k8s.io";
 /// The annotation of an APIService that this process serves.
 pub(crate) const SIMULATED: &str = "coracle.dev/simulated";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const READ: [&str; 3] = ["get", "list", "watch"];
 
-/// The objects of an installation, without the Deployment: no program runs.
+/// The name of the APIService of a version.
+pub(crate) fn api_service_name(version: &str) -> String {
+    format!("{version}.{GROUP}")
+}
+
+/// The objects of an installation that serves these versions, without the Deployment: no program runs.
 ///
 /// In Kubernetes: the manifests of a release of metrics-server.
-pub(crate) fn manifests() -> Vec<Object> {
+pub(crate) fn manifests(versions: &[&str]) -> Vec<Object> {
     let (namespace, name) = SERVICE;
     let port = json!({"name": "https", "port": 443, "protocol": "TCP", "targetPort": "https", "appProtocol": "https"});
     let objects = [
@@ -24,9 +27,9 @@ pub(crate) fn manifests() -> Vec<Object> {
         binding("ClusterRoleBinding", "", "metrics-server:system:auth-delegator", "system:auth-delegator"),
         binding("ClusterRoleBinding", "", "system:metrics-server", "system:metrics-server"),
         object("v1", "Service", namespace, name, json!({"spec": {"ports": [port]}})),
-        api_service(),
     ];
-    objects.into_iter().filter_map(|object| Object::from_value(object).ok()).collect()
+    let objects = objects.into_iter().chain(versions.iter().map(|version| api_service(version)));
+    objects.filter_map(|object| Object::from_value(object).ok()).collect()
 }
 
 /// The role that lets those who may view, edit or administer a namespace read metrics.
@@ -59,13 +62,15 @@ fn binding(kind: &str, in_namespace: &str, name: &str, role: &str) -> Value {
     object(&rbac_version(), kind, in_namespace, name, fields)
 }
 
-fn api_service() -> Value {
+/// All versions have the same priority, so that their names order them: `v1` before `v1beta1`.
+fn api_service(version: &str) -> Value {
     let (namespace, name) = SERVICE;
     let spec = json!({
-        "service": {"name": name, "namespace": namespace, "port": 443}, "group": GROUP, "version": VERSION,
+        "service": {"name": name, "namespace": namespace, "port": 443}, "group": GROUP, "version": version,
         "insecureSkipTLSVerify": true, "groupPriorityMinimum": 100, "versionPriority": 100,
     });
-    let mut service = object("apiregistration.k8s.io/v1", "APIService", "", API_SERVICE, json!({"spec": spec}));
+    let mut service =
+        object("apiregistration.k8s.io/v1", "APIService", "", &api_service_name(version), json!({"spec": spec}));
     service["metadata"]["annotations"] = json!({SIMULATED: "true"});
     service
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::window::Used;
 
-/// The names of one kind.
+/// The names of one kind in a version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     /// In paths.
@@ -13,10 +13,19 @@ pub(crate) struct Names {
     /// In refusals.
     pub(crate) metrics: &'static str,
     pub(crate) kind: &'static str,
+    /// Of the group `metrics.k8s.io`.
+    pub(crate) version: &'static str,
 }
 
-pub(crate) const NODES: Names = Names { resource: "nodes", metrics: "nodemetrics", kind: "NodeMetrics" };
-pub(crate) const PODS: Names = Names { resource: "pods", metrics: "podmetrics", kind: "PodMetrics" };
+impl Names {
+    pub(crate) const fn nodes(version: &'static str) -> Self {
+        Self { resource: "nodes", metrics: "nodemetrics", kind: "NodeMetrics", version }
+    }
+
+    pub(crate) const fn pods(version: &'static str) -> Self {
+        Self { resource: "pods", metrics: "podmetrics", kind: "PodMetrics", version }
+    }
+}
 
 /// In Kubernetes: `metrics.NodeMetrics`.
 pub(crate) fn of_node(node: &Object, used: &Used, at: Timestamp, now: Timestamp) -> Value {

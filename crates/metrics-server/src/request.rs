@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::table::{MetricsOutput, Rows};
-use crate::{GROUP, VERSION, documents};
+use crate::{GROUP, documents};
 
 /// The fields that a field selector may name. In Kubernetes: `DefaultMetaV1FieldSelectorConversion`.
 const FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
@@ -25,7 +25,8 @@ pub(crate) struct MetricsRequest {
 pub(crate) enum Target {
     /// Discovery or OpenAPI.
     Document(Value),
-    Metrics(MeasuredKind),
+    /// In this version of the group.
+    Metrics(&'static str, MeasuredKind),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,28 +36,35 @@ pub(crate) enum MeasuredKind {
 }
 
 impl MetricsRequest {
-    /// Reads a request.
+    /// Reads a request to a server that serves these versions.
     ///
     /// # Errors
     /// The `Status` for a request that the server does not serve.
-    pub(crate) fn read(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Self, Status> {
+    pub(crate) fn read(
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        versions: &'static [&'static str],
+    ) -> Result<Self, Status> {
         let path = percent_decode_str(uri.path()).decode_utf8_lossy();
         let steps: Vec<&str> = path.trim_matches('/').split('/').collect();
         let query = Query(uri.query().unwrap_or(""));
         let accepted = headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
         let form = form(accepted, &query.text("includeObject"))?;
-        let (which, namespace, name) = match steps.as_slice() {
-            ["apis", GROUP, VERSION, "nodes"] => (MeasuredKind::Nodes, "", ""),
-            ["apis", GROUP, VERSION, "nodes", name] => (MeasuredKind::Nodes, "", *name),
-            ["apis", GROUP, VERSION, "pods"] => (MeasuredKind::Pods, "", ""),
-            ["apis", GROUP, VERSION, "namespaces", namespace, "pods"] => (MeasuredKind::Pods, *namespace, ""),
-            ["apis", GROUP, VERSION, "namespaces", namespace, "pods", name] => (MeasuredKind::Pods, *namespace, *name),
-            other => {
-                let document = documents::document(other).ok_or_else(nothing_here)?;
-                let (labels, fields) = Default::default();
-                let (namespace, name) = (String::new(), String::new());
-                return Ok(Self { target: Target::Document(document), namespace, name, labels, fields, form });
+        let served = |wanted: &str| versions.iter().find(|version| **version == wanted).copied();
+        let (version, steps) = match steps.as_slice() {
+            ["apis", GROUP, version, inner @ ..] if !inner.is_empty() => {
+                (served(version).ok_or_else(nothing_here)?, inner)
             }
+            other => return Self::for_document(other, versions, form),
+        };
+        let (which, namespace, name) = match steps {
+            ["nodes"] => (MeasuredKind::Nodes, "", ""),
+            ["nodes", name] => (MeasuredKind::Nodes, "", *name),
+            ["pods"] => (MeasuredKind::Pods, "", ""),
+            ["namespaces", namespace, "pods"] => (MeasuredKind::Pods, *namespace, ""),
+            ["namespaces", namespace, "pods", name] => (MeasuredKind::Pods, *namespace, *name),
+            _ => return Err(nothing_here()),
         };
         let is_watch = ["true", "1"].contains(&query.text("watch").as_str());
         if *method != Method::GET || is_watch {
@@ -73,7 +81,14 @@ impl MetricsRequest {
             return Err(Status::bad_request(format!("{:?} is not a known field selector: {known}", unknown.field)));
         }
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        Ok(Self { target: Target::Metrics(which), namespace, name, labels, fields, form })
+        Ok(Self { target: Target::Metrics(version, which), namespace, name, labels, fields, form })
+    }
+
+    fn for_document(path: &[&str], versions: &[&str], form: MetricsOutput) -> Result<Self, Status> {
+        let document = documents::document(path, versions).ok_or_else(nothing_here)?;
+        let (labels, fields) = Default::default();
+        let (namespace, name) = (String::new(), String::new());
+        Ok(Self { target: Target::Document(document), namespace, name, labels, fields, form })
     }
 }
 
@@ -129,11 +144,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::versions;
 
     fn read(target: &str, accept: &'static str) -> Result<MetricsRequest, Status> {
         let mut headers = HeaderMap::new();
         headers.insert(http::header::ACCEPT, http::HeaderValue::from_static(accept));
-        MetricsRequest::read(&Method::GET, &target.parse().unwrap(), &headers)
+        MetricsRequest::read(&Method::GET, &target.parse().unwrap(), &headers, &versions::ALL)
     }
 
     #[test]
@@ -145,13 +161,13 @@ mod tests {
         let asked = asked.unwrap();
         assert_eq!(
             (asked.target, asked.namespace.as_str(), asked.name.as_str()),
-            (Target::Metrics(MeasuredKind::Pods), "a", "")
+            (Target::Metrics("v1beta1", MeasuredKind::Pods), "a", "")
         );
         assert_eq!((asked.labels.to_string(), asked.fields.to_string()), ("app=web".into(), "metadata.name=b".into()));
-        let node = read("/apis/metrics.k8s.io/v1beta1/nodes/n", "application/vnd.kubernetes.protobuf, */*").unwrap();
+        let node = read("/apis/metrics.k8s.io/v1/nodes/n", "application/vnd.kubernetes.protobuf, */*").unwrap();
         assert_eq!(
             (node.target, node.name.as_str(), node.form),
-            (Target::Metrics(MeasuredKind::Nodes), "n", MetricsOutput::Objects)
+            (Target::Metrics("v1", MeasuredKind::Nodes), "n", MetricsOutput::Objects)
         );
     }
 
@@ -160,6 +176,7 @@ mod tests {
         let code = |target: &str, accept| read(target, accept).unwrap_err().code;
         let nodes = "/apis/metrics.k8s.io/v1beta1/nodes";
         assert_eq!(code("/apis/metrics.k8s.io/v1beta1/boats", ""), 404);
+        assert_eq!(code("/apis/metrics.k8s.io/v2/nodes", ""), 404);
         assert_eq!(code(nodes, "application/vnd.kubernetes.protobuf"), 406);
         assert_eq!(code(&format!("{nodes}?watch=true"), ""), 405);
         assert_eq!(code(&format!("{nodes}?labelSelector=a%3D%3D%3D"), ""), 400);

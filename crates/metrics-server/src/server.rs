@@ -14,12 +14,12 @@ use http_body_util::Full;
 use serde_json::Value;
 use tower::Service;
 
-use crate::GROUP;
-use crate::metrics;
+use crate::metrics::Names;
 use crate::nodes::Nodes;
 use crate::request::{MeasuredKind, MetricsRequest, Target};
 use crate::usage::Usage;
 use crate::window::Beats;
+use crate::{GROUP, metrics, versions};
 
 /// The extension API server of `metrics.k8s.io`, as a tower service in this process.
 ///
@@ -43,17 +43,18 @@ impl MetricsServer {
     }
 
     async fn answer(&self, request: http::Request<Body>) -> Result<Value, Status> {
-        let asked = MetricsRequest::read(request.method(), request.uri(), request.headers())?;
-        let which = match asked.target {
-            Target::Document(document) => return Ok(document),
-            Target::Metrics(which) => which,
-        };
         let registry = request.extensions().get::<Registry>();
         let registry = registry.ok_or_else(|| Status::internal("the registry is not initialised"))?;
+        let versions = versions::of(registry);
+        let asked = MetricsRequest::read(request.method(), request.uri(), request.headers(), versions)?;
+        let (version, which) = match asked.target {
+            Target::Document(document) => return Ok(document),
+            Target::Metrics(version, which) => (version, which),
+        };
         let now = registry.ambient().clock.now();
         let names = match which {
-            MeasuredKind::Nodes => metrics::NODES,
-            MeasuredKind::Pods => metrics::PODS,
+            MeasuredKind::Nodes => Names::nodes(version),
+            MeasuredKind::Pods => Names::pods(version),
         };
         let beats = Beats::before(now);
         let about = Request::new(Verb::List, GroupVersionResource::new("", "v1", names.resource), now)

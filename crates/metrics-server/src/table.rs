@@ -2,8 +2,8 @@ use coracle_meta::Quantity;
 use coracle_meta::fields::Fields;
 use serde_json::{Value, json};
 
+use crate::GROUP;
 use crate::metrics::Names;
-use crate::{GROUP, VERSION};
 
 /// The requested form of the metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl MetricsOutput {
         if let Self::Table { version, rows } = self {
             return table(version, *rows, names, vec![metrics]);
         }
-        name(&mut metrics, names.kind);
+        name(&mut metrics, names.version, names.kind);
         metrics
     }
 
@@ -36,14 +36,14 @@ impl MetricsOutput {
             return table(version, *rows, names, items);
         }
         let mut list = json!({"metadata": {}, "items": items});
-        name(&mut list, &format!("{}List", names.kind));
+        name(&mut list, names.version, &format!("{}List", names.kind));
         list
     }
 }
 
-fn name(object: &mut Value, kind: &str) {
+fn name(object: &mut Value, version: &str, kind: &str) {
     object["kind"] = kind.into();
-    object["apiVersion"] = format!("{GROUP}/{VERSION}").into();
+    object["apiVersion"] = format!("{GROUP}/{version}").into();
 }
 
 /// In Kubernetes: `addPodMetricsToTable`, `addNodeMetricsToTable`. A table without rows has no columns.
@@ -70,7 +70,7 @@ fn row(version: &str, rows: Rows, names: &Names, mut item: Value) -> Value {
             "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": item.at("metadata"),
         }),
         Rows::Object => {
-            name(&mut item, names.kind);
+            name(&mut item, names.version, names.kind);
             item
         }
     };
@@ -89,7 +89,18 @@ fn total(item: &Value, resource: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::PODS;
+
+    #[test]
+    fn lists_and_rows_name_the_version_of_the_request() {
+        let items = || vec![json!({"metadata": {"name": "web"}})];
+        for version in ["v1", "v1beta1"] {
+            let list = MetricsOutput::Objects.of_list(&Names::pods(version), items());
+            assert_eq!(list["apiVersion"], format!("metrics.k8s.io/{version}"));
+            let form = MetricsOutput::Table { version: "v1".to_owned(), rows: Rows::Object };
+            let table = form.of_list(&Names::pods(version), items());
+            assert_eq!(table["rows"][0]["object"]["apiVersion"], format!("metrics.k8s.io/{version}"));
+        }
+    }
 
     #[test]
     fn a_row_sums_up_what_containers_use() {
@@ -97,10 +108,10 @@ mod tests {
         let containers = [container("250m", "64Mi"), container("1500n", "1Mi")];
         let item = json!({"metadata": {"name": "web"}, "window": "15s", "containers": containers});
         let form = MetricsOutput::Table { version: "v1".to_owned(), rows: Rows::Metadata };
-        let table = form.of_list(&PODS, vec![item]);
+        let table = form.of_list(&Names::pods("v1"), vec![item]);
         assert_eq!(table["rows"][0]["cells"], json!(["web", "250001500n", "65Mi", "15s"]));
         assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
         assert_eq!(table["columnDefinitions"][3]["name"], "Window");
-        assert_eq!(form.of_list(&PODS, Vec::new())["columnDefinitions"], Value::Null);
+        assert_eq!(form.of_list(&Names::pods("v1"), Vec::new())["columnDefinitions"], Value::Null);
     }
 }

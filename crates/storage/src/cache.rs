@@ -31,6 +31,8 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 pub(crate) struct Cache {
     pub(crate) resource: Arc<Resource>,
     pub(crate) store: Arc<dyn Store>,
+    /// Whether fills are read as streams where the store offers them.
+    pub(crate) streams_ranges: bool,
     pub(crate) limits: HistoryLimits,
     pub(crate) reports: UnreadableReports,
     state: Mutex<CacheState>,
@@ -97,6 +99,7 @@ impl Cache {
     pub(crate) fn new(
         resource: Arc<Resource>,
         store: Arc<dyn Store>,
+        streams_ranges: bool,
         limits: HistoryLimits,
         reports: UnreadableReports,
     ) -> Self {
@@ -116,7 +119,8 @@ impl Cache {
             task: None,
             closed: false,
         };
-        Self { resource, store, limits, reports, state: Mutex::new(state), moved: Notify::new(), asked: Notify::new() }
+        let (state, moved, asked) = (Mutex::new(state), Notify::new(), Notify::new());
+        Self { resource, store, streams_ranges, limits, reports, state, moved, asked }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, CacheState> {

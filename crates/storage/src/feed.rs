@@ -12,13 +12,12 @@ use tokio::time::Instant;
 use crate::cache::{Cache, CacheState};
 use crate::entry::{Entry, Objects};
 use crate::errors;
+use crate::parts::Parts;
 use crate::ring::{Change, Ring};
 use crate::unreadable::Unreadable;
 
 /// The delay before an unreachable store is retried, if no reader requests it earlier.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How many objects one read of a fill returns.
-const PAGE: i64 = 10_000;
 
 /// Feeds a cache, and retries after errors of the store. Dropping the future closes the cache.
 pub(crate) async fn run(cache: Arc<Cache>) -> Infallible {
@@ -109,27 +108,18 @@ impl Feed {
         let cache = &self.cache;
         let (mut objects, mut unreadable) = (Objects::new(), Unreadable::default());
         let mut revision = 0;
-        let mut range = KeyRange::prefix(cache.resource.prefix());
-        loop {
-            let request = RangeRequest { range: range.clone(), revision, limit: PAGE, ..RangeRequest::default() };
-            let page = cache.store.range(request).await?;
+        let request = RangeRequest { range: KeyRange::prefix(cache.resource.prefix()), ..RangeRequest::default() };
+        let mut parts = Parts::open(&*cache.store, request, cache.streams_ranges).await?;
+        while let Some(part) = parts.next().await? {
             if revision == 0 {
-                revision = page.revision;
+                revision = part.revision;
             }
-            if let Some(last) = page.kvs.last() {
-                let mut next = last.key.to_vec();
-                next.push(0);
-                range.start = next.into();
-            }
-            for kv in page.kvs {
+            for kv in part.kvs {
                 let Some(key) = self.short_key(&kv.key) else { continue };
                 match Entry::read(&cache.resource, kv.value, kv.mod_revision) {
                     Ok(entry) => drop(objects.insert(key, entry)),
                     Err(why) => unreadable.insert(key, why),
                 }
-            }
-            if !page.more {
-                break;
             }
         }
         let mut state = cache.state();

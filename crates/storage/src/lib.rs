@@ -20,6 +20,7 @@ mod feed;
 mod interest;
 mod leases;
 mod list;
+mod parts;
 mod query;
 mod readable;
 mod recent;

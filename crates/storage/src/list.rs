@@ -5,11 +5,9 @@ use coracle_store::{Error, KeyRange, RangeRequest, Revision};
 
 use crate::continue_token::ContinueToken;
 use crate::entry::{Entry, candidates, matches_object};
+use crate::parts::Parts;
 use crate::watch::PastObjects;
 use crate::{Freshness, ListQuery, NotStorable, Resource, Selection, Storage, Stored, WatchQuery, errors};
-
-/// How many objects one read of the store returns when the list has no limit, or a selector excludes many.
-const PAGE: usize = 10_000;
 
 /// A list, or a page of one.
 #[derive(Clone, Debug, Default)]
@@ -65,21 +63,17 @@ impl Storage {
     /// The store does not answer.
     pub async fn unreadable(&self, resource: &Resource) -> Result<Vec<(String, NotStorable)>, Status> {
         let mut found = Vec::new();
-        let mut range = KeyRange::prefix(resource.prefix());
-        loop {
-            let request = RangeRequest { range: range.clone(), limit: PAGE as i64, ..RangeRequest::default() };
-            let page = self.store().range(request).await.map_err(errors::status)?;
-            let Some(last) = page.kvs.last() else { return Ok(found) };
-            range.start = [&last.key[..], b"\0"].concat().into();
-            for kv in page.kvs {
+        let request = RangeRequest { range: KeyRange::prefix(resource.prefix()), ..RangeRequest::default() };
+        let parts = Parts::open(&**self.store(), request, self.streams_ranges()).await;
+        let mut parts = parts.map_err(errors::status)?;
+        while let Some(part) = parts.next().await.map_err(errors::status)? {
+            for kv in part.kvs {
                 if let Err(why) = resource.read(kv.value, kv.mod_revision) {
                     found.push((String::from_utf8_lossy(&kv.key).into_owned(), why));
                 }
             }
-            if !page.more {
-                return Ok(found);
-            }
         }
+        Ok(found)
     }
 
     async fn list_cached(
@@ -140,14 +134,17 @@ impl Storage {
             range.start = format!("{prefix}{start}").into();
         }
         let mut list = StoredList { revision, ..StoredList::default() };
-        loop {
-            let limit = if query.limit == 0 || query.selection.is_filtered() { PAGE } else { query.limit };
-            let request =
-                RangeRequest { range: range.clone(), revision, limit: limit as i64, ..RangeRequest::default() };
-            let page = self.store().range(request).await;
-            let page = page.map_err(|error| range_error(error, revision, start, list.items.len()))?;
-            let seen = page.kvs.len();
-            for (index, kv) in page.kvs.into_iter().enumerate() {
+        // The store does not select. So it reads the whole range for a selector, and a stream would not end at the limit.
+        let filtered = query.selection.is_filtered();
+        let streams = self.streams_ranges() && (query.limit == 0 || !filtered);
+        let limit = if filtered { 0 } else { i64::try_from(query.limit).unwrap_or(i64::MAX) };
+        let request = RangeRequest { range, revision, limit, ..RangeRequest::default() };
+        let failed = |error, already| range_error(error, revision, start, already);
+        let parts = Parts::open(&**self.store(), request, streams).await;
+        let mut parts = parts.map_err(|error| failed(error, 0))?;
+        while let Some(part) = parts.next().await.map_err(|error| failed(error, list.items.len()))? {
+            let seen = part.kvs.len();
+            for (index, kv) in part.kvs.into_iter().enumerate() {
                 let key = String::from_utf8_lossy(&kv.key).into_owned();
                 let short = key.strip_prefix(&resource.prefix()).unwrap_or(&key);
                 let stored = match self.cached(resource, short, kv.mod_revision) {
@@ -157,20 +154,15 @@ impl Storage {
                 if matches_object(resource, &stored, short, &query.selection) {
                     list.items.push(stored);
                 }
-                if query.limit > 0 && list.items.len() == query.limit && (page.more || index + 1 < seen) {
+                if query.limit > 0 && list.items.len() == query.limit && (part.more || index + 1 < seen) {
                     list.continue_token = token(revision, key.strip_prefix(&prefix).unwrap_or(&key));
-                    let rest = page.count - 1 - index as i64;
+                    let rest = part.count - 1 - index as i64;
                     list.remaining = remaining(&query.selection, usize::try_from(rest).unwrap_or(0));
                     return Ok(list);
                 }
-                if index + 1 == seen {
-                    range.start = format!("{key}\0").into();
-                }
-            }
-            if !page.more {
-                return Ok(list);
             }
         }
+        Ok(list)
     }
 }
 

@@ -26,6 +26,7 @@ pub struct Storage {
 
 struct Inner {
     store: Arc<dyn Store>,
+    streams_ranges: bool,
     limits: HistoryLimits,
     caches: Mutex<Caches>,
     /// Notified when a cache was added.
@@ -82,8 +83,20 @@ impl Storage {
     /// Objects in `store`, with this amount of history of each resource for watches that start in the past or are
     /// slow.
     pub fn with_history(store: Arc<dyn Store>, limits: HistoryLimits) -> Self {
+        Self::with_settings(store, limits, false)
+    }
+
+    /// Objects in `store`, of which whole ranges are read as streams where it offers them, and as pages elsewhere.
+    ///
+    /// In Kubernetes: the feature gate `EtcdRangeStream`.
+    pub fn streaming(store: Arc<dyn Store>) -> Self {
+        Self::with_settings(store, HistoryLimits::default(), true)
+    }
+
+    fn with_settings(store: Arc<dyn Store>, limits: HistoryLimits, streams_ranges: bool) -> Self {
         let inner = Inner {
             store,
+            streams_ranges,
             limits,
             caches: Mutex::default(),
             added: Notify::new(),
@@ -132,6 +145,11 @@ impl Storage {
                 }
             }
         }
+    }
+
+    /// Whether whole ranges are read as streams where the store offers them.
+    pub(crate) fn streams_ranges(&self) -> bool {
+        self.inner.streams_ranges
     }
 
     /// The underlying store.
@@ -315,7 +333,7 @@ impl Inner {
 
     fn new_cache(&self, resource: &Arc<Resource>) -> Arc<Cache> {
         let (store, reports) = (Arc::clone(&self.store), self.reports.clone());
-        Arc::new(Cache::new(Arc::clone(resource), store, self.limits, reports))
+        Arc::new(Cache::new(Arc::clone(resource), store, self.streams_ranges, self.limits, reports))
     }
 
     /// Replaces each cache that is no longer fed.

@@ -23,10 +23,16 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 async fn promises(store: Arc<dyn Store>) {
-    pages(&fed(Storage::new(Arc::clone(&store)))).await;
-    guards(&fed(Storage::new(Arc::clone(&store)))).await;
-    selected_watches(&fed(Storage::new(Arc::clone(&store)))).await;
-    times_to_live(&fed(Storage::new(Arc::clone(&store)))).await;
+    for open in [Storage::new, Storage::streaming] {
+        pages(&fed(open(Arc::clone(&store)))).await;
+        guards(&fed(open(Arc::clone(&store)))).await;
+        selected_watches(&fed(open(Arc::clone(&store)))).await;
+        let storage = fed(open(Arc::clone(&store)));
+        times_to_live(&storage).await;
+        for left in ["bb", "s-a"] {
+            delete(&storage, left).await;
+        }
+    }
     let mut runner = TestRunner::deterministic();
     for max_changes in [2, 5, 1000, 1000, 1000] {
         let limits = HistoryLimits { min_changes: 1, max_changes, ..HistoryLimits::default() };
@@ -156,6 +162,57 @@ async fn storage_keeps_its_promises_over_the_engine_on_disk() {
 async fn storage_keeps_its_promises_over_our_etcd_server() {
     let served = serve().await;
     promises(Arc::new(connect(&served.url).await)).await;
+}
+
+/// How many ranges and streams a server of ours was asked for.
+async fn reads(store: &EtcdStore) -> (f64, f64) {
+    let metrics = store.metrics().await.unwrap();
+    let of = |method: &str| {
+        let name = format!("grpc_server_started_total{{grpc_method=\"{method}\",");
+        metrics.iter().filter(|(key, _)| key.starts_with(&name)).map(|(_, value)| value).sum()
+    };
+    (of("Range"), of("RangeStream"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fill_and_each_list_of_a_revision_are_one_stream_of_the_store_and_equal_to_pages() {
+    let served = serve().await;
+    let store = connect(&served.url).await;
+    let (streamed, paged) =
+        (fed(Storage::streaming(Arc::new(store.clone()))), fed(Storage::new(Arc::new(store.clone()))));
+    for number in 0..2500 {
+        put(&paged, thing(&format!("t-{number:04}"), if number % 2 == 0 { "red" } else { "blue" }, "")).await;
+    }
+    let newest = list(&paged, ListQuery::default()).await.unwrap();
+    let before = reads(&store).await;
+    let filled = list(&streamed, ListQuery::default()).await.unwrap();
+    assert_eq!((names(&filled), filled.revision), (names(&newest), newest.revision));
+    assert!((reads(&store).await.1 - before.1 - 1.0).abs() < 0.1, "the fill is one stream");
+
+    let at = |selection: Selection, limit| ListQuery {
+        selection,
+        limit,
+        freshness: Freshness::Exact(newest.revision),
+        ..ListQuery::default()
+    };
+    for (selection, limit, streams) in [
+        (Selection::default(), 0, 1.0),
+        (labelled("color=red"), 0, 1.0),
+        (Selection::default(), 1700, 1.0),
+        // The store does not know which objects are selected, so it cannot end a stream after so many.
+        (labelled("color=red"), 700, 0.0),
+    ] {
+        let (before, query) = (reads(&store).await, at(selection, limit));
+        let found = list(&streamed, query.clone()).await.unwrap();
+        let after = reads(&store).await;
+        assert!((after.1 - before.1 - streams).abs() < 0.1, "{limit}: {before:?}, {after:?}");
+        let expected = list(&paged, query).await.unwrap();
+        assert_eq!(names(&found), names(&expected));
+        assert_eq!(
+            (found.revision, found.remaining, found.continue_token),
+            (expected.revision, expected.remaining, expected.continue_token)
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -80,6 +80,14 @@ pub trait Store: Send + Sync + 'static {
     /// Reads a range at one revision.
     async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error>;
 
+    /// Opens a stream of a range at one revision; `None` if the store offers no streams, and only answers
+    /// [`range`](Self::range). A store in this process needs none: its pages cost no round trips.
+    ///
+    /// In etcd: `RangeStream`, from 3.7 on.
+    async fn range_stream(&self, _request: RangeRequest) -> Result<Option<Box<dyn RangeStream>>, Error> {
+        Ok(None)
+    }
+
     /// Compares, then performs one branch: at most one revision, all or nothing. The only way to write. When it
     /// returns, the write is as durable as the store guarantees.
     async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error>;
@@ -113,6 +121,17 @@ pub trait Store: Send + Sync + 'static {
 
     /// The status of the store.
     async fn status(&self) -> Result<StoreStatus, Error>;
+}
+
+/// A range at one revision, in parts.
+#[async_trait]
+pub trait RangeStream: Send {
+    /// Waits for the next part; `None` after the last one. The parts have different keys, in their order. Only the last
+    /// part has `revision`, `count` and `more`, and they are those of the whole range; elsewhere they are 0 and false.
+    ///
+    /// # Errors
+    /// Those of [`Store::range`], also after some parts. The stream is then unusable.
+    async fn next(&mut self) -> Result<Option<RangeResponse>, Error>;
 }
 
 /// A cursor over the history of a range.

@@ -6,7 +6,7 @@ use crate::program::eventually;
 #[test]
 fn every_release_of_kubectl_shows_what_is_used_and_drains_a_node() {
     // One node more than releases: what all of them drain at once has somewhere to go.
-    with_each_release("kubectl-nodes", &["--nodes=8"], |kubectl| {
+    with_each_release("kubectl-nodes", &["--nodes=9"], |kubectl| {
         kubectl.says(&format!("create namespace {}", kubectl.namespace), "created");
         let node = a_node_of_its_own(kubectl);
         what_is_used_is_shown(kubectl, &node);
@@ -16,8 +16,7 @@ fn every_release_of_kubectl_shows_what_is_used_and_drains_a_node() {
 
 /// A node for each release: the sessions go side by side.
 fn a_node_of_its_own(kubectl: &Release<'_>) -> String {
-    let minor: usize = kubectl.namespace.rsplit('-').next().unwrap().parse().unwrap();
-    format!("node-{}", minor - 26)
+    format!("node-{}", kubectl.place)
 }
 
 fn what_is_used_is_shown(kubectl: &Release<'_>, node: &str) {
@@ -56,6 +55,11 @@ spec: {{nodeName: {node}, containers: [{{name: a, image: web}}]}}
         ["POD NAME CPU(cores) MEMORY(bytes)", "busy a 250m 64Mi", "busy b 30m 64Mi", "idle a 1m 300Mi"]
     );
     kubectl.says("top pods -l app=used --sum", "428Mi");
+    // From 1.37 on, kubectl reads v1 where a server has it.
+    let requests = kubectl.command("top pods -v=6").output().unwrap();
+    let requests = String::from_utf8_lossy(&requests.stderr).into_owned();
+    let version = if kubectl.namespace == "of-1-37" { "v1" } else { "v1beta1" };
+    assert!(requests.contains(&format!("/apis/metrics.k8s.io/{version}/namespaces/")), "{requests}");
     // A node's figure is an average over the last seconds: for a while it still holds what was before the pods ran. Pods of the
     // other releases may have come to the node since.
     eventually("the node is measured over a time in which both pods ran", || {

@@ -1,17 +1,19 @@
-//! The same session with every release of kubectl that lies beside the machine's own.
+//! The same session with every release of kubectl that the machine has, as `kubectl.1.33` beside its own or in `PATH`.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use crate::program::{Folder, Running, coracle, eventually, succeed, text, there_is};
 
-const RELEASES: [&str; 7] = ["1.27", "1.28", "1.29", "1.30", "1.31", "1.32", "1.33"];
+const RELEASES: [&str; 8] = ["1.27", "1.28", "1.29", "1.30", "1.31", "1.32", "1.33", "1.37"];
 
 /// One release of kubectl, in a namespace of its own.
 pub(crate) struct Release<'a> {
     program: PathBuf,
     folder: &'a Folder,
     pub(crate) namespace: String,
+    /// The place among the tested releases, from 1.
+    pub(crate) place: usize,
 }
 
 impl Release<'_> {
@@ -46,7 +48,7 @@ impl Release<'_> {
 }
 
 #[test]
-fn every_release_of_kubectl_from_1_27_to_1_33_goes_through_a_session() {
+fn every_release_of_kubectl_goes_through_a_session() {
     with_each_release("kubectl-releases", &[], go_through_a_session);
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn with_each_release(name: &str, flags: &[&str], session: impl Fn(&Re
     let path = std::env::var_os("PATH").unwrap();
     let own = std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|file| file.is_file()).unwrap();
     let beside = own.canonicalize().unwrap().parent().unwrap().to_owned();
+    let folders: Vec<PathBuf> = std::iter::once(beside).chain(std::env::split_paths(&path)).collect();
     let folder = Folder::new(name);
     let mut up = coracle();
     let _cluster = Running::start(up.args(["up", "--ephemeral"]).args(flags).env("CORACLE_STATE_DIR", folder.path()));
@@ -68,14 +71,14 @@ pub(crate) fn with_each_release(name: &str, flags: &[&str], session: impl Fn(&Re
     });
     // Side by side: a session is mostly waiting for pods.
     std::thread::scope(|sessions| {
-        for release in RELEASES {
-            let program = beside.join(format!("kubectl.{release}"));
-            if !program.is_file() {
-                println!("SKIPPED: kubectl.{release} is not beside kubectl");
+        for (index, release) in RELEASES.into_iter().enumerate() {
+            let programs = folders.iter().map(|folder| folder.join(format!("kubectl.{release}")));
+            let Some(program) = programs.into_iter().find(|program| program.is_file()) else {
+                println!("SKIPPED: there is no kubectl.{release}");
                 continue;
-            }
+            };
             let namespace = format!("of-{}", release.replace('.', "-"));
-            let kubectl = Release { program, folder: &folder, namespace };
+            let kubectl = Release { program, folder: &folder, namespace, place: index + 1 };
             let session = &session;
             sessions.spawn(move || session(&kubectl));
         }

@@ -49,7 +49,7 @@ fn an_unknown_lesson_gets_the_closest_name_and_an_invalid_file_its_place() {
     let (code, said) = learn(&["w"]);
     assert!(code == Some(4), "several lessons begin so: {said}");
     let (code, said) = learn(&["99"]);
-    assert!(code == Some(4) && said.contains("the nearest is 21"), "{said}");
+    assert!(code == Some(4) && said.contains("the nearest is 22"), "{said}");
     let (code, said) = learn(&["1", "--report", "lesson.txt"]);
     assert!(code == Some(2) && said.contains("ends with .html"), "{said}");
 

@@ -24,6 +24,7 @@ mod plugins;
 #[cfg(feature = "serve")]
 mod recorded_rights;
 mod remote_commands;
+mod remote_store;
 #[cfg(feature = "serve")]
 mod rereading;
 #[cfg(feature = "serve")]

@@ -3,92 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use coracle_ambient::Ambient;
 use coracle_apiserver::NoNodes;
 use coracle_cluster::{ApiServer, ApiServerOptions, StoreSpec};
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object};
 use coracle_registry::{GetOptions, ListOptions, Request, Verb};
-use coracle_store::{
-    Error, HistoryHash, LeaseId, LeaseStatus, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn,
-    TxnResponse, WatchRequest, Watcher,
-};
+use coracle_store::{RangeRequest, Store};
 use futures_util::future::join_all;
 use serde_json::json;
 
-/// A store at the other end of a wire, each message of which takes a while that a seed says.
-struct Remote {
-    store: Arc<dyn Store>,
-    ambient: Ambient,
-}
-
-impl Remote {
-    async fn wire(&self) {
-        tokio::time::sleep(Duration::from_micros((self.ambient.random.fraction() * 3000.0) as u64)).await;
-    }
-}
-
-#[async_trait]
-impl Store for Remote {
-    async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
-        self.wire().await;
-        let response = self.store.range(request).await;
-        self.wire().await;
-        response
-    }
-
-    async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
-        self.wire().await;
-        let response = self.store.txn(txn).await;
-        self.wire().await;
-        response
-    }
-
-    async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
-        self.store.watch(request).await
-    }
-
-    async fn compact(&self, revision: Revision) -> Result<(), Error> {
-        self.store.compact(revision).await
-    }
-
-    async fn lease_grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<LeaseId, Error> {
-        self.store.lease_grant(id, ttl_seconds).await
-    }
-
-    async fn lease_revoke(&self, id: LeaseId) -> Result<(), Error> {
-        self.store.lease_revoke(id).await
-    }
-
-    async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error> {
-        self.store.lease_keep_alive(id).await
-    }
-
-    async fn lease_status(&self, id: LeaseId) -> Result<LeaseStatus, Error> {
-        self.store.lease_status(id).await
-    }
-
-    async fn leases(&self) -> Result<Vec<LeaseId>, Error> {
-        self.store.leases().await
-    }
-
-    async fn history_hash(&self, revision: Revision) -> Result<HistoryHash, Error> {
-        self.store.history_hash(revision).await
-    }
-
-    async fn defragment(&self) -> Result<(), Error> {
-        self.store.defragment().await
-    }
-
-    async fn status(&self) -> Result<StoreStatus, Error> {
-        self.store.status().await
-    }
-}
+use crate::remote_store::Remote;
 
 async fn started(store: &Arc<dyn Store>, seed: u64) -> ApiServer {
     let ambient = Ambient::seeded(seed);
-    let remote: Arc<dyn Store> = Arc::new(Remote { store: Arc::clone(store), ambient: ambient.split("wire") });
+    let remote: Arc<dyn Store> =
+        Arc::new(Remote { store: Arc::clone(store), ambient: ambient.split("wire"), asked_streams: Arc::default() });
     ApiServer::start(&ApiServerOptions::default(), remote, Arc::new(NoNodes), &ambient, &Recorder::off())
         .await
         .unwrap_or_else(|error| panic!("seed {seed}: {error}"))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coracle_api::core_v1::{Event, Pod};
 use coracle_client::{Api, Client, DeleteParams, ListParams};
-use coracle_cluster::Cluster;
+use coracle_cluster::{Cluster, Release};
 use coracle_meta::{GroupVersionResource, Object, ObjectKey};
 use coracle_registry::User;
 use http_body_util::BodyExt;
@@ -151,6 +151,59 @@ async fn metrics_are_served_by_an_api_service_that_is_available() {
     assert_eq!(count("pods?labelSelector=app%3Dother").await, Some(0));
     assert_eq!(count("pods?fieldSelector=metadata.name%3Dother").await, Some(0));
     assert_eq!(count("nodes?fieldSelector=metadata.name%3Dnode-1").await, Some(1));
+}
+
+/// The content of the discovery documents of `metrics.k8s.io`: the versions, the preferred one, and those of the
+/// aggregated document.
+async fn discovered(cluster: &Cluster) -> (Vec<String>, String, Vec<String>) {
+    let (_, group) = get(cluster, ann(), "/apis/metrics.k8s.io").await;
+    let group: Value = serde_json::from_str(&group).unwrap();
+    let names = |versions: &Value| {
+        let versions = versions.as_array().into_iter().flatten();
+        versions.map(|version| version["version"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let request = http::Request::get("/apis").header("accept", accept);
+    let request = request.body(coracle_cluster::boxed(http_body_util::Empty::new())).unwrap();
+    let answer = cluster.service_as(ann()).send(request).await.unwrap();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    let groups: Value = serde_json::from_slice(&body).unwrap();
+    let groups = groups["items"].as_array().unwrap();
+    let aggregated = groups.iter().find(|group| group["metadata"]["name"] == "metrics.k8s.io").unwrap();
+    let preferred = group["preferredVersion"]["version"].as_str().unwrap().to_owned();
+    (names(&group["versions"]), preferred, names(&aggregated["versions"]))
+}
+
+#[tokio::test(start_paused = true)]
+async fn both_versions_of_metrics_are_served_from_1_37_on_and_differ_only_in_name() {
+    let cluster = cluster_with_metrics(json!({"coracle.dev/cpu": "250m"})).await;
+    sleep(Duration::from_secs(40)).await;
+    let both = vec!["v1".to_owned(), "v1beta1".to_owned()];
+    assert_eq!(discovered(&cluster).await, (both.clone(), "v1".to_owned(), both));
+    let mut answers = Vec::new();
+    for version in ["v1", "v1beta1"] {
+        let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{version}.metrics.k8s.io");
+        let service: Value = serde_json::from_str(&get(&cluster, ann(), &path).await.1).unwrap();
+        assert_eq!(service["status"]["conditions"][0]["status"], "True", "{service}");
+        let (_, openapi) = get(&cluster, ann(), &format!("/openapi/v3/apis/metrics.k8s.io/{version}")).await;
+        assert!(openapi.contains(&format!("io.k8s.metrics.pkg.apis.metrics.{version}.PodMetrics")), "{openapi}");
+        let (status, pods) = get(&cluster, ann(), &format!("/apis/metrics.k8s.io/{version}/pods")).await;
+        assert!(status == 200 && pods.contains("250m"), "{pods}");
+        answers.push(pods.replace(&format!("metrics.k8s.io/{version}"), "metrics.k8s.io"));
+    }
+    assert_eq!(answers[0], answers[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn releases_before_1_37_serve_metrics_in_v1beta1_only() {
+    let release = Release::named("1.35").unwrap();
+    let cluster = Cluster::builder().kubernetes(release).nodes(1).metrics_server(true).start().await.unwrap();
+    sleep(Duration::from_secs(40)).await;
+    let only = vec!["v1beta1".to_owned()];
+    assert_eq!(discovered(&cluster).await, (only.clone(), "v1beta1".to_owned(), only));
+    assert_eq!(metrics(&cluster, "nodes").await.0, 200);
+    assert_eq!(get(&cluster, ann(), "/apis/metrics.k8s.io/v1/nodes").await.0, 404);
+    assert_eq!(get(&cluster, ann(), "/apis/apiregistration.k8s.io/v1/apiservices/v1.metrics.k8s.io").await.0, 404);
 }
 
 #[tokio::test(start_paused = true)]

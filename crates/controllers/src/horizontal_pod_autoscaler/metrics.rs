@@ -1,7 +1,7 @@
 //! Reads metrics from the metrics APIs, if they are served.
 //!
-//! In Kubernetes: `podautoscaler/metrics`, with the clients of `metrics.k8s.io`, `custom.metrics.k8s.io` and
-//! `external.metrics.k8s.io`.
+//! In Kubernetes: `podautoscaler/metrics`, with the clients of `metrics.k8s.io/v1beta1` (in every release),
+//! `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
 
 use coracle_ambient::Timestamp;
 use coracle_api::autoscaling_v2::CrossVersionObjectReference;

@@ -2,6 +2,7 @@ mod feed;
 mod lease;
 mod members;
 mod metrics;
+mod range_stream;
 mod tls;
 mod watch;
 
@@ -9,8 +10,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_store::{
-    Error, HistoryHash, KeyRange, LeaseId, LeaseStatus, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn,
-    TxnResponse, WatchRequest, Watcher,
+    Error, HistoryHash, KeyRange, LeaseId, LeaseStatus, RangeRequest, RangeResponse, RangeStream, Revision, Store,
+    StoreStatus, Txn, TxnResponse, WatchRequest, Watcher,
 };
 use tonic::Status;
 use tonic::transport::Endpoint;
@@ -20,6 +21,7 @@ pub use tls::Tls;
 
 use self::feed::Feed;
 use self::members::Members;
+use self::range_stream::{RemoteRangeStream, StreamSupport};
 use self::watch::RemoteWatcher;
 use crate::convert;
 use crate::proto::etcdserverpb::kv_client::KvClient;
@@ -52,6 +54,7 @@ pub struct EtcdStore {
     members: Members,
     /// All changes, for watches of an etcd that cannot report progress.
     feed: Arc<Feed>,
+    stream_support: Arc<StreamSupport>,
 }
 
 impl std::fmt::Debug for EtcdStore {
@@ -97,7 +100,7 @@ impl EtcdStore {
         }
         let members = Members::new(endpoints.iter().map(Endpoint::connect_lazy).collect());
         let feed = Arc::new(Feed::new(watch_client(&members)));
-        Ok(Self { members, feed })
+        Ok(Self { members, feed, stream_support: Arc::default() })
     }
 
     /// The metrics of the store.
@@ -185,6 +188,12 @@ impl Store for EtcdStore {
         let request = convert::to_range_request(request);
         let response = read(self.kv(), request, |mut kv, request| async move { kv.range(request).await }).await?;
         Ok(convert::range_response(response.get_ref()))
+    }
+
+    async fn range_stream(&self, request: RangeRequest) -> Result<Option<Box<dyn RangeStream>>, Error> {
+        let request = convert::to_range_request(request);
+        let stream = RemoteRangeStream::open(self.kv(), &self.stream_support, request).await?;
+        Ok(stream.map(|stream| Box::new(stream) as Box<dyn RangeStream>))
     }
 
     async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {

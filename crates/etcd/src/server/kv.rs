@@ -35,17 +35,21 @@ impl Kv for Shared {
 
     type RangeStreamStream = BoxStream<'static, Result<pb::RangeStreamResponse, Status>>;
 
-    /// The complete range at one revision, in parts; the last part has the counts.
+    /// The range at one revision, in parts. Only the last part has a header, the count, and whether the limit left out
+    /// keys.
     async fn range_stream(
         &self,
         request: Request<pb::RangeRequest>,
     ) -> Result<Response<Self::RangeStreamStream>, Status> {
         let request = request.into_inner();
-        if request.sort_order != 0 || request.sort_target != 0 || request.limit > 0 {
+        if request.sort_order != 0 || request.sort_target != 0 {
             let whole = self.answer_range(request).await?;
             return Ok(Response::new(Box::pin(stream::iter([Ok(part(whole))]))));
         }
-        let first = Some((pb::RangeRequest { limit: STREAM_PAGE, ..request }, 0));
+        let pinned = request.revision > 0;
+        let limit = request.limit;
+        let size = move |sent: i64| if limit > 0 { (limit - sent).min(STREAM_PAGE) } else { STREAM_PAGE };
+        let first = Some((pb::RangeRequest { limit: size(0), ..request }, 0));
         let shared = self.clone();
         let parts = stream::try_unfold(first, move |page| {
             let shared = shared.clone();
@@ -53,17 +57,27 @@ impl Kv for Shared {
                 let Some((request, before)) = page else { return Ok(None) };
                 let mut response = shared.answer_range(request.clone()).await?;
                 let sent = before + i64::try_from(response.kvs.len()).unwrap_or(i64::MAX);
-                let next = response.kvs.last().filter(|_| response.more).map(|last| {
+                let continues = response.more && (limit <= 0 || sent < limit);
+                let next = response.kvs.last().filter(|_| continues).map(|last| {
                     let key = [&last.key[..], &[0]].concat().into();
                     let revision = if request.revision > 0 {
                         request.revision
                     } else {
                         convert::revision(response.header.as_ref())
                     };
-                    (pb::RangeRequest { key, revision, ..request }, sent)
+                    (pb::RangeRequest { key, revision, limit: size(sent), ..request }, sent)
                 });
-                response.more = false;
-                response.count = if next.is_some() { 0 } else { before + response.count };
+                if next.is_some() {
+                    response.more = false;
+                    response.count = 0;
+                    response.header = None;
+                } else {
+                    response.count += before;
+                    // Without a requested revision, the header has that of the first part, at which all were read.
+                    if !pinned && request.revision > 0 {
+                        response.header = Some(header(request.revision));
+                    }
+                }
                 Ok(Some((part(response), next)))
             }
         });

@@ -9,4 +9,5 @@ mod linearizability;
 mod live_backup;
 mod members;
 mod messages;
+mod range_stream;
 mod stores;
