@@ -1,5 +1,5 @@
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use coracle_ambient::Clock;
@@ -24,7 +24,7 @@ use crate::node::pod_key::PodKey;
 use crate::node::pod_view::PodView;
 use crate::node::registration::{Registered, register};
 use crate::sync::pod_workers::PodWorkers;
-use crate::volumes::register_csi_driver;
+use crate::volumes::{CertificateRequests, register_csi_driver};
 use crate::{Config, NodeSpec};
 
 /// How long a node waits before it tries to register again.
@@ -67,6 +67,7 @@ impl Fleet {
     pub(crate) async fn run(self) {
         let (own, bound) = self.selections();
         let nodes = self.process.informers.selected::<Node>(own);
+        let requests = if self.only.is_some() { bound.clone() } else { Selection::default() };
         let pods = self.process.informers.selected::<Pod>(bound);
         PodView::index(&pods);
         let queue = self.process.queue("pods", RateLimiter::default());
@@ -79,6 +80,17 @@ impl Fleet {
             csi_drivers: self.config.csi_drivers.clone(),
             recorder: self.process.recorder.clone(),
             clock: self.process.ambient.clock.clone(),
+            random: self.process.ambient.random.split("pod certificates"),
+            has_pod_certificates: self.config.release.enabled("PodCertificateRequest"),
+            certificate_requests: CertificateRequests {
+                informers: self.process.informers.clone(),
+                selection: requests,
+                actor: self.process.actor("pods"),
+                nodes: self.nodes.clone(),
+                is_of_one_node: self.only.is_some(),
+                queue: queue.clone(),
+                lister: OnceLock::new(),
+            },
             queue: queue.clone(),
         };
         let keys = {

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::NodeSpec;
 use crate::node::machine::Machine;
 use crate::node::pod_view::PodView;
+use crate::volumes::PodCertificates;
 
 /// The kubelet process of one machine: it has the identity of the node, and knows how far its registration is.
 ///
@@ -28,6 +29,7 @@ pub(crate) struct Agent {
     pub(crate) pod_view: PodView,
     pub(crate) heartbeat: Mutex<Heartbeat>,
     pub(crate) volumes: VolumeManager,
+    pub(crate) certificates: PodCertificates,
     has_ended: Arc<AtomicBool>,
 }
 
@@ -77,6 +79,7 @@ impl Agent {
             heartbeat: Mutex::new(Heartbeat { is_registered: false, lease: None, next: now, reported: now }),
             has_ended,
             volumes: VolumeManager::begin(&machine.disk),
+            certificates: PodCertificates::default(),
             spec: spec.clone(),
             machine: machine.clone(),
             name,

@@ -4,6 +4,7 @@ mod advance;
 mod allocation_manager;
 pub(crate) mod fetch;
 mod finish;
+mod issue_certificates;
 mod mirrors;
 pub(crate) mod pod_workers;
 mod sync_node;
