@@ -173,8 +173,13 @@ fn simulated_nodes(has_pod_certificates: bool) -> [Object; 2] {
         {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
     ]);
     if let (true, Some(rules)) = (has_pod_certificates, rules.as_array_mut()) {
+        let group = "certificates.k8s.io";
         let requests = ["podcertificaterequests"];
-        rules.push(json!({"apiGroups": ["certificates.k8s.io"], "resources": requests, "verbs": ["get", "list", "watch"]}));
+        rules.extend([
+            json!({"apiGroups": [group], "resources": requests, "verbs": ["create", "get", "list", "watch"]}),
+            json!({"apiGroups": [group], "resources": ["clustertrustbundles"], "verbs": ["get", "list", "watch"]}),
+            json!({"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["get"]}),
+        ]);
     }
     grant(crate::SIMULATED_NODES_USER, crate::SIMULATED_NODES_USER, rules)
 }

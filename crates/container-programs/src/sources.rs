@@ -439,7 +439,10 @@ mod tests {
             serde_json::from_value(json!({"name": "v", "projected": {"sources": sources}})).unwrap()
         };
         let of = |at: usize, found: Result<Texts, String>| (("v".to_owned(), at), found);
-        let mut own = Sources { projected: [of(0, Err("no key".into())), of(2, Err("no bundle".into()))].into(), ..Sources::default() };
+        let mut own = Sources {
+            projected: [of(0, Err("no key".into())), of(2, Err("no bundle".into()))].into(),
+            ..Sources::default()
+        };
         let without_token = json!(sources.as_array().unwrap()[..3]);
         let lacks = own.lacked_by_volume(&volume(&without_token)).unwrap();
         assert_eq!(lacks, "[no key, configmap \"m\" not found, no bundle]");
@@ -448,7 +451,10 @@ mod tests {
         let mounts = json!([{"name": "v", "mountPath": "/v"}]);
         let container = json!({"name": "c", "image": "i", "volumeMounts": mounts});
         let world = world_of(&own, container, json!([volume(&sources)]));
-        assert_eq!(world.files.iter().map(|(path, text)| (path.as_str(), &**text)).collect::<Vec<_>>(), [("/v/ca.pem", "a")]);
+        assert_eq!(
+            world.files.iter().map(|(path, text)| (path.as_str(), &**text)).collect::<Vec<_>>(),
+            [("/v/ca.pem", "a")]
+        );
     }
 
     #[test]

@@ -101,7 +101,8 @@ impl Authority {
         }
         let not_after = moment(parsed.validity().not_after.timestamp());
         let subject = parsed.subject().as_raw().to_vec();
-        let issuer = Issuer::from_ca_cert_der(der, AuthorityKey::System(key_pair)).map_err(|error| wrong(certificate, &error))?;
+        let issuer = Issuer::from_ca_cert_der(der, AuthorityKey::System(key_pair))
+            .map_err(|error| wrong(certificate, &error))?;
         Ok(Self { certificate: text, subject, issuer, not_after })
     }
 

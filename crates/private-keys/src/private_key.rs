@@ -77,9 +77,7 @@ impl PrivateKey {
         match &self.0 {
             Kind::P256(key) => key.verifying_key().to_encoded_point(false).as_bytes().to_vec(),
             Kind::P384(key) => key.verifying_key().to_encoded_point(false).as_bytes().to_vec(),
-            Kind::P521(key, _) => {
-                p521::ecdsa::VerifyingKey::from(&**key).to_encoded_point(false).as_bytes().to_vec()
-            }
+            Kind::P521(key, _) => p521::ecdsa::VerifyingKey::from(&**key).to_encoded_point(false).as_bytes().to_vec(),
             Kind::Ed25519(_, key) => key.public_key().as_ref().to_vec(),
         }
     }

@@ -40,8 +40,7 @@ pub(crate) fn pod_certificate_signing(process: &Process, config: &Config) -> Box
     let Some(authority) = config.pod_certificate_key.clone() else { return std::future::ready(()).boxed() };
     let requests = process.informers.informer::<PodCertificateRequest>();
     let signing = Signing { requests: requests.lister(), authority, ambient: process.ambient.split(NAME) };
-    let controller =
-        Controller::new(process, NAME, signing).client(config.client(process)).watches(&requests, key_of);
+    let controller = Controller::new(process, NAME, signing).client(config.client(process)).watches(&requests, key_of);
     controller.run().boxed()
 }
 
@@ -65,7 +64,8 @@ impl Reconciler for Signing {
         let der = STANDARD.decode(&request.spec.stub_pkcs10_request).unwrap_or_default();
         if !is_supported(&der) {
             pass.decided(|| format!("{SIGNER} does not sign keys of this type: deny"));
-            let message = format!("{SIGNER} signs keys of the types ECDSAP256, ECDSAP384, ED25519, RSA3072 and RSA4096");
+            let message =
+                format!("{SIGNER} signs keys of the types ECDSAP256, ECDSAP384, ED25519, RSA3072 and RSA4096");
             written.status.conditions = vec![condition("Denied", "UnsupportedKeyType", message, now)];
         } else {
             self.publish(pass).await?;

@@ -17,12 +17,7 @@ struct OfPod {
 
 impl Credentials {
     /// Writes the files of some sources of a pod; the files of its other sources stay.
-    pub(crate) fn write(
-        &self,
-        pod: &ObjectKey,
-        uid: &str,
-        files: impl Iterator<Item = (ProjectedSource, Texts)>,
-    ) {
+    pub(crate) fn write(&self, pod: &ObjectKey, uid: &str, files: impl Iterator<Item = (ProjectedSource, Texts)>) {
         let mut files = files.peekable();
         if files.peek().is_none() {
             return;

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coracle_ambient::{Clock, Timestamp};
 use coracle_client::Api;
-use coracle_container_programs::{OutputLine, PodFacts, Shell, Sources, Stop, World, is_known, is_prompt, references, run};
+use coracle_container_programs::{
+    OutputLine, PodFacts, Shell, Sources, Stop, World, is_known, is_prompt, references, run,
+};
 use coracle_meta::ObjectKey;
 use coracle_meta::channels::{CLOSE, ERROR, Pieces, STDERR, STDIN, STDOUT, piece};
 use futures_util::future::select;

@@ -71,7 +71,8 @@ impl SyncPass<'_> {
     ) {
         let now = self.pods.clock.now();
         let lister = self.pods.certificate_requests.lister();
-        let seen = certificate.pending_request().and_then(|name| lister.get(&ObjectKey::new(&*self.key.namespace, name)));
+        let seen =
+            certificate.pending_request().and_then(|name| lister.get(&ObjectKey::new(&*self.key.namespace, name)));
         let due = certificate.observe(seen.as_deref(), now, || self.jitter(at));
         for (reason, message) in due.events {
             let event = PodEvent { place: None, event_type: EventType::Warning, reason: reason.into(), message };

@@ -84,7 +84,13 @@ impl PodCertificate {
     }
 
     /// Records that a request was made with this key.
-    pub(crate) fn requested(&mut self, key: String, made: &PodCertificateRequest, now: Timestamp, jitter: SignedDuration) {
+    pub(crate) fn requested(
+        &mut self,
+        key: String,
+        made: &PodCertificateRequest,
+        now: Timestamp,
+        jitter: SignedDuration,
+    ) {
         let created = made.metadata.creation_timestamp.as_deref().and_then(parse_time).unwrap_or(now);
         let abandoned = later(created, ASSUME_DELETED + jitter);
         self.pending = Some(Pending { key, request: made.meta().name.clone().unwrap_or_default(), abandoned });
@@ -185,7 +191,10 @@ impl PodCertificate {
             Some((Some((kind, ended, verb)), condition)) => {
                 let (reason, message) = (&condition.reason, &condition.message);
                 let why = format!("reason={reason:?} message={message:?}");
-                *self = Self { end: Some(format!("PodCertificateRequest was permanently {ended}: {why}")), ..Self::default() };
+                *self = Self {
+                    end: Some(format!("PodCertificateRequest was permanently {ended}: {why}")),
+                    ..Self::default()
+                };
                 let sentence =
                     format!("PodCertificateRequest {} {verb}, reason={reason:?}, message={message:?}", request.key());
                 // Kubernetes passes the reason as the format of the message.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use coracle_api::certificates_v1::{ClusterTrustBundle, PodCertificateRequest};
 use coracle_api::core_v1::Pod;
 use coracle_client::ListParams;
-use coracle_cluster::{Cluster, NodeSpec, Release};
+use coracle_cluster::{Cluster, Kubelet, NodeSpec, Release, SIMULATED_NODES_USER, User};
 use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{ObjectKey, parse_time};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
@@ -75,7 +75,7 @@ fn bundle(name: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_chain_in_a_pod_verifies_against_the_bundle_beside_it() {
+async fn the_chain_in_a_pod_verifies_against_the_trust_bundle_in_the_same_volume() {
     for key_type in ["ECDSAP256", "ECDSAP384", "ED25519"] {
         let world = world("1.37").await;
         let none = world.api::<ClusterTrustBundle>().list(&ListParams::default()).await.unwrap();
@@ -164,13 +164,37 @@ async fn a_certificate_is_renewed_when_its_time_comes_and_the_files_change() {
     sleep(Duration::from_secs(1)).await;
     let renewed = read(&world, "/v/chain.pem").await;
     assert_ne!(renewed, chain);
-    assert_eq!(renewed, requests(&world).await.iter().find(|own| own.metadata.uid == second.metadata.uid).unwrap().status.certificate_chain);
+    assert_eq!(
+        renewed,
+        requests(&world)
+            .await
+            .iter()
+            .find(|own| own.metadata.uid == second.metadata.uid)
+            .unwrap()
+            .status
+            .certificate_chain
+    );
     // A day later it was renewed again and again, and the container did not restart.
     sleep(Duration::from_secs(24 * 3600)).await;
-    let (_, leaf) = (0, der(&read(&world, "/v/chain.pem").await));
+    let leaf = der(&read(&world, "/v/chain.pem").await);
     let (_, leaf) = parse_x509_certificate(&leaf).unwrap();
     assert!(leaf.validity().not_after.timestamp() > world.cluster.ambient().clock.now().as_second());
     assert_eq!(world.api::<Pod>().get(&key("web")).await.unwrap().status.container_statuses[0].restart_count, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_simulates_nodes_elsewhere_requests_certificates_with_its_own_identity() {
+    let release = Release::named("1.37").unwrap();
+    let cluster = Cluster::builder().kubernetes(release.clone()).start().await.unwrap();
+    let nodes = vec![NodeSpec::new("far")];
+    let config = coracle_cluster::kubelet::Config { release, nodes, ..Default::default() };
+    let client = cluster.client_as(User::new(SIMULATED_NODES_USER, Vec::<String>::new()));
+    let kubelet = Kubelet::new(config, client, cluster.ambient().split("far"), Recorder::off());
+    tokio::spawn(async move { kubelet.run(std::future::pending()).await });
+    let world = World::of(cluster).await;
+    pod(&world, json!([certificate_of(SIGNER, "ED25519"), bundle_of_signer()])).await;
+    until("the pod is ready", async || world.is_ready("web").await).await;
+    assert_eq!(requests(&world).await[0].spec.node_name, "far");
 }
 
 #[tokio::test(start_paused = true)]
@@ -190,7 +214,8 @@ async fn a_kubelet_that_starts_again_requests_a_new_certificate_and_the_files_st
 #[tokio::test(start_paused = true)]
 async fn an_optional_bundle_may_be_missing_and_its_file_follows_the_bundle() {
     let world = world("1.37").await;
-    let source = |optional: bool| json!([{"clusterTrustBundle": {"name": "own", "optional": optional, "path": "ca.pem"}}]);
+    let source =
+        |optional: bool| json!([{"clusterTrustBundle": {"name": "own", "optional": optional, "path": "ca.pem"}}]);
     pod(&world, source(true)).await;
     until("the pod is ready", async || world.is_ready("web").await).await;
     assert_eq!(read(&world, "/v/ca.pem").await, "");
@@ -214,7 +239,8 @@ async fn release_1_36_drops_the_sources() {
     let sources = json!([certificate_of(SIGNER, "ED25519"), {"downwardAPI": {"items":
         [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}}]);
     let made = pod(&world, sources).await;
-    let sources = &made.spec.volumes.iter().find(|volume| volume.name == "v").unwrap().projected.as_ref().unwrap().sources;
+    let sources =
+        &made.spec.volumes.iter().find(|volume| volume.name == "v").unwrap().projected.as_ref().unwrap().sources;
     assert!(sources.iter().all(|source| source.pod_certificate.is_none()));
     until("the pod is ready", async || world.is_ready("web").await).await;
     assert_eq!((read(&world, "/v/chain.pem").await, read(&world, "/v/name").await), (String::new(), "web".to_owned()));
