@@ -58,7 +58,7 @@ pub struct CertificateOrder {
 
 /// Signs certificates.
 pub trait SignsCertificates: fmt::Debug + Send + Sync {
-    /// Returns the certificate of the authority, PEM, or why there is none.
+    /// Returns the certificate of the authority, PEM, or why it has no certificate.
     fn certificate(&self) -> Result<String, String>;
 
     /// Returns the certificate, PEM, or why it cannot be signed.

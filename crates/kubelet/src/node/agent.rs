@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::NodeSpec;
+use crate::certificates::PodCertificates;
 use crate::node::machine::Machine;
 use crate::node::pod_view::PodView;
-use crate::volumes::PodCertificates;
 
 /// The kubelet process of one machine: it has the identity of the node, and knows how far its registration is.
 ///

@@ -7,7 +7,7 @@ use coracle_meta::ObjectKey;
 
 use coracle_container_programs::{ProjectedSource, Reference, SourceKind, Texts, text_of};
 
-use crate::volumes::trust_anchors;
+use crate::certificates::trust_anchors;
 
 /// Fetches the ConfigMaps and Secrets that a pod refers to.
 ///

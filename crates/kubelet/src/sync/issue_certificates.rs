@@ -16,10 +16,10 @@ use coracle_controller_runtime::EventType;
 use coracle_meta::{ObjectKey, OwnerReference, Resource};
 use coracle_private_keys::{KeyType, PrivateKey};
 
+use crate::certificates::{Credential, PodCertificate};
 use crate::pod::lifecycle::PodStage;
 use crate::status::pod_events::PodEvent;
 use crate::sync::sync_pass::SyncPass;
-use crate::volumes::{Credential, PodCertificate};
 
 /// The maximum jitter of a refresh, in nanoseconds. In Kubernetes: `jitterDuration`.
 const MOST_JITTER: u64 = 5 * 60 * 1_000_000_000;

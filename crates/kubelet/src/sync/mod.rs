@@ -2,6 +2,7 @@
 
 mod advance;
 mod allocation_manager;
+pub(crate) mod certificate_requests;
 pub(crate) mod fetch;
 mod finish;
 mod issue_certificates;

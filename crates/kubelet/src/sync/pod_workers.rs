@@ -14,7 +14,7 @@ use crate::Delays;
 use crate::images::Images;
 use crate::node::nodes::Nodes;
 use crate::node::pod_key::PodKey;
-use crate::volumes::CertificateRequests;
+use crate::sync::certificate_requests::CertificateRequests;
 
 /// Reconciles the pods of all nodes of a fleet, each with the identity of its node.
 pub(crate) struct PodWorkers {

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use coracle_container_programs::ProjectedSource;
 use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 
@@ -15,19 +16,19 @@ pub(crate) struct PodCertificates(Mutex<BTreeMap<ObjectKey, OfPod>>);
 #[derive(Debug, Default)]
 struct OfPod {
     uid: String,
-    certificates: BTreeMap<(String, usize), PodCertificate>,
+    certificates: BTreeMap<ProjectedSource, PodCertificate>,
 }
 
 impl PodCertificates {
     /// The state of a certificate of the pod.
-    pub(crate) fn get(&self, pod: &ObjectKey, uid: &str, at: &(String, usize)) -> PodCertificate {
+    pub(crate) fn get(&self, pod: &ObjectKey, uid: &str, at: &ProjectedSource) -> PodCertificate {
         let all = self.0.lock();
         let own = all.get(pod).filter(|own| own.uid == uid).and_then(|own| own.certificates.get(at));
         own.cloned().unwrap_or_default()
     }
 
     /// Sets the state of a certificate of the pod. Those of an earlier pod of this name are forgotten.
-    pub(crate) fn set(&self, pod: &ObjectKey, uid: &str, at: &(String, usize), certificate: PodCertificate) {
+    pub(crate) fn set(&self, pod: &ObjectKey, uid: &str, at: &ProjectedSource, certificate: PodCertificate) {
         let all = &mut *self.0.lock();
         let own = all.entry(pod.clone()).or_default();
         if own.uid != uid {

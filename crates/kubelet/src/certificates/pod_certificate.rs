@@ -69,7 +69,7 @@ pub(crate) struct Due {
 }
 
 impl PodCertificate {
-    /// The credential, or why there is none, in the words of the kubelet.
+    /// The credential, or why it is missing, in the words of the kubelet.
     pub(crate) fn credential(&self) -> Result<&Credential, String> {
         match (&self.end, &self.issued) {
             (Some(why), _) => Err(why.clone()),
