@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(look(&mut certificate, None, "01:01:00"), (true, None, 0));
         certificate.requested("next".to_owned(), &request(""), at("01:01:00"), JITTER);
         assert_eq!(certificate.credential().unwrap().key, "key", "the old one stays until the new one is issued");
-        assert_eq!(look(&mut certificate, Some("Issued"), "01:01:01").0, true, "a chain that is old is refreshed");
+        assert!(look(&mut certificate, Some("Issued"), "01:01:01").0, "a chain that is old is refreshed");
         assert_eq!(certificate.credential().unwrap().key, "next");
     }
 
