@@ -78,6 +78,12 @@ impl Random {
         Self::new(seed, increment | 1, Some(Arc::clone(keyed)))
     }
 
+    /// Whether the numbers follow from a seed that the caller gave. If not, secrets come from the operating system: 64 bits
+    /// are too few for them.
+    pub fn is_seeded(&self) -> bool {
+        self.keyed.is_some()
+    }
+
     /// The seed of this stream, for a report on how to repeat a run.
     pub fn seed(&self) -> u64 {
         self.seed

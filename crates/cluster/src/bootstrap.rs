@@ -55,7 +55,11 @@ impl DefaultObjects {
             let kind = object.group_version_kind().unwrap_or_default();
             registry.kinds().kind(&kind).is_some()
         };
-        let mut others = simulated_nodes().to_vec();
+        let has_pod_certificates = registry.release().enabled("PodCertificateRequest");
+        let mut others = simulated_nodes(has_pod_certificates).to_vec();
+        if has_pod_certificates {
+            others.extend(pod_certificate_signer());
+        }
         others.extend(coracle_resources::bootstrap(&origin.kinds));
         others.push(coracle_resources::kubernetes_service(&origin.kinds, origin.port));
         others.retain(is_served);
@@ -159,8 +163,8 @@ fn port(options: &ApiServerOptions) -> u16 {
 }
 
 /// The role and binding of a process that acts for all nodes that it simulates; Kubernetes has no such role.
-fn simulated_nodes() -> [Object; 2] {
-    let rules = json!([
+fn simulated_nodes(has_pod_certificates: bool) -> [Object; 2] {
+    let mut rules = json!([
         {"apiGroups": [""], "resources": ["nodes", "nodes/status", "pods", "pods/status"], "verbs": ["*"]},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
         {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
@@ -168,7 +172,30 @@ fn simulated_nodes() -> [Object; 2] {
         {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
         {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
     ]);
+    if let (true, Some(rules)) = (has_pod_certificates, rules.as_array_mut()) {
+        let group = "certificates.k8s.io";
+        let requests = ["podcertificaterequests"];
+        rules.extend([
+            json!({"apiGroups": [group], "resources": requests, "verbs": ["create", "get", "list", "watch"]}),
+            json!({"apiGroups": [group], "resources": ["clustertrustbundles"], "verbs": ["get", "list", "watch"]}),
+            json!({"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["get"]}),
+        ]);
+    }
     grant(crate::SIMULATED_NODES_USER, crate::SIMULATED_NODES_USER, rules)
+}
+
+/// The role and binding of the controller that signs for `coracle.dev/pod-certificate`; Kubernetes has no such signer.
+fn pod_certificate_signer() -> [Object; 2] {
+    const GROUP: &str = "certificates.k8s.io";
+    const SIGNER: [&str; 1] = ["coracle.dev/pod-certificate"];
+    let rules = json!([
+        {"apiGroups": [GROUP], "resources": ["podcertificaterequests"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": [GROUP], "resources": ["podcertificaterequests/status"], "verbs": ["patch", "update"]},
+        {"apiGroups": [GROUP], "resources": ["clustertrustbundles"], "verbs": ["create", "get", "update"]},
+        {"apiGroups": [GROUP], "resources": ["signers"], "resourceNames": SIGNER, "verbs": ["attest", "sign"]},
+    ]);
+    let user = "system:serviceaccount:kube-system:podcertificaterequest-signer";
+    grant("system:coracle:podcertificaterequest-signer", user, rules)
 }
 
 /// A ClusterRole with these rules, bound to a user.

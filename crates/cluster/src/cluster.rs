@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
-use coracle_ambient::{Ambient, PendingWork, SignedDuration};
+use coracle_ambient::{Ambient, PendingWork, Random, SignedDuration};
 use coracle_client::Client;
-use coracle_controllers::TokenKey;
+use coracle_controllers::{CertificateKey, TokenKey};
 use coracle_csi_driver::CsiNodeService;
 use coracle_journal::Recorder;
 use coracle_kubelet::Kubelet;
 use coracle_kubelet_api::{DriversStore, StagedKinds};
+use coracle_pki::AuthorityOnDemand;
 use coracle_registry::{Registry, User};
 use coracle_storage_backend::OpenStore;
 use coracle_store::Store;
@@ -110,12 +111,13 @@ impl Cluster {
         let kubelet = simulated_kubelet(&mut builder, &api_server, &ambient, &instances, &own_informers, &skews);
         nodes.served_by(&kubelet);
         let bootstrapped = install(&builder, &api_server, &*store.store, kept).await?;
+        let random = ambient.random.split("certificate authority");
         let processes = Processes {
             front: api_server.transport(),
             layer: builder.layer,
             ambient,
             recorder,
-            controllers: controllers_config(builder.controllers, &builder.api_server, &api_server),
+            controllers: controllers_config(builder.controllers, &builder.api_server, &api_server, &random),
             scheduler: builder.scheduler.unwrap_or_else(|| coracle_scheduler::Config::of(&builder.api_server.release)),
             kubelet,
             stages: builder.stages,
@@ -390,16 +392,21 @@ async fn install(
     Ok(Bootstrapped { objects: api_server.default_objects(), csi_driver, at: store.status().await?.revision })
 }
 
-/// The flags of the controllers, with the root certificate and the signing key of the API server as defaults.
+/// The flags of the controllers, with the root certificate and the signing key of the API server as defaults. Without an
+/// authority for certificates, pod certificates get one of their own, which is made when the first is signed.
 fn controllers_config(
     mut config: coracle_controllers::Config,
     options: &ApiServerOptions,
     api_server: &ApiServer,
+    random: &Random,
 ) -> coracle_controllers::Config {
     config.release = options.release.clone();
     if let Some(root_ca) = options.root_ca.as_ref().filter(|_| config.root_ca.is_empty()) {
         config.root_ca.clone_from(root_ca);
     }
+    let authority = config.certificate_keys.kube_apiserver_client.clone();
+    let made = || CertificateKey::new(Arc::new(AuthorityOnDemand::new(random.clone())));
+    config.pod_certificate_key.get_or_insert_with(|| authority.unwrap_or_else(made));
     config.token_key.get_or_insert_with(|| {
         let issuer = api_server.issuer().clone();
         TokenKey::new(move |claims| issuer.sign(claims).map_err(|error| error.to_string()))

@@ -18,4 +18,4 @@ mod sources;
 
 pub use process_arguments::Variables;
 pub use programs::{OutputLine, Shell, Stop, Transcript, World, is_known, is_prompt, run, transcript};
-pub use sources::{PodFacts, Reference, SourceKind, Sources, Texts, references, text_of};
+pub use sources::{PodFacts, ProjectedSource, Reference, SourceKind, Sources, Texts, references, text_of};

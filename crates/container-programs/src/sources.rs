@@ -38,13 +38,22 @@ pub type Reference = (SourceKind, String);
 /// The values of an object by their keys, shared by all containers that use them.
 pub type Texts = BTreeMap<String, Arc<str>>;
 
-/// The result for each reference: the values by their keys, or that the object does not exist. Bytes that are not text
-/// become empty.
+/// A source of a projected volume: the name of the volume, and the index of the source.
+pub type ProjectedSource = (String, usize);
+
+/// What the node has for the references and the projected sources of a pod. Bytes that are not text become empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sources(pub BTreeMap<Reference, Option<Texts>>);
+pub struct Sources {
+    /// For each reference the values by their keys, or that the object does not exist.
+    pub objects: BTreeMap<Reference, Option<Texts>>,
+    /// For each trust bundle and each pod certificate its files by their paths, or why the node has none.
+    pub projected: BTreeMap<ProjectedSource, Result<Texts, String>>,
+}
 
 /// One use of a source: the object, all of it or some items, and whether it may be absent.
 struct Taken<'p> {
+    /// The index of the source in its volume.
+    at: usize,
     from: Reference,
     items: &'p [KeyToPath],
     is_optional: bool,
@@ -85,32 +94,47 @@ fn whole(container: &Container) -> impl Iterator<Item = (Reference, &str, bool)>
 
 /// The sources of a volume. The volume of a service account token has no source that a user could forget.
 fn taken(volume: &Volume) -> Vec<Taken<'_>> {
-    let one = |sort, name: &str, items, optional: Option<bool>| Taken {
+    let one = |at, sort, name: &str, items, optional: Option<bool>| Taken {
+        at,
         from: (sort, name.to_owned()),
         items,
         is_optional: optional.unwrap_or(false),
     };
     if let Some(map) = volume.config_map.as_deref() {
-        return vec![one(SourceKind::ConfigMap, &map.name, &map.items, map.optional)];
+        return vec![one(0, SourceKind::ConfigMap, &map.name, &map.items, map.optional)];
     }
     if let Some(secret) = volume.secret.as_deref() {
-        return vec![one(SourceKind::Secret, &secret.secret_name, &secret.items, secret.optional)];
+        return vec![one(0, SourceKind::Secret, &secret.secret_name, &secret.items, secret.optional)];
     }
     let Some(projected) = volume.projected.as_deref() else { return Vec::new() };
     if projected.sources.iter().any(|source| source.service_account_token.is_some()) {
         return Vec::new();
     }
-    let sources = projected.sources.iter().filter_map(|source| {
-        let map =
-            source.config_map.as_deref().map(|map| one(SourceKind::ConfigMap, &map.name, &map.items, map.optional));
-        map.or_else(|| source.secret.as_deref().map(|own| one(SourceKind::Secret, &own.name, &own.items, own.optional)))
+    let sources = projected.sources.iter().enumerate().filter_map(|(at, source)| {
+        if let Some(map) = source.config_map.as_deref() {
+            return Some(one(at, SourceKind::ConfigMap, &map.name, &map.items, map.optional));
+        }
+        let secret = source.secret.as_deref()?;
+        Some(one(at, SourceKind::Secret, &secret.name, &secret.items, secret.optional))
     });
     sources.collect()
 }
 
 impl Sources {
+    /// Whether nothing was fetched.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.projected.is_empty()
+    }
+
     fn object(&self, from: &Reference) -> Option<&Texts> {
-        self.0.get(from)?.as_ref()
+        self.objects.get(from)?.as_ref()
+    }
+
+    /// The projected sources of a volume that are here, by their indexes.
+    fn projected_of(&self, volume: &Volume) -> impl Iterator<Item = (usize, &Result<Texts, String>)> {
+        let name = volume.name.clone();
+        let all = self.projected.range((name.clone(), 0)..=(name, usize::MAX));
+        all.map(|((_, at), found)| (*at, found))
     }
 
     /// What a container's environment lacks, in the words of the kubelet.
@@ -133,16 +157,25 @@ impl Sources {
         whole.map(|(from, ..)| absent(&from)).chain(keys).next()
     }
 
-    /// What a volume lacks, in the words of the kubelet.
+    /// What a volume lacks, in the words of the kubelet. In Kubernetes: the aggregate of `collectData`.
     pub fn lacked_by_volume(&self, volume: &Volume) -> Option<String> {
-        taken(volume).into_iter().find_map(|taken| match self.object(&taken.from) {
+        let lacked = |taken: &Taken<'_>| match self.object(&taken.from) {
             _ if taken.is_optional => None,
             None => Some(format!("{} \"{}\" not found", taken.from.0.word(), taken.from.1)),
             Some(object) => {
                 let lacks = taken.items.iter().find(|item| !object.contains_key(&item.key));
                 lacks.map(|item| format!("{} references non-existent config key: {}", taken.from.0.word(), item.key))
             }
-        })
+        };
+        let of_objects = taken(volume).into_iter().filter_map(|taken| Some((taken.at, lacked(&taken)?)));
+        let of_node = self.projected_of(volume).filter_map(|(at, found)| Some((at, found.as_ref().err()?.clone())));
+        let all: BTreeMap<usize, String> = of_objects.chain(of_node).collect();
+        let mut seen = BTreeSet::new();
+        let mut reasons: Vec<String> = all.into_values().filter(|why| seen.insert(why.clone())).collect();
+        match reasons.len() {
+            0 | 1 => reasons.pop(),
+            _ => Some(format!("[{}]", reasons.join(", "))),
+        }
     }
 
     /// What a container's programs see. If it is more than a process can have, only the reason is set.
@@ -235,6 +268,12 @@ impl Sources {
                 }
                 files.insert(path.clone(), Arc::clone(text));
             }
+        }
+        for (path, text) in self.projected_of(volume).filter_map(|(_, found)| found.as_ref().ok()).flatten() {
+            if !count.takes(path.len() + text.len()) {
+                return files;
+            }
+            files.insert(path.clone(), Arc::clone(text));
         }
         let projected = volume.projected.iter().flat_map(|projected| &projected.sources);
         let projected = projected.filter_map(|source| source.downward_api.as_deref()).flat_map(|own| &own.items);
@@ -369,7 +408,8 @@ mod tests {
             let data = data.iter().map(|(key, value)| ((*key).to_owned(), Arc::from(*value))).collect();
             ((SourceKind::ConfigMap, name.to_owned()), Some(data))
         };
-        Sources(maps.iter().map(|(name, data)| one(name, data)).collect())
+        let objects = maps.iter().map(|(name, data)| one(name, data)).collect();
+        Sources { objects, ..Sources::default() }
     }
 
     #[test]
@@ -389,6 +429,32 @@ mod tests {
         assert_eq!(Sources::default().lacked_by_volume(volume).unwrap(), "configmap \"m\" not found");
         let wrong = sources(&[("m", &[])]).lacked_by_volume(volume).unwrap();
         assert_eq!(wrong, "configmap references non-existent config key: level");
+    }
+
+    #[test]
+    fn the_sources_that_the_node_makes_are_files_or_reasons_in_the_order_of_the_volume() {
+        let sources = json!([{"podCertificate": {"signerName": "a/b"}}, {"configMap": {"name": "m"}},
+            {"clusterTrustBundle": {"name": "n"}}, {"serviceAccountToken": {"path": "token"}}]);
+        let volume = |sources: &serde_json::Value| -> Volume {
+            serde_json::from_value(json!({"name": "v", "projected": {"sources": sources}})).unwrap()
+        };
+        let of = |at: usize, found: Result<Texts, String>| (("v".to_owned(), at), found);
+        let mut own = Sources {
+            projected: [of(0, Err("no key".into())), of(2, Err("no bundle".into()))].into(),
+            ..Sources::default()
+        };
+        let without_token = json!(sources.as_array().unwrap()[..3]);
+        let lacks = own.lacked_by_volume(&volume(&without_token)).unwrap();
+        assert_eq!(lacks, "[no key, configmap \"m\" not found, no bundle]");
+        own.projected = [of(0, Err("no key".into())), of(2, Ok([("ca.pem".to_owned(), Arc::from("a"))].into()))].into();
+        assert_eq!(own.lacked_by_volume(&volume(&sources)).unwrap(), "no key");
+        let mounts = json!([{"name": "v", "mountPath": "/v"}]);
+        let container = json!({"name": "c", "image": "i", "volumeMounts": mounts});
+        let world = world_of(&own, container, json!([volume(&sources)]));
+        assert_eq!(
+            world.files.iter().map(|(path, text)| (path.as_str(), &**text)).collect::<Vec<_>>(),
+            [("/v/ca.pem", "a")]
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use coracle_controller_runtime::{ControllerMetrics, LeaderTimings, Process};
 use coracle_meta::Cidr;
 use coracle_release::Release;
 
-use crate::keys::{CertificateKeys, TokenKey};
+use crate::keys::{CertificateKey, CertificateKeys, TokenKey};
 use crate::{ConfigError, Selection, names};
 
 /// The configuration of the controller-manager. In Kubernetes: the flags of `kube-controller-manager`.
@@ -29,6 +29,9 @@ pub struct Config {
     pub token_key: Option<TokenKey>,
     /// The keys that sign approved certificate requests; a signer without a key signs nothing.
     pub certificate_keys: CertificateKeys,
+    /// The authority of the signer `coracle.dev/pod-certificate`, which Kubernetes does not have; without it requests for
+    /// that signer stay pending. `--cluster-signing-cert-file`
+    pub pod_certificate_key: Option<CertificateKey>,
     /// The maximum lifetime of certificates. `--cluster-signing-duration`
     pub cluster_signing_duration: Duration,
     /// Whether leader election is used, and its timings. `--leader-elect`, `--leader-elect-lease-duration`,
@@ -133,6 +136,7 @@ impl Default for Config {
             root_ca: String::new(),
             token_key: None,
             certificate_keys: CertificateKeys::default(),
+            pod_certificate_key: None,
             cluster_signing_duration: Duration::from_secs(365 * 24 * 60 * 60),
             leader_election: None,
             own_identity_for_all: false,

@@ -38,6 +38,7 @@ pub(crate) const CONTROLLERS: &[ListedController] = &[
     ("persistentvolumeclaim-protection-controller", crate::persistent_volume_claim_protection::start),
     ("pod-garbage-collector-controller", crate::pod_gc::start),
     ("podcertificaterequest-cleaner-controller", crate::certificates::cleaning_pod_certificates),
+    ("podcertificaterequest-signing-controller", crate::certificates::pod_certificate_signing),
     ("replicaset-controller", crate::replicaset::replica_sets),
     ("replicationcontroller-controller", crate::replicaset::replication_controllers),
     ("resourceclaim-controller", crate::resource_claim::start),

@@ -52,10 +52,15 @@ pub struct CertificateOrder {
     pub now: Timestamp,
     /// A serial number, unique within the authority.
     pub serial: Vec<u8>,
+    /// The only name of the certificate; `None` for the names of the request.
+    pub uri: Option<String>,
 }
 
 /// Signs certificates.
 pub trait SignsCertificates: fmt::Debug + Send + Sync {
+    /// Returns the certificate of the authority, PEM, or why it has no certificate.
+    fn certificate(&self) -> Result<String, String>;
+
     /// Returns the certificate, PEM, or why it cannot be signed.
     fn sign(&self, order: &CertificateOrder) -> Result<String, String>;
 }
@@ -68,6 +73,10 @@ impl CertificateKey {
     /// Makes a key from a signer.
     pub fn new(signer: Arc<dyn SignsCertificates>) -> Self {
         Self(signer)
+    }
+
+    pub(crate) fn certificate(&self) -> Result<String, String> {
+        self.0.certificate()
     }
 
     pub(crate) fn sign(&self, order: &CertificateOrder) -> Result<String, String> {

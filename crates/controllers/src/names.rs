@@ -74,6 +74,9 @@ const NAMES: &[Name] = &[
     name("pod-garbage-collector-controller", "podgc", "pod-garbage-collector"),
     name("podcertificaterequest-cleaner-controller", "", "podcertificaterequestcleaner")
         .behind("PodCertificateRequest"),
+    // Unlike Kubernetes, which has no signer of pod certificates.
+    name("podcertificaterequest-signing-controller", "", "podcertificaterequest-signer")
+        .behind("PodCertificateRequest"),
     missing("podgroup-protection-controller", "", "podgroup-protection-controller"),
     name("replicaset-controller", "replicaset", "replicaset-controller"),
     name("replicationcontroller-controller", "replicationcontroller", "replication-controller"),

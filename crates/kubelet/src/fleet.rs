@@ -1,5 +1,5 @@
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use coracle_ambient::Clock;
@@ -23,6 +23,7 @@ use crate::node::nodes::Nodes;
 use crate::node::pod_key::PodKey;
 use crate::node::pod_view::PodView;
 use crate::node::registration::{Registered, register};
+use crate::sync::certificate_requests::CertificateRequests;
 use crate::sync::pod_workers::PodWorkers;
 use crate::volumes::register_csi_driver;
 use crate::{Config, NodeSpec};
@@ -70,17 +71,7 @@ impl Fleet {
         let pods = self.process.informers.selected::<Pod>(bound);
         PodView::index(&pods);
         let queue = self.process.queue("pods", RateLimiter::default());
-        let reconciler = PodWorkers {
-            nodes: self.nodes.clone(),
-            node_objects: nodes.lister(),
-            delays: self.config.delays.clone(),
-            images: self.config.images.clone(),
-            stages: self.config.stages.clone(),
-            csi_drivers: self.config.csi_drivers.clone(),
-            recorder: self.process.recorder.clone(),
-            clock: self.process.ambient.clock.clone(),
-            queue: queue.clone(),
-        };
+        let reconciler = self.pod_workers(nodes.lister(), &queue);
         let keys = {
             let nodes = self.nodes.clone();
             move |change: &Notification<Pod>| keys_of(change, &nodes)
@@ -123,6 +114,37 @@ impl Fleet {
             futures_util::future::join3(self.start_agents(&caches), self.follow_usages(&caches), work).await
         };
         tokio::join!(biased; self.process.run(), nodes_at_work, controller.run());
+    }
+
+    fn pod_workers(&self, node_objects: Lister<Node>, queue: &WorkQueue<PodKey>) -> PodWorkers {
+        PodWorkers {
+            nodes: self.nodes.clone(),
+            node_objects,
+            delays: self.config.delays.clone(),
+            images: self.config.images.clone(),
+            stages: self.config.stages.clone(),
+            csi_drivers: self.config.csi_drivers.clone(),
+            recorder: self.process.recorder.clone(),
+            clock: self.process.ambient.clock.clone(),
+            random: self.process.ambient.random.split("pod certificates"),
+            has_pod_certificates: self.config.release.enabled("PodCertificateRequest"),
+            certificate_requests: self.certificate_requests(queue),
+            queue: queue.clone(),
+        }
+    }
+
+    /// The cache of the pod certificate requests of this fleet's nodes.
+    fn certificate_requests(&self, queue: &WorkQueue<PodKey>) -> CertificateRequests {
+        let of_node = self.only.as_ref().map(|name| format!("spec.nodeName={name}"));
+        CertificateRequests {
+            informers: self.process.informers.clone(),
+            selection: Selection { fields: of_node.unwrap_or_default(), ..Selection::default() },
+            actor: self.process.actor("pods"),
+            nodes: self.nodes.clone(),
+            is_of_one_node: self.only.is_some(),
+            queue: queue.clone(),
+            lister: OnceLock::new(),
+        }
     }
 
     /// What the informers select: everything, or the objects of the only node.

@@ -9,13 +9,14 @@
 //! ```
 //! Start at [`Kubelet`]. `sync/sync_pod` holds the stages of one sync of a pod, `pod/lifecycle` the state machine of a
 //! pod, and `pod/container` that of a container. `node` holds nodes and their machines, `status` reports what happens,
-//! `eviction` evicts pods, `volumes` mounts volumes, `static_pods` reads manifests, and `server` is the kubelet's API.
+//! `eviction` evicts pods, `volumes` mounts volumes, `certificates` has pod certificates and trust anchors, `static_pods` reads manifests, and `server` is the kubelet's API.
 //! [`Images`], [`Behaviour`] and the crate `container-programs` define what containers do, [`Delays`] how long it takes.
 //!
 //! Not here: which node a pod is bound to (`scheduler`), what happens when a node is unreachable (`controllers`), how
 //! Stages replace the lifecycle of pods (`stages`), CSI drivers (`csi-driver`).
 //! In Kubernetes: `pkg/kubelet`. No containers are run.
 
+mod certificates;
 mod config;
 mod eviction;
 mod fleet;

@@ -1,10 +1,11 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use coracle_ambient::Timestamp;
+use coracle_ambient::{Random, Timestamp};
 use coracle_auth::private_key;
 use coracle_controllers::{CertificateOrder, SignsCertificates};
 use coracle_meta::format_time;
+use coracle_private_keys::{KeyType, PrivateKey};
 use coracle_tls::Identity;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -15,6 +16,7 @@ use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::parse_x509_certificate;
 use x509_parser::prelude::FromDer;
 
+use crate::authority_key::AuthorityKey;
 use crate::error::Error;
 use crate::files::{certificates, read, write, write_private};
 use crate::subject::{CertificateSubject, renamed};
@@ -28,7 +30,7 @@ pub struct Authority {
     certificate: String,
     /// Its own subject in DER: the issuer of its certificates.
     subject: Vec<u8>,
-    issuer: Issuer<'static, KeyPair>,
+    issuer: Issuer<'static, AuthorityKey>,
     not_after: Timestamp,
 }
 
@@ -45,8 +47,9 @@ impl Authority {
         match (certificate.exists(), key.exists()) {
             (true, true) => Self::load(&certificate, &key),
             (false, false) => {
-                let authority = Self::new()?;
-                write_private(&key, &authority.issuer.key().serialize_pem())?;
+                let key_pair = KeyPair::generate().map_err(Error::certificate)?;
+                write_private(&key, &key_pair.serialize_pem())?;
+                let authority = Self::of_key(AuthorityKey::System(key_pair))?;
                 write(&certificate, &authority.certificate)?;
                 Ok(authority)
             }
@@ -59,7 +62,18 @@ impl Authority {
 
     /// A new authority.
     pub fn new() -> Result<Self, Error> {
-        let key = KeyPair::generate().map_err(Error::certificate)?;
+        Self::of_key(AuthorityKey::System(KeyPair::generate().map_err(Error::certificate)?))
+    }
+
+    /// A new authority whose key and signatures follow from the stream if it has a seed. A program that knows the seed
+    /// knows the key: only for virtual time.
+    pub fn of_random(random: &Random) -> Result<Self, Error> {
+        let key = PrivateKey::generate(KeyType::EcdsaP256, random).map_err(Error::certificate)?;
+        let point = key.public_point();
+        Self::of_key(AuthorityKey::Seeded(key, point))
+    }
+
+    fn of_key(key: AuthorityKey) -> Result<Self, Error> {
         let params = authority_params();
         let certificate = params.self_signed(&key).map_err(Error::certificate)?;
         let (_, parsed) = parse_x509_certificate(certificate.der()).map_err(Error::certificate)?;
@@ -87,7 +101,8 @@ impl Authority {
         }
         let not_after = moment(parsed.validity().not_after.timestamp());
         let subject = parsed.subject().as_raw().to_vec();
-        let issuer = Issuer::from_ca_cert_der(der, key_pair).map_err(|error| wrong(certificate, &error))?;
+        let issuer = Issuer::from_ca_cert_der(der, AuthorityKey::System(key_pair))
+            .map_err(|error| wrong(certificate, &error))?;
         Ok(Self { certificate: text, subject, issuer, not_after })
     }
 
@@ -145,6 +160,10 @@ impl Authority {
 ///
 /// In Kubernetes: `authority.PermissiveSigningPolicy`.
 impl SignsCertificates for Authority {
+    fn certificate(&self) -> Result<String, String> {
+        Ok(self.certificate.clone())
+    }
+
     fn sign(&self, order: &CertificateOrder) -> Result<String, String> {
         let (_, request) = X509CertificationRequest::from_der(&order.request)
             .map_err(|error| format!("unable to parse certificate request: {error}"))?;
@@ -153,7 +172,17 @@ impl SignsCertificates for Authority {
         let asked = &request.certification_request_info;
         let key = SubjectPublicKeyInfo::from_der(asked.subject_pki.raw).map_err(|error| error.to_string())?;
         let mut params = CertificateParams::default();
-        params.subject_alt_names = alternative_names(&request)?;
+        let subject = match &order.uri {
+            Some(uri) => {
+                let uri = uri.as_str().try_into().map_err(|error: rcgen::Error| error.to_string())?;
+                params.subject_alt_names = vec![SanType::URI(uri)];
+                CertificateSubject::default()
+            }
+            None => {
+                params.subject_alt_names = alternative_names(&request)?;
+                CertificateSubject::read(&asked.subject)?
+            }
+        };
         (params.key_usages, params.extended_key_usages) = usages(&order.usages)?;
         params.is_ca = IsCa::ExplicitNoCa;
         params.use_authority_key_identifier_extension = true;
@@ -165,7 +194,7 @@ impl SignsCertificates for Authority {
         }
         params.not_before = at(order.not_before);
         params.not_after = at(order.not_after.min(self.not_after));
-        self.signed(params, &key, &CertificateSubject::read(&asked.subject)?)
+        self.signed(params, &key, &subject)
     }
 }
 
@@ -232,6 +261,7 @@ mod tests {
             not_after: at(until),
             now: at(now),
             serial: vec![1],
+            uri: None,
         };
         let signed = authority.sign(&order(2100, 2200)).unwrap();
         let signed = certificates(&signed).unwrap();
@@ -268,6 +298,7 @@ mod tests {
             not_after: now,
             now,
             serial: vec![1],
+            uri: None,
         };
         let signed = certificates(&authority.sign(&order).unwrap()).unwrap();
         let user = coracle_auth::certified_user(&signed[0]).unwrap();
@@ -282,6 +313,32 @@ mod tests {
         assert_eq!(certificate.issuer().as_raw(), authority.subject().as_raw());
         let names = certificate.subject_alternative_name().unwrap().unwrap().value;
         assert_eq!(names.general_names, [GeneralName::DNSName("a.example")]);
+    }
+
+    #[test]
+    fn an_authority_of_a_seed_signs_the_same_certificate_twice_and_it_has_only_the_ordered_uri() {
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let key = PrivateKey::generate(KeyType::Ed25519, &Random::from_seed(1)).unwrap();
+        let order = CertificateOrder {
+            request: key.certificate_request().unwrap(),
+            usages: vec!["client auth".to_owned()],
+            not_before: now,
+            not_after: now,
+            now,
+            serial: vec![1],
+            uri: Some("spiffe://cluster.local/ns/a/sa/b".to_owned()),
+        };
+        let sign = || Authority::of_random(&Random::from_seed(7)).unwrap().sign(&order).unwrap();
+        assert_eq!(sign(), sign());
+        let signed = certificates(&sign()).unwrap();
+        let (_, certificate) = parse_x509_certificate(&signed[0]).unwrap();
+        let names = certificate.subject_alternative_name().unwrap().unwrap();
+        assert_eq!(names.value.general_names, [GeneralName::URI("spiffe://cluster.local/ns/a/sa/b")]);
+        assert!(coracle_auth::certified_user(&signed[0]).is_none(), "it authenticates no user of the API");
+        let authority = Authority::of_random(&Random::from_seed(7)).unwrap();
+        let authority = certificates(authority.certificate()).unwrap();
+        let (_, authority) = parse_x509_certificate(&authority[0]).unwrap();
+        certificate.verify_signature(Some(authority.public_key())).unwrap();
     }
 
     #[test]

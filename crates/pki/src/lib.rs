@@ -8,6 +8,8 @@
 //! Not here: which requests are approved (`controllers`), TLS connections (`tls`, `secure-serving`).
 
 mod authority;
+mod authority_key;
+mod authority_on_demand;
 mod error;
 mod files;
 mod key_files;
@@ -17,6 +19,7 @@ mod subject;
 mod usages;
 
 pub use authority::{Authority, new_service_account_key};
+pub use authority_on_demand::AuthorityOnDemand;
 pub use error::Error;
 pub use files::{certificates, read, write_private};
 pub use key_files::{KeyFiles, SigningFiles};

@@ -23,6 +23,7 @@ pub fn read_keys(files: &KeyFiles, config: &mut Config) -> Result<(), Error> {
         config.root_ca = root_ca(path).map_err(said(&about))?;
     }
     if let Some(key) = authority(&files.cluster_signing, "kubernetes.io/kubelet-serving")? {
+        config.pod_certificate_key = Some(key.clone());
         config.certificate_keys = CertificateKeys::all(key);
     }
     let specific = CertificateKeys {

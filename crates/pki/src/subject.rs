@@ -1,5 +1,5 @@
 use coracle_auth::attribute_text;
-use rcgen::{KeyPair, SigningKey};
+use rcgen::SigningKey;
 use x509_parser::asn1_rs::{Any, FromDer};
 use x509_parser::x509::X509Name;
 use yasna::DERWriter;
@@ -97,7 +97,7 @@ pub(crate) fn renamed(
     certificate: &[u8],
     issuer: &[u8],
     subject: &CertificateSubject,
-    key: &KeyPair,
+    key: &impl SigningKey,
 ) -> Result<Vec<u8>, String> {
     let unreadable = || "the certificate cannot be read that was made".to_owned();
     let parts = elements(certificate).ok_or_else(unreadable)?;

@@ -35,7 +35,7 @@ async fn cluster(command: &[&str]) -> Cluster {
 }
 
 /// A connection that asks for a stream, and the head of the answer.
-async fn connect(cluster: &Cluster, target: &str) -> (DuplexStream, String) {
+pub(crate) async fn connect(cluster: &Cluster, target: &str) -> (DuplexStream, String) {
     connect_with(cluster, target, "").await
 }
 
@@ -70,7 +70,7 @@ async fn message(client: &mut DuplexStream) -> Option<(u8, String)> {
     (kind == 2).then(|| (content[0], String::from_utf8(content.split_off(1)).unwrap()))
 }
 
-async fn all(mut client: DuplexStream) -> Vec<(u8, String)> {
+pub(crate) async fn all(mut client: DuplexStream) -> Vec<(u8, String)> {
     let mut messages = Vec::new();
     while let Some(message) = message(&mut client).await {
         messages.push(message);

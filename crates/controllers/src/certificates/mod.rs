@@ -5,10 +5,12 @@
 mod approving;
 mod cleaning;
 mod cleaning_pod_certificates;
+mod pod_certificate_signing;
 mod request;
 mod signing;
 
 pub(crate) use approving::approving;
 pub(crate) use cleaning::cleaning;
 pub(crate) use cleaning_pod_certificates::cleaning_pod_certificates;
+pub(crate) use pod_certificate_signing::pod_certificate_signing;
 pub(crate) use signing::signing;

@@ -93,6 +93,7 @@ impl Reconciler for Signing {
                     not_after,
                     now,
                     serial: random.map(u64::to_be_bytes).concat(),
+                    uri: None,
                 };
                 let signed = authority.sign(&order);
                 let signed = signed.map_err(|why| ReconcileError::Object(format!("error auto signing csr: {why}")))?;

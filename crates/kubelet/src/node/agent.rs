@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::NodeSpec;
+use crate::certificates::PodCertificates;
 use crate::node::machine::Machine;
 use crate::node::pod_view::PodView;
 
@@ -28,6 +29,7 @@ pub(crate) struct Agent {
     pub(crate) pod_view: PodView,
     pub(crate) heartbeat: Mutex<Heartbeat>,
     pub(crate) volumes: VolumeManager,
+    pub(crate) certificates: PodCertificates,
     has_ended: Arc<AtomicBool>,
 }
 
@@ -77,6 +79,7 @@ impl Agent {
             heartbeat: Mutex::new(Heartbeat { is_registered: false, lease: None, next: now, reported: now }),
             has_ended,
             volumes: VolumeManager::begin(&machine.disk),
+            certificates: PodCertificates::default(),
             spec: spec.clone(),
             machine: machine.clone(),
             name,

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use crate::images::NodeImages;
 use crate::node::addresses::{PodAddresses, node_address};
+use crate::node::credentials::Credentials;
 use crate::node::exec_context::ExecContext;
 use crate::node::pressure::Shortage;
 use crate::node::shutdown::SHUTDOWN;
@@ -54,6 +55,8 @@ pub(crate) struct Machine {
     pub(crate) disk: std::sync::Arc<Disk>,
     /// Its static pods.
     pub(crate) static_pods: StaticPods,
+    /// The files of pod certificates on it.
+    pub(crate) credentials: Credentials,
     /// The images on it.
     pub(crate) images: Mutex<NodeImages>,
 }
@@ -168,6 +171,7 @@ impl Machine {
             shortage: Shortage::default(),
             disk: std::sync::Arc::default(),
             static_pods: StaticPods::default(),
+            credentials: Credentials::default(),
             images: Mutex::default(),
         }
     }
@@ -186,6 +190,7 @@ impl Machine {
     pub(crate) fn lose_power(&self, now: Timestamp) {
         self.power_cuts.fetch_add(1, Ordering::Relaxed);
         self.images.lock().interrupt(now);
+        self.credentials.clear();
         for running in self.state.lock().pods.values_mut() {
             running.lost.get_or_insert(now);
             running.talks.values_mut().filter_map(VecDeque::back_mut).for_each(|talk| {

@@ -2,6 +2,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod agent;
+pub(crate) mod credentials;
 pub(crate) mod exec_context;
 pub(crate) mod heartbeat;
 pub(crate) mod machine;

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coracle_ambient::{Clock, Timestamp};
 use coracle_client::Api;
-use coracle_container_programs::{OutputLine, PodFacts, Shell, Stop, World, is_known, is_prompt, references, run};
+use coracle_container_programs::{
+    OutputLine, PodFacts, Shell, Sources, Stop, World, is_known, is_prompt, references, run,
+};
 use coracle_meta::ObjectKey;
 use coracle_meta::channels::{CLOSE, ERROR, Pieces, STDERR, STDIN, STDOUT, piece};
 use futures_util::future::select;
@@ -19,7 +21,7 @@ use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::node::machine::Machine;
-use crate::sync::fetch::fetch;
+use crate::sync::fetch::{fetch, fetch_trust_bundles};
 
 /// The prompt of a shell.
 const PROMPT: &str = "/ # ";
@@ -307,8 +309,13 @@ impl Remote {
         let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
         let found = containers.into_iter().find(|container| container.name == self.container);
         let (maps, secrets) = (Api::of(&exec_context.client), Api::of(&exec_context.client));
-        let sources = fetch(&maps, &secrets, &self.key.namespace, references(&pod)).await;
-        let sources = sources.map_err(|error| error.to_string())?;
+        let objects = fetch(&maps, &secrets, &self.key.namespace, references(&pod)).await;
+        let objects = objects.map_err(|error| error.to_string())?;
+        let mut projected = fetch_trust_bundles(&Api::of(&exec_context.client), &pod).await;
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let credentials = self.machine.credentials.read(&self.key, uid);
+        projected.extend(credentials.into_iter().map(|(at, files)| (at, Ok(files))));
+        let sources = Sources { objects, projected };
         let ip = self.machine.pod(&self.key).and_then(|running| running.runtime.ip);
         let facts = PodFacts { node: &exec_context.node, host_ip: &self.machine.address, pod_ip: ip.as_deref() };
         let empty = coracle_api::core_v1::Container::default();

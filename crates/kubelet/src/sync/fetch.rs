@@ -1,10 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use coracle_api::core_v1::{ConfigMap, Secret};
+use coracle_api::certificates_v1::ClusterTrustBundle;
+use coracle_api::core_v1::{ConfigMap, Pod, Secret};
 use coracle_client::{Api, Error};
 use coracle_meta::ObjectKey;
 
-use coracle_container_programs::{Reference, SourceKind, Sources, text_of};
+use coracle_container_programs::{ProjectedSource, Reference, SourceKind, Texts, text_of};
+
+use crate::certificates::trust_anchors;
 
 /// Fetches the ConfigMaps and Secrets that a pod refers to.
 ///
@@ -15,7 +18,7 @@ pub(crate) async fn fetch(
     secrets: &Api<Secret>,
     namespace: &str,
     wanted: BTreeSet<Reference>,
-) -> Result<Sources, Error> {
+) -> Result<BTreeMap<Reference, Option<Texts>>, Error> {
     let mut found = BTreeMap::new();
     for reference in wanted {
         let key = ObjectKey::new(namespace, reference.1.as_str());
@@ -30,5 +33,22 @@ pub(crate) async fn fetch(
         };
         found.insert(reference, data);
     }
-    Ok(Sources(found))
+    Ok(found)
+}
+
+/// Fetches the trust bundles of the projected volumes of a pod.
+pub(crate) async fn fetch_trust_bundles(
+    bundles: &Api<ClusterTrustBundle>,
+    pod: &Pod,
+) -> BTreeMap<ProjectedSource, Result<Texts, String>> {
+    let mut found = BTreeMap::new();
+    for volume in &pod.spec.volumes {
+        for (at, source) in volume.projected.iter().flat_map(|projected| &projected.sources).enumerate() {
+            let Some(source) = source.cluster_trust_bundle.as_deref() else { continue };
+            let anchors = trust_anchors(bundles, source).await;
+            let files = anchors.map(|anchors| Texts::from([(source.path.clone(), anchors.into())]));
+            found.insert((volume.name.clone(), at), files);
+        }
+    }
+    found
 }

@@ -33,7 +33,8 @@ impl SyncPass<'_> {
             (Some(left), false) => format!("look again in {left:#}"),
             (None, false) => "nothing more to do".to_owned(),
         });
-        Ok(match waits.into_iter().chain(looks).chain(again.map(signed)).min() {
+        let certificates = self.certificates_at.map(|at| at.duration_since(self.pods.clock.now()));
+        Ok(match waits.into_iter().chain(looks).chain(again.map(signed)).chain(certificates).min() {
             Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
             None => Action::Done,
         })

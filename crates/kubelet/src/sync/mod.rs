@@ -2,8 +2,10 @@
 
 mod advance;
 mod allocation_manager;
+pub(crate) mod certificate_requests;
 pub(crate) mod fetch;
 mod finish;
+mod issue_certificates;
 mod mirrors;
 pub(crate) mod pod_workers;
 mod sync_node;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coracle_ambient::Clock;
+use coracle_ambient::{Clock, Random};
 use coracle_api::core_v1::Node;
 use coracle_controller_runtime::{Action, Pass, ReconcileError, Reconciler, Speaker};
 use coracle_informer::Lister;
@@ -14,6 +14,7 @@ use crate::Delays;
 use crate::images::Images;
 use crate::node::nodes::Nodes;
 use crate::node::pod_key::PodKey;
+use crate::sync::certificate_requests::CertificateRequests;
 
 /// Reconciles the pods of all nodes of a fleet, each with the identity of its node.
 pub(crate) struct PodWorkers {
@@ -25,6 +26,10 @@ pub(crate) struct PodWorkers {
     pub(crate) csi_drivers: DriversStore,
     pub(crate) recorder: Recorder,
     pub(crate) clock: Clock,
+    pub(crate) random: Random,
+    /// Whether the node requests pod certificates: the feature gate PodCertificateRequest.
+    pub(crate) has_pod_certificates: bool,
+    pub(crate) certificate_requests: CertificateRequests,
     /// The keys to work on: pods, and the node itself when it may be short of a resource.
     pub(crate) queue: WorkQueue<PodKey>,
 }

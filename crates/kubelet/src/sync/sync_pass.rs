@@ -26,8 +26,10 @@ pub(crate) struct SyncPass<'p> {
     pub(crate) bound: &'p Bound,
     pub(crate) pod: &'p Pod,
     pub(crate) context: PodContext,
-    /// The ConfigMaps and Secrets of the pod, if they were fetched.
+    /// What the volumes and variables of the pod are made of, if it was fetched.
     pub(crate) sources: Arc<Sources>,
+    /// When a pod certificate has to be looked at again.
+    pub(crate) certificates_at: Option<Timestamp>,
     /// What runs of the pod; none before the node has admitted it.
     pub(crate) runtime: Option<Runtime>,
     pub(crate) volumes: Progress,
@@ -70,6 +72,7 @@ impl<'p> SyncPass<'p> {
             pod,
             context: PodContext::of(pod).with_images(pods.images.clone()),
             sources: Arc::default(),
+            certificates_at: None,
             runtime: None,
             volumes: Progress { is_done: false, again: None },
             step: PodStep::Wait(None),
@@ -89,7 +92,7 @@ impl<'p> SyncPass<'p> {
             node.machine.remove(key);
         }
         let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
-        if !self.sources.0.is_empty() {
+        if !self.sources.is_empty() {
             let lacks = containers.filter_map(|own| Some((own.name.clone(), self.sources.lacked_by(pod, own)?)));
             self.context.lacks = lacks.collect();
         }

@@ -36,6 +36,8 @@ impl PodWorkers {
     async fn forget_pod(&self, node: &Agent, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         pass.decided(|| "no such pod belongs to this node: forget it");
         node.machine.remove(key);
+        node.machine.credentials.forget(key);
+        node.certificates.forget(key);
         node.machine.meters.forget(key, self.clock.now());
         node.machine.shortage.forget(key);
         self.enqueue_node(node, false);

@@ -3,26 +3,29 @@
 use std::sync::Arc;
 
 use coracle_api::core_v1::{ConfigMap, Secret};
-use coracle_container_programs::references;
+use coracle_container_programs::{Sources, references};
 use coracle_controller_runtime::{EventType, ReconcileError};
 
 use crate::pod::container_runs::runs;
 use crate::status::pod_events::PodEvent;
 use crate::status::pod_status::pod_status;
 use crate::status::status_manager;
-use crate::sync::fetch::fetch;
+use crate::sync::fetch::{fetch, fetch_trust_bundles};
 use crate::sync::sync_pass::{Interrupted, SyncPass};
 
 impl SyncPass<'_> {
-    /// Fetches the ConfigMaps and Secrets that the pod refers to, as long as any of its containers may still be
-    /// created. Then reads what the node knows about the pod.
+    /// Requests the certificates of the pod. Fetches the ConfigMaps, Secrets and trust bundles that it refers to, as long
+    /// as any of its containers may still be created. Then reads what the node knows about the pod.
     pub(crate) async fn resolve_sources(&mut self) -> Result<(), Interrupted> {
-        let wanted = references(self.pod);
-        let is_settled = || self.node.machine.is_settled(self.key, self.uid());
-        if !wanted.is_empty() && !self.pod.is_finished() && !is_settled() {
+        let certificates = self.issue_certificates().await;
+        self.interrupt_if_ended()?;
+        if !self.pod.is_finished() && !self.node.machine.is_settled(self.key, self.uid()) {
             let (maps, secrets) = (self.pass.api::<ConfigMap>(), self.pass.api::<Secret>());
-            let fetched = fetch(&maps, &secrets, &self.key.namespace, wanted).await;
-            self.sources = Arc::new(fetched.map_err(ReconcileError::from)?);
+            let fetched = fetch(&maps, &secrets, &self.key.namespace, references(self.pod)).await;
+            let objects = fetched.map_err(ReconcileError::from)?;
+            let mut projected = fetch_trust_bundles(&self.pass.api(), self.pod).await;
+            projected.extend(certificates);
+            self.sources = Arc::new(Sources { objects, projected });
         }
         self.interrupt_if_ended()?;
         self.load();

@@ -24,8 +24,8 @@ impl PodVolumes<'_> {
     /// Mounts or unmounts the volumes of the pod as far as possible at the moment.
     pub(crate) async fn sync(&self, goal: VolumeGoal<'_>, sources: &Sources) -> Result<Progress, ReconcileError> {
         let Self { agent, pass, key, nodes, recorder, drivers } = *self;
-        // ConfigMaps and Secrets that were not fetched are not missing.
-        let lacks = |volume: &Volume| if sources.0.is_empty() { None } else { sources.lacked_by_volume(volume) };
+        // Sources that were not fetched are not missing.
+        let lacks = |volume: &Volume| if sources.is_empty() { None } else { sources.lacked_by_volume(volume) };
         let context = NodeContext {
             node: &agent.name,
             actor: &agent.speaker.actor,

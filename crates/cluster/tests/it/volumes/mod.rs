@@ -3,5 +3,6 @@
 mod driver;
 mod lost_nodes;
 mod mounting;
+mod pod_certificates;
 mod property;
 mod world;
