@@ -70,15 +70,16 @@ impl ApiServer {
         ambient: &Ambient,
         recorder: &Recorder,
     ) -> Result<Self, Error> {
-        Self::start_among(Tasks::new(ambient.panics.clone()), options, store, None, nodes, ambient, recorder).await
+        let tasks = Tasks::new(ambient.panics.clone());
+        Self::start_among(tasks, options, store, Kept::default(), nodes, ambient, recorder).await
     }
 
-    /// Starts an API server whose tasks belong to `tasks`. `kept` are the default objects that are in the store.
+    /// Starts an API server whose tasks belong to `tasks`.
     pub(crate) async fn start_among(
         tasks: Tasks,
         options: &ApiServerOptions,
         store: Arc<dyn Store>,
-        kept: Option<&Arc<DefaultObjects>>,
+        kept: Kept<'_>,
         nodes: Arc<dyn NodeTransport>,
         ambient: &Ambient,
         recorder: &Recorder,
@@ -86,7 +87,11 @@ impl ApiServer {
         let ambient = ambient.split("apiserver");
         // Before the revision counts: a kept store has tokens that this key signed.
         let issuer = issuer(options, &ambient)?;
-        let ambient = after_revision(ambient, store.status().await?.revision);
+        let revision = match kept.revision {
+            Some(revision) => revision,
+            None => store.status().await?.revision,
+        };
+        let (ambient, kept) = (after_revision(ambient, revision), kept.objects);
         let authenticator = authenticator(options, &issuer)?;
         let authorizer = authorizer(options)?;
         let limits = limits(options, &issuer);
@@ -381,6 +386,15 @@ fn storage(options: &ApiServerOptions, store: Arc<dyn Store>) -> Storage {
         let _ = writeln!(std::io::stderr(), "coracle: {key} is kept and left out: {why}");
     });
     storage
+}
+
+/// What an API server finds in its store.
+#[derive(Default)]
+pub(crate) struct Kept<'a> {
+    /// The default objects that are in it.
+    pub(crate) objects: Option<&'a Arc<DefaultObjects>>,
+    /// The revision of which its state is, if that is not its newest one.
+    pub(crate) revision: Option<Revision>,
 }
 
 /// The randomness of an API server that starts with this store. With the same seed and a store that earlier servers

@@ -14,7 +14,7 @@ use coracle_store::Store;
 use coracle_supervisor::{Running, Tasks};
 use parking_lot::Mutex;
 
-use crate::api_server::ApiServer;
+use crate::api_server::{ApiServer, Kept};
 use crate::bootstrap::Bootstrapped;
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::cluster_handle::ClusterHandle;
@@ -91,12 +91,14 @@ impl Cluster {
         if builder.components == Components::All || crate::clock::is_paused() {
             builder.api_server.running_components = Some(InThisProcess::of(&running));
         }
-        let kept = builder.kept_store.take().and_then(|kept| kept.bootstrapped);
+        let kept = builder.kept_store.take();
+        let revision = kept.as_ref().and_then(|kept| kept.revision);
+        let kept = kept.and_then(|kept| kept.bootstrapped);
         let api_server = ApiServer::start_among(
             tasks.clone(),
             &builder.api_server,
             Arc::clone(&store.store),
-            kept.as_ref().map(|kept| &kept.objects),
+            Kept { objects: kept.as_ref().map(|kept| &kept.objects), revision },
             Arc::new(nodes.clone()),
             &ambient,
             &recorder,
@@ -326,7 +328,7 @@ impl Cluster {
     /// If it is not in the memory of this process.
     pub fn keep_store(&self) -> Result<KeptStore, Error> {
         let content = self.store.content().ok_or_else(only_in_memory)??;
-        Ok(KeptStore { content, bootstrapped: Some(self.bootstrapped.clone()) })
+        Ok(KeptStore { content, bootstrapped: Some(self.bootstrapped.clone()), revision: None })
     }
 
     /// Runs a task of the caller as a task of the cluster: it is dropped with the cluster, and its panic ends the

@@ -14,6 +14,8 @@ pub struct KeptStore {
     pub(crate) content: StoreContent,
     /// The default objects that are in it; `None` if it may have to be asked for them.
     pub(crate) bootstrapped: Option<Bootstrapped>,
+    /// The revision of which its content is, if that has another one.
+    pub(crate) revision: Option<Revision>,
 }
 
 impl std::fmt::Debug for KeptStore {
@@ -30,14 +32,16 @@ impl KeptStore {
     pub fn at(&self, revision: Revision) -> Result<Self, Error> {
         let has_them = |bootstrapped: &Bootstrapped| revision == 0 || bootstrapped.at <= revision;
         let bootstrapped = self.bootstrapped.clone().filter(has_them);
-        Ok(Self { content: self.content.at(revision)?, bootstrapped })
+        Ok(Self { content: self.content.at(revision)?, bootstrapped, revision: None })
     }
 
     /// The newest content without its history, at a revision after `revision`: for a cluster that takes the place of
-    /// another, whose clients must not continue their watches. They get `410 Gone`, and list again.
+    /// another, whose clients must not continue their watches. They get `410 Gone`, and list again. With a seed, each
+    /// cluster that continues from this content draws the same names, however late its revision is.
     #[must_use]
     pub fn after(&self, revision: Revision) -> Self {
         let bootstrapped = self.bootstrapped.clone();
-        Self { content: self.content.after(revision), bootstrapped }
+        let of = self.revision.unwrap_or_else(|| self.content.revision());
+        Self { content: self.content.after(revision), bootstrapped, revision: Some(of) }
     }
 }

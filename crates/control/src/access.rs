@@ -47,8 +47,8 @@ mod tests {
     fn asked(method: &Method, path: &str) -> (String, String, String) {
         let attributes = coracle_dev(&Arc::default(), method, path);
         let Target::Resource(at) = &attributes.target else { panic!("{path} is a resource") };
-        assert_eq!(at.resource.group(), GROUP);
-        (attributes.verb.clone(), at.resource.resource().to_owned(), at.name.clone())
+        assert_eq!(at.resource.group, GROUP);
+        (attributes.verb.clone(), at.resource.resource.clone(), at.name.clone())
     }
 
     #[test]

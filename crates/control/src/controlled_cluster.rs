@@ -153,6 +153,24 @@ impl ControlledCluster {
         self.shared.time.run(work(generation)).await
     }
 
+    /// Runs `work` on the runtime of the cluster, with a clock that advances until the work is done, and not further.
+    ///
+    /// # Errors
+    /// If there is no cluster, or it ends.
+    pub(crate) async fn with_running_clock<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        work: impl FnOnce(Arc<Generation>) -> F,
+    ) -> Result<T, Error> {
+        let (generation, time) = (self.generation()?, self.shared.time.clone());
+        let work = work(generation);
+        // The clock stops on the runtime of the cluster: on another one, it would advance until the other one is woken.
+        let running = self.shared.time.run(async move {
+            let _running = time.running();
+            work.await
+        });
+        running.await
+    }
+
     /// The time of the cluster.
     ///
     /// # Errors
@@ -177,9 +195,8 @@ impl ControlledCluster {
     /// # Errors
     /// If there is no cluster.
     pub async fn settle(&self, options: Settle) -> Result<Result<Settled, NotSettled>, Error> {
-        let running = self.shared.time.running();
-        let settled = self.with(|generation| async move { settle(&generation.cluster, options).await }).await?;
-        drop(running);
+        let settled = self.with_running_clock(|generation| async move { settle(&generation.cluster, options).await });
+        let settled = settled.await?;
         self.shared.time.quiet().await?;
         Ok(settled)
     }
@@ -248,6 +265,8 @@ impl ControlledCluster {
         let state = Snapshot { kept: snapshot.kept.after(ended), ..snapshot };
         let at = self.shared.time.stepped_clock().map(|_| state.at);
         let generation = self.launch(Some(state), at).await?;
+        // What the components do at their start is done before a request of a client, so that a seed gives one run.
+        self.shared.time.quiet().await?;
         let revision = revision(&generation.cluster).await;
         let at = generation.cluster.ambient().clock.clone();
         self.shared.slot.set(generation);

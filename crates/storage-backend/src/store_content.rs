@@ -24,6 +24,11 @@ impl StoreContent {
         Ok(Self { engine, options: self.options.clone() })
     }
 
+    /// The newest revision.
+    pub fn revision(&self) -> Revision {
+        self.engine.revision()
+    }
+
     /// The newest content without its history, at a revision after `revision`: a client that saw that revision in
     /// another store cannot continue its watches, and lists again.
     #[must_use]

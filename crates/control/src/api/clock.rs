@@ -84,8 +84,7 @@ async fn advance_until(controlled: &ControlledCluster, until: Until, within: Dur
     }
     let namespace = until.object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or("default").to_owned();
     let polarity = if until.absent { Polarity::Never } else { Polarity::Always };
-    let running = controlled.time().running();
-    let met = controlled.with(move |generation| async move {
+    let met = controlled.with_running_clock(move |generation| async move {
         let cluster = &generation.cluster;
         let world = World::new(cluster.store(), &namespace, Arc::new(cluster.plurals()), Vec::new());
         let followed = world.clone();
@@ -96,7 +95,6 @@ async fn advance_until(controlled: &ControlledCluster, until: Until, within: Dur
         met.map(drop).map_err(|late| late.answer)
     });
     let met = met.await?;
-    drop(running);
     controlled.time().quiet().await.map_err(Error::from)?;
     met.map_err(|answer| {
         let (expected, found) = coracle_scenario::expected_and_found(answer);
